@@ -9,10 +9,10 @@ import numpy as np
 
 from app.domain.arrays import Floats
 from app.domain.risk.assessment import Assessment
-from app.domain.search.aggregate.aggregate_options import AggregateOptions
 from app.domain.search.aggregate.chain_records import ChainRecord
-from app.domain.search.aggregate.objective import AggregateObjective, maximise_aggregate
+from app.domain.search.aggregate.objective import BoxObjective, maximise_aggregate
 from app.domain.search.aggregate.submodular import ClosureMaximiser
+from app.domain.search.objectives import AggregateObjective, MinRisk
 from app.domain.search.problem import Problem
 from app.domain.search.record_risk import outer_sum, threshold_histogram
 from app.domain.search.solvers import Aruba, BranchAndBound
@@ -97,10 +97,10 @@ def _at(seed: int, trade_off: float, effort: Effort) -> AtTradeOff:
             raise ValueError("the utility that was chosen can be kept")
         return assessment
 
-    chosen = found(Problem("aggregate", trade_off, "record_level"))
+    chosen = found(Problem(AggregateObjective(trade_off=trade_off), "record_level"))
     floor = chosen.utility_average
-    together = found(Problem("min_risk", floor, "record_level", constraint="average"))
-    return AtTradeOff(trade_off, chosen, together, found(Problem("min_risk", floor, "record_level")))
+    together = found(Problem(MinRisk(floor), "record_level", constraint="average"))
+    return AtTradeOff(trade_off, chosen, together, found(Problem(MinRisk(floor), "record_level")))
 
 
 def _timed(seed: int, attributes: int, effort: Effort) -> Timed:
@@ -113,14 +113,15 @@ def _timed(seed: int, attributes: int, effort: Effort) -> Timed:
         lattice.thresholds,
     )
     start = time.process_time()
-    found = maximise_aggregate(record, TRADE_OFF_OF_TIMES, AggregateOptions(), ClosureMaximiser)
+    objective = AggregateObjective(trade_off=TRADE_OFF_OF_TIMES)
+    found = maximise_aggregate(record, objective, ClosureMaximiser)
     seconds = [time.process_time() - start]
     if found.levels is None:
         raise ValueError("random weights are finite")
     for floor in (record.utility(found.levels), float(HEIGHT * attributes // 2)):
         seconds += [search(lattice, floor, solver).seconds for solver in (Aruba(), BranchAndBound())]
     greatest = _greatest(lattice)
-    value = AggregateObjective(record, TRADE_OFF_OF_TIMES, 1).value(found.levels)
+    value = BoxObjective(record, TRADE_OFF_OF_TIMES, 1).value(found.levels)
     return Timed(attributes, tuple(seconds), abs(value - greatest) <= 1e-9 * greatest)
 
 

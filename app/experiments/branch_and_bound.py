@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.domain.search.budget import Budget
+from app.domain.search.objectives import MinRisk
 from app.domain.search.outcome import Outcome
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import BranchAndBound, Enumeration
@@ -72,7 +73,7 @@ def _compare(seed: int, effort: Effort) -> list[Compared]:
     context = context_at(seed, effort)
     rows = []
     for floor in range(1, sum(context.table.heights) + 1):
-        problem = Problem("min_risk", float(floor), "record_level")
+        problem = Problem(MinRisk(float(floor)), "record_level")
         everything = solve(context, problem, Enumeration())
         budget = max(1, round(BUDGET_SHARE * everything.counters.visited_nodes))
         exact = solve(context, problem, BranchAndBound())

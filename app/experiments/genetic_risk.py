@@ -12,6 +12,7 @@ from app.domain.arrays import Floats
 from app.domain.risk.assessment import assess
 from app.domain.rules.anonymous import random_anonymous_rule
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import MinRisk
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Aruba, Genetic, Solver
 from app.domain.tables.numbers import highest_accepted, tie_margin
@@ -88,7 +89,7 @@ def _compare(
 
 
 def _losses(context: SearchContext, floor: float, solver: Solver) -> npt.NDArray[np.float64]:
-    found = solve(context, Problem("min_risk", floor, "record_level"), solver).assessment
+    found = solve(context, Problem(MinRisk(floor), "record_level"), solver).assessment
     if found is None:
         raise ValueError(f"the unmodified records have utility {floor}")
     return found.records.loss

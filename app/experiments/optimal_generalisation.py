@@ -6,6 +6,7 @@ import numpy as np
 
 from app.domain.arrays import Floats, Longs
 from app.domain.rules.rule import RecordRule
+from app.domain.search.objectives import MinRisk
 from app.domain.search.problem import Problem
 from app.experiments.report import Effort, Picture, Report, ResultTable, curves, exact, qualitative
 from app.experiments.solving import context_at, solve
@@ -54,7 +55,7 @@ def _counts(seed: int, effort: Effort) -> Longs:
     heights = context.table.heights
     counts = np.zeros((sum(heights) + 1, len(heights), max(heights) + 1), dtype=np.int64)
     for floor in range(len(counts)):
-        rule = solve(context, Problem("min_risk", float(floor), "record_level")).rule
+        rule = solve(context, Problem(MinRisk(float(floor)), "record_level")).rule
         if not isinstance(rule, RecordRule):
             raise ValueError("every floor up to the full utility can be met")
         for j in range(len(heights)):

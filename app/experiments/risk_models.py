@@ -13,6 +13,7 @@ from app.domain.risk.models import ModelName, RiskModel
 from app.domain.rules.anonymous import random_anonymous_rule
 from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import MinRisk
 from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Aruba, BranchAndBound, Enumeration, Solver
@@ -104,7 +105,7 @@ def _compare(
 
 
 def _optima(context: SearchContext, floor: float) -> tuple[float, ...]:
-    problem = Problem("min_risk", floor, "record_level")
+    problem = Problem(MinRisk(floor), "record_level")
     nodes = context.table.n_records * int(np.prod([height + 1 for height in context.table.heights]))
     cut = Budget(max_nodes=max(1, round(TRUNCATED_TO * nodes)))
     searches: tuple[tuple[Solver, Budget], ...] = (
@@ -161,7 +162,7 @@ def _claims(found: list[UnderModel], effort: Effort) -> tuple[Claim, ...]:
 
 def _refuses_raw(effort: Effort, solver: Solver) -> bool:
     try:
-        plan(_context(0, effort, "III_raw"), Problem("min_risk", 1.0, "record_level"), solver)
+        plan(_context(0, effort, "III_raw"), Problem(MinRisk(1.0), "record_level"), solver)
     except NotSupported:
         return True
     return False

@@ -16,6 +16,7 @@ from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.lattices.branch_and_bound import Found, Lattice
 from app.domain.search.lattices.search import LatticeSolver, search_lattice
+from app.domain.search.objectives import MinRisk
 from app.domain.search.outcome import Outcome
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem, Scope
@@ -48,7 +49,7 @@ def solve(
 
 def least_risk(context: SearchContext, floor: float, scope: Scope = "record_level") -> float:
     """Least mean risk at a utility of at least ``floor`` (record-level: of every record)."""
-    risk = solve(context, Problem("min_risk", floor, scope)).risk
+    risk = solve(context, Problem(MinRisk(floor), scope)).risk
     if risk is None:
         raise ValueError(f"no rule has utility {floor}")
     return risk
@@ -93,7 +94,7 @@ class Searched:
 def search(lattice: Lattice, floor: float, solver: LatticeSolver) -> Searched:
     """The least risk at a utility of at least ``floor``."""
     start = time.process_time()
-    found = search_lattice(lattice, Problem("min_risk", floor, "record_level"), solver)
+    found = search_lattice(lattice, Problem(MinRisk(floor), "record_level"), solver)
     return Searched(found, time.process_time() - start)
 
 

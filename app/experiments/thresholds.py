@@ -7,6 +7,7 @@ import numpy as np
 from app.charts.series import Series
 from app.domain.arrays import Floats
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import MaxUtility
 from app.domain.search.problem import Problem
 from app.experiments.report import Effort, Picture, Report, ResultTable, curves, exact
 from app.experiments.solving import context_at, least_risk, never_falls, solve
@@ -64,7 +65,7 @@ def _means(title: str, columns: tuple[str, str], x: Floats, y: Floats) -> Result
 
 def most_utility(context: SearchContext, cap: float) -> float:
     """Most mean utility of a table-level rule of at most this mean risk."""
-    utility = solve(context, Problem("max_utility", float(cap))).utility
+    utility = solve(context, Problem(MaxUtility(float(cap)))).utility
     if utility is None:
         raise ValueError(f"no rule has a risk of at most {cap}")
     return utility

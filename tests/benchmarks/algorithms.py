@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from app.domain.search.objectives import MinRisk
 from app.domain.search.outcome import Outcome
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import AUTO, Aruba, BranchAndBound, Enumeration, Genetic, Solver, TopDown
@@ -27,7 +28,7 @@ def rows(data: Path, report: Report) -> None:
 
 
 def _solved(adult: Adult, floor: float, solver: Solver) -> Timing[Outcome]:
-    return timed(lambda: solve(adult.context, Problem("min_risk", floor), solver), repeats=1)
+    return timed(lambda: solve(adult.context, Problem(MinRisk(floor)), solver), repeats=1)
 
 
 def _row(floor: float, solver: Solver, ours: Timing[Outcome], everything: Timing[Outcome]) -> Row:

@@ -25,6 +25,7 @@ from app.domain.risk.assessment import assess
 from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import Lagrangian, MinRisk
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import BranchAndBound, Enumeration
 from app.domain.search.table_rules.scores import TableScores
@@ -170,7 +171,7 @@ def score_one_rule(adult: Adult, n_rules: int = 40) -> Row:
 
 def score_all_rules(adult: Adult, n_checked: int = 20) -> Row:
     """Score every table-level rule and choose the best."""
-    problem = Problem("lagrangian", 0.0)
+    problem = Problem(Lagrangian(0.0))
     ours = timed(lambda: solve(adult.context, problem, Enumeration()), repeats=1)
     rules = adult.some_rules(n_checked)
     theirs, expected = _each(adult.assess_by_pandas, rules)
@@ -192,7 +193,7 @@ def score_all_rules(adult: Adult, n_checked: int = 20) -> Row:
 
 def branch_and_bound(adult: Adult, utility_floor: float = 8.0) -> Row:
     """Find the optimum by branch and bound; the baseline is our own enumeration."""
-    problem = Problem("min_risk", utility_floor)
+    problem = Problem(MinRisk(utility_floor))
     ours = timed(lambda: solve(adult.context, problem, BranchAndBound()), repeats=1)
     baseline = timed(lambda: solve(adult.context, problem, Enumeration()), repeats=1)
     outcome, expected = ours.answer, baseline.answer
@@ -212,7 +213,7 @@ def branch_and_bound(adult: Adult, utility_floor: float = 8.0) -> Row:
 
 def optimise_records(adult: Adult, utility_floor: float = 4.0) -> Row:
     """The record-level optimum of all records over four attributes."""
-    problem = Problem("min_risk", utility_floor, "record_level")
+    problem = Problem(MinRisk(utility_floor), "record_level")
     ours = timed(lambda: solve(adult.context, problem), repeats=3)
     baseline = timed(lambda: _records_by_pandas(adult, utility_floor), repeats=1, warm_up=0)
     found = ours.answer.assessment

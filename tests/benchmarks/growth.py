@@ -19,6 +19,7 @@ from app.domain.rules.rule import TableRule
 from app.domain.search.context import SearchContext
 from app.domain.search.large_lattices.chains import ChainInstance
 from app.domain.search.large_lattices.plan import solve as solve_chains
+from app.domain.search.objectives import MinRisk
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Enumeration
 from app.domain.tables.table import Table
@@ -110,18 +111,18 @@ def _enumerate(nodes: int) -> Work:
     """Trees of height 2: 3 nodes per attribute."""
     attributes = round(np.log(nodes) / np.log(3))
     context = _small(20_000, 2_000, [(4, 4)] * attributes)
-    problem = Problem("min_risk", float(attributes), "record_level")
+    problem = Problem(MinRisk(float(attributes)), "record_level")
     return lambda: solve(context, problem, Enumeration())
 
 
 def _enumerate_entities(size: int) -> Work:
     context = _small(size, 2_000, BRANCHING)
-    return lambda: solve(context, Problem("min_risk", 5.0, "record_level"), Enumeration())
+    return lambda: solve(context, Problem(MinRisk(5.0), "record_level"), Enumeration())
 
 
 def _many(n_entities: int, n_records: int, attributes: int) -> Work:
     context = item_context(item_table(n_entities, attributes), n_records)
-    problem = Problem("min_risk", float(sum(context.table.heights) // 2), "record_level")
+    problem = Problem(MinRisk(float(sum(context.table.heights) // 2)), "record_level")
 
     def work() -> None:
         instance = ChainInstance(context, "zero")

@@ -20,6 +20,7 @@ from app.domain.search.large_lattices.exchanges import BitExchanges, first_rule
 from app.domain.search.large_lattices.least_weights import Goal
 from app.domain.search.large_lattices.near_entities import Steps
 from app.domain.search.large_lattices.plan import Solved, solve
+from app.domain.search.objectives import MinRisk
 from app.domain.search.problem import Problem
 from tests.benchmarks.item_table import item_context, item_table
 from tests.benchmarks.row import PeakWatch, Report, Row, timed
@@ -43,7 +44,7 @@ def rows(data: Path | None, report: Report) -> None:
 
 def floor_of(context: SearchContext, share: float) -> Problem:
     """Least risk at a share of the utility of a record as it is."""
-    return Problem("min_risk", float(round(share * sum(context.table.heights))), "record_level")
+    return Problem(MinRisk(float(round(share * sum(context.table.heights)))), "record_level")
 
 
 def first_rules(context: SearchContext) -> Row:
@@ -202,7 +203,7 @@ def _agrees(context: SearchContext, problem: Problem, solved: list[Solved]) -> b
     instance, scan = ChainInstance(context, "zero"), _Scan(context)
     for number, one in enumerate(solved[:5]):
         chains = instance.chains(number)
-        if one.levels is None or chains.utility_of(one.levels) < problem.threshold - 1e-9:
+        if one.levels is None or chains.utility_of(one.levels) < problem.objective.threshold - 1e-9:
             return False
         count = scan.count(chains, np.array(one.levels))
         if abs(chains.weight_of(one.levels) / count - one.risk) > 1e-12 * max(1.0, one.risk):

@@ -22,6 +22,7 @@ from app.domain.risk.assessment import assess
 from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import MinRisk
 from app.domain.search.outcome import Outcome
 from app.domain.search.plans import plan
 from app.domain.search.problem import FrontierProblem, Problem
@@ -169,7 +170,7 @@ def all_rules(context: SearchContext) -> list[Row]:
 
 
 def _best_rule(context: SearchContext) -> Outcome:
-    search = plan(context, Problem("min_risk", FLOOR))
+    search = plan(context, Problem(MinRisk(FLOOR)))
     if not isinstance(search, TableEnumeration):
         raise TypeError("few rules are all scored")
     return search.combine({i: search.run_block(i, _quiet) for i in range(search.n_blocks)})
@@ -182,7 +183,7 @@ def one_floor(
     context: SearchContext, bar: str, aim: str, bar_seconds: float, aim_seconds: float, known: str = ""
 ) -> Row:
     """The best way to disclose each record within a utility floor, as a rule that is scored."""
-    problem = Problem("min_risk", FLOOR, "record_level")
+    problem = Problem(MinRisk(FLOOR), "record_level")
     ours = timed(lambda: _record_optima(context), repeats=2, warm_up=0)
     outcome, estimates = ours.answer
     return Row(
@@ -203,7 +204,7 @@ def one_floor(
 
 
 def _record_optima(context: SearchContext) -> tuple[Outcome, dict[str, int | float]]:
-    search = plan(context, Problem("min_risk", FLOOR, "record_level"))
+    search = plan(context, Problem(MinRisk(FLOOR), "record_level"))
     if not isinstance(search, RecordPlan):
         raise TypeError("records are solved one by one")
     estimates = {

@@ -10,6 +10,7 @@ import math
 from pathlib import Path
 
 from app.domain.search.frontier import FrontierOutcome
+from app.domain.search.objectives import Lagrangian, MinRisk
 from app.domain.search.plans import carry_out, plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.solvers import Enumeration
@@ -58,7 +59,7 @@ def _all_floors(adult: Adult) -> Row:
 
 
 def _one_floor(adult: Adult, floor: float) -> Row:
-    problem = Problem("min_risk", floor)
+    problem = Problem(MinRisk(floor))
     ours = timed(lambda: carry_out(plan(adult.context, problem)), repeats=5)
     theirs = timed(lambda: carry_out(plan(adult.context, problem, Enumeration())))
     found, expected = ours.answer, theirs.answer
@@ -81,5 +82,5 @@ def _frontier(adult: Adult, problem: FrontierProblem) -> FrontierOutcome:
 
 
 def _scored_frontier(adult: Adult, problem: FrontierProblem) -> FrontierOutcome:
-    search = EnumeratedFrontier(TableInstance(adult.context, Problem("lagrangian", 0.0)), problem)
+    search = EnumeratedFrontier(TableInstance(adult.context, Problem(Lagrangian(0.0))), problem)
     return search.combine({i: search.run_block(i, lambda units: None) for i in range(search.n_blocks)})

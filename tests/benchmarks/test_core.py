@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from app.domain.search.objectives import Lagrangian, MinRisk
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import BranchAndBound
 from tests.benchmarks import core
@@ -44,18 +45,18 @@ def test_scoring_one_rule_gives_what_pandas_gives(adult, capsys, benchmark):
 
 
 def test_scoring_all_rules_gives_what_pandas_gives(adult, capsys, benchmark):
-    problem = Problem("lagrangian", 0.0)
+    problem = Problem(Lagrangian(0.0))
     benchmark.pedantic(lambda: core.solve(adult.context, problem), rounds=3)
     show(core.score_all_rules(adult), capsys)
 
 
 def test_branch_and_bound_finds_the_enumerated_rule_with_half_the_evaluations(adult, capsys, benchmark):
-    problem = Problem("min_risk", 8.0)
+    problem = Problem(MinRisk(8.0))
     benchmark.pedantic(lambda: core.solve(adult.context, problem, BranchAndBound()), rounds=1)
     show(core.branch_and_bound(adult), capsys)
 
 
 def test_record_level_optima_are_those_of_pandas(four_attributes, capsys, benchmark):
-    problem = Problem("min_risk", 4.0, "record_level")
+    problem = Problem(MinRisk(4.0), "record_level")
     benchmark.pedantic(lambda: core.solve(four_attributes.context, problem), rounds=5)
     show(core.optimise_records(four_attributes), capsys)

@@ -13,6 +13,7 @@ from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.risk.utility import build_utility
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import OBJECTIVES
 from app.domain.sensitivity.sensitivity import Overrides, build_sensitivity, constant_sensitivity
 from app.domain.sensitivity.weights import ConstantWeight, LeafWeights
 from app.domain.tables.numbers import tie_margin
@@ -131,16 +132,21 @@ class BruteForce:
             yield steps, *self.score(row, codes)
 
 
+def objective_of(kind, threshold):
+    """The objective of a kind, with all else as usual."""
+    return OBJECTIVES[kind](threshold)
+
+
 def solve(nodes, problem):
     """(status, value, levels) of the optimum, first in the order of ties, among (levels, risk, utility)."""
     rated = []
     for levels, risk, utility in nodes:
-        if problem.objective == "min_risk" and utility >= problem.threshold - 1e-9:
+        if problem.objective.kind == "min_risk" and utility >= problem.objective.threshold - 1e-9:
             rated.append((risk, -utility, levels))
-        if problem.objective == "max_utility" and risk <= problem.threshold + 1e-9:
+        if problem.objective.kind == "max_utility" and risk <= problem.objective.threshold + 1e-9:
             rated.append((-utility, risk, levels))
-        if problem.objective == "lagrangian":
-            rated.append((risk - problem.threshold * utility, -utility, levels))
+        if problem.objective.kind == "lagrangian":
+            rated.append((risk - problem.objective.threshold * utility, -utility, levels))
     if not rated:
         return "infeasible", None, None
     value = min(rated)[0]

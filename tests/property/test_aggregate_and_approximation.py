@@ -12,25 +12,24 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.search.aggregate.aggregate_options import AggregateOptions
 from app.domain.search.aggregate.approximation import (
     approximate,
-    extended_count,
-    extension,
     least_risk,
     outcomes,
     point_of,
 )
 from app.domain.search.aggregate.chain_records import ChainRecords
-from app.domain.search.aggregate.objective import AggregateObjective, maximise_aggregate
+from app.domain.search.aggregate.objective import BoxObjective, maximise_aggregate
 from app.domain.search.aggregate.submodular import ClosureMaximiser, RingFamilyMaximiser
 from app.domain.search.budget import Budget
+from app.domain.search.objectives import AggregateObjective, MaxUtility, MinRisk
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Approx, Aruba
 from app.domain.tables.numbers import tie_margin
 from tests.oracles.chain_instances import best_by_loops, nodes_of, random_record
 from tests.oracles.effort import examples
+from tests.oracles.lovasz import extended_count, extension
 from tests.oracles.search_instances import BruteForce, contexts, solve
 
 THOROUGH = settings(
@@ -40,8 +39,8 @@ THOROUGH = settings(
 )
 TRADE_OFFS = st.sampled_from([0.0, 0.01, 0.1, 0.5, 2.0, 10.0])
 OPTIONS = st.builds(
-    lambda kappa, policy, search: AggregateOptions(
-        kappa, policy, 0.5 if policy == "offset" else None, parametric_search=search
+    lambda kappa, policy, search: AggregateObjective(
+        kappa, policy, 0.5 if policy == "offset" else None, parametric_search=search, trade_off=0.0
     ),
     st.integers(0, 2),
     st.sampled_from(["exclude", "offset", "unbounded"]),
@@ -102,8 +101,8 @@ def test_every_method_finds_the_rule_that_loops_find(context, policy, trade_off,
     for method in ("enumeration", "closure", "ring_family"):
         # The slowest method goes through the fewest steps.
         search = "dinkelbach" if method == "ring_family" else options.parametric_search
-        chosen = replace(options, method=method, parametric_search=search)
-        asked = Problem("aggregate", trade_off, "record_level", policy, aggregate_options=chosen)
+        chosen = replace(options, method=method, parametric_search=search, trade_off=trade_off)
+        asked = Problem(chosen, "record_level", policy)
         if method != "enumeration" and not is_additive(context):
             with pytest.raises(NotSupported, match="sum over attributes"):
                 plan(context, asked)
@@ -148,7 +147,7 @@ def test_the_approximation_keeps_its_floor_and_its_bound(context, policy, share,
     assume(is_additive(context))
     most = float(context.utility.of(context.table.codes).max())
     floor = share * most
-    problem = Problem("min_risk", floor, "record_level", policy)
+    problem = Problem(MinRisk(floor), "record_level", policy)
     parameters = Approx(sensitivity_slack=50.0, polish=polish, mode=mode, seed=seed)
     chosen = plan(context, problem, parameters)
     outcome = carry_out(chosen)
@@ -180,10 +179,9 @@ def test_a_halt_leaves_a_rule_with_a_bound(context, calls, method):
         return left[0] < 0
 
     if method == "approx":
-        problem, solver = Problem("min_risk", 1.0, "record_level", "add_self"), Approx(sensitivity_slack=900)
+        problem, solver = Problem(MinRisk(1.0), "record_level", "add_self"), Approx(sensitivity_slack=900)
     else:
-        options = AggregateOptions(method=method)
-        problem = Problem("aggregate", 0.5, "record_level", "add_self", aggregate_options=options)
+        problem = Problem(AggregateObjective(method=method, trade_off=0.5), "record_level", "add_self")
         solver = None
     whole = plan(context, problem) if solver is None else plan(context, problem, solver)
     optimum = carry_out(whole)
@@ -205,8 +203,8 @@ def test_a_halt_leaves_a_rule_with_a_bound(context, calls, method):
 @given(contexts(), st.integers(1, 30), TRADE_OFFS)
 def test_a_budget_of_steps_gives_a_rule_within_its_bound(context, nodes, trade_off):
     assume(is_additive(context))
-    options = AggregateOptions(method="closure")
-    asked = Problem("aggregate", trade_off, "record_level", "add_self", aggregate_options=options)
+    objective = AggregateObjective(method="closure", trade_off=trade_off)
+    asked = Problem(objective, "record_level", "add_self")
     best = carry_out(plan(context, asked))
     assume(best.rule is not None)
     for budget in (Budget(max_nodes=nodes), Budget(relative_gap=0.3)):
@@ -220,7 +218,7 @@ def test_a_budget_of_steps_gives_a_rule_within_its_bound(context, nodes, trade_o
 @given(contexts(), st.sampled_from(["table_level", "max", "average", "II", "aruba", "max_utility"]))
 @settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_what_the_models_do_not_cover_is_refused_with_alternatives(context, case):
-    asked, solver = Problem("aggregate", 1.0, "record_level", "add_self"), None
+    asked, solver = Problem(AggregateObjective(trade_off=1.0), "record_level", "add_self"), None
     if case == "table_level":
         asked = replace(asked, scope="table_level")
     elif case == "max":
@@ -232,7 +230,7 @@ def test_what_the_models_do_not_cover_is_refused_with_alternatives(context, case
     elif case == "aruba":
         solver = Aruba()
     else:
-        asked, solver = Problem("max_utility", 1.0, "record_level"), Approx()
+        asked, solver = Problem(MaxUtility(1.0), "record_level"), Approx()
     with pytest.raises(NotSupported) as refusal:
         plan(context, asked) if solver is None else plan(context, asked, solver)
     assert any(word in refusal.value.message + refusal.value.remedy for word in ("Choose", "choose", "Ask"))
@@ -249,7 +247,7 @@ def test_counts_are_supermodular_and_rounding_has_the_extension_as_its_mean():
             assert record.count(low) + record.count(high) >= record.count(x) + record.count(y)
             for modular in (record.phi, record.utility):
                 assert modular(low) + modular(high) == pytest.approx(modular(x) + modular(y))
-            alpha, objective = float(rng.choice([0.0, 1.0, 7.0])), AggregateObjective(record, 0.7, 2)
+            alpha, objective = float(rng.choice([0.0, 1.0, 7.0])), BoxObjective(record, 0.7, 2)
             lifted = [objective.lifted(node, alpha) for node in (low, high, x, y)]
             assert lifted[0] + lifted[1] >= lifted[2] + lifted[3] - 1e-9
         values = np.concatenate([np.sort(rng.random(h))[::-1] for h in record.heights])
@@ -268,10 +266,12 @@ def agree(seed, instances):
         policy = str(rng.choice(["exclude", "offset", "unbounded"]))
         offset = 0.3 if policy == "offset" else None
         search = str(rng.choice(["dinkelbach", "bisection"], p=[0.8, 0.2]))
-        options = AggregateOptions(int(rng.integers(0, 4)), policy, offset, parametric_search=search)
-        levels, value = best_by_loops(record, trade_off, options.kappa, policy, offset or 0.0)
+        asked = AggregateObjective(
+            int(rng.integers(0, 4)), policy, offset, parametric_search=search, trade_off=trade_off
+        )
+        levels, value = best_by_loops(record, trade_off, asked.kappa, policy, offset or 0.0)
         for maximiser in (ClosureMaximiser, RingFamilyMaximiser):
-            found = maximise_aggregate(record, trade_off, options, maximiser)
+            found = maximise_aggregate(record, asked, maximiser)
             assert found.levels == levels
             assert found.value == pytest.approx(value, rel=1e-11)
             assert found.bound == pytest.approx(value, rel=1e-9)
@@ -288,7 +288,7 @@ def certify(seed, instances):
         for share in (0.6, 0.8, 1.0, 1.1):
             floor = share * nodes[0][3]
             rows = [(x, phi / count if count else 0.0, u) for x, count, phi, u in nodes]
-            status, value, levels = solve(rows, Problem("min_risk", floor, "record_level"))
+            status, value, levels = solve(rows, Problem(MinRisk(floor), "record_level"))
             exact = least_risk(record, floor)
             assert (exact.levels, exact.prohibited) == (levels, status == "prohibited")
             for polish in (True, False):

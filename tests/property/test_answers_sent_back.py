@@ -15,6 +15,7 @@ from app.domain.rules.rule import TableRule, apply
 from app.domain.rules.steps import labels_shown
 from app.domain.search.full_domain.plan import suppressed_by_population
 from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.objectives import MinRisk
 from app.domain.search.plans import carry_out, least_loss_plan, plan
 from app.domain.search.problem import Problem
 from app.services.rules.disclosure_batches import (
@@ -104,7 +105,7 @@ def test_the_steps_of_a_batch_disclose_again_what_was_judged(kind, context, floo
 @given(contexts(), FLOORS)
 def test_a_found_record_level_rule_is_stated_again_by_what_its_preview_shows(context, floor):
     table = context.table
-    rule = carry_out(plan(context, Problem("min_risk", floor, "record_level", "zero"))).rule
+    rule = carry_out(plan(context, Problem(MinRisk(floor), "record_level", "zero"))).rule
     assume(rule is not None and not isinstance(rule, TableRule))
     preview = preview_of(table, rule, 1, table.n_records)
     records = [sent_back(table.attributes, own.steps, own.after, row=own.row) for own in preview.records]

@@ -27,13 +27,14 @@ from app.domain.search.large_lattices.least_weights import LeastWeights, Units, 
 from app.domain.search.large_lattices.near_bounds import core
 from app.domain.search.large_lattices.near_entities import NearRows, Steps
 from app.domain.search.large_lattices.plan import ChainPlan
+from app.domain.search.objectives import MinRisk
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
 from app.domain.search.solvers import AUTO, Enumeration
 from app.experiments.synthetic import generate
 from tests.oracles.effort import examples
-from tests.oracles.search_instances import BruteForce, contexts, solve
+from tests.oracles.search_instances import BruteForce, contexts, objective_of, solve
 
 QUICK = settings(
     max_examples=examples(80),
@@ -89,7 +90,7 @@ def limits(name):
 def check(context, policy, question, model, budget):
     """Every record of a random instance is solved or bounded as the loops say."""
     context = replace(context, model=RiskModel(model))
-    problem = Problem(*question, "record_level", policy)
+    problem = Problem(objective_of(*question), "record_level", policy)
     instance, loops = ChainInstance(context, policy), OtherModels(context, policy)
     for row in range(context.table.n_records):
         nodes = list(loops.record_nodes(row))
@@ -103,7 +104,7 @@ def check(context, policy, question, model, budget):
         risk, utility = next((r, u) for node, r, u in nodes if node == found.levels)
         assert found.risk == pytest.approx(risk, rel=1e-12, abs=1e-15)
         objective = {"min_risk": risk, "max_utility": -utility}.get(
-            problem.objective, risk - problem.threshold * utility
+            problem.objective.kind, risk - problem.objective.threshold * utility
         )
         slack = 1e-11 * max(1.0, abs(value))
         assert found.bound <= value + slack
@@ -166,7 +167,7 @@ SETTINGS = [
 def test_enumeration_agrees_on_correlated_records(seed, model, family):
     context = synthetic(seed, model, family)
     for question in (("min_risk", 5.0), ("max_utility", 0.02), ("lagrangian", 0.01)):
-        problem = Problem(*question, "record_level")
+        problem = Problem(objective_of(*question), "record_level")
         exact = carry_out(plan(context, problem, Enumeration()))
         found = carry_out(ChainPlan(ChainInstance(context, "zero"), problem, AUTO))
         assert found.bounds.lower <= exact.bounds.lower + 1e-12
@@ -180,7 +181,7 @@ def test_enumeration_agrees_on_correlated_records(seed, model, family):
 
 def test_most_of_the_correlated_records_are_proved():
     context = synthetic(1)
-    problem = Problem("min_risk", 5.0, "record_level")
+    problem = Problem(MinRisk(5.0), "record_level")
     instance = ChainInstance(context, "zero")
     found = [chain_search.solve(instance.chains(i), problem) for i in range(instance.n_distinct)]
     assert sum(one.is_proved for one in found) >= len(found) // 2
@@ -235,7 +236,7 @@ def test_a_way_down_counts_what_each_of_its_nodes_counts(context, policy):
     instance = ChainInstance(context, policy)
     for number in range(instance.n_distinct):
         chains = instance.chains(number)
-        nodes = way_down(chains, 1.0)
+        nodes = way_down(chains)
         assert counts_along(chains, nodes).tolist() == [chains.count(node.tolist()) for node in nodes]
 
 

@@ -16,6 +16,7 @@ from app.domain.search.budget import Budget
 from app.domain.search.lattices.frontier_paths import FrontierSearch
 from app.domain.search.lattices.nodes import Nodes
 from app.domain.search.lattices.search import search_lattice
+from app.domain.search.objectives import MinRisk
 from app.domain.search.plans import carry_out, plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.record_risk import ScoredLattice
@@ -25,7 +26,7 @@ from app.domain.tables.numbers import tie_margin
 from tests.oracles.attacks_by_hand import MODELS, instances
 from tests.oracles.effort import examples
 from tests.oracles.lattices import falling, frontier_by_hand, random_lattice
-from tests.oracles.search_instances import BruteForce, contexts, solve
+from tests.oracles.search_instances import BruteForce, contexts, objective_of, solve
 
 CODES = {"optimal": OPTIMAL, "infeasible": INFEASIBLE, "prohibited": PROHIBITED}
 ARUBAS = tuple(
@@ -69,7 +70,7 @@ def compare_on_random_lattices(seed, count):
         lattice = random_lattice(rng)
         for kind, thresholds in (("min_risk", (0.0, 1.0, 2.5, 4.0, 5.0)), ("max_utility", (0.0, 0.3, 0.6))):
             threshold = float(rng.choice(thresholds))
-            agrees(lattice, Problem(kind, threshold, "record_level"), EXTREMES)
+            agrees(lattice, Problem(objective_of(kind, threshold), "record_level"), EXTREMES)
 
 
 @pytest.mark.spec("INV-5")
@@ -91,11 +92,13 @@ def test_top_down_and_boxes_agree_where_risk_rises_above_records_that_nobody_is_
         risk = np.where(rng.random(lattice.scores.shape) < 0.4, 0.0, lattice.scores)
         lattice = ScoredLattice(risk, np.zeros_like(risk), lattice.utilities)
         for kind, threshold in (("min_risk", 2.0), ("max_utility", 0.3)):
-            agrees(lattice, Problem(kind, threshold, "record_level"), (BranchAndBound(), TopDown()))
+            agrees(
+                lattice, Problem(objective_of(kind, threshold), "record_level"), (BranchAndBound(), TopDown())
+            )
 
 
 def walk(utility, floor, solver):
-    nodes = Nodes(ScoredLattice(utility, utility, utility), Problem("min_risk", floor, "record_level"))
+    nodes = Nodes(ScoredLattice(utility, utility, utility), Problem(MinRisk(floor), "record_level"))
     search = FrontierSearch(nodes, solver)
     found = list(search.frontier(search.start()))
     assert len(found) == len(set(found))
@@ -159,7 +162,7 @@ def test_the_walk_evaluates_the_risks_of_the_frontier_and_then_those_that_settle
         tied = {x for x, r, u in nodes_of(lattice) if u >= floor and r <= least + 2 * tie_margin(least)}
         settling = set().union(*map(below, tied))
         for solver in ARUBAS:
-            found = search_lattice(lattice, Problem("min_risk", floor, "record_level"), solver)
+            found = search_lattice(lattice, Problem(MinRisk(floor), "record_level"), solver)
             assert found.value_risks == len(frontier)
             assert found.risk_evaluations == len(frontier | tied | settling)
         ties.append(len(tied - frontier))
@@ -182,7 +185,7 @@ def test_every_search_finds_the_table_rule_that_loops_find_on_many_tables(contex
 
 
 def check_table(context, policy, question):
-    problem = Problem(*question, "table_level", policy)
+    problem = Problem(objective_of(*question), "table_level", policy)
     status, _, levels = solve(BruteForce(context, policy).table_rules(), problem)
     everything = carry_out(plan(context, problem, Enumeration()))
     for solver in (TopDown(), *ARUBAS):
@@ -197,7 +200,7 @@ def check_table(context, policy, question):
 
 
 def check_genetic(context, problem, status):
-    if problem.objective == "max_utility":
+    if problem.objective.kind == "max_utility":
         with pytest.raises(NotSupported, match="utility floor"):
             plan(context, problem, Genetic(seed=1))
         return
@@ -230,7 +233,7 @@ def test_every_search_finds_the_record_rule_that_loops_find_on_many_tables(conte
 
 
 def check_records(context, policy, question):
-    problem = Problem(*question, "record_level", policy)
+    problem = Problem(objective_of(*question), "record_level", policy)
     brute = BruteForce(context, policy)
     solved = [solve(brute.record_nodes(row), problem) for row in range(context.table.n_records)]
     states = {status for status, _, _ in solved}
@@ -257,7 +260,7 @@ def dags(draw):
 @THOROUGH
 @given(contexts(dags()), st.sampled_from(["zero", "add_self"]), QUESTIONS)
 def test_top_down_search_finds_the_enumerated_rule_in_any_partial_order(context, policy, question):
-    problem = Problem(*question, "record_level", policy)
+    problem = Problem(objective_of(*question), "record_level", policy)
     everything = carry_out(plan(context, problem, Enumeration()))
     found = carry_out(plan(context, problem, TopDown()))
     assert (found.status, found.objective) == (everything.status, everything.objective)
@@ -278,7 +281,7 @@ TABLE_SOLVERS = st.sampled_from([
 @THOROUGH
 @given(contexts(dags()), st.sampled_from(["zero", "add_self"]), QUESTIONS, TABLE_SOLVERS)
 def test_table_rules_in_any_partial_order_are_the_best_of_both_end_levels(context, policy, question, solver):
-    problem = Problem(*question, "table_level", policy)
+    problem = Problem(objective_of(*question), "table_level", policy)
     rules = list(BruteForce(context, policy).table_rules())
     status, value, levels = solve(rules, problem)
     try:
@@ -293,7 +296,7 @@ def test_table_rules_in_any_partial_order_are_the_best_of_both_end_levels(contex
     assert outcome.status == status
     if levels is not None:
         assert outcome.rule.levels == levels
-        sign = -1 if problem.objective == "max_utility" else 1
+        sign = -1 if problem.objective.kind == "max_utility" else 1
         assert sign * outcome.objective == pytest.approx(value, rel=1e-9, abs=1e-12)
 
 
@@ -320,7 +323,7 @@ SOLVERS = st.sampled_from([
 def test_a_budget_gives_a_feasible_rule_and_a_bound_below_the_optimum(
     context, question, scope, solver, budget
 ):
-    problem = Problem(*question, scope, "add_self")
+    problem = Problem(objective_of(*question), scope, "add_self")
     if isinstance(solver, Genetic) and question[0] == "max_utility":
         return
     if isinstance(solver, Enumeration):
@@ -339,7 +342,7 @@ def check_part(context, problem, best, found):
         assert found.rule is None
         return
     assert found.status in ("heuristic", best.status)
-    sign = -1 if problem.objective == "max_utility" else 1
+    sign = -1 if problem.objective.kind == "max_utility" else 1
     if best.status == "optimal" and found.bounds is not None:
         assert found.bounds.lower <= sign * best.objective + 1e-9
     if found.rule is None:
@@ -348,12 +351,12 @@ def check_part(context, problem, best, found):
     assert found.bounds.gap == pytest.approx(max(0.0, sign * found.objective - found.bounds.lower))
     assert sign * found.objective >= sign * best.objective - 1e-9
     records = found.assessment.records
-    if problem.objective == "min_risk":
+    if problem.objective.kind == "min_risk":
         held = records.utility.min() if problem.scope == "record_level" else found.utility
-        assert held >= problem.threshold - 1e-9
-    if problem.objective == "max_utility":
+        assert held >= problem.objective.threshold - 1e-9
+    if problem.objective.kind == "max_utility":
         held = records.loss.max() if problem.scope == "record_level" else found.risk
-        assert held <= problem.threshold + 1e-9
+        assert held <= problem.objective.threshold + 1e-9
 
 
 @THOROUGH
@@ -371,7 +374,9 @@ def test_a_halted_search_still_answers_with_a_feasible_rule(
     if isinstance(solver, Genetic) and question[0] == "max_utility":
         return
     is_mean = scope == "record_level" and constraint == "average"
-    problem = Problem(*question, scope, "add_self", constraint=constraint if is_mean else "per_record")
+    problem = Problem(
+        objective_of(*question), scope, "add_self", constraint=constraint if is_mean else "per_record"
+    )
     solver = Enumeration() if is_mean else solver
     best = carry_out(plan(context, problem))
     asked = 0
@@ -395,15 +400,16 @@ def check_halted(context, problem, best, found, is_mean):
         check_part(context, problem, best, found)
     harm = context.sensitivity
     is_finite = not any(np.isinf(part).any() for part in (*harm.shapes, harm.factors, harm.constant))
-    if problem.objective == "min_risk" and best.status == "optimal" and is_finite:
+    if problem.objective.kind == "min_risk" and best.status == "optimal" and is_finite:
         assert found.rule is not None
 
 
 def check_mean(problem, best, found):
-    sign = -1 if problem.objective == "max_utility" else 1
+    sign = -1 if problem.objective.kind == "max_utility" else 1
     if found.rule is not None:
         assert best.status == "optimal"
-        floor, cap = (problem.threshold, math.inf) if sign > 0 else (-math.inf, problem.threshold)
+        limit = problem.objective.threshold
+        floor, cap = (limit, math.inf) if sign > 0 else (-math.inf, limit)
         assert found.utility >= floor - 1e-9
         assert found.risk <= cap + 1e-9
     if best.objective is not None and found.bounds is not None:
@@ -438,7 +444,7 @@ def test_every_search_agrees_with_enumeration_under_every_attacker(
     view = view if context.dictionaries else "known"
     if scope == "record_level" and (aggregate == "max" or view == "worst_case"):
         return
-    problem = Problem(*question, scope, policy, view, aggregate=aggregate)
+    problem = Problem(objective_of(*question), scope, policy, view, aggregate=aggregate)
     best = carry_out(plan(context, problem, Enumeration()))
     for solver in (BranchAndBound(), TopDown(), *ARUBAS[:2]):
         if not fits(context, problem, solver, best.absent):
@@ -466,7 +472,7 @@ def test_a_search_halted_anywhere_under_every_attacker_says_nothing_that_is_wron
 ):
     view = view if context.dictionaries else "known"
     constraint = constraint if scope == "record_level" else "per_record"
-    problem = Problem(*question, scope, "zero", view, constraint, aggregate)
+    problem = Problem(objective_of(*question), scope, "zero", view, constraint, aggregate)
     best = carry_out(plan(context, problem))
     asked = 0
 
@@ -482,7 +488,7 @@ def test_a_search_halted_anywhere_under_every_attacker_says_nothing_that_is_wron
 
 
 def check_bound(problem, best, found):
-    sign = -1 if problem.objective == "max_utility" else 1
+    sign = -1 if problem.objective.kind == "max_utility" else 1
     found.to_document()
     if best.status == "optimal":
         assert found.status in ("optimal", "heuristic")

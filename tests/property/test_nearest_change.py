@@ -207,7 +207,7 @@ def test_criteria_that_no_order_helps_are_searched_exactly(case, least, kind):
     def by_rule(rule):
         shown = Table(table.attributes, table.hierarchies, apply(rule, table), sensitive=table.sensitive)
         judge = ClassJudge(shown, TableRule((0,) * table.n_attributes), (criterion,), 0.0)
-        return judge.of((0,) * table.n_attributes).allowed
+        return judge.of((0,) * table.n_attributes).withheld is not None
 
     judged = ClassDemand(ClassJudge(table, case.rule, (criterion,), 0.0), by_rule, 1, False)
     change = nearest_change(table, case.rule, case.utility, [judged], attributes=known)

@@ -23,7 +23,7 @@ from app.domain.sensitivity.sensitivity import constant_sensitivity
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
 from tests.oracles.explained_rules import computed
-from tests.oracles.search_instances import BruteForce, contexts
+from tests.oracles.search_instances import BruteForce, contexts, objective_of
 
 THRESHOLDS = st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0])
 CLOSE = 1e-9
@@ -55,7 +55,7 @@ def test_a_table_level_rule_is_explained_by_all_the_others(data):
     objective = data.draw(st.sampled_from(["min_risk", "max_utility", "lagrangian"]))
     threshold = data.draw(THRESHOLDS)
     rules = list(BruteForce(instance, policy).table_rules())
-    found_rule = plan(instance, Problem(objective, threshold, absent_policy=policy))
+    found_rule = plan(instance, Problem(objective_of(objective, threshold), absent_policy=policy))
     outcome = carry_out(found_rule)
     best_known = outcome.rule is not None and data.draw(st.booleans())
     levels = outcome.rule.levels if best_known else data.draw(st.sampled_from(rules))[0]

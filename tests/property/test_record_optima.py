@@ -11,6 +11,7 @@ from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.utility import build_utility
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import MinRisk
 from app.domain.search.problem import Problem
 from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.record_rules.optima import Optima, ScannedOptima, are_separable
@@ -26,7 +27,7 @@ def check(context, floor, rows_at_once):
     instance = RecordInstance(context, "zero", "known")
     assume(are_separable(instance))
     instance.prepare(range(instance.n_distinct), lambda: None)
-    problem = Problem("min_risk", floor, "record_level")
+    problem = Problem(MinRisk(floor), "record_level")
     whole = Optima(instance, problem).of(np.arange(instance.n_distinct))
     for start in range(0, instance.n_distinct, rows_at_once):
         rows = np.arange(start, min(instance.n_distinct, start + rows_at_once))
@@ -96,5 +97,5 @@ def test_most_records_of_distinct_counts_need_no_exact_evaluation(monkeypatch):
     evaluated = []
     evaluate = instance.evaluate
     monkeypatch.setattr(instance, "evaluate", lambda rows: evaluated.append(len(rows)) or evaluate(rows))
-    ScannedOptima(instance, Problem("min_risk", 3.0, "record_level")).of(np.arange(instance.n_distinct))
+    ScannedOptima(instance, Problem(MinRisk(3.0), "record_level")).of(np.arange(instance.n_distinct))
     assert sum(evaluated) <= 0.2 * instance.n_distinct

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from app.domain.errors import InvalidInput
 from app.domain.search.budget import Budget
+from app.domain.search.objectives import MaxUtility, MinRisk
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import SOLVERS
 from app.domain.search.table_rules.scores import TableScores
 from tests.oracles.lattices import QUESTIONS, THOROUGH
-from tests.oracles.search_instances import BruteForce, contexts, solve
+from tests.oracles.search_instances import BruteForce, contexts, objective_of, solve
 
 POLICIES = st.sampled_from(["zero", "add_self"])
 
@@ -38,14 +39,14 @@ def test_the_walk_scores_every_table_rule_as_loops_do(context, policy):
 @THOROUGH
 @given(contexts(), POLICIES, QUESTIONS)
 def test_both_solvers_find_the_table_rule_that_loops_find(context, policy, question):
-    problem = Problem(*question, "table_level", policy)
+    problem = Problem(objective_of(*question), "table_level", policy)
     status, value, levels = solve(BruteForce(context, policy).table_rules(), problem)
     for solver in ("enumeration", "branch_and_bound"):
         outcome = answer(context, problem, solver)
         assert outcome.status == status
         if levels is not None:
             assert outcome.rule.levels == levels
-            sign = -1 if problem.objective == "max_utility" else 1
+            sign = -1 if problem.objective.kind == "max_utility" else 1
             assert sign * outcome.objective == pytest.approx(value, rel=1e-9, abs=1e-12)
 
 
@@ -53,7 +54,7 @@ def test_both_solvers_find_the_table_rule_that_loops_find(context, policy, quest
 @THOROUGH
 @given(contexts(), POLICIES, QUESTIONS)
 def test_both_solvers_find_the_record_rule_that_loops_find(context, policy, question):
-    problem = Problem(*question, "record_level", policy)
+    problem = Problem(objective_of(*question), "record_level", policy)
     brute = BruteForce(context, policy)
     solved = [solve(brute.record_nodes(row), problem) for row in range(context.table.n_records)]
     states = {status for status, _, _ in solved}
@@ -72,7 +73,7 @@ def test_both_solvers_find_the_record_rule_that_loops_find(context, policy, ques
 @THOROUGH
 @given(contexts(), POLICIES, st.sampled_from([0.5, 1.0, 2.0, 3.0]))
 def test_the_average_constraint_allows_no_more_risk_than_the_constraint_per_record(context, policy, floor):
-    per_record = answer(context, Problem("min_risk", floor, "record_level", policy))
+    per_record = answer(context, Problem(MinRisk(floor), "record_level", policy))
     assume(per_record.status == "optimal")
     brute = BruteForce(context, policy)
     pareto = {0.0: 0.0}
@@ -94,13 +95,13 @@ def test_the_average_constraint_allows_no_more_risk_than_the_constraint_per_reco
 def test_asking_for_more_utility_never_lowers_the_risk(context, policy, scope):
     last = -1.0
     for floor in (0.0, 1.0, 2.0, 3.0):
-        outcome = answer(context, Problem("min_risk", floor, scope, policy))
+        outcome = answer(context, Problem(MinRisk(floor), scope, policy))
         if outcome.status != "optimal":
             break
         assert outcome.risk >= last - 1e-12
         last = outcome.risk
         if scope == "table_level":
-            back = answer(context, Problem("max_utility", outcome.risk, scope, policy))
+            back = answer(context, Problem(MaxUtility(outcome.risk), scope, policy))
             assert back.utility >= floor - 1e-9
 
 
@@ -109,7 +110,7 @@ def test_asking_for_more_utility_never_lowers_the_risk(context, policy, scope):
 def test_a_budget_gives_a_rule_within_its_bound_and_the_optimum_if_it_suffices(
     context, question, budget, scope
 ):
-    problem = Problem(*question, scope)
+    problem = Problem(objective_of(*question), scope)
     best = answer(context, problem)
     found = answer(context, problem, "branch_and_bound", budget)
     if found.status != "heuristic":
@@ -117,7 +118,7 @@ def test_a_budget_gives_a_rule_within_its_bound_and_the_optimum_if_it_suffices(
         return
     if found.rule is None:
         return
-    sign = -1 if problem.objective == "max_utility" else 1
+    sign = -1 if problem.objective.kind == "max_utility" else 1
     assert best.status == "optimal"
     assert found.bounds.lower <= sign * best.objective + 1e-9
     assert sign * found.objective >= sign * best.objective - 1e-9
@@ -129,7 +130,7 @@ def test_the_policy_error_refuses_absent_records_and_nothing_else(context):
     brute = BruteForce(context, "zero")
     absent = sum(brute.count(row, codes) == 0 for row, codes in enumerate(context.table.codes.tolist()))
     for scope in ("table_level", "record_level"):
-        problem = Problem("min_risk", 0.0, scope, "error")
+        problem = Problem(MinRisk(0.0), scope, "error")
         if absent:
             with pytest.raises(InvalidInput, match=f"^{absent} records"):
                 plan(context, problem)

@@ -8,17 +8,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.domain.search import plans
+from app.domain.search.objectives import MinRisk
 from app.domain.search.plans import plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.record_rules import instance as record_instance
-from app.domain.search.record_rules import means as record_means
-from app.domain.search.record_rules import plan as record_level
 from app.domain.search.solvers import SOLVERS
 from app.domain.search.table_rules import table_level
 from app.domain.search.table_rules.scores import TableScores
 from tests.oracles.attacks_by_hand import MODELS, instances
 from tests.oracles.effort import examples
-from tests.oracles.search_instances import contexts
+from tests.oracles.search_instances import contexts, objective_of
 
 SCOPES = st.sampled_from(["table_level", "record_level"])
 
@@ -27,8 +26,7 @@ SCOPES = st.sampled_from(["table_level", "record_level"])
 def tiny_blocks(monkeypatch):
     """Cut even the smallest instance into many blocks."""
     monkeypatch.setattr(table_level, "SECONDS_PER_BLOCK", 1e-9)
-    monkeypatch.setattr(record_level, "CELLS_PER_BLOCK", 1)
-    monkeypatch.setattr(record_means, "CELLS_PER_BLOCK", 1)
+    monkeypatch.setattr(record_instance, "CELLS_PER_BLOCK", 1)
     monkeypatch.setattr(plans, "COMBINATIONS_LIMIT", 10)
     monkeypatch.setattr(record_instance, "CELLS_AT_ONCE", 1)
 
@@ -38,7 +36,7 @@ def tiny_blocks(monkeypatch):
 )
 @given(context=contexts(), rows=st.integers(1, 3))
 def test_memory_for_some_records_at_a_time_changes_nothing(monkeypatch, context, rows):
-    problem = Problem("min_risk", 1.0, "record_level")
+    problem = Problem(MinRisk(1.0), "record_level")
     roomy = plan(context, problem)
     expected = b"".join(roomy.run_block(i, lambda _: None) for i in range(roomy.n_blocks))
     with monkeypatch.context() as patch:
@@ -50,7 +48,7 @@ def test_memory_for_some_records_at_a_time_changes_nothing(monkeypatch, context,
 @settings(max_examples=examples(60), deadline=None)
 @given(contexts(), SCOPES, st.randoms(use_true_random=False), st.sampled_from(["min_risk", "max_utility"]))
 def test_blocks_run_in_any_order_and_process_give_the_same_bytes(context, scope, random, objective):
-    problem = Problem(objective, 1.0, scope)
+    problem = Problem(objective_of(objective, 1.0), scope)
     once = plan(context, problem)
     blocks = {i: once.run_block(i, lambda _: None) for i in range(once.n_blocks)}
     order = list(range(once.n_blocks))
@@ -82,7 +80,7 @@ def test_scores_do_not_depend_on_where_the_walk_is_cut(context):
 @settings(max_examples=examples(60), deadline=None)
 @given(contexts(), SCOPES, st.sampled_from(["enumeration", "branch_and_bound"]))
 def test_progress_only_rises_and_ends_at_all_units_of_an_enumeration(context, scope, solver):
-    chosen = plan(context, Problem("min_risk", 1.0, scope), SOLVERS[solver]())
+    chosen = plan(context, Problem(MinRisk(1.0), scope), SOLVERS[solver]())
     total = 0
     for i in range(chosen.n_blocks):
         ticks = []
@@ -105,7 +103,7 @@ def test_progress_only_rises_and_ends_at_all_units_of_an_enumeration(context, sc
 def test_blocks_of_every_search_may_run_in_any_order_and_process(context, scope, constraint, aggregate, data):
     views = ["bayes", "worst_case", "worst_case_per_record"] if context.dictionaries else ["known"]
     view = data.draw(st.sampled_from(views))
-    problem = Problem("min_risk", 1.0, scope, "zero", view, constraint, aggregate)
+    problem = Problem(MinRisk(1.0), scope, "zero", view, constraint, aggregate)
     whole, apart = plan(context, problem), plan(context, problem)
     blocks = {i: whole.run_block(i, lambda _: None) for i in range(whole.n_blocks)}
     order = data.draw(st.permutations(range(apart.n_blocks)))

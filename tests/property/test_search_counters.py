@@ -9,12 +9,13 @@ from hypothesis import assume, given
 
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.search.lattices.search import search_lattice
+from app.domain.search.objectives import MinRisk
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Aruba, Enumeration
 from app.domain.tables.numbers import tie_margin
 from tests.oracles.lattices import QUESTIONS, THOROUGH, frontier_by_hand, random_lattice
-from tests.oracles.search_instances import BruteForce, contexts
+from tests.oracles.search_instances import BruteForce, contexts, objective_of
 
 
 def looks_like(context, attribute, code):
@@ -52,7 +53,9 @@ def test_enumeration_counts_the_forms_that_single_records_can_be_disclosed_in(co
         for i, row in reversed(list(enumerate(context.table.codes.tolist())))
     }
     forms = sum(len(list(loops.record_nodes(row))) for row in first_of.values())
-    outcome = carry_out(plan(context, Problem(*question, "record_level", "zero"), Enumeration()))
+    outcome = carry_out(
+        plan(context, Problem(objective_of(*question), "record_level", "zero"), Enumeration())
+    )
     assert set(vars(outcome.counters).values()) == {forms}
     assert forms <= outcome.n_rules * len(first_of)
 
@@ -85,7 +88,7 @@ def test_aruba_evaluates_the_risk_of_the_border_and_of_what_settles_ties():
         frontier = frontier_by_hand(lattice.utilities, floor)
         if not frontier or math.isinf(min(lattice.scores[node] for node in frontier)):
             continue
-        found = search_lattice(lattice, Problem("min_risk", floor, "record_level"), Aruba())
+        found = search_lattice(lattice, Problem(MinRisk(floor), "record_level"), Aruba())
         more = looked_at_for_ties(lattice.scores, frontier) - frontier
         assert found.value_risks == len(frontier)
         assert found.risk_evaluations == len(frontier) + len(more)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from app.domain.search.objectives import Lagrangian, MinRisk
 from app.domain.search.plans import carry_out, plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.solvers import SOLVERS
 from app.domain.search.table_rules.table_frontier import EnumeratedFrontier
 from app.domain.search.table_rules.table_level import TableInstance
 from tests.oracles.rules_on_adult import DATA, FIVE, FOUR, by_hand, context_of
+from tests.oracles.search_instances import objective_of
 
 pytestmark = [
     pytest.mark.real_data,
@@ -35,7 +37,7 @@ def test_the_optimum_over_five_attributes_is_that_of_the_brute_force(floor, rate
     hand, rated = rated_by_hand
     expected = hand.best(rated, floor)
     for solver in ("enumeration", "branch_and_bound"):
-        outcome = answer(context_of(*FIVE), Problem("min_risk", floor), solver)
+        outcome = answer(context_of(*FIVE), Problem(MinRisk(floor)), solver)
         assert outcome.rule.levels == expected
         assert outcome.risk == pytest.approx(rated[expected], rel=1e-12)
         assert outcome.utility == hand.utility(expected)
@@ -44,8 +46,8 @@ def test_the_optimum_over_five_attributes_is_that_of_the_brute_force(floor, rate
 @pytest.mark.deep
 def test_all_rules_over_all_nine_attributes_include_seeded_ones_of_the_brute_force():
     hand, context = by_hand(), context_of()
-    outcome = answer(context, Problem("min_risk", 8), "enumeration")
-    instance = TableInstance(context, Problem("min_risk", 8))
+    outcome = answer(context, Problem(MinRisk(8)), "enumeration")
+    instance = TableInstance(context, Problem(MinRisk(8)))
     assert outcome.n_rules == outcome.counters.risk_evaluations == 12_960
     rng = np.random.default_rng(30_162)
     rules = hand.rules()
@@ -64,7 +66,7 @@ def test_the_optima_over_all_nine_attributes_are_those_of_the_brute_force():
     for floor in (2, 4, 6, 8, 10, 12, 14):
         expected = hand.best(rated, floor)
         for solver in ("enumeration", "branch_and_bound"):
-            outcome = answer(context_of(), Problem("min_risk", floor), solver)
+            outcome = answer(context_of(), Problem(MinRisk(floor)), solver)
             assert outcome.rule.levels == expected
             assert outcome.risk == pytest.approx(rated[expected], rel=1e-12)
 
@@ -74,8 +76,8 @@ def test_the_optima_over_all_nine_attributes_are_those_of_the_brute_force():
     "problem", [("min_risk", 5), ("min_risk", 12), ("max_utility", 0.1), ("lagrangian", 0.01)]
 )
 def test_pruning_finds_what_scoring_all_rules_finds_with_a_tenth_of_the_work(problem):
-    found = answer(context_of(), Problem(*problem))
-    everything = answer(context_of(), Problem(*problem), "enumeration")
+    found = answer(context_of(), Problem(objective_of(*problem)))
+    everything = answer(context_of(), Problem(objective_of(*problem)), "enumeration")
     assert (found.solver, found.status, found.rule) == ("portfolio", "optimal", everything.rule)
     assert found.objective == everything.objective
     assert found.bounds == everything.bounds
@@ -84,7 +86,7 @@ def test_pruning_finds_what_scoring_all_rules_finds_with_a_tenth_of_the_work(pro
 
 @pytest.mark.deep
 def test_the_pruned_frontier_is_that_of_all_rules():
-    asked = Problem("lagrangian", 0.0)
+    asked = Problem(Lagrangian(0.0))
     instance = TableInstance(context_of(), asked)
     whole = carry_out(EnumeratedFrontier(instance, FrontierProblem()))
     pruned = carry_out(plan_frontier(context_of(), FrontierProblem()))
@@ -98,8 +100,8 @@ def test_the_pruned_frontier_is_that_of_all_rules():
 @pytest.mark.deep
 @pytest.mark.parametrize("floor", [4, 8, 12])
 def test_branch_and_bound_evaluates_less_than_half_of_the_rules(floor):
-    outcome = answer(context_of(), Problem("min_risk", floor), "branch_and_bound")
-    everything = answer(context_of(), Problem("min_risk", floor), "enumeration")
+    outcome = answer(context_of(), Problem(MinRisk(floor)), "branch_and_bound")
+    everything = answer(context_of(), Problem(MinRisk(floor)), "enumeration")
     assert outcome.counters.risk_evaluations < 12_960 / 2
     assert outcome.rule == everything.rule
 
@@ -107,7 +109,7 @@ def test_branch_and_bound_evaluates_less_than_half_of_the_rules(floor):
 @pytest.mark.parametrize("floor", [3, 6])
 def test_the_record_level_optimum_is_that_of_the_brute_force_for_five_hundred_records(floor):
     hand, context = by_hand(*FOUR), context_of(*FOUR)
-    outcome = answer(context, Problem("min_risk", floor, "record_level"))
+    outcome = answer(context, Problem(MinRisk(floor), "record_level"))
     assert outcome.status == "optimal"
     losses = outcome.assessment.records.loss
     for row in np.random.default_rng(floor).choice(hand.n, 250, replace=False).tolist():

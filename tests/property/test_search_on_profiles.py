@@ -21,7 +21,7 @@ from app.domain.sensitivity.normalisation import Normalisation, normalise
 from app.domain.sensitivity.sensitivity import Overrides, build_sensitivity
 from app.domain.sensitivity.weights import ConstantWeight, LeafWeights
 from tests.oracles.effort import examples
-from tests.oracles.search_instances import BruteForce, contexts, solve
+from tests.oracles.search_instances import BruteForce, contexts, objective_of, solve
 
 THOROUGH = settings(
     max_examples=examples(100),
@@ -70,13 +70,13 @@ def answer(context, problem, solver):
 @THOROUGH
 @given(profiled_contexts(), st.sampled_from(["zero", "add_self"]), QUESTIONS)
 def test_both_solvers_find_the_table_rule_that_loops_find(context, policy, question):
-    problem = Problem(*question, "table_level", policy)
+    problem = Problem(objective_of(*question), "table_level", policy)
     status, value, levels = solve(BruteForce(context, policy).table_rules(), problem)
     for solver in ("enumeration", "branch_and_bound"):
         outcome = answer(context, problem, solver)
         assert outcome.status == status
         if levels is not None:
-            sign = -1 if problem.objective == "max_utility" else 1
+            sign = -1 if problem.objective.kind == "max_utility" else 1
             assert sign * outcome.objective == pytest.approx(value, rel=1e-9, abs=1e-12)
 
 
@@ -84,7 +84,7 @@ def test_both_solvers_find_the_table_rule_that_loops_find(context, policy, quest
 @THOROUGH
 @given(profiled_contexts(), st.sampled_from(["zero", "add_self"]), QUESTIONS)
 def test_both_solvers_find_the_record_rule_that_loops_find(context, policy, question):
-    problem = Problem(*question, "record_level", policy)
+    problem = Problem(objective_of(*question), "record_level", policy)
     brute = BruteForce(context, policy)
     solved = [solve(brute.record_nodes(row), problem) for row in range(context.table.n_records)]
     status = next(
@@ -95,5 +95,5 @@ def test_both_solvers_find_the_record_rule_that_loops_find(context, policy, ques
         assert outcome.status == status
         if status == "optimal":
             value = math.fsum(v for _, v, _ in solved) / len(solved)
-            sign = -1 if problem.objective == "max_utility" else 1
+            sign = -1 if problem.objective.kind == "max_utility" else 1
             assert sign * outcome.objective == pytest.approx(value, rel=1e-9, abs=1e-12)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from app.domain.errors import NotSupported
 from app.domain.rules.rule import apply
 from app.domain.search import plans
+from app.domain.search.objectives import Lagrangian, MaxUtility, MinRisk
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.record_rules import knapsack
@@ -19,7 +20,7 @@ from app.domain.search.record_rules import knapsack as compromises
 from app.domain.search.solvers import SOLVERS, BranchAndBound
 from tests.oracles.attacks_by_hand import MODELS, ByHand, dags, instances, optimum
 from tests.oracles.effort import examples
-from tests.oracles.search_instances import hierarchies, solve
+from tests.oracles.search_instances import hierarchies, objective_of, solve
 
 THOROUGH = settings(
     max_examples=examples(150),
@@ -61,8 +62,8 @@ def test_table_rules(data, context, policy, question, aggregate):
     rated = [(levels, *by_hand.score(view, aggregate, rule)) for levels, rule in by_hand.table_rules()]
     # III_raw makes −∞ of infinite harm: there is no least risk to agree on.
     assume(all(risk > -math.inf for _, risk, _ in rated))
-    status, value, levels = solve(rated, Problem(*question))
-    problem = Problem(*question, "table_level", policy, view, aggregate=aggregate)
+    status, value, levels = solve(rated, Problem(objective_of(*question)))
+    problem = Problem(objective_of(*question), "table_level", policy, view, aggregate=aggregate)
     solvers = ["enumeration"]
     if context.harm_is_monotone:
         solvers.append("branch_and_bound")
@@ -92,7 +93,7 @@ def test_each_record_on_its_own(data, context, policy, question):
         ]
         solved.append(optimum(rated, objective, threshold))
     status = next(s for s in ("infeasible", "prohibited", "optimal") if s in {s for s, _ in solved})
-    problem = Problem(*question, "record_level", policy, view)
+    problem = Problem(objective_of(*question), "record_level", policy, view)
     for solver in ["enumeration", "branch_and_bound"] if context.harm_is_monotone else ["enumeration"]:
         outcome = answer(context, problem, solver)
         assert outcome.status == status
@@ -128,7 +129,9 @@ def test_records_under_a_constraint_on_means_or_by_the_greatest_risk(
         if not affordable:
             patch.setattr(knapsack, "MAX_STEPS", 0)
             patch.setattr(compromises, "MAX_TOTALS", 0)
-        outcome = answer(context, Problem(*question, "record_level", policy, view, "average", aggregate))
+        outcome = answer(
+            context, Problem(objective_of(*question), "record_level", policy, view, "average", aggregate)
+        )
     assert outcome.status == status or (
         not affordable and (outcome.status, status) == ("heuristic", "optimal")
     )
@@ -166,7 +169,7 @@ def test_minimax_over_single_records(monkeypatch, context, policy, question, con
     rated = [by_hand.score("worst_case", "average", rule) for rule in rules]
     each = constraint == "per_record" and objective == "min_risk"
     status, value = optimum(rated, objective, -1.0 if each else threshold)
-    problem = Problem(*question, "record_level", policy, "worst_case", constraint)
+    problem = Problem(objective_of(*question), "record_level", policy, "worst_case", constraint)
     with monkeypatch.context() as patch:
         patch.setattr(plans, "COMBINATIONS_LIMIT", 1e7 if exact else 0)
         outcome = answer(context, problem)
@@ -199,7 +202,7 @@ def test_single_records_of_hierarchies_that_are_no_trees(data, context, policy, 
         rules = [rule for rule in rules if all(by_hand.utility(codes) >= threshold - 1e-9 for codes in rule)]
     rated = [by_hand.score(view, "average", rule) for rule in rules]
     status, value = optimum(rated, objective, -1.0 if each else threshold)
-    outcome = answer(context, Problem(*question, "record_level", policy, view, constraint))
+    outcome = answer(context, Problem(objective_of(*question), "record_level", policy, view, constraint))
     if not (each and context.table.weights is not None):
         # A record of weight 0 that has no risk but ∞ counts as prohibited, though no mean depends on it.
         assert outcome.status == status
@@ -268,7 +271,7 @@ def test_the_frontier_of_record_rules_is_exact_or_its_hull(data, context, policy
 @given(instances(models=[("I", None)], max_records=3), st.sampled_from([0.01, 0.05, 0.2, 1.0]))
 def test_the_optimum_at_a_price_lies_on_the_hull(context, price):
     view = "worst_case_per_record" if context.dictionaries else "known"
-    priced = answer(context, Problem("lagrangian", price, "record_level", view=view))
+    priced = answer(context, Problem(Lagrangian(price), "record_level", view=view))
     assume(priced.status == "optimal")
     points = drawn_frontier(context, FrontierProblem("record_level", view=view)).points
     assert min(p.risk - price * p.utility for p in points) == pytest.approx(priced.objective, abs=1e-9)
@@ -283,14 +286,14 @@ def test_more_utility_never_costs_less_and_the_mean_never_more_than_each(data, c
     scope = data.draw(st.sampled_from(["table_level", "record_level"]))
     last = 0.0
     for floor in (0.0, 1.0, 2.0, 3.0):
-        problem = Problem("min_risk", floor, scope, policy, view, "average", aggregate)
+        problem = Problem(MinRisk(floor), scope, policy, view, "average", aggregate)
         outcome = answer(context, problem)
         if outcome.status != "optimal":
             break
         assert outcome.risk >= last - 1e-12
         last = outcome.risk
         if aggregate == "average" or scope == "table_level":
-            back = answer(context, replace(problem, objective="max_utility", threshold=outcome.risk))
+            back = answer(context, replace(problem, objective=MaxUtility(outcome.risk)))
             assert back.utility >= floor - 1e-9
         each = answer(context, replace(problem, constraint="per_record"))
         if each.status == "optimal":

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from app.domain.risk.models import MODEL_I
 from app.domain.risk.utility import build_utility
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import MinRisk
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.record_rules.instance import RecordInstance
@@ -73,11 +74,11 @@ def test_the_way_taken_for_many_records_finds_the_rule_that_the_walk_finds(monke
         build_sensitivity(study.table, "multiplicative", weights),
         build_utility(study.table),
     )
-    walked = carry_out(plan(context, Problem("min_risk", 6.0)))
+    walked = carry_out(plan(context, Problem(MinRisk(6.0))))
     monkeypatch.setattr(summed_scores, "LEAST_ROWS", 0)
     monkeypatch.setattr(summed_scores, "SECONDS_PER_SUMMED_ROW", 1.0)
     assert isinstance(rule_scores(context, "zero", "known", "average"), SummedScores)
-    summed = carry_out(plan(context, Problem("min_risk", 6.0)))
+    summed = carry_out(plan(context, Problem(MinRisk(6.0))))
     assert (summed.rule, summed.risk, summed.ties) == (walked.rule, walked.risk, walked.ties)
     risks = [[point.risk for point in outcome.risk_map.points] for outcome in (summed, walked)]
     np.testing.assert_allclose(*risks, rtol=1e-12)

@@ -16,6 +16,7 @@ from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.utility import build_utility
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import Lagrangian
 from app.domain.search.plans import carry_out
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.table_rules.portfolio import PrunedSearch, RacedSearch
@@ -28,7 +29,7 @@ from app.domain.tables.numbers import tie_margin
 from app.domain.tables.table import Table
 from tests.oracles.attacks_by_hand import MODELS, instances
 from tests.oracles.effort import examples
-from tests.oracles.search_instances import contexts
+from tests.oracles.search_instances import contexts, objective_of
 
 PROVED = [model for model in MODELS if model[0] in ("I", "II", "III")]
 CHECKS = [HealthCheck.too_slow, HealthCheck.filter_too_much]
@@ -79,7 +80,7 @@ def sizeable_context(seed):
 def sizeable_questions(seed):
     """Several problems on one instance, with thresholds between the extremes."""
     context, rng = sizeable_context(seed), np.random.default_rng(seed)
-    instance = TableInstance(context, Problem("lagrangian", 0.0))
+    instance = TableInstance(context, Problem(Lagrangian(0.0)))
     least, most = (instance.utility(node) for node in (instance.heights, (0,) * len(instance.heights)))
     risk = instance.risks((0,) * len(instance.heights))[0]
     policy = str(rng.choice(["zero", "add_self"]))
@@ -88,7 +89,10 @@ def sizeable_questions(seed):
         ("max_utility", risk * rng.random(), 0.0),
         ("lagrangian", risk / max(most - least, 1e-9), 0.0),
     ):
-        yield context, Problem(objective, float(start + scale * rng.random()), "table_level", policy)
+        yield (
+            context,
+            Problem(objective_of(objective, float(start + scale * rng.random())), "table_level", policy),
+        )
 
 
 @st.composite
@@ -100,8 +104,7 @@ def questions(draw):
     threshold = draw(st.one_of(st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0]), st.floats(0.0, 4.0)))
     views = ["bayes", "worst_case", "worst_case_per_record"] if context.dictionaries else ["known"]
     return context, Problem(
-        objective,
-        threshold,
+        objective_of(objective, threshold),
         "table_level",
         draw(st.sampled_from(["zero", "add_self"])),
         draw(st.sampled_from(views)),
@@ -133,19 +136,19 @@ def assert_within_bounds(found, expected, problem):
     if expected.rule is None:
         assert found.rule is None
         return
-    if problem.objective == "min_risk":
+    if problem.objective.kind == "min_risk":
         assert found.rule is not None
     if found.rule is None:
         return
-    sign = -1.0 if problem.objective == "max_utility" else 1.0
+    sign = -1.0 if problem.objective.kind == "max_utility" else 1.0
     best, margin = sign * expected.objective, 2 * tie_margin(expected.objective)
     assert found.bounds.lower <= best + margin
     assert best <= sign * found.objective + margin
     assert found.bounds.gap == pytest.approx(sign * found.objective - found.bounds.lower, abs=1e-12)
-    if problem.objective == "min_risk":
-        assert found.utility >= problem.threshold - 1e-9
-    if problem.objective == "max_utility":
-        assert found.risk <= problem.threshold + 1e-9
+    if problem.objective.kind == "min_risk":
+        assert found.utility >= problem.objective.threshold - 1e-9
+    if problem.objective.kind == "max_utility":
+        assert found.risk <= problem.objective.threshold + 1e-9
 
 
 def check_the_optimum(question):
@@ -153,7 +156,7 @@ def check_the_optimum(question):
     expected = optimum(context, problem)
     found = carry_out(PrunedSearch(TableInstance(context, problem), Budget()))
     assert_same(found, expected)
-    if found.status == "optimal" and problem.objective != "max_utility":
+    if found.status == "optimal" and problem.objective.kind != "max_utility":
         assert found.ties == expected.ties
     assert found.counters.risk_evaluations <= 2 * expected.n_rules
 
@@ -234,7 +237,7 @@ def test_a_race_that_is_not_cut_short_finds_the_optimum(question):
 
 def check_the_frontier(context, policy, view, n_points):
     problem = FrontierProblem("table_level", policy, view, "average", n_points)
-    asked = Problem("lagrangian", 0.0, "table_level", policy, view)
+    asked = Problem(Lagrangian(0.0), "table_level", policy, view)
     expected = carry_out(EnumeratedFrontier(TableInstance(context, asked), problem))
     found = carry_out(PrunedFrontier(TableInstance(context, asked), problem))
     assert found.complete
@@ -266,7 +269,7 @@ def test_the_pruned_frontier_of_many_instances_is_that_of_all():
 @given(contexts(), st.integers(0, 25))
 def test_a_frontier_that_is_halted_says_how_far_its_points_may_be_off(context, calls):
     assume(context.harm_is_monotone)
-    asked = Problem("lagrangian", 0.0)
+    asked = Problem(Lagrangian(0.0))
     instance = TableInstance(context, asked)
     scored = EnumeratedFrontier(instance, FrontierProblem(max_points=2_000))
     whole = {i: scored.run_block(i, lambda _: None) for i in range(scored.n_blocks)}

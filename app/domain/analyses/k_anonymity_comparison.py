@@ -17,6 +17,7 @@ from app.domain.rules.anonymous import random_anonymous_rule
 from app.domain.rules.rule import TableRule, identity
 from app.domain.search.blocks import SearchPlan
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import MinRisk
 from app.domain.search.outcome import MapPoint, Outcome
 from app.domain.search.plans import RULES_LIMIT, carry_out, plan
 from app.domain.search.problem import Problem
@@ -152,11 +153,11 @@ def _counted(context: MeasureContext) -> MeasureContext:
 
 def _table_plan(context: MeasureContext, search: SearchContext) -> SearchPlan:
     lowest = float(sum(values.min() for values in context.utility.values))
-    return plan(search, Problem("min_risk", lowest, "table_level", context.absent_policy), Enumeration())
+    return plan(search, Problem(MinRisk(lowest), "table_level", context.absent_policy), Enumeration())
 
 
 def _record_plan(context: MeasureContext, search: SearchContext, floor: float) -> SearchPlan:
-    return plan(search, Problem("min_risk", floor, "record_level", context.absent_policy))
+    return plan(search, Problem(MinRisk(floor), "record_level", context.absent_policy))
 
 
 def _compute(context: MeasureContext, parameters: ComparisonParameters, tick: Tick) -> Comparison:

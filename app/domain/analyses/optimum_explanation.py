@@ -19,15 +19,18 @@ from app.domain.catalogue.meanings import HIGH, RISK, UTILITY
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.risk.assessment import Assessment
 from app.domain.rules.rule import TableRule, apply, identity
+from app.domain.search.objectives import Lagrangian, MaxUtility, MinRisk
 from app.domain.search.outcome import MapPoint, Outcome
 from app.domain.search.plans import RULES_LIMIT, carry_out, plan
-from app.domain.search.problem import Constraint, Problem, ThresholdObjective
+from app.domain.search.problem import Constraint, Problem
 from app.domain.search.solvers import Enumeration
 from app.domain.tables.masks import shows_nothing
-from app.domain.tables.numbers import highest_accepted, lowest_accepted, tie_margin, tie_margins
+from app.domain.tables.numbers import tie_margin, tie_margins
 
-LEAST_FLOOR: Final = -1e300
-"""A floor that every rule is above."""
+_NO_FLOOR: Final = MinRisk(-1e300)
+"""Every rule is above its floor."""
+
+_OBJECTIVES: Final = {own.kind: own for own in (MinRisk, MaxUtility, Lagrangian)}
 
 UNITS: Final = 5
 """The score of the rule and four searches."""
@@ -39,7 +42,7 @@ Binding = Literal["utility_floor", "risk_cap", "lattice_edge", "nothing"]
 class OptimumParameters:
     """The problem that the rule is meant to solve."""
 
-    objective: Annotated[ThresholdObjective, doc("What was optimised.")]
+    objective: Annotated[Literal["min_risk", "max_utility", "lagrangian"], doc("What was optimised.")]
     threshold: Annotated[
         float,
         Ge(-1e12),
@@ -141,17 +144,9 @@ class _Moves:
     trade_off_to: float | None = None
 
 
-def _value(problem: Problem, risk: float, utility: float) -> float:
-    """The objective as it is minimised."""
-    if problem.objective == "min_risk":
-        return risk
-    return -utility if problem.objective == "max_utility" else risk - problem.threshold * utility
-
-
 def _problem(context: MeasureContext, parameters: OptimumParameters) -> Problem:
     return Problem(
-        objective=parameters.objective,
-        threshold=parameters.threshold,
+        objective=_OBJECTIVES[parameters.objective](parameters.threshold),
         scope="table_level" if isinstance(context.rule, TableRule) else "record_level",
         absent_policy=context.absent_policy,
         constraint=parameters.constraint,
@@ -160,21 +155,21 @@ def _problem(context: MeasureContext, parameters: OptimumParameters) -> Problem:
 
 def _slack(problem: Problem, plain: Assessment) -> float | None:
     """What is left of the threshold, of the mean or of the worst record."""
-    of_records = problem.scope == "record_level" and problem.constraint == "per_record"
-    if problem.objective == "min_risk":
+    of_records = problem.holds_per_record
+    if problem.objective.kind == "min_risk":
         utility = plain.utility_min if of_records else plain.utility_average
-        return utility - problem.threshold
-    if problem.objective == "max_utility":
-        return problem.threshold - (plain.risk_max if of_records else plain.risk_average)
+        return utility - problem.objective.threshold
+    if problem.objective.kind == "max_utility":
+        return problem.objective.threshold - (plain.risk_max if of_records else plain.risk_average)
     return None
 
 
 def _is_kept(problem: Problem, slack: float | None) -> bool:
     if slack is None:
         return True
-    if problem.objective == "min_risk":
-        return problem.threshold + slack >= lowest_accepted(problem.threshold)
-    return problem.threshold - slack <= highest_accepted(problem.threshold)
+    if problem.objective.kind == "min_risk":
+        return problem.objective.threshold + slack >= problem.objective.lowest_utility
+    return problem.objective.threshold - slack <= problem.objective.highest_risk
 
 
 def _compute(context: MeasureContext, parameters: OptimumParameters, tick: Tick) -> OptimumExplanation:
@@ -185,17 +180,18 @@ def _compute(context: MeasureContext, parameters: OptimumParameters, tick: Tick)
     moves = explain(context, problem, plain, tick)
     disclosed = apply(rule, context.table)
     is_edge = bool(shows_nothing(disclosed).all() or (disclosed == context.table.codes).all())
-    slack, value = _slack(problem, plain), _value(problem, plain.risk_average, plain.utility_average)
+    slack = _slack(problem, plain)
+    value, _ = problem.objective.key(plain.risk_average, plain.utility_average)
     is_kept = _is_kept(problem, slack)
     binding: Binding = "lattice_edge" if is_edge else "nothing"
     if moves.is_bound:
-        binding = "utility_floor" if problem.objective == "min_risk" else "risk_cap"
+        binding = "utility_floor" if problem.objective.kind == "min_risk" else "risk_cap"
     best = moves.optimum
     return OptimumExplanation(
         risk=plain.risk_average,
         utility=plain.utility_average,
         is_feasible=is_kept,
-        optimum=-best if best is not None and problem.objective == "max_utility" else best,
+        optimum=-best if best is not None and problem.objective.is_maximised else best,
         is_optimal=is_kept and best is not None and value <= best + tie_margin(best),
         proven=moves.proven,
         binding=binding,
@@ -212,14 +208,23 @@ def _compute(context: MeasureContext, parameters: OptimumParameters, tick: Tick)
 
 def _among_all(context: MeasureContext, problem: Problem, plain: Assessment, tick: Tick) -> _Moves:
     """Table-level rules: everything is read off those that no other dominates."""
-    found = carry_out(plan(search_context(context), _of_all(problem), Enumeration())).risk_map
+    found = carry_out(
+        plan(search_context(context), replace(problem, objective=_NO_FLOOR), Enumeration())
+    ).risk_map
     tick(UNITS)
     points = undominated(given(found).points)
     risk, utility = plain.risk_average, plain.utility_average
-    feasible = [point for point in points if _keeps(problem, point)]
-    values = [_value(problem, point.risk, point.utility) for point in feasible]
-    best = min(values, default=None)
-    unbound = min(_value(problem, point.risk, point.utility) for point in points)
+    objective = problem.objective
+    values = [objective.key(point.risk, point.utility)[0] for point in points]
+    unbound = min(values)
+    best = min(
+        (
+            value
+            for point, value in zip(points, values, strict=True)
+            if point.utility >= objective.lowest_utility and point.risk <= objective.highest_risk
+        ),
+        default=None,
+    )
     attributes = context.table.attributes
     more = [point for point in points if point.utility > utility + tie_margin(utility)]
     less = [point for point in points if point.risk < risk - tie_margin(risk)]
@@ -236,17 +241,6 @@ def _among_all(context: MeasureContext, problem: Problem, plain: Assessment, tic
         trade_off_from=low,
         trade_off_to=high,
     )
-
-
-def _of_all(problem: Problem) -> Problem:
-    """A problem that every table-level rule is a candidate of."""
-    return replace(problem, objective="min_risk", threshold=LEAST_FLOOR)
-
-
-def _keeps(problem: Problem, point: MapPoint) -> bool:
-    if problem.objective == "min_risk":
-        return point.utility >= lowest_accepted(problem.threshold)
-    return problem.objective == "lagrangian" or point.risk <= highest_accepted(problem.threshold)
 
 
 def _rise(before: float | None, after: float | None) -> float | None:
@@ -275,11 +269,11 @@ def _by_searches(context: MeasureContext, problem: Problem, plain: Assessment, t
     tick(UNITS)
     best, risk = _best(problem, asked), plain.risk_average
     free = best
-    if problem.objective == "max_utility":
+    if problem.objective.kind == "max_utility":
         free = -score_of(context, identity(context.table.n_attributes)).utility_average
     elif rest:
         free = _best(problem, rest[0])
-    of_records = problem.objective == "min_risk" and problem.constraint == "per_record"
+    of_records = problem.objective.kind == "min_risk" and problem.constraint == "per_record"
     return _Moves(
         optimum=best,
         proven=all(outcome.status != "heuristic" for outcome in found),
@@ -295,15 +289,14 @@ def _searches(problem: Problem, plain: Assessment) -> list[Problem]:
 
     Units are added to the floor where there is one, else to the mean utility of the rule.
     """
-    if problem.objective == "min_risk":
-        floored, floor = problem, problem.threshold
+    if problem.objective.kind == "min_risk":
+        floored, floor = problem, problem.objective.threshold
+        unbound = [replace(problem, objective=_NO_FLOOR)]
     else:
-        floored = replace(problem, objective="min_risk", constraint="average")
-        floor = plain.utility_average
-    searches = [problem, replace(floored, threshold=floor + 1.0), replace(floored, threshold=floor - 1.0)]
-    if problem.objective == "min_risk":
-        searches.append(replace(problem, threshold=LEAST_FLOOR))
-    return searches
+        floored, floor = replace(problem, constraint="average"), plain.utility_average
+        unbound = []
+    floors = (floor + 1.0, floor - 1.0)
+    return [problem, *(replace(floored, objective=MinRisk(own)) for own in floors), *unbound]
 
 
 def _least(outcome: Outcome) -> float | None:
@@ -314,7 +307,7 @@ def _least(outcome: Outcome) -> float | None:
 def _best(problem: Problem, outcome: Outcome) -> float | None:
     if outcome.risk is None or outcome.utility is None:
         return math.inf if outcome.status == "prohibited" else None
-    return _value(problem, outcome.risk, outcome.utility)
+    return problem.objective.key(outcome.risk, outcome.utility)[0]
 
 
 def _records_bound(plain: Assessment, unbound: Outcome) -> int | None:
@@ -353,7 +346,7 @@ def _cost(context: MeasureContext, parameters: OptimumParameters) -> Cost:
     problem, rules = _problem(context, parameters), search_context(context)
     one = cost_of_scores(context, 1)
     if problem.scope == "table_level":
-        whole = plan(rules, replace(problem, objective="min_risk", threshold=LEAST_FLOOR), Enumeration())
+        whole = plan(rules, replace(problem, objective=_NO_FLOOR), Enumeration())
         return Cost(one.seconds + whole.seconds, one.bytes + whole.n_bytes, UNITS, whole.solver)
     search = plan(rules, problem)
     seconds = one.seconds + (UNITS - 1) * (search.seconds + one.seconds)

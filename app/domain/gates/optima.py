@@ -29,7 +29,7 @@ from app.domain.search.context import SearchContext
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.outcome import Score, score
 from app.domain.search.problem import Problem
-from app.domain.tables.numbers import highest_accepted, lowest_accepted, tie_margin
+from app.domain.tables.numbers import tie_margin
 
 _FIELDS: Final[dict[LossKind, str]] = {"precision": "precision_loss", "height": "generalisation_height"}
 """Where the measure ``information_loss`` tells a loss, if not by its kind; it has no squared errors."""
@@ -66,7 +66,7 @@ def gap_of_rule(context: SearchContext, problem: Problem, rule: Rule, lower: flo
     ``lower`` bounds what is minimised: minus the objective where that is maximised. NotSupported for the
     aggregate objective, whose value is not one of a score.
     """
-    if problem.objective == "aggregate":
+    if problem.objective.kind == "aggregate":
         raise NotSupported(
             "The aggregate objective is no figure of a score, so that a rule cannot be compared with it.",
             "Require the optimum of min_risk, max_utility, lagrangian or min_loss.",
@@ -74,20 +74,20 @@ def gap_of_rule(context: SearchContext, problem: Problem, rule: Rule, lower: flo
     found, value = score(context, problem, rule)
     if not _meets(context, problem, found):
         return math.inf
-    return relative_gap(-value if problem.objective == "max_utility" else value, lower)
+    return relative_gap(-value if problem.objective.is_maximised else value, lower)
 
 
 def _meets(context: SearchContext, problem: Problem, found: Score) -> bool:
     """Whether the rule keeps the problem's threshold, of every record where it is one of every record."""
-    each = problem.scope == "record_level" and problem.constraint == "per_record"
-    if problem.objective == "min_risk":
-        floor = lowest_accepted(problem.in_utility(context.utility).threshold)
+    each = problem.holds_per_record
+    if problem.objective.kind == "min_risk":
+        floor = problem.in_utility(context.utility).objective.lowest_utility
         one = found.assessment or (found.in_set.assessments[0] if found.in_set else None)
         return found.utility >= floor and not (
             each and one is not None and bool((one.records.utility < floor).any())
         )
-    if problem.objective == "max_utility":
-        cap = highest_accepted(problem.threshold)
+    if problem.objective.kind == "max_utility":
+        cap = problem.objective.highest_risk
         return found.risk <= cap and not (each and bool((_losses(found, problem) > cap).any()))
     return True
 

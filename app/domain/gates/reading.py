@@ -199,7 +199,8 @@ def _of_optimum(condition: OptimumCondition, carried: frozenset[str], columns: C
     """An optimum has to keep its objective's own bound; the best of a bad lot protects nobody by itself."""
     problem = problem_of(condition.objective, condition.scope)
     if not isinstance(problem, AnonymityProblem):
-        if problem.objective != "max_utility" or not risk_cap_protects(problem.threshold, columns.worst):
+        asked = problem.objective
+        if asked.kind != "max_utility" or not risk_cap_protects(asked.threshold, columns.worst):
             return Reading()
         return Reading(carried | columns.weighed, carried)
     found = Reading()

@@ -97,7 +97,7 @@ def problem_of(
     """The question that an objective poses; InvalidInput for one that no search takes."""
     asked = optimum_of(objective, pointer)
     with pointing_into(pointer.removesuffix("/objective")):
-        return AnonymityProblem.of(asked, scope) if isinstance(asked, MinLoss) else Problem.of(asked, scope)
+        return AnonymityProblem.of(asked, scope) if isinstance(asked, MinLoss) else Problem(asked, scope)
 
 
 def _require_figure(loss: LossChoice, pointer: str) -> None:

@@ -316,7 +316,7 @@ def _check_optimum(checked: _Checked, condition: OptimumCondition) -> None:
         needed = any(own.needs_population for own in problem.privacy)
         checked.slot(condition.dictionary, f"{at}/dictionary", "A privacy model of it" if needed else None)
     elif problem is not None:
-        checked.slot(condition.dictionary, f"{at}/dictionary", f"The objective {problem.objective}")
+        checked.slot(condition.dictionary, f"{at}/dictionary", f"The objective {problem.objective.kind}")
 
 
 def _refuse_scope(checked: _Checked, why: str) -> None:

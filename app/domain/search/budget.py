@@ -29,10 +29,33 @@ class HaltedError(Exception):
     """The work inside a block ends here; the block answers with what it has."""
 
 
+class EndedError(Exception):
+    """A search has to end here: its budget is used up, or it was ``halted``.
+
+    ``bound`` is what it knows that nothing open is below.
+    """
+
+    def __init__(self, bound: float = -math.inf, *, halted: bool = False) -> None:
+        super().__init__()
+        self.bound, self.halted = bound, halted
+
+
 def stop_if(halted: Halted) -> None:
     """Raise HaltedError once the search is halted."""
     if halted():
         raise HaltedError
+
+
+def added_up(tick: Callable[[int], None]) -> Callable[[int], None]:
+    """Takes how much was done since its last call, and tells ``tick`` how much that is in all."""
+    done = 0
+
+    def advance(more: int) -> None:
+        nonlocal done
+        done += more
+        tick(done)
+
+    return advance
 
 
 @dataclass(frozen=True)

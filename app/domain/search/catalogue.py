@@ -36,9 +36,8 @@ class SearchEntry(Generic[S]):
 
     Parameters
     ----------
-    name, version, title, source
-        The field's term; a number that grows when a correction changes what the search finds; a heading; the
-        paper and section.
+    version, title, source
+        A number that grows when a correction changes what the search finds; a heading; the paper and section.
     guarantee
         What its rule is worth if nothing stops it: the optimum, or a feasible rule.
     parameters
@@ -51,7 +50,6 @@ class SearchEntry(Generic[S]):
         None if it can solve a problem, else why not and what can.
     """
 
-    name: str
     version: int
     title: str
     source: str
@@ -61,6 +59,11 @@ class SearchEntry(Generic[S]):
     works_on_dags: bool
     supports: Callable[[SearchContext, Problem, S], str | None]
 
+    @property
+    def name(self) -> str:
+        """The field's term."""
+        return self.parameters.name
+
 
 def always(context: SearchContext, problem: Problem, parameters: object) -> str | None:
     """``supports`` of searches that fit every problem."""
@@ -69,9 +72,10 @@ def always(context: SearchContext, problem: Problem, parameters: object) -> str 
 
 def needs_criteria(context: SearchContext, problem: Problem, parameters: object) -> str | None:
     """Refuse objectives that are not made of the risk and the utility of a table."""
-    if problem.objective in ("min_risk", "max_utility", "lagrangian"):
+    kind = problem.objective.kind
+    if kind != "aggregate":
         return None
-    return f"Given rules are compared by risk and utility, not by {problem.objective}. Leave the solver out."
+    return f"Given rules are compared by risk and utility, not by {kind}. Leave the solver out."
 
 
 def needs_bounds(context: SearchContext, problem: Problem, parameters: object) -> str | None:
@@ -87,9 +91,9 @@ def needs_bounds(context: SearchContext, problem: Problem, parameters: object) -
 
 def needs_monotone_extremes(context: SearchContext, problem: Problem, parameters: object) -> str | None:
     """Refuse what a search from one corner of the lattice to the other cannot solve."""
-    if problem.objective not in ("min_risk", "max_utility"):
+    if problem.objective.kind not in ("min_risk", "max_utility"):
         return (
-            f"The search goes from one corner of the lattice to the other; {problem.objective} sets no "
+            f"The search goes from one corner of the lattice to the other; {problem.objective.kind} sets no "
             "threshold that would tell it where to stop. Use branch_and_bound or enumeration."
         )
     return needs_bounds(context, problem, parameters)
@@ -107,10 +111,10 @@ def needs_frontier(context: SearchContext, problem: Problem, parameters: object)
 
 def needs_floor(context: SearchContext, problem: Problem, parameters: object) -> str | None:
     """Refuse what paths from the top to the first feasible node do not lead to."""
-    if problem.objective != "min_risk":
+    if problem.objective.kind != "min_risk":
         return (
             "The search follows paths from the most general rule to the first one above a utility floor; "
-            f"{problem.objective} has none. Use branch_and_bound, btda or enumeration."
+            f"{problem.objective.kind} has none. Use branch_and_bound, btda or enumeration."
         )
     return needs_bounds(context, problem, parameters)
 
@@ -126,42 +130,40 @@ _SCORED: Final[frozenset[Need]] = frozenset({"dictionary", "sensitivity"})
 
 SEARCHES: Final[tuple[AnySearch, ...]] = (
     SearchEntry(
-        "auto", 1, "Whichever of the others fits the question and is estimated to be faster",
+        1, "Whichever of the others fits the question and is estimated to be faster",
         "Definitions: exact searches", "exact", Auto, _SCORED, True, always,
     ),
     SearchEntry(
-        "enumeration", 1, "Every rule of the lattice, counts shared between neighbours",
+        1, "Every rule of the lattice, counts shared between neighbours",
         "Definitions: enumeration", "exact", Enumeration, _SCORED, True, always,
     ),
     SearchEntry(
-        "branch_and_bound", 1,
-        "Parts of the lattice are left out where a bound proves that they hold nothing better",
+        1, "Parts of the lattice are left out where a bound proves that they hold nothing better",
         "Lawler and Wood (1966); Definitions: branch and bound", "exact", BranchAndBound, _SCORED, False,
         needs_bounds,
     ),
     SearchEntry(
-        "approx", 1,
-        "Linear programmes over the Lovász extension, rounded; keeps a share of the utility floor and "
+        1, "Linear programmes over the Lovász extension, rounded; keeps a share of the utility floor and "
         "certifies a lower bound of the risk", "Fouad (2012), algorithm 5; Definitions: approximation",
         "bound", Approx, _SCORED, False, approximation_refusal,
     ),
     SearchEntry(
-        "btda", 1, "From the most general rule down, the least risk first; for a risk cap from the bottom up",
+        1, "From the most general rule down, the least risk first; for a risk cap from the bottom up",
         "Fouad (2012), algorithm 2, theorem 4.5.1; Definitions: top-down search", "exact", TopDown,
         _SCORED, True, needs_monotone_extremes,
     ),
     SearchEntry(
-        "aruba", 1, "Along the frontier of the rules that keep the threshold: few risks are evaluated",
+        1, "Along the frontier of the rules that keep the threshold: few risks are evaluated",
         "Fouad (2012), algorithm 3; Definitions: ARUBA", "exact", Aruba, _SCORED, False,
         needs_frontier,
     ),
     SearchEntry(
-        "genetic", 1, "Random paths from the most general rule, bred for small risk",
+        1, "Random paths from the most general rule, bred for small risk",
         "Fouad (2012), algorithm 4; Definitions: genetic search", "heuristic", Genetic, _SCORED,
         False, needs_floor,
     ),
     SearchEntry(
-        "min_risk_of_candidates", 1, "The best of rules that are given",
+        1, "The best of rules that are given",
         "Fouad (2012), algorithm 1; Definitions: enumeration", "exact", Candidates, _SCORED, True,
         needs_criteria,
     ),

@@ -62,6 +62,11 @@ class SearchContext:
         return float(self.table.n_records) if weights is None else exact_sum(weights)
 
     @property
+    def n_rules(self) -> int:
+        """Rules with one level per attribute; nodes of the lattice of a record of the greatest depth."""
+        return math.prod(height + 1 for height in self.table.heights)
+
+    @property
     def harm_is_monotone(self) -> bool:
         """Whether it is proved that generalising raises neither Φ nor Ψ nor what the model makes of them."""
         failure = self.failure is None or self.failure.is_monotone

@@ -6,18 +6,23 @@ Bodies, stored documents and the policy language are made of these types. Errors
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Final, Literal
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar, get_args
 
-from annotated_types import Ge, Le, Len, doc
+from annotated_types import Ge, Gt, Le, Len, doc
 
+from app.domain.arrays import Floats
 from app.domain.catalogue.catalogue_types import Example
 from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.errors import InvalidInput
 from app.domain.losses.loss import LossChoice
 from app.domain.models.criterion import Criterion
-from app.domain.search.aggregate.aggregate_options import AggregateOptions
+from app.domain.tables.numbers import highest_accepted, lowest_accepted
+
+Number = TypeVar("Number", float, Floats)
 
 MOST_CRITERIA: Final = 20
 Criteria = Annotated[
@@ -31,9 +36,42 @@ Criteria = Annotated[
 
 _MOST: Final = 1e12
 
+PhiZeroPolicy = Literal["exclude", "offset", "unbounded"]
+Method = Literal["auto", "enumeration", "closure", "ring_family"]
+ParametricSearch = Literal["dinkelbach", "bisection"]
+
+
+class _OfRiskAndUtility:
+    """What every objective of risk and utility tells a search; limits hold with their tolerance."""
+
+    kind: ClassVar[str]
+    threshold_name: ClassVar[str]
+    """What the threshold is called in documents."""
+
+    is_maximised: ClassVar[bool] = False
+
+    @property
+    def threshold(self) -> float:
+        """The one number of the objective, whatever it is called."""
+        return float(getattr(self, self.threshold_name))
+
+    @property
+    def lowest_utility(self) -> float:
+        """The least utility that meets the threshold."""
+        return -math.inf
+
+    @property
+    def highest_risk(self) -> float:
+        """The greatest risk that meets the threshold."""
+        return math.inf
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain JSON-able form."""
+        return {"kind": self.kind, self.threshold_name: self.threshold}
+
 
 @dataclass(frozen=True)
-class MinRisk:
+class MinRisk(_OfRiskAndUtility):
     """Least risk among the rules of at least this utility, or of at most this loss of information."""
 
     kind: ClassVar[Literal["min_risk"]] = "min_risk"
@@ -52,53 +90,130 @@ class MinRisk:
             raise InvalidInput.of("", "exactly-one", "Give exactly one of utility_floor and loss_cap.")
 
     @property
-    def threshold(self) -> float:
-        """The floor or the cap."""
-        return float(self.loss_cap if self.utility_floor is None else self.utility_floor)  # type: ignore[arg-type]
+    def threshold_name(self) -> str:  # type: ignore[override]
+        """What the threshold is called in documents."""
+        return "loss_cap" if self.utility_floor is None else "utility_floor"
+
+    @cached_property
+    def lowest_utility(self) -> float:
+        """The floor, which a cap on the loss has to be made into first (``Problem.in_utility``)."""
+        return lowest_accepted(self.threshold)
+
+    def key(self, risk: Number, utility: Number) -> tuple[Number, Number]:
+        """What is minimised, and what decides between rules that tie."""
+        return risk, -utility
 
 
 @dataclass(frozen=True)
-class MaxUtility:
+class MaxUtility(_OfRiskAndUtility):
     """Greatest utility among the rules of at most this risk."""
 
     kind: ClassVar[Literal["max_utility"]] = "max_utility"
+    threshold_name: ClassVar[str] = "risk_cap"
+    is_maximised: ClassVar[bool] = True
 
     risk_cap: Annotated[float, Ge(0), doc("Greatest average risk."), Example(0.05)]
 
-    @property
-    def threshold(self) -> float:
+    @cached_property
+    def highest_risk(self) -> float:
         """The cap."""
-        return float(self.risk_cap)
+        return highest_accepted(self.threshold)
+
+    def key(self, risk: Number, utility: Number) -> tuple[Number, Number]:
+        """What is minimised, and what decides between rules that tie."""
+        return -utility, risk
 
 
 @dataclass(frozen=True)
-class Lagrangian:
+class Lagrangian(_OfRiskAndUtility):
     """Least risk − trade_off · utility."""
 
     kind: ClassVar[Literal["lagrangian"]] = "lagrangian"
+    threshold_name: ClassVar[str] = "trade_off"
 
     trade_off: Annotated[float, Ge(0), Le(_MOST), doc("Risk that a unit of utility is worth."), Example(0.01)]
 
-    @property
-    def threshold(self) -> float:
-        """The trade-off."""
-        return float(self.trade_off)
+    def key(self, risk: Number, utility: Number) -> tuple[Number, Number]:
+        """What is minimised, and what decides between rules that tie."""
+        return risk - self.trade_off * utility, -utility
 
 
 @dataclass(frozen=True)
-class AggregateObjective(AggregateOptions):
+class AggregateObjective(_OfRiskAndUtility):
     """Greatest trade_off / risk + utility^kappa of every record: for record-level rules, additive harm."""
 
     kind: ClassVar[Literal["aggregate"]] = "aggregate"
+    threshold_name: ClassVar[str] = "trade_off"
+    is_maximised: ClassVar[bool] = True
 
+    kappa: Annotated[int, Ge(0), Le(8), doc("κ: exponent of the utility."), Example(1)] = 1
+    phi_zero_policy: Annotated[
+        PhiZeroPolicy,
+        doc(
+            "What becomes of disclosures that do no harm at all, for which the objective is infinite: left "
+            "out (`exclude`), kept finite by phi_offset (`offset`), or taken literally (`unbounded`), which "
+            "suppresses whatever is sensitive."
+        ),
+    ] = "exclude"
+    phi_offset: Annotated[
+        float | None,
+        Gt(0),
+        Le(1e300),
+        doc("Added to every harm under the policy `offset`."),
+        Example(None),
+    ] = None
+    method: Annotated[
+        Method,
+        doc(
+            "How the inner problem is solved: over all rules of a record (`enumeration`), by a minimum cut "
+            "(`closure`), over a ring family, or whichever is estimated to be fastest."
+        ),
+    ] = "auto"
+    parametric_search: Annotated[
+        ParametricSearch, doc("How the outer problem is solved; both find the same rule.")
+    ] = "dinkelbach"
     trade_off: Annotated[float, Ge(0), Le(_MOST), doc("λ: weight of the reciprocal risk."), Example(1)] = (
         field(kw_only=True)
     )
 
-    @property
-    def threshold(self) -> float:
-        """The trade-off."""
-        return float(self.trade_off)
+    def __post_init__(self) -> None:
+        for name, value, allowed in (
+            ("phi_zero_policy", self.phi_zero_policy, get_args(PhiZeroPolicy)),
+            ("method", self.method, get_args(Method)),
+            ("parametric_search", self.parametric_search, get_args(ParametricSearch)),
+        ):
+            if value not in allowed:
+                raise InvalidInput.of(
+                    f"/{name}", "unknown-choice", f"{name} is not one of {', '.join(allowed)}."
+                )
+        if not 0 <= self.kappa <= 8:
+            raise InvalidInput.of("/kappa", "out-of-range", "kappa must be a whole number from 0 to 8.")
+        if (self.phi_offset is not None) != (self.phi_zero_policy == "offset"):
+            raise InvalidInput.of(
+                "/phi_offset",
+                "not-applicable",
+                "phi_offset belongs to the policy offset, and that policy needs it.",
+                "Give both, or neither.",
+            )
+        if self.phi_offset is not None and not 0 < self.phi_offset <= 1e300:
+            raise InvalidInput.of(
+                "/phi_offset", "out-of-range", "phi_offset must be a finite number above 0."
+            )
+
+    def key(self, risk: Number, utility: Number) -> tuple[Number, Number]:
+        """NaN: it is a mean over records, no figure of a mean risk; rules that tie differ in utility."""
+        return risk * math.nan, -utility
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain JSON-able form."""
+        return {
+            **super().to_document(),
+            "kappa": self.kappa,
+            "phi_zero_policy": self.phi_zero_policy,
+            "phi_offset": self.phi_offset,
+            "method": self.method,
+            "parametric_search": self.parametric_search,
+        }
 
 
 @dataclass(frozen=True)

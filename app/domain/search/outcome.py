@@ -17,7 +17,7 @@ from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, frontier
-from app.domain.tables.numbers import to_json_number
+from app.domain.tables.numbers import tie_margin, to_json_number
 
 Status = Literal["optimal", "infeasible", "prohibited", "heuristic"]
 
@@ -217,6 +217,14 @@ class Outcome:
         reached = math.inf if self.bounds is None else self.bounds.lower
         return replace(self, bounds=Bounds(lower, max(0.0, reached - lower)))
 
+    def unless_above(self, lower: float) -> Outcome:
+        """The outcome, heuristic if it is further above a lower bound than a tie."""
+        if self.bounds is None or self.objective is None:
+            return self
+        gap = self.bounds.lower - lower
+        is_above = gap > tie_margin(self.objective)
+        return replace(self, status="heuristic", bounds=Bounds(lower, gap)) if is_above else self
+
     @property
     def ties(self) -> int | None:
         """Rules or records that are tied, whichever the search knows of."""
@@ -316,11 +324,8 @@ def _number(value: float | None) -> float | str | None:
 def score(context: SearchContext, problem: Problem, rule: Rule) -> tuple[Score, float]:
     """Score of the rule that a search found, and the value of the problem's objective."""
     found = _score(context, problem, rule)
-    if problem.objective == "max_utility":
-        return found, found.utility
-    if problem.objective == "min_risk":
-        return found, found.risk
-    return found, found.risk - problem.threshold * found.utility
+    least, _ = problem.objective.key(found.risk, found.utility)
+    return found, -least if problem.objective.is_maximised else least
 
 
 def _score(context: SearchContext, problem: Problem, rule: Rule) -> Score:
@@ -343,26 +348,23 @@ def _score(context: SearchContext, problem: Problem, rule: Rule) -> Score:
 def least_objective(problem: Problem, model: RiskModel, most_utility: float) -> float:
     """What the objective, as it is minimised, cannot fall below if nothing is known but the utilities."""
     least_risk = -math.inf if model.name == "III_raw" else 0.0
-    if problem.objective == "max_utility":
-        return -most_utility
-    return least_risk if problem.objective == "min_risk" else least_risk - problem.threshold * most_utility
+    return problem.objective.key(least_risk, most_utility)[0]
 
 
 def proven(problem: Problem, objective: float) -> Bounds:
     """The bounds of an objective that is proven optimal."""
-    maximised = problem.objective in ("max_utility", "aggregate")
-    return Bounds(-objective if maximised else objective, 0.0)
+    return Bounds(-objective if problem.objective.is_maximised else objective, 0.0)
 
 
 def shortfall_of(context: SearchContext, asked: Problem, best: float, records: int) -> Shortfall | None:
     """By how much ``best``, a utility or a risk, misses what was asked; None if ``best`` is unknown (NaN)."""
     if math.isnan(best):
         return None
-    if asked.objective != "min_risk":
-        return Shortfall(best, best - asked.threshold, records)
-    by = asked.in_utility(context.utility).threshold - best
-    if asked.threshold_is_loss:
-        best = asked.threshold + by
+    if asked.objective.kind != "min_risk":
+        return Shortfall(best, best - asked.objective.threshold, records)
+    by = asked.in_utility(context.utility).objective.threshold - best
+    if asked.objective.threshold_name == "loss_cap":
+        best = asked.objective.threshold + by
     return Shortfall(best, by, records)
 
 

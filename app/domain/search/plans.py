@@ -9,7 +9,7 @@ from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.risk.attackers import View
 from app.domain.search.aggregate.plans import plan_aggregate, plan_approximation
-from app.domain.search.blocks import FrontierPlan, SearchCost, SearchPlan, cost_of
+from app.domain.search.blocks import FrontierPlan, SearchPlan
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.catalogue import entry_of
 from app.domain.search.context import SearchContext
@@ -22,10 +22,11 @@ from app.domain.search.end_levels import (
 )
 from app.domain.search.full_domain.plan import AnonymityPlan
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.large_lattices.chains import NODES_LIMIT, ChainInstance, lattice_size
+from app.domain.search.large_lattices.chains import NODES_LIMIT, ChainInstance
 from app.domain.search.large_lattices.plan import ChainPlan
 from app.domain.search.lattices.search import LatticeSolver
 from app.domain.search.local_recoding.plan import RecodingPlan
+from app.domain.search.objectives import AggregateObjective, Lagrangian
 from app.domain.search.outcome import Outcome
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.record_rules.candidates import CandidatesPlan
@@ -89,8 +90,8 @@ def plan(
     absent policy refuses the data.
     """
     _refuse_meaningless_failure(context)
-    if problem.objective == "aggregate":
-        return plan_aggregate(context, problem, solver, budget)
+    if isinstance(problem.objective, AggregateObjective):
+        return plan_aggregate(context, problem, problem.objective, solver, budget)
     _require_support(context, problem, solver)
     if isinstance(solver, Approx):
         return plan_approximation(context, problem, solver, budget)
@@ -105,7 +106,7 @@ def plan(
 
 def _plan_table(context: SearchContext, problem: Problem, solver: Solver, budget: Budget) -> SearchPlan:
     table = TableInstance(context, problem)
-    n_rules = table.n_rules
+    n_rules = context.n_rules
     too_many = n_rules > RULES_LIMIT
     if context.model.name == "III_raw" and (too_many or _is_less(budget.max_nodes, n_rules)):
         # For evaluation: a part of its rules says nothing about the others (Definitions: third risk model).
@@ -128,13 +129,13 @@ def _plan_table(context: SearchContext, problem: Problem, solver: Solver, budget
 
 def _plan_records(context: SearchContext, problem: Problem, solver: Solver, budget: Budget) -> SearchPlan:
     alone = _is_separable(problem)
-    if alone and lattice_size(context) > NODES_LIMIT and isinstance(solver, Auto | LatticeSolver):
+    if alone and context.n_rules > NODES_LIMIT and isinstance(solver, Auto | LatticeSolver):
         _require_support(context, problem, solver)
         context.attackers(problem.view)
         return ChainPlan(ChainInstance(context, problem.absent_policy), problem, solver, budget)
     records = RecordInstance(context, problem.absent_policy, problem.view)
     minimax = problem.view == "worst_case" and problem.aggregate == "average"
-    if minimax and not (alone and problem.objective == "max_utility"):
+    if minimax and not (alone and problem.objective.kind == "max_utility"):
         _refuse_budget(solver, budget)
         if n_combinations(records) <= COMBINATIONS_LIMIT:
             return JointPlan(records, problem)
@@ -179,8 +180,8 @@ def _is_separable(problem: Problem) -> bool:
     """Whether every record can be solved on its own."""
     if problem.aggregate == "max":
         # A cap on every record's risk is one on the greatest, that of records of weight 0 included.
-        return problem.objective == "max_utility" and problem.constraint == "per_record"
-    return problem.constraint == "per_record" or problem.objective == "lagrangian"
+        return problem.objective.kind == "max_utility" and problem.constraint == "per_record"
+    return problem.constraint == "per_record" or problem.objective.kind == "lagrangian"
 
 
 def _refuse_raw(context: SearchContext) -> None:
@@ -225,13 +226,6 @@ def _require_present(solver: Solver, problem: Problem, n_absent: int) -> None:
         )
 
 
-def estimate(
-    context: SearchContext, problem: Problem, solver: Solver = AUTO, budget: Budget = UNLIMITED
-) -> SearchCost:
-    """What :func:`plan` would cost to carry out; raises what it raises."""
-    return cost_of(plan(context, problem, solver, budget))
-
-
 def plan_frontier(context: SearchContext, problem: FrontierProblem) -> FrontierPlan:
     """Plan the search for a frontier.
 
@@ -249,13 +243,13 @@ def plan_frontier(context: SearchContext, problem: FrontierProblem) -> FrontierP
             )
         return RecordFrontier(RecordInstance(context, problem.absent_policy, problem.view), problem)
     asked = Problem(
-        "lagrangian", 0.0, problem.scope, problem.absent_policy, problem.view, aggregate=problem.aggregate
+        Lagrangian(0.0), problem.scope, problem.absent_policy, problem.view, aggregate=problem.aggregate
     )
     ends = of_ends(context)
     table = TableInstance(ends, asked)
-    if table.n_rules > RULES_LIMIT:
+    if ends.n_rules > RULES_LIMIT:
         raise NotSupported(
-            f"There are {table.n_rules} table-level rules; at most {RULES_LIMIT} are enumerated.",
+            f"There are {ends.n_rules} table-level rules; at most {RULES_LIMIT} are enumerated.",
             "Disclose fewer attributes, use fewer levels per hierarchy, or ask for single optima.",
         )
     found = frontier_of_table(table, problem)

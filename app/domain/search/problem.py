@@ -1,4 +1,4 @@
-"""What is asked of a search: objective with threshold, scope of the rule, policy for absent records."""
+"""What is asked of a search: objective, scope of the rule, policy for absent records."""
 
 from __future__ import annotations
 
@@ -9,37 +9,23 @@ from typing import Any, Literal, get_args
 from app.domain.errors import InvalidInput
 from app.domain.risk.attackers import View
 from app.domain.risk.utility import Utility
-from app.domain.search.aggregate.aggregate_options import AggregateOptions
-from app.domain.search.objectives import AggregateObjective, MinRisk, ScoredObjective
+from app.domain.search.objectives import MinRisk, ScoredObjective
 from app.domain.tables.numbers import lowest_accepted
 
-ThresholdObjective = Literal["min_risk", "max_utility", "lagrangian"]
-Objective = Literal["min_risk", "max_utility", "lagrangian", "aggregate"]
 Scope = Literal["table_level", "record_level"]
 AbsentPolicy = Literal["zero", "add_self", "error"]
 Constraint = Literal["per_record", "average"]
 Aggregate = Literal["average", "max"]
-
-THRESHOLD_NAMES: dict[str, str] = {
-    "min_risk": "utility_floor",
-    "max_utility": "risk_cap",
-    "lagrangian": "trade_off",
-    "aggregate": "trade_off",
-}
-
 
 FRONTIER_POINTS = 2_000
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One of the three problems, or the aggregate objective (Definitions: optimisation problems).
+    """An objective, and of which rules and attackers it is asked (Definitions: optimisation problems).
 
     Parameters
     ----------
-    threshold
-        The utility floor of ``min_risk``, the risk cap of ``max_utility`` or the trade-off λ of
-        ``lagrangian`` (minimise risk − λ · utility) and of ``aggregate`` (maximise λ/risk + utility^κ).
     view
         What is assumed of the attacker: ``known`` or ``estimated`` for one dictionary, else what
         becomes of the risks under several.
@@ -50,59 +36,30 @@ class Problem:
         Whether the risk of a table is the mean of its records' or the greatest of them.
     round_utility
         Round the mean utility to the nearest integer, halves up, before it is held against the floor.
-    threshold_is_loss
-        The threshold of ``min_risk`` is the greatest information loss instead of the least utility.
-    aggregate_options
-        For ``aggregate`` alone: κ, the policy for records of no sensitivity, and the method.
     """
 
-    objective: Objective
-    threshold: float
+    objective: ScoredObjective
     scope: Scope = "table_level"
     absent_policy: AbsentPolicy = "zero"
     view: View = "known"
     constraint: Constraint = "per_record"
     aggregate: Aggregate = "average"
     round_utility: bool = False
-    threshold_is_loss: bool = False
-    aggregate_options: AggregateOptions | None = None
 
     def __post_init__(self) -> None:
         _require_choices(
-            ("objective", self.objective, get_args(Objective)),
             ("scope", self.scope, get_args(Scope)),
             ("absent_policy", self.absent_policy, get_args(AbsentPolicy)),
             ("attacker_view", self.view, get_args(View)),
             ("constraint", self.constraint, get_args(Constraint)),
             ("aggregate", self.aggregate, get_args(Aggregate)),
         )
-        name = self.threshold_name
-        if not math.isfinite(self.threshold) or (name != "utility_floor" and self.threshold < 0):
+        name, threshold = self.objective.threshold_name, self.objective.threshold
+        if not math.isfinite(threshold) or (name != "utility_floor" and threshold < 0):
             bound = "a finite number" if name == "utility_floor" else "a finite number of at least 0"
             raise InvalidInput.of(f"/objective/{name}", "out-of-range", f"{name} must be {bound}.")
-        self._check_options()
-
-    def _check_options(self) -> None:
-        if self.objective == "aggregate" and self.aggregate_options is None:
-            object.__setattr__(self, "aggregate_options", AggregateOptions())
-        if self.objective != "aggregate" and self.aggregate_options is not None:
-            raise InvalidInput.of(
-                "/objective/kappa",
-                "not-applicable",
-                f"{self.objective} has no exponent, policy or method of the aggregate objective.",
-                "Leave them out, or choose the objective aggregate.",
-            )
-        if self.threshold_is_loss and self.objective != "min_risk":
-            raise InvalidInput.of(
-                "/objective/loss_cap",
-                "not-applicable",
-                f"{self.objective} has no floor under the utility.",
-                "A cap on the information loss belongs to min_risk.",
-            )
         of_mean = self.scope == "table_level" or self.constraint == "average"
-        if self.round_utility and not (
-            of_mean and self.objective == "min_risk" and not self.threshold_is_loss
-        ):
+        if self.round_utility and not (of_mean and name == "utility_floor"):
             raise InvalidInput.of(
                 "/round_before_constraint",
                 "not-applicable",
@@ -110,21 +67,10 @@ class Problem:
                 "Ask for min_risk with a utility_floor, table-level or with the constraint average.",
             )
 
-    @classmethod
-    def of(cls, objective: ScoredObjective, scope: Scope) -> Problem:
-        """The problem that an objective poses, with all else as usual."""
-        return cls(
-            objective.kind,
-            objective.threshold,
-            scope,
-            threshold_is_loss=isinstance(objective, MinRisk) and objective.loss_cap is not None,
-            aggregate_options=objective if isinstance(objective, AggregateObjective) else None,
-        )
-
     @property
-    def threshold_name(self) -> str:
-        """What the threshold is called in documents."""
-        return "loss_cap" if self.threshold_is_loss else THRESHOLD_NAMES[self.objective]
+    def holds_per_record(self) -> bool:
+        """Whether the threshold is a floor or a cap of every record."""
+        return self.scope == "record_level" and self.constraint == "per_record"
 
     def in_utility(self, utility: Utility) -> Problem:
         """The same problem with its threshold as a floor under the utility as it is, unrounded.
@@ -132,7 +78,8 @@ class Problem:
         Rounding halves up, a mean reaches the floor iff it is at least half below the least whole number from
         the floor on. InvalidInput for a cap on the loss where the utility is no loss.
         """
-        if self.threshold_is_loss:
+        threshold = self.objective.threshold
+        if self.objective.threshold_name == "loss_cap":
             if not utility.is_loss:
                 raise InvalidInput.of(
                     "/objective/loss_cap",
@@ -140,21 +87,17 @@ class Problem:
                     f"The utility model {utility.model} is not a loss.",
                     "Give a utility_floor, or choose info_loss_xt or info_loss_lm.",
                 )
-            floor = utility.floor_of_loss(self.threshold)
+            floor = utility.floor_of_loss(threshold)
         elif self.round_utility:
-            floor = math.ceil(lowest_accepted(self.threshold)) - 0.5
+            floor = math.ceil(lowest_accepted(threshold)) - 0.5
         else:
             return self
-        return replace(self, threshold=floor, threshold_is_loss=False, round_utility=False)
+        return replace(self, objective=MinRisk(floor), round_utility=False)
 
     def to_document(self) -> dict[str, Any]:
         """Plain JSON-able form, for results and hashes."""
         return {
-            "objective": {
-                "kind": self.objective,
-                self.threshold_name: self.threshold,
-                **({} if self.aggregate_options is None else self.aggregate_options.to_document()),
-            },
+            "objective": self.objective.to_document(),
             "scope": self.scope,
             "absent_policy": self.absent_policy,
             "attacker_view": self.view,

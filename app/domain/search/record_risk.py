@@ -15,18 +15,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Bools, Floats, Levels
+from app.domain.arrays import Bools, Floats, Levels, Longs
 from app.domain.risk.attackers import View
 from app.domain.risk.models import RiskModel
-from app.domain.search.problem import Problem
+from app.domain.search.objectives import ScoredObjective
 from app.domain.search.selection import Choice, choose
-
-Combination = Literal["sum", "exponential", "exponential_centred"]
 
 
 def outer_sum(terms: Sequence[Floats]) -> Floats:
@@ -34,24 +31,21 @@ def outer_sum(terms: Sequence[Floats]) -> Floats:
     return reduce(np.add.outer, terms, np.zeros(()))
 
 
-def threshold_histogram(thresholds: npt.NDArray[np.integer], heights: Levels) -> npt.NDArray[np.int64]:
-    """|ρ(a^x)| at every node x: histogram of the (N, k) threshold vectors, then k cumulative sums."""
+def threshold_histogram(
+    thresholds: npt.NDArray[np.integer], heights: Levels, entities: Longs | None = None
+) -> npt.NDArray[np.int64]:
+    """|ρ(a^x)| at every node x: histogram of the (N, k) threshold vectors, then k cumulative sums.
+
+    ``entities`` (N,) have each vector; None: one each.
+    """
     shape = tuple(h + 1 for h in heights)
     cells = (
         np.ravel_multi_index(tuple(thresholds.T), shape) if len(heights) else np.zeros(len(thresholds), int)
     )
-    counts = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
+    counts = np.bincount(cells, entities, math.prod(shape)).astype(np.int64).reshape(shape)
     for axis in range(len(heights)):
         counts = counts.cumsum(axis=axis)
     return counts
-
-
-def sensitivity_of(weight_sums: Floats, combination: Combination) -> Floats:
-    """Φ from the summed weights: the sum itself (Φ1, Φ2), its exponential (Φ4), or that minus one."""
-    if combination == "sum":
-        return weight_sums
-    with np.errstate(over="ignore"):
-        return np.exp(weight_sums) if combination == "exponential" else np.expm1(weight_sums)
 
 
 def loss_of(sensitivity: Floats, counts: npt.NDArray[np.integer] | Floats) -> Floats:
@@ -97,22 +91,6 @@ class CanonicalInstance:
     sensitivity: Floats
     utilities: Floats
 
-    @classmethod
-    def from_thresholds(
-        cls,
-        weights: Sequence[Floats],
-        utilities: Sequence[Floats],
-        thresholds: npt.NDArray[np.integer],
-        combination: Combination = "sum",
-    ) -> CanonicalInstance:
-        """Build from ``w_j[s]``, ``d_j[s]`` (length h_j + 1) and the entities' thresholds (N, k)."""
-        heights = tuple(len(w) - 1 for w in weights)
-        return cls(
-            threshold_histogram(thresholds, heights),
-            sensitivity_of(outer_sum(weights), combination),
-            outer_sum(utilities),
-        )
-
     @property
     def heights(self) -> Levels:
         """h_j, the greatest level per attribute."""
@@ -136,9 +114,9 @@ class CanonicalInstance:
         """Loss at every node, shape ∏(h_j + 1)."""
         return loss_of(self.sensitivity, self.counts)
 
-    def enumerate(self, problem: Problem) -> tuple[Choice, Levels]:
+    def enumerate(self, objective: ScoredObjective) -> tuple[Choice, Levels]:
         """Solve by evaluating every node; the levels of the chosen one."""
-        choice = choose(self.all_risks().reshape(-1, 1), self.utilities.reshape(-1, 1), problem)
+        choice = choose(self.all_risks().reshape(-1, 1), self.utilities.reshape(-1, 1), objective)
         node = np.unravel_index(int(choice.node[0]), self.counts.shape)
         return choice, tuple(int(level) for level in node)
 

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Floats, Longs
-from app.domain.search.problem import Problem
-from app.domain.tables.numbers import highest_accepted, lowest_accepted, tie_margin, tie_margins
+from app.domain.search.objectives import ScoredObjective
+from app.domain.tables.numbers import tie_margin, tie_margins
 
 OPTIMAL, INFEASIBLE, PROHIBITED = 0, 1, 2
 
@@ -49,25 +49,22 @@ class Criteria:
     second: Floats
 
     @classmethod
-    def of(cls, risk: Floats, utility: Floats, problem: Problem) -> Criteria:
+    def of(cls, risk: Floats, utility: Floats, objective: ScoredObjective) -> Criteria:
         """The criteria of nodes of a risk and a utility, arrays of one shape."""
-        threshold = problem.threshold
-        if problem.objective == "min_risk":
-            return cls(utility >= lowest_accepted(threshold), risk, -utility)
-        if problem.objective == "max_utility":
-            return cls(risk <= highest_accepted(threshold), -utility, risk)
-        return cls(np.ones(risk.shape, dtype=bool), risk - threshold * utility, -utility)
+        is_capped = objective.kind == "max_utility"
+        feasible = risk <= objective.highest_risk if is_capped else utility >= objective.lowest_utility
+        return cls(feasible, *objective.key(risk, utility))
 
 
-def choose(risk: Floats, utility: Floats, problem: Problem) -> Choice:
-    """Solve ``problem`` on B lattices at once.
+def choose(risk: Floats, utility: Floats, objective: ScoredObjective) -> Choice:
+    """The best node for ``objective`` of each of B lattices.
 
     ``risk`` and ``utility`` have shape (nodes, B), nodes in lexicographic order of their levels. Infinite
     risks are allowed, NaN is not.
     """
-    reach = risk.min(axis=0) if problem.objective == "max_utility" else utility.max(axis=0)
-    choice = choose_by(Criteria.of(risk, utility, problem), reach)
-    return replace(choice, value=-choice.value) if problem.objective == "max_utility" else choice
+    reach = risk.min(axis=0) if objective.kind == "max_utility" else utility.max(axis=0)
+    choice = choose_by(Criteria.of(risk, utility, objective), reach)
+    return replace(choice, value=-choice.value) if objective.is_maximised else choice
 
 
 def choose_by(criteria: Criteria, reach: Floats) -> Choice:

@@ -179,6 +179,11 @@ class Sensitivity:
         """What the interactions add to the weights of rows that disclose these attributes (r, m)."""
         return interaction_sums(self.interactions, disclosed, groups)
 
+    @property
+    def is_exponential(self) -> bool:
+        """Whether Φ is the exponential of a sum of weights, or that minus one."""
+        return self.family in ("multiplicative", "multiplicative_centered")
+
     def of_sum(self, total: Floats) -> Floats:
         """Φ from the sum of the weights of the disclosed attributes and :meth:`interaction_sums`."""
         if self.family == "multiplicative":

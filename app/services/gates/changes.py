@@ -12,7 +12,7 @@ from app.domain.errors import InvalidInput, NotSupported
 from app.domain.models.class_suppression import ClassSuppression
 from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.budget import Budget, Halted, never
-from app.domain.search.nearest.change import NOT_FOUND, Asked, Change, Demand, Withholding, privacy_demand
+from app.domain.search.nearest.change import Asked, Change, ChangeStatus, Demand, Withholding, privacy_demand
 from app.domain.search.nearest.nearest import nearest_change
 from app.domain.tables.numbers import highest_accepted, to_json_number
 from app.domain.tables.table import Table
@@ -73,7 +73,7 @@ class Changes:
             change = self._nearest(evaluators, rule, rules, halted)
             if self._may_be_withheld and len(_readings(_of_classes(evaluators))) > 1:
                 # Rules that suppress records were not looked at.
-                status = NOT_FOUND if change.status == "none_exists" else change.status
+                status: ChangeStatus = "not_found" if change.status == "none_exists" else change.status
                 change = replace(change, status=status, proven=False)
         except (InvalidInput, NotSupported):
             return self._nothing(for_)
@@ -97,7 +97,7 @@ class Changes:
         """Of a change that was not looked for, or could not be."""
         return {
             "for": for_,
-            "status": NOT_FOUND,
+            "status": "not_found",
             "proven": False,
             "levels": None,
             "suppressed_records": 0,

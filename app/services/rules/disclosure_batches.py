@@ -18,6 +18,7 @@ from app.domain.risk.loss import AbsentPolicy
 from app.domain.rules.rule import RecordRule, Rule, TableRule, apply, record_rule, table_rule
 from app.domain.rules.steps import steps_between
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import MinRisk
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.tables.table import Table
@@ -191,7 +192,7 @@ def _levels(
     if isinstance(rule, ModalLevels):
         steps = np.array(_modal(rule, chosen_before), dtype=np.int16)
         return record_rule(context.table, np.tile(steps, (context.table.n_records, 1)), "/rule")
-    search = plan(context, Problem("min_risk", rule.utility_floor, "record_level", policy))
+    search = plan(context, Problem(MinRisk(rule.utility_floor), "record_level", policy))
     outcome = carry_out(search)
     if outcome.rule is not None:
         return outcome.rule

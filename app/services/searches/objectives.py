@@ -29,13 +29,14 @@ def scored_problem(
 ) -> Problem:
     """The problem that an objective poses under the options; InvalidInput where they do not go together."""
     try:
-        return replace(
-            Problem.of(objective, scope),
-            absent_policy=options.absent_policy,
-            view=options.attacker_view or "known",
-            constraint=constraint,
-            aggregate=aggregate,
-            round_utility=options.utility.round_before_constraint,
+        return Problem(
+            objective,
+            scope,
+            options.absent_policy,
+            options.attacker_view or "known",
+            constraint,
+            aggregate,
+            options.utility.round_before_constraint,
         )
     except InvalidInput as error:
         # The domain names its own option; it was sent as one of the utility.

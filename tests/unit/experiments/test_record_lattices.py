@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from app.domain.search.objectives import MinRisk
 from app.domain.search.problem import Problem
 from app.experiments.record_lattices import (
     CountedLattice,
@@ -55,7 +56,7 @@ def test_generated_lattices_are_those_of_the_specification():
 def test_a_record_of_the_synthetic_data_has_the_optimum_that_the_product_finds(floor):
     data = generate(4, 300)
     context = context_of(data, 3, data.dictionary(0, 300), "linear_personal")
-    losses = solve(context, Problem("min_risk", float(floor), "record_level")).assessment.records.loss
+    losses = solve(context, Problem(MinRisk(float(floor)), "record_level")).assessment.records.loss
     for row in range(3):
         lattice = lattice_of(data, row)
         least = min(lattice.risks(x)[0] for x in nodes_of(lattice) if lattice.utility(x) >= floor)

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.search.aggregate.aggregate_options import AggregateOptions
 from app.domain.search.aggregate.chain_records import ChainRecord
 from app.domain.search.aggregate.objective import (
-    AggregateObjective,
+    BoxObjective,
     bisection,
     dinkelbach,
     maximise_aggregate,
 )
 from app.domain.search.aggregate.submodular import ClosureMaximiser, RingFamily, RingFamilyMaximiser, minimise
+from app.domain.search.objectives import AggregateObjective
 from tests.oracles.chain_instances import C1, best_by_loops, generated, nodes_of
 
 MAXIMISERS = (ClosureMaximiser, RingFamilyMaximiser)
@@ -42,9 +42,8 @@ MAXIMISERS = (ClosureMaximiser, RingFamilyMaximiser)
 def test_the_canonical_instance_has_the_tabulated_optima(
     maximiser, search, trade_off, options, value, levels
 ):
-    found = maximise_aggregate(
-        C1, trade_off, AggregateOptions(**options, parametric_search=search), maximiser
-    )
+    asked = AggregateObjective(**options, parametric_search=search, trade_off=trade_off)
+    found = maximise_aggregate(C1, asked, maximiser)
     assert found.levels == levels
     assert found.value == pytest.approx(value, abs=5e-7)
     assert found.bound == pytest.approx(found.value, rel=1e-11)
@@ -66,7 +65,9 @@ def test_the_canonical_instance_has_the_tabulated_optima(
     ],
 )
 def test_generated_instances_have_the_tabulated_optima(maximiser, instance, trade_off, kappa, value, levels):
-    found = maximise_aggregate(generated(*instance), trade_off, AggregateOptions(kappa), maximiser)
+    found = maximise_aggregate(
+        generated(*instance), AggregateObjective(kappa, trade_off=trade_off), maximiser
+    )
     assert found.levels == levels
     assert found.value == pytest.approx(value, abs=5e-7)
 
@@ -74,7 +75,7 @@ def test_generated_instances_have_the_tabulated_optima(maximiser, instance, trad
 @pytest.mark.spec("TV-20", "INV-19")
 @pytest.mark.parametrize("maximiser", MAXIMISERS)
 def test_dinkelbach_goes_through_the_published_steps(maximiser):
-    found = maximise_aggregate(C1, 0.1, AggregateOptions(), maximiser)
+    found = maximise_aggregate(C1, AggregateObjective(trade_off=0.1), maximiser)
     assert found.boxes == (((0, 0), (2, 2)), ((0, 0), (3, 1)))
     wide, tall = found.steps
     assert [(s.alpha, s.levels) for s in wide] == [(pytest.approx(5.1), (2, 2)), (pytest.approx(8), (2, 2))]
@@ -140,7 +141,7 @@ def test_both_forms_are_supermodular_below_the_closure_and_have_its_maximisers(h
         [np.zeros((1, len(heights)), int), rng.integers(0, np.array(heights) + 1, (12, len(heights)))]
     )
     chains = [[np.sort(rng.random(h + 1))[::-1] for h in heights] for _ in range(2)]
-    maximiser = RingFamilyMaximiser(AggregateObjective(ChainRecord.of(*chains, thresholds), 0.1, 1))
+    maximiser = RingFamilyMaximiser(BoxObjective(ChainRecord.of(*chains, thresholds), 0.1, 1))
     family = RingFamily(heights, lambda nodes: maximiser.lifted(nodes, 2.0), form)
     costs = family.costs()
     subsets = np.array(list(itertools.product([False, True], repeat=family.n_steps)))
@@ -174,18 +175,19 @@ def test_an_infinite_sensitivity_is_never_rewarded():
     record = ChainRecord.of(utilities, weights, np.array([(0, 0), (2, 0), (2, 1)]))
     for maximiser in MAXIMISERS:
         for trade_off in (0.0, 0.1, 10.0):
-            found = maximise_aggregate(record, trade_off, AggregateOptions(), maximiser)
+            found = maximise_aggregate(record, AggregateObjective(trade_off=trade_off), maximiser)
             assert found.levels[0] >= 1
             assert found.levels == best_by_loops(record, trade_off)[0]
     barred = ChainRecord.of(utilities, [np.full(3, math.inf), weights[1]], np.array([(0, 0)]))
-    assert maximise_aggregate(barred, 1.0, AggregateOptions(), ClosureMaximiser).levels is None
+    assert maximise_aggregate(barred, AggregateObjective(trade_off=1.0), ClosureMaximiser).levels is None
 
 
 @pytest.mark.spec("E-37")
 def test_a_record_with_nothing_at_stake_is_disclosed_as_it_is():
     record = ChainRecord.of([np.array([2.0, 0])], [np.zeros(2)], np.array([[0], [1]]))
     for policy in ("exclude", "unbounded"):
-        found = maximise_aggregate(record, 5.0, AggregateOptions(phi_zero_policy=policy), ClosureMaximiser)
+        asked = AggregateObjective(phi_zero_policy=policy, trade_off=5.0)
+        found = maximise_aggregate(record, asked, ClosureMaximiser)
         assert found.levels == (0,)
         assert record.risk(found.levels) == 0
 
@@ -196,7 +198,7 @@ def test_logarithmic_utilities_end_at_the_maximum(search):
     utilities = [np.log(7 / np.array([1.0, 2, 3, 7])), np.log(5 / np.array([1.0, 3, 5]))]
     record = ChainRecord.of(utilities, [w + 0.1 for w in C1.weights], C1.thresholds, C1.multiplicity)
     for trade_off in (0.001, 0.05, 0.2, 1.0, 5.0):
-        objective = AggregateObjective(record, trade_off, 2)
+        objective = BoxObjective(record, trade_off, 2)
         found = search(objective, ClosureMaximiser(objective))
         assert (found.levels, found.value) == (best_by_loops(record, trade_off, 2)[0], pytest.approx(
             best_by_loops(record, trade_off, 2)[1], rel=1e-12))  # fmt: skip
@@ -206,7 +208,7 @@ def test_a_large_expansion_is_refused_with_what_works_instead():
     steps = [np.linspace(1, 0, 41)] * 5
     record = ChainRecord.of(steps, steps, np.zeros((1, 5), int))
     with pytest.raises(NotSupported, match="products") as refusal:
-        ClosureMaximiser(AggregateObjective(record, 1.0, 2))
+        ClosureMaximiser(BoxObjective(record, 1.0, 2))
     assert "ring_family" in refusal.value.remedy
 
 
@@ -217,7 +219,7 @@ def test_a_large_expansion_is_refused_with_what_works_instead():
 )  # fmt: skip
 def test_options_out_of_range_are_refused(options):
     with pytest.raises(InvalidInput):
-        AggregateOptions(**options)
+        AggregateObjective(trade_off=1.0, **options)
 
 
 @pytest.mark.spec("INV-19")
@@ -225,7 +227,7 @@ def test_alpha_rises_strictly_to_the_maximum():
     for instance in ((2009, (3, 2, 2), 25), (2012, (4, 3, 2, 2), 60)):
         record = generated(*instance)
         for trade_off in (0.3, 1.0, 5.0, 50.0):
-            found = maximise_aggregate(record, trade_off, AggregateOptions(), ClosureMaximiser)
+            found = maximise_aggregate(record, AggregateObjective(trade_off=trade_off), ClosureMaximiser)
             for steps in found.steps:
                 alphas = [step.alpha for step in steps]
                 assert all(a < b for a, b in itertools.pairwise(alphas))
@@ -240,13 +242,13 @@ def test_what_only_rounding_sets_apart_is_a_tie_of_which_the_least_is_chosen():
     values = [0.03 * count / phi + u for _, count, phi, u in nodes_of(record)]
     assert values[::2] == pytest.approx([9 / 35] * 2, rel=1e-15)
     for maximiser in MAXIMISERS:
-        assert maximise_aggregate(record, 0.03, AggregateOptions(), maximiser).levels == (0,)
+        assert maximise_aggregate(record, AggregateObjective(trade_off=0.03), maximiser).levels == (0,)
 
 
 @pytest.mark.parametrize("search", ["dinkelbach", "bisection"])
 def test_a_minimisation_ends_inside_itself_once_it_is_halted(search):
     record = generated(2012, (4, 3, 2, 2), 60)
-    options = AggregateOptions(parametric_search=search)
+    asked = AggregateObjective(parametric_search=search, trade_off=50.0)
     best = best_by_loops(record, 50.0)[1]
     for patience in (0, 3, 20):
         looks = itertools.count()
@@ -256,8 +258,7 @@ def test_a_minimisation_ends_inside_itself_once_it_is_halted(search):
 
         found = maximise_aggregate(
             record,
-            50.0,
-            options,
+            asked,
             lambda objective, halted=halted: RingFamilyMaximiser(objective, halted=halted),
             halted=halted,
         )

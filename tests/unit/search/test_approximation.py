@@ -20,8 +20,6 @@ from app.domain.search.aggregate.approximation import (
     approximate,
     draw,
     expected_inverse,
-    extended_count,
-    extension,
     least_risk,
     outcomes,
     point_of,
@@ -31,6 +29,7 @@ from app.domain.search.aggregate.approximation import (
 from app.domain.search.aggregate.chain_records import ChainRecord
 from app.domain.search.aggregate.programmes import Rows, greatest, least_maximum_closure
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import MinRisk
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Approx
@@ -39,6 +38,7 @@ from app.domain.tables.table import Table
 from app.services.searches.objectives import solver_document, solver_of
 from tests.oracles.chain_instances import C1, nodes_of
 from tests.oracles.effort import examples
+from tests.oracles.lovasz import extended_count, extension
 
 TABULATED = (np.array([0.8, 0.5, 0.1]), np.array([0.6, 0.2]))
 COUNTEREXAMPLE = ChainRecord.of(
@@ -133,7 +133,7 @@ def test_the_certificate_of_the_approximation_alone_is_given_when_asked_for():
     people = tree.encode(["a"] + ["b"] * 49 + ["c"] * 950)[0]
     dictionary = Dictionary(1000, (link_nodes("x", tree, people),))
     context = SearchContext(table, dictionary, constant_sensitivity(table, 1.0), build_utility(table))
-    asked = Problem("min_risk", 1.0, "record_level")
+    asked = Problem(MinRisk(1.0), "record_level")
     rough = Approx(**PRINTED, polish=False)
     by_itself = carry_out(plan(context, asked, replace(rough, fallback=False)))
     assert (by_itself.status, by_itself.risk) == ("heuristic", 1.0)

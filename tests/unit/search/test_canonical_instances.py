@@ -11,11 +11,13 @@ import pytest
 from app.domain.risk.models import RiskModel
 from app.domain.search.budget import Budget
 from app.domain.search.lattices.branch_and_bound import search_boxes
+from app.domain.search.objectives import Lagrangian, MaxUtility, MinRisk
 from app.domain.search.problem import Problem
-from app.domain.search.record_risk import CanonicalInstance, ScoredLattice
+from app.domain.search.record_risk import ScoredLattice
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose, frontier
 from app.domain.tables.numbers import tie_margin
-from tests.unit.search.canonical_instances import C1, generated, with_constant_sensitivity
+from tests.oracles.search_instances import objective_of
+from tests.unit.search.canonical_instances import C1, generated, instance_of, with_constant_sensitivity
 
 # Record 1 of the fixture (Lafayette, Chinese, 20-39) under dictionary D1, thresholds as TV-4 lists them.
 R1_WEIGHTS = [
@@ -30,7 +32,7 @@ R1_THRESHOLDS = np.array(
     [(0, 0, 0), (1, 0, 0), (0, 1, 2), (4, 2, 0), (0, 2, 0), (0, 0, 0),
      (0, 2, 0), (4, 2, 2), (4, 2, 0), (5, 0, 0), (2, 0, 2), (0, 0, 0)]
 )  # fmt: skip
-R1 = CanonicalInstance.from_thresholds(R1_WEIGHTS, R1_DEPTHS, R1_THRESHOLDS)
+R1 = instance_of(R1_WEIGHTS, R1_DEPTHS, R1_THRESHOLDS)
 
 
 def under_model(instance, name):
@@ -42,7 +44,7 @@ def under_model(instance, name):
 
 def solve_scored(lattice, problem):
     """Value and node, the same from enumeration and from branch and bound."""
-    choice = choose(lattice.scores.reshape(-1, 1), lattice.utilities.reshape(-1, 1), problem)
+    choice = choose(lattice.scores.reshape(-1, 1), lattice.utilities.reshape(-1, 1), problem.objective)
     node = tuple(int(v) for v in np.unravel_index(int(choice.node[0]), lattice.scores.shape))
     found = search_boxes(lattice, problem)
     assert found.code == choice.code[0]
@@ -53,7 +55,7 @@ def solve_scored(lattice, problem):
 
 def solve_both(instance, problem):
     """Value and node, the same from both solvers."""
-    choice, node = instance.enumerate(problem)
+    choice, node = instance.enumerate(problem.objective)
     found = search_boxes(instance, problem)
     assert found.code == choice.code[0]
     if found.code == OPTIMAL:
@@ -68,10 +70,10 @@ def by_hand(instance, problem):
         risk = instance.sensitivity[x] / instance.counts[x] if instance.counts[x] else 0.0
         utility = instance.utilities[x]
         feasible, goal, second = {
-            "min_risk": (utility >= problem.threshold - 1e-9, risk, -utility),
-            "max_utility": (risk <= problem.threshold + 1e-9, -utility, risk),
-            "lagrangian": (True, risk - problem.threshold * utility, -utility),
-        }[problem.objective]
+            "min_risk": (utility >= problem.objective.threshold - 1e-9, risk, -utility),
+            "max_utility": (risk <= problem.objective.threshold + 1e-9, -utility, risk),
+            "lagrangian": (True, risk - problem.objective.threshold * utility, -utility),
+        }[problem.objective.kind]
         if feasible:
             nodes.append((goal, second, x))
     if not nodes:
@@ -112,14 +114,14 @@ def test_the_raw_entropy_calls_a_risky_disclosure_the_best():
 
 @pytest.mark.spec("TV-13")
 def test_a_floor_that_nothing_reaches_is_infeasible():
-    assert solve_both(C1, Problem("min_risk", 5.5, "record_level"))[0].code[0] == INFEASIBLE
+    assert solve_both(C1, Problem(MinRisk(5.5), "record_level"))[0].code[0] == INFEASIBLE
 
 
 @pytest.mark.spec("TV-13", "E-19")
 @pytest.mark.parametrize("solver", ["enumeration", "branch_and_bound"])
 def test_where_everything_may_be_suppressed_that_is_optimal(solver):
-    problem = Problem("min_risk", 0, "record_level")
-    choice, node = C1.enumerate(problem)
+    problem = Problem(MinRisk(0), "record_level")
+    choice, node = C1.enumerate(problem.objective)
     assert (node if solver == "enumeration" else search_boxes(C1, problem).node) == (3, 2)
     assert choice.ties[0] == 1
 
@@ -146,19 +148,19 @@ def test_the_more_specific_of_a_feasible_node_is_feasible_under_a_floor_and_the_
     ],
 )  # fmt: skip
 def test_the_canonical_instance_has_the_tabulated_optima(kind, threshold, node):
-    assert solve_both(C1, Problem(kind, threshold, "record_level"))[1] == node
+    assert solve_both(C1, Problem(objective_of(kind, threshold), "record_level"))[1] == node
 
 
 @pytest.mark.spec("TV-13")
 @pytest.mark.parametrize(("cap", "utility"), [(0.03, 1), (0.05, 2), (0.1, 2), (0.3, 3)])
 def test_the_canonical_instance_has_the_tabulated_greatest_utilities(cap, utility):
-    assert solve_both(C1, Problem("max_utility", cap, "record_level"))[0].value[0] == utility
+    assert solve_both(C1, Problem(MaxUtility(cap), "record_level"))[0].value[0] == utility
 
 
 @pytest.mark.spec("TV-13")
 def test_the_lagrangian_has_the_tabulated_values():
     values = [
-        solve_both(C1, Problem("lagrangian", x, "record_level"))[0].value[0] for x in (0.01, 0.05, 0.1, 0.3)
+        solve_both(C1, Problem(Lagrangian(x), "record_level"))[0].value[0] for x in (0.01, 0.05, 0.1, 0.3)
     ]
     assert values == pytest.approx([0, -0.05, -0.175, -0.85])
 
@@ -166,7 +168,7 @@ def test_the_lagrangian_has_the_tabulated_values():
 @pytest.mark.spec("TV-13")
 @pytest.mark.parametrize(("floor", "count", "node"), [(1, 2, (2, 2)), (4, 2, (0, 1))])
 def test_ties_of_pure_identification_are_counted_and_broken_by_the_levels(floor, count, node):
-    choice, found = solve_both(with_constant_sensitivity(C1), Problem("min_risk", floor, "record_level"))
+    choice, found = solve_both(with_constant_sensitivity(C1), Problem(MinRisk(floor), "record_level"))
     assert (choice.ties[0], found) == (count, node)
 
 
@@ -189,7 +191,7 @@ def test_the_generated_instances_have_the_tabulated_optima(
     seed, heights, n, floor, risk, node, pure_risk, pure_nodes, entropy
 ):
     instance = generated(seed, heights, n)
-    problem = Problem("min_risk", floor, "record_level")
+    problem = Problem(MinRisk(floor), "record_level")
     choice, found = solve_both(instance, problem)
     assert choice.value[0] == pytest.approx(risk, abs=5e-7)
     assert found == node if node else found in [(1, 2, 2, 2), (2, 1, 2, 2)]
@@ -227,7 +229,7 @@ def test_the_generator_draws_the_tabulated_tables():
 def test_the_fixtures_first_record_has_the_tabulated_optima(
     floor, risk, node, pure_risk, pure_nodes, entropy
 ):
-    problem = Problem("min_risk", floor, "record_level")
+    problem = Problem(MinRisk(floor), "record_level")
     choice, found = solve_both(R1, problem)
     assert (choice.value[0], found) == (pytest.approx(risk, abs=5e-7), node)
     choice, found = solve_both(with_constant_sensitivity(R1), problem)
@@ -247,7 +249,7 @@ def test_the_fixtures_first_record_has_the_tabulated_optima(
     [(0.01, 2, (3, 2, 2)), (0.05, 5, (0, 2, 2)), (0.1, 5, (0, 2, 2)), (0.5, 9, (0, 0, 0))],
 )
 def test_the_fixtures_first_record_has_the_tabulated_greatest_utilities(cap, utility, node):
-    choice, found = solve_both(R1, Problem("max_utility", cap, "record_level"))
+    choice, found = solve_both(R1, Problem(MaxUtility(cap), "record_level"))
     assert (choice.value[0], found) == (utility, node)
     tied = np.argwhere((R1.utilities == utility) & (R1.all_risks() <= cap + 1e-9))
     risks = sorted(float(R1.risks(tuple(x))[0]) for x in tied)
@@ -269,7 +271,7 @@ def test_the_fixtures_first_record_has_the_tabulated_greatest_utilities(cap, uti
     ],
 )
 def test_the_fixtures_first_record_has_the_tabulated_lagrangian_optima(trade_off, value, node):
-    choice, found = solve_both(R1, Problem("lagrangian", trade_off, "record_level"))
+    choice, found = solve_both(R1, Problem(Lagrangian(trade_off), "record_level"))
     assert choice.value[0] == pytest.approx(value, abs=5e-7)
     assert found == node
 
@@ -280,15 +282,15 @@ def test_the_fixtures_first_record_has_the_tabulated_lagrangian_optima(trade_off
     [(1, 0.021429, (1, 2, 2)), (2, 0.095, (3, 0, 2)), (3, 0.21, (0, 2, 0)), (4, 0.325, (1, 0, 0))],
 )
 def test_the_fixtures_first_record_has_the_tabulated_optima_under_log_leaves(floor, risk, node):
-    instance = CanonicalInstance.from_thresholds(R1_WEIGHTS, R1_LOG_LEAVES, R1_THRESHOLDS)
-    choice, found = solve_both(instance, Problem("min_risk", floor, "record_level"))
+    instance = instance_of(R1_WEIGHTS, R1_LOG_LEAVES, R1_THRESHOLDS)
+    choice, found = solve_both(instance, Problem(MinRisk(floor), "record_level"))
     assert choice.value[0] == pytest.approx(risk, abs=5e-7)
     assert found == node
 
 
 @pytest.mark.spec("TV-12")
 def test_an_unreachable_floor_is_infeasible_and_says_what_is_reachable():
-    problem = Problem("min_risk", 10, "record_level")
+    problem = Problem(MinRisk(10), "record_level")
     choice, _ = solve_both(R1, problem)
     assert choice.code[0] == INFEASIBLE
     assert choice.reach[0] == search_boxes(R1, problem).reach == 9
@@ -296,7 +298,7 @@ def test_an_unreachable_floor_is_infeasible_and_says_what_is_reachable():
 
 def test_an_unreachable_cap_is_infeasible_and_says_the_least_risk():
     instance = with_constant_sensitivity(C1)
-    problem = Problem("max_utility", 0.05, "record_level")
+    problem = Problem(MaxUtility(0.05), "record_level")
     choice, _ = solve_both(instance, problem)
     assert choice.code[0] == INFEASIBLE
     assert choice.reach[0] == search_boxes(instance, problem).reach == pytest.approx(0.1)
@@ -305,28 +307,28 @@ def test_an_unreachable_cap_is_infeasible_and_says_the_least_risk():
 def test_only_infinite_risks_within_the_floor_mean_prohibited():
     weights = [np.array([math.inf, 0.0]), np.array([1.0, 0.0])]
     depths = [np.array([1.0, 0.0])] * 2
-    instance = CanonicalInstance.from_thresholds(weights, depths, np.zeros((3, 2), int))
-    assert solve_both(instance, Problem("min_risk", 2, "record_level"))[0].code[0] == PROHIBITED
-    assert solve_both(instance, Problem("min_risk", 1, "record_level"))[1] == (1, 0)
+    instance = instance_of(weights, depths, np.zeros((3, 2), int))
+    assert solve_both(instance, Problem(MinRisk(2), "record_level"))[0].code[0] == PROHIBITED
+    assert solve_both(instance, Problem(MinRisk(1), "record_level"))[1] == (1, 0)
 
 
 def test_an_attribute_of_weight_zero_is_not_suppressed_for_nothing():
     weights = [np.array([1.0, 0.0]), np.array([0.0, 0.0])]
     depths = [np.array([1.0, 0.0])] * 2
-    instance = CanonicalInstance.from_thresholds(weights, depths, np.zeros((3, 2), int))
-    for problem in (Problem("min_risk", 0, "record_level"), Problem("lagrangian", 0.0, "record_level")):
+    instance = instance_of(weights, depths, np.zeros((3, 2), int))
+    for problem in (Problem(MinRisk(0), "record_level"), Problem(Lagrangian(0.0), "record_level")):
         assert solve_both(instance, problem)[1] == (1, 0)
 
 
 def test_an_absent_record_is_disclosed_as_it_is():
-    instance = CanonicalInstance.from_thresholds(R1_WEIGHTS, R1_DEPTHS, np.array([(3, 1, 2)]))
+    instance = instance_of(R1_WEIGHTS, R1_DEPTHS, np.array([(3, 1, 2)]))
     assert instance.absent
-    assert solve_both(instance, Problem("min_risk", 0, "record_level"))[1] == (0, 0, 0)
+    assert solve_both(instance, Problem(MinRisk(0), "record_level"))[1] == (0, 0, 0)
 
 
 def test_a_spent_budget_is_a_heuristic_with_a_bound_below_the_optimum():
     instance = generated(2012, (4, 3, 2, 2), 60)
-    problem = Problem("min_risk", 19, "record_level")
+    problem = Problem(MinRisk(19), "record_level")
     best = search_boxes(instance, problem)
     for budget in range(1, best.visited_nodes):
         found = search_boxes(instance, problem, budget=Budget(budget))
@@ -339,7 +341,7 @@ def test_a_spent_budget_is_a_heuristic_with_a_bound_below_the_optimum():
 
 def test_branch_and_bound_evaluates_less_than_half_of_the_nodes():
     instance = generated(2012, (4, 3, 2, 2), 60)
-    found = search_boxes(instance, Problem("min_risk", 19, "record_level"))
+    found = search_boxes(instance, Problem(MinRisk(19), "record_level"))
     assert found.risk_evaluations < 180 / 2
 
 
@@ -351,11 +353,11 @@ def test_both_solvers_agree_with_plain_loops_on_random_instances():
         falling = [np.sort(rng.integers(0, 4, h + 1))[::-1].astype(float) for h in heights]
         weights = [np.sort(rng.integers(0, 4, h + 1))[::-1] / 7 for h in heights]
         thresholds = rng.integers(0, np.array(heights) + 1, size=(rng.integers(0, 12), len(heights)))
-        instance = CanonicalInstance.from_thresholds(weights, falling, thresholds)
+        instance = instance_of(weights, falling, thresholds)
         last = 0.0
         for threshold in (0.0, 1.0, 2.0, 3.5, 5.0):
             for kind, scale in (("min_risk", 1), ("max_utility", 0.05), ("lagrangian", 0.03)):
-                problem = Problem(kind, threshold * scale, "record_level")
+                problem = Problem(objective_of(kind, threshold * scale), "record_level")
                 choice, node = solve_both(instance, problem)
                 expected = by_hand(instance, problem)
                 assert (expected is None) == (choice.code[0] == INFEASIBLE)
@@ -364,8 +366,8 @@ def test_both_solvers_agree_with_plain_loops_on_random_instances():
                 if kind == "min_risk" and expected is not None:
                     assert choice.value[0] >= last
                     last = choice.value[0]
-                    cap = Problem("max_utility", choice.value[0], "record_level")
-                    assert instance.enumerate(cap)[0].value[0] >= threshold
+                    cap = Problem(MaxUtility(choice.value[0]), "record_level")
+                    assert instance.enumerate(cap.objective)[0].value[0] >= threshold
 
 
 def test_the_frontier_holds_exactly_the_nodes_that_nothing_dominates():

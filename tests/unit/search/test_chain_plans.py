@@ -1,15 +1,10 @@
 """Record-level searches beyond enumeration: which plan, its blocks, what a halt leaves, what is refused."""
 
 from __future__ import annotations
-
-import math
-from dataclasses import replace
-
-import numpy as np
-import pytest
-
-from app.domain.dictionaries.dictionary import Dictionary, link_nodes
-from app.domain.errors import InvalidInput, NotSupported
+from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.dictionaries.dictionary import link_nodes
+from app.domain.errors import InvalidInput
+from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.attackers import DictionarySet
 from app.domain.risk.models import RiskModel
@@ -17,19 +12,36 @@ from app.domain.risk.utility import build_utility
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.large_lattices.chains import ChainInstance
-from app.domain.search.large_lattices.plan import ChainPlan, solve
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.large_lattices.plan import ChainPlan
+from app.domain.search.large_lattices.plan import solve
+from app.domain.search.objectives import MinRisk
+from app.domain.search.plans import carry_out
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.record_rules.plan import RecordPlan
-from app.domain.search.solvers import AUTO, Aruba, BranchAndBound, Enumeration, Genetic, TopDown
+from app.domain.search.solvers import AUTO
+from app.domain.search.solvers import Aruba
+from app.domain.search.solvers import BranchAndBound
+from app.domain.search.solvers import Enumeration
+from app.domain.search.solvers import Genetic
+from app.domain.search.solvers import TopDown
 from app.domain.sensitivity.sensitivity import build_sensitivity
 from app.domain.sensitivity.weights import ConstantWeight
 from app.domain.tables.table import Table
 from app.experiments.synthetic import generate
-from tests.benchmarks.item_table import item_context, item_table
+from dataclasses import replace
+from tests.benchmarks.item_table import item_context
+from tests.benchmarks.item_table import item_table
+from tests.oracles.search_instances import objective_of
+import math
+import numpy as np
+import pytest
 
-MIN_RISK = Problem("min_risk", 24.0, "record_level")
+
+
+
+MIN_RISK = Problem(MinRisk(24.0), "record_level")
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +80,7 @@ def test_auto_takes_lattices_beyond_enumeration(wide):
 
 
 def test_auto_still_enumerates_what_it_can(narrow):
-    assert isinstance(plan(narrow, replace(MIN_RISK, threshold=3.0)), RecordPlan)
+    assert isinstance(plan(narrow, replace(MIN_RISK, objective=MinRisk(3.0))), RecordPlan)
 
 
 FLOOR, CAP, TRADE_OFF = ("min_risk", 3.0), ("max_utility", 0.05), ("lagrangian", 0.02)
@@ -82,7 +94,7 @@ QUESTIONS = [
 
 @pytest.mark.parametrize(("solver", "objective"), QUESTIONS)
 def test_every_solver_of_one_lattice_runs_on_chains_as_on_scored_lattices(narrow, objective, solver):
-    problem = Problem(*objective, "record_level")
+    problem = Problem(objective_of(*objective), "record_level")
     found = carry_out(ChainPlan(ChainInstance(narrow, "zero"), problem, solver))
     exact = carry_out(RecordPlan(RecordInstance(narrow, "zero", "known"), problem, Enumeration()))
     assert found.solver == ("exchange_search" if solver is AUTO else solver.name)
@@ -90,7 +102,7 @@ def test_every_solver_of_one_lattice_runs_on_chains_as_on_scored_lattices(narrow
         assert np.array_equal(found.rule.steps, exact.rule.steps)
         assert found.bounds.gap == 0.0
     else:
-        sign = -1.0 if problem.objective == "max_utility" else 1.0
+        sign = -1.0 if problem.objective.kind == "max_utility" else 1.0
         assert sign * found.objective >= sign * exact.objective - 1e-12
 
 
@@ -112,7 +124,7 @@ def test_a_missing_block_leaves_a_feasible_rule_and_a_bound(wide):
 
 @pytest.mark.parametrize("objective", [("min_risk", 24.0), ("max_utility", 0.05), ("lagrangian", 0.02)])
 def test_a_halt_in_the_middle_keeps_what_was_found(wide, objective):
-    problem = Problem(*objective, "record_level")
+    problem = Problem(objective_of(*objective), "record_level")
     calls = iter(range(10_000))
     search = plan(wide, problem)
     whole = search.combine(blocks_of(search))
@@ -131,7 +143,7 @@ def test_a_halt_in_the_middle_keeps_what_was_found(wide, objective):
 def test_a_budget_of_nodes_or_a_gap_ends_the_proof(wide):
     # The record and someone like it: neither is ruled out at once.
     instance = ChainInstance(wide, "zero")
-    problem = replace(MIN_RISK, threshold=12.0)
+    problem = replace(MIN_RISK, objective=MinRisk(12.0))
     solved = [solve(instance.chains(i), problem) for i in range(instance.n_distinct)]
     short = [solve(instance.chains(i), problem, Budget(max_nodes=1)) for i in range(instance.n_distinct)]
     loose = [
@@ -160,11 +172,11 @@ def test_a_budget_of_nodes_is_of_the_whole_search_and_not_of_each_record(table, 
 
 
 def test_an_infeasible_floor_is_named_with_the_best_utility(wide):
-    outcome = carry_out(plan(wide, replace(MIN_RISK, threshold=1000.0)))
+    outcome = carry_out(plan(wide, replace(MIN_RISK, objective=MinRisk(1000.0))))
     assert outcome.status == "infeasible"
     assert outcome.shortfall.best == 60.0
     assert outcome.shortfall.records == 12
-    stopped = plan(wide, replace(MIN_RISK, threshold=1000.0)).combine({})
+    stopped = plan(wide, replace(MIN_RISK, objective=MinRisk(1000.0))).combine({})
     assert stopped.status == "infeasible"
 
 
@@ -204,13 +216,14 @@ def test_weights_of_infinity_keep_what_they_prohibit_withheld(narrow):
     factors = narrow.sensitivity.factors.copy()
     factors[:, 0] = np.nan
     context = replace(narrow, sensitivity=replace(narrow.sensitivity, shapes=shapes, factors=factors))
-    problem = replace(MIN_RISK, threshold=2.0)
+    problem = replace(MIN_RISK, objective=MinRisk(2.0))
     exact = carry_out(plan(context, problem, Enumeration()))
     found = carry_out(ChainPlan(ChainInstance(context, "zero"), problem, AUTO))
     assert np.array_equal(found.rule.steps, exact.rule.steps)
     assert found.status == "optimal"
-    prohibited = carry_out(ChainPlan(ChainInstance(context, "zero"), replace(problem, threshold=7.0), AUTO))
-    assert prohibited.status == carry_out(plan(context, replace(problem, threshold=7.0))).status
+    barred = replace(problem, objective=MinRisk(7.0))
+    prohibited = carry_out(ChainPlan(ChainInstance(context, "zero"), barred, AUTO))
+    assert prohibited.status == carry_out(plan(context, barred)).status
 
 
 def test_exponentials_beyond_numbers_prohibit_only_what_they_are_of():
@@ -222,9 +235,11 @@ def test_exponentials_beyond_numbers_prohibit_only_what_they_are_of():
     sensitivity = build_sensitivity(table, "multiplicative", weights)
     context = SearchContext(table, Dictionary(8, links), sensitivity, build_utility(table))
     # Nobody shares y and everybody x, but whoever discloses x risks more than can be written.
-    problem = replace(MIN_RISK, threshold=1.0)
+    problem = replace(MIN_RISK, objective=MinRisk(1.0))
     found = carry_out(ChainPlan(ChainInstance(context, "zero"), problem, AUTO))
     assert (found.status, found.risk, found.rule.steps.tolist()) == ("optimal", 1.0, [[1, 0]])
     assert carry_out(plan(context, problem)).rule.steps.tolist() == [[1, 0]]
-    both = carry_out(ChainPlan(ChainInstance(context, "zero"), replace(problem, threshold=2.0), AUTO))
+    both = carry_out(
+        ChainPlan(ChainInstance(context, "zero"), replace(problem, objective=MinRisk(2.0)), AUTO)
+    )
     assert both.rule is None

@@ -18,6 +18,7 @@ from app.domain.search.record_risk import ScoredLattice
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
 from app.domain.search.solvers import Aruba, BranchAndBound, Genetic, TopDown
 from app.domain.tables.numbers import tie_margin
+from tests.oracles.search_instances import objective_of
 from tests.unit.search.canonical_instances import C1, generated, with_constant_sensitivity
 
 # Names of Fouad (2012), figure 4.4, by (specialisations of A, of B) from the top; risk and utility.
@@ -45,7 +46,7 @@ def lattice_of_the_figure():
 
 
 def asked(floor, kind="min_risk"):
-    return Problem(kind, floor, "record_level")
+    return Problem(objective_of(kind, floor), "record_level")
 
 
 def nodes_of_the_figure(floor=18):
@@ -205,7 +206,7 @@ def test_generated_frontiers_have_the_tabulated_sizes_and_every_search_the_optim
     for floor, size in GENERATED[parameters].items():
         for moves in ("reduced", "full_cube"):
             assert len(walked(instance, floor, Aruba(moves))) == size
-        _, node = instance.enumerate(asked(floor))
+        _, node = instance.enumerate(asked(floor).objective)
         for solver in EXACT:
             assert search_lattice(instance, asked(floor), solver).node == node
 
@@ -259,7 +260,7 @@ def test_a_chain_has_one_frontier_node_without_neighbours_on_it():
 @pytest.mark.parametrize(("cap", "utility"), [(0.03, 1), (0.05, 2), (0.1, 2), (0.3, 3), (1.0, 5)])
 def test_the_duals_find_the_most_utility_under_a_cap(solver, cap, utility):
     found = search_lattice(C1, asked(cap, "max_utility"), solver)
-    _, node = C1.enumerate(asked(cap, "max_utility"))
+    _, node = C1.enumerate(asked(cap, "max_utility").objective)
     assert (found.utility, found.bound, found.node) == (utility, -utility, node)
 
 
@@ -274,7 +275,7 @@ def test_infinite_risk_at_every_feasible_node_is_prohibited(solver):
 @pytest.mark.spec("INV-21", "E-24")
 def test_genetic_search_is_feasible_reproducible_and_never_below_the_optimum():
     instance = generated(2012, (4, 3, 2, 2), 60)
-    best = instance.enumerate(asked(19))[0].value[0]
+    best = instance.enumerate(asked(19).objective)[0].value[0]
     for seed in range(12):
         solver = Genetic(seed, population=8, elites=2, generations=6, jitter=bool(seed % 2), probing=seed < 6)
         found = search_lattice(instance, asked(19), solver)
@@ -297,7 +298,7 @@ def test_a_search_cut_short_has_a_feasible_node_and_a_bound(solver, kind):
         return
     instance = generated(7, (2, 2, 2, 2, 2), 80)
     problem = asked(21.5 if kind == "min_risk" else 2.0, kind)
-    choice, _ = instance.enumerate(problem)
+    choice, _ = instance.enumerate(problem.objective)
     best = choice.value[0] if kind == "min_risk" else -choice.value[0]
     for budget in (1, 3, 10, 30, 100):
         found = search_lattice(instance, problem, solver, Budget(budget))
@@ -322,14 +323,14 @@ def test_a_halted_search_answers_at_once_with_what_it_has(solver):
     found = search_lattice(instance, asked(21.5), solver, halted=halted)
     assert (found.truncated, found.halted) == (True, True)
     assert found.utility >= 21.5 - 1e-9
-    assert found.bound <= instance.enumerate(asked(21.5))[0].value[0]
+    assert found.bound <= instance.enumerate(asked(21.5).objective)[0].value[0]
     assert found.visited_nodes <= 20
 
 
 @pytest.mark.parametrize("solver", EXACT)
 def test_a_relative_gap_ends_the_search_once_it_is_proved(solver):
     instance = generated(2012, (4, 3, 2, 2), 60)
-    best = instance.enumerate(asked(19))[0].value[0]
+    best = instance.enumerate(asked(19).objective)[0].value[0]
     for gap in (0.05, 0.5, 0.9):
         found = search_lattice(instance, asked(19), solver, Budget(relative_gap=gap))
         assert found.risk <= best + gap * found.risk + 1e-12

@@ -51,8 +51,8 @@ STORED: list[tuple[JsonObject, JsonObject]] = [
 
 
 def written(objective: Any) -> JsonObject:
-    asked = AnonymityProblem if isinstance(objective, MinLoss) else Problem
-    document: JsonObject = asked.of(objective, "table_level").to_document()["objective"]
+    asked = AnonymityProblem.of if isinstance(objective, MinLoss) else Problem
+    document: JsonObject = asked(objective, "table_level").to_document()["objective"]
     return document
 
 

@@ -136,8 +136,8 @@ def test_they_do_not_fail_with_others_where_failing_records_are_counted():
     """A rule of levels withholds nobody: 1 of its 10 records is alone, which is no more than a fifth."""
     table = table_of((0, 1), (0, 1), (0, 1), *([(A, 1)] * 6), (C, 1))
     criteria, rule = (KAnonymity(2),), TableRule((0, 0))
-    assert ClassJudge(table, rule, criteria, 0.2).of((0, 0)).allowed
-    assert not ClassJudge(table, rule, criteria, 0.2, withholds=True).of((0, 0)).allowed
+    assert ClassJudge(table, rule, criteria, 0.2).of((0, 0)).withheld is not None
+    assert ClassJudge(table, rule, criteria, 0.2, withholds=True).of((0, 0)).withheld is None
 
 
 def test_people_outside_are_told_by_the_least_levels_that_are_shown():

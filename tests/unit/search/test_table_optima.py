@@ -16,15 +16,18 @@ from app.domain.risk.assessment import assess
 from app.domain.risk.models import RiskModel
 from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
+from app.domain.search.blocks import cost_of
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
-from app.domain.search.plans import carry_out, estimate, plan
+from app.domain.search.objectives import MaxUtility, MinRisk
+from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import SOLVERS, BranchAndBound, Enumeration
 from app.domain.sensitivity.sensitivity import build_sensitivity, constant_sensitivity
 from app.domain.sensitivity.weights import ConstantWeight, NodeWeights
 from app.domain.tables.numbers import highest_accepted, lowest_accepted
 from app.domain.tables.table import Table
+from tests.oracles.search_instances import objective_of
 from tests.unit.domain.fixture_f import DICTIONARIES, T, levels_of, personal
 from tests.unit.search.table_questions import D1, answer, dag_context, first_records
 
@@ -39,7 +42,7 @@ from tests.unit.search.table_questions import D1, answer, dag_context, first_rec
     ],
 )  # fmt: skip
 def test_the_fixtures_table_has_the_tabulated_optima(solver, floor, cut, risk):
-    outcome = answer(D1, Problem("min_risk", floor), solver)
+    outcome = answer(D1, Problem(MinRisk(floor)), solver)
     assert outcome.status == "optimal"
     assert outcome.rule == TableRule(levels_of(cut))
     assert outcome.risk == pytest.approx(risk, abs=5.1e-7)
@@ -48,7 +51,7 @@ def test_the_fixtures_table_has_the_tabulated_optima(solver, floor, cut, risk):
 
 @pytest.mark.spec("TV-11")
 def test_risk_and_utility_of_all_rules_correlate_as_tabulated():
-    points = answer(D1, Problem("min_risk", 1)).risk_map.points
+    points = answer(D1, Problem(MinRisk(1))).risk_map.points
     assert len(points) == 54
     correlation = np.corrcoef([p.risk for p in points], [p.utility for p in points])[0, 1]
     assert correlation == pytest.approx(0.881583, abs=5e-7)
@@ -58,24 +61,24 @@ def test_risk_and_utility_of_all_rules_correlate_as_tabulated():
 @pytest.mark.parametrize(("floor", "risk"), [(3, 0.015278), (5, 0.057037), (6, 0.130093), (7, 0.223009)])
 def test_the_constraint_per_record_has_the_tabulated_risks(floor, risk):
     for solver in ("enumeration", "branch_and_bound", "btda", "aruba"):
-        outcome = answer(first_records(3), Problem("min_risk", floor, "record_level"), solver)
+        outcome = answer(first_records(3), Problem(MinRisk(floor), "record_level"), solver)
         assert outcome.risk == pytest.approx(risk, abs=5.1e-7)
         assert outcome.assessment.utility_min >= floor
 
 
 @pytest.mark.spec("TV-12")
 def test_a_single_record_has_the_optimum_of_its_canonical_instance():
-    outcome = answer(first_records(1), Problem("min_risk", 7, "record_level"))
+    outcome = answer(first_records(1), Problem(MinRisk(7), "record_level"))
     assert outcome.risk == pytest.approx(0.21)
     assert outcome.rule.steps.tolist() == [[0, 2, 0]]
 
 
 def test_an_infeasible_floor_says_by_how_much_and_for_how_many_records():
-    table = answer(D1, Problem("min_risk", 9))
+    table = answer(D1, Problem(MinRisk(9)))
     assert (table.status, table.rule) == ("infeasible", None)
     assert table.shortfall.best == pytest.approx(49 / 6)
     assert table.shortfall.by == pytest.approx(9 - 49 / 6)
-    records = answer(D1, Problem("min_risk", 8, "record_level"))
+    records = answer(D1, Problem(MinRisk(8), "record_level"))
     assert records.status == "infeasible"
     assert (records.shortfall.records, records.shortfall.best, records.shortfall.by) == (1, 7, 1)
 
@@ -87,7 +90,7 @@ def test_an_infeasible_cap_says_the_least_risk_there_is():
         ("table_level", "branch_and_bound"),
         ("record_level", "auto"),
     ):
-        outcome = answer(context, Problem("max_utility", 0.05, scope), solver)
+        outcome = answer(context, Problem(MaxUtility(0.05), scope), solver)
         assert outcome.status == "infeasible"
         assert outcome.shortfall.best == pytest.approx(1 / 12)
         assert outcome.shortfall.by == pytest.approx(1 / 12 - 0.05)
@@ -109,29 +112,29 @@ def critical_context():
 @pytest.mark.parametrize("scope", ["table_level", "record_level"])
 def test_infinite_harm_is_prohibited_and_weight_zero_is_not_suppressed_for_nothing(solver, scope):
     context = critical_context()
-    outcome = answer(context, Problem("min_risk", 2, scope), solver)
+    outcome = answer(context, Problem(MinRisk(2), scope), solver)
     assert (outcome.status, outcome.rule) == ("prohibited", None)
     assert outcome.prohibited_records == (2 if scope == "record_level" else 0)
-    outcome = answer(context, Problem("min_risk", 0, scope), solver)
+    outcome = answer(context, Problem(MinRisk(0), scope), solver)
     assert outcome.utility == 1.0
     levels = outcome.rule.levels if scope == "table_level" else tuple(outcome.rule.steps[0].tolist())
     assert levels == (1, 0)
 
 
 def test_the_document_is_plain_json_without_nan_and_names_the_levels():
-    outcome = answer(D1, Problem("min_risk", 5))
+    outcome = answer(D1, Problem(MinRisk(5)))
     document = json.loads(json.dumps(outcome.to_document(), allow_nan=False))
     assert document["levels"] == {"city": 1, "race": 2, "income": 1}
     assert document["visited_nodes"] == document["risk_evaluations"] == document["utility_evaluations"] == 54
     assert document["status"] == "optimal"
     assert len(outcome.map_document()["points"]) == 54
-    infeasible = answer(D1, Problem("min_risk", 9)).to_document()
+    infeasible = answer(D1, Problem(MinRisk(9))).to_document()
     assert json.dumps(infeasible, allow_nan=False)
     assert infeasible["infeasible_by"]["records"] == 6
 
 
 def test_the_counters_of_branch_and_bound_are_counted_apart():
-    outcome = answer(D1, Problem("min_risk", 5), "branch_and_bound")
+    outcome = answer(D1, Problem(MinRisk(5)), "branch_and_bound")
     counters = outcome.counters
     assert 0 < counters.risk_evaluations < 54
     assert len({counters.visited_nodes, counters.risk_evaluations, counters.utility_evaluations}) > 1
@@ -140,16 +143,16 @@ def test_the_counters_of_branch_and_bound_are_counted_apart():
 
 
 def test_auto_scores_few_rules_unless_the_budget_forbids_it():
-    problem = Problem("min_risk", 5)
+    problem = Problem(MinRisk(5))
     assert plan(D1, problem).solver == "enumeration"
     assert plan(D1, problem, budget=Budget(54)).solver == "enumeration"
     assert plan(D1, problem, budget=Budget(10)).solver == "portfolio"
-    assert estimate(D1, problem, budget=Budget(10)).engine == "portfolio"
+    assert cost_of(plan(D1, problem, budget=Budget(10))).engine == "portfolio"
 
 
 def test_a_heuristic_result_has_the_best_rule_and_the_smallest_open_bound():
-    best = answer(D1, Problem("min_risk", 5))
-    outcome = answer(D1, Problem("min_risk", 5), max_nodes=3)
+    best = answer(D1, Problem(MinRisk(5)))
+    outcome = answer(D1, Problem(MinRisk(5)), max_nodes=3)
     assert outcome.status == "heuristic"
     assert outcome.bounds.lower <= best.risk <= outcome.risk
     assert outcome.bounds.gap == pytest.approx(outcome.risk - outcome.bounds.lower)
@@ -159,7 +162,6 @@ def test_a_heuristic_result_has_the_best_rule_and_the_smallest_open_bound():
 @pytest.mark.parametrize(
     ("arguments", "pointer"),
     [
-        (("least_risk", 1.0), "/objective"),
         (("min_risk", math.nan), "/objective/utility_floor"),
         (("max_utility", -1.0), "/objective/risk_cap"),
         (("lagrangian", math.inf), "/objective/trade_off"),
@@ -168,8 +170,9 @@ def test_a_heuristic_result_has_the_best_rule_and_the_smallest_open_bound():
     ],
 )
 def test_a_bad_question_is_refused_by_name(arguments, pointer):
+    kind, threshold, *rest = arguments
     with pytest.raises(InvalidInput) as refused:
-        Problem(*arguments)
+        Problem(objective_of(kind, threshold), *rest)
     assert refused.value.faults[0].pointer == pointer
 
 
@@ -185,7 +188,7 @@ def test_add_self_needs_comparable_identifiers():
     anonymous = Dictionary(D1.dictionary.n_entities, D1.dictionary.links)
     context = SearchContext(T, anonymous, personal(), build_utility(T))
     with pytest.raises((InvalidInput, NotSupported), match=r"add_self|identifiers"):
-        plan(context, Problem("min_risk", 1, absent_policy="add_self"))
+        plan(context, Problem(MinRisk(1), absent_policy="add_self"))
 
 
 @pytest.mark.parametrize("policy", ["zero", "add_self"])
@@ -198,7 +201,7 @@ def test_a_table_without_any_value_has_one_rule_with_the_weights_of_what_is_with
     weights = {"a": NodeWeights({"*": 1.0}), "b": NodeWeights({"*": 0.5})}
     phi = build_sensitivity(table, "linear", weights, allow_positive_top=True)
     context = SearchContext(table, dictionary, phi, build_utility(table), model=RiskModel(model))
-    outcome = answer(context, Problem("min_risk", 0, absent_policy=policy))
+    outcome = answer(context, Problem(MinRisk(0), absent_policy=policy))
     assert outcome.rule == TableRule((0, 0))
     (point,) = outcome.risk_map.points
     counts = [2, 2, 2] if policy == "zero" else [2, 2, 3]
@@ -207,20 +210,20 @@ def test_a_table_without_any_value_has_one_rule_with_the_weights_of_what_is_with
 
 
 def test_table_levels_of_hierarchies_that_are_no_trees_are_the_lowest_and_the_highest():
-    outcome = answer(dag_context(), Problem("min_risk", 0, "table_level"))
+    outcome = answer(dag_context(), Problem(MinRisk(0), "table_level"))
     assert (outcome.status, outcome.n_rules, outcome.rule) == ("optimal", 2, TableRule((2,)))
     assert [point.levels for point in outcome.risk_map.points] == [(0,), (2,)]
 
 
 def test_single_records_of_hierarchies_that_are_no_trees_are_enumerated():
-    outcome = answer(dag_context(), Problem("min_risk", 1, "record_level"))
+    outcome = answer(dag_context(), Problem(MinRisk(1), "record_level"))
     assert (outcome.status, outcome.n_rules, outcome.ties) == ("optimal", 4, 1)
     assert outcome.rule.codes.tolist() == [[3]]
     assert outcome.risk == 0.5
-    top = answer(dag_context(), Problem("min_risk", 0, "record_level"))
+    top = answer(dag_context(), Problem(MinRisk(0), "record_level"))
     assert top.rule.codes.tolist() == [[0]]
     with pytest.raises(NotSupported, match="tree"):
-        plan(dag_context(), Problem("min_risk", 0, "record_level"), BranchAndBound())
+        plan(dag_context(), Problem(MinRisk(0), "record_level"), BranchAndBound())
 
 
 @pytest.mark.parametrize(("code", "ties"), [(0, 0), (1, 0), (3, 1)])
@@ -230,7 +233,7 @@ def test_levels_above_a_records_own_top_are_no_ties(code, ties):
     sensitivity = build_sensitivity(table, "linear", {"a": ConstantWeight(1.0)})
     context = SearchContext(table, Dictionary(0, ()), sensitivity, build_utility(table, "inverse_leaves"))
     floor = build_utility(table, "inverse_leaves").values[0][code]
-    found = plan(context, Problem("min_risk", float(floor), "record_level"), Enumeration())
+    found = plan(context, Problem(MinRisk(float(floor)), "record_level"), Enumeration())
     outcome = carry_out(found)
     assert (outcome.status, outcome.ties) == ("optimal", ties)
 
@@ -240,7 +243,7 @@ def test_a_cap_equal_to_a_great_risk_admits_the_rule_that_has_it(solver):
     context = SearchContext(T, DICTIONARIES["D1"], personal("multiplicative", 40.0), build_utility(T))
     for levels in np.ndindex(*(height + 1 for height in T.heights)):
         scored = assess(T, TableRule(levels), context.dictionary, context.sensitivity, context.utility)
-        found = plan(context, Problem("max_utility", scored.risk_average), SOLVERS[solver]())
+        found = plan(context, Problem(MaxUtility(scored.risk_average)), SOLVERS[solver]())
         outcome = carry_out(found)
         assert outcome.utility >= lowest_accepted(scored.utility_average)
         assert outcome.risk <= highest_accepted(scored.risk_average)
@@ -252,7 +255,7 @@ def test_a_harm_that_is_great_but_finite_is_not_prohibited(weight):
     table = Table(("a",), (tree,), np.array([[1]], dtype=np.int32))
     sensitivity = build_sensitivity(table, "multiplicative", {"a": ConstantWeight(weight)})
     context = SearchContext(table, dictionary_of(table), sensitivity, build_utility(table))
-    found = plan(context, Problem("min_risk", 1.0))
+    found = plan(context, Problem(MinRisk(1.0)))
     outcome = carry_out(found)
     assert outcome.status == ("optimal" if weight < 709.75 else "prohibited")
 
@@ -271,7 +274,7 @@ def test_a_budget_too_small_for_the_least_risk_leaves_the_shortfall_open(scope):
 
 def shortfall_best(context, scope, budget):
     """The least risk that an infeasible search reports within a budget; None if it reports none."""
-    found = plan(context, Problem("max_utility", 0.1, scope), BranchAndBound(), Budget(budget))
+    found = plan(context, Problem(MaxUtility(0.1), scope), BranchAndBound(), Budget(budget))
     outcome = carry_out(found)
     outcome.to_document()
     return None if outcome.shortfall is None else outcome.shortfall.best

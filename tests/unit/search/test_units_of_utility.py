@@ -9,6 +9,7 @@ from app.domain.counting.counter import dictionary_of
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.utility import Utility
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import MinRisk
 from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.record_rules.knapsack import unit_of
@@ -48,7 +49,7 @@ def test_a_mean_of_utilities_that_are_far_apart_is_answered_with_a_bound(greates
         values[code] = worth.get(label, 0.0)
     sensitivity = build_sensitivity(table, "linear", {"x": ConstantWeight(1.0)})
     context = SearchContext(table, dictionary_of(table), sensitivity, Utility("custom", (values,)))
-    problem = Problem("min_risk", greatest, "record_level", constraint="average")
+    problem = Problem(MinRisk(greatest), "record_level", constraint="average")
     search = plan(context, problem)
     outcome = carry_out(search)
     assert outcome.status in ("optimal", "heuristic")

@@ -19,6 +19,7 @@ from app.domain.rules.rule import TableRule, apply
 from app.domain.search.blocks import cost_of
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import Lagrangian, MaxUtility, MinRisk
 from app.domain.search.plans import carry_out, plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.record_rules import knapsack
@@ -28,6 +29,7 @@ from app.domain.search.solvers import SOLVERS, Auto, BranchAndBound
 from app.domain.sensitivity.sensitivity import build_sensitivity, constant_sensitivity
 from app.domain.sensitivity.weights import ConstantWeight
 from app.domain.tables.table import Table
+from tests.oracles.search_instances import objective_of
 from tests.unit.domain.fixture_f import DICTIONARIES, T, levels_of
 from tests.unit.search.table_questions import D1, answer, dag_context, first_records
 
@@ -54,7 +56,7 @@ def test_sets_of_dictionaries_have_the_tabulated_optima(
     solver, floor, bayes, bayes_risk, minimax, minimax_risk
 ):
     for view, cut, risk in (("bayes", bayes, bayes_risk), ("worst_case", minimax, minimax_risk)):
-        outcome = answer(UNKNOWN, Problem("min_risk", floor, view=view), solver)
+        outcome = answer(UNKNOWN, Problem(MinRisk(floor), view=view), solver)
         assert (outcome.status, outcome.rule) == ("optimal", TableRule(levels_of(cut)))
         assert outcome.risk == pytest.approx(risk, abs=5.1e-7)
         assert outcome.risk == outcome.in_set.view(view).risk_average
@@ -68,8 +70,8 @@ def test_sets_of_dictionaries_have_the_tabulated_optima(
 )
 def test_the_two_constraint_sets_have_the_tabulated_risks(floor, per_record, average):
     context = first_records(3)
-    each = answer(context, Problem("min_risk", floor, "record_level", constraint="per_record"))
-    mean = answer(context, Problem("min_risk", floor, "record_level", constraint="average"))
+    each = answer(context, Problem(MinRisk(floor), "record_level", constraint="per_record"))
+    mean = answer(context, Problem(MinRisk(floor), "record_level", constraint="average"))
     assert each.risk == pytest.approx(per_record, abs=5.1e-7)
     assert mean.risk == pytest.approx(average, abs=5.1e-7)
     assert (mean.status, mean.bounds.lower, mean.bounds.gap) == ("optimal", mean.risk, 0.0)
@@ -99,8 +101,8 @@ def test_the_best_choices_of_single_records_have_the_tabulated_risks():
 def test_a_cap_on_the_mean_risk_gives_back_the_utility_that_a_floor_cost():
     context = first_records(3)
     for floor in (1, 2.5, 4, 7, 8):
-        least = answer(context, Problem("min_risk", floor, "record_level", constraint="average"))
-        most = answer(context, Problem("max_utility", least.risk, "record_level", constraint="average"))
+        least = answer(context, Problem(MinRisk(floor), "record_level", constraint="average"))
+        most = answer(context, Problem(MaxUtility(least.risk), "record_level", constraint="average"))
         assert (most.status, most.solver) in (
             ("optimal", "dynamic_programme"),
             ("optimal", "lagrangian_relaxation"),
@@ -113,13 +115,13 @@ def test_a_cap_on_the_mean_risk_gives_back_the_utility_that_a_floor_cost():
 def test_utilities_without_a_unit_have_exact_optima_too():
     context = replace(D1, utility=build_utility(T, "log_leaves"))
     for floor in np.linspace(0.3, 4.5, 12).tolist():
-        mean = answer(context, Problem("min_risk", floor, "record_level", constraint="average"))
+        mean = answer(context, Problem(MinRisk(floor), "record_level", constraint="average"))
         assert mean.status == "optimal"
         assert mean.utility >= floor - 1e-9
-        each = answer(context, Problem("min_risk", floor, "record_level"))
+        each = answer(context, Problem(MinRisk(floor), "record_level"))
         if each.status == "optimal":
             assert mean.risk <= each.risk + 1e-9
-        back = answer(context, Problem("max_utility", mean.risk, "record_level", constraint="average"))
+        back = answer(context, Problem(MaxUtility(mean.risk), "record_level", constraint="average"))
         assert back.utility >= mean.utility - 1e-9
 
 
@@ -130,7 +132,7 @@ def test_utilities_without_a_unit_have_exact_optima_too():
 def test_a_programme_too_large_gives_a_rule_and_a_bound(monkeypatch, utility, module, limit):
     context = replace(D1, utility=build_utility(T, utility))
     for goal, threshold in (("min_risk", 2.6), ("max_utility", 0.1)):
-        problem = Problem(goal, threshold, "record_level", constraint="average")
+        problem = Problem(objective_of(goal, threshold), "record_level", constraint="average")
         best = answer(context, problem)
         with monkeypatch.context() as patch:
             patch.setattr(module, limit, 0)
@@ -143,19 +145,19 @@ def test_a_programme_too_large_gives_a_rule_and_a_bound(monkeypatch, utility, mo
 
 
 def test_what_no_mean_reaches_is_infeasible_with_its_distance():
-    outcome = answer(D1, Problem("min_risk", 8.5, "record_level", constraint="average"))
+    outcome = answer(D1, Problem(MinRisk(8.5), "record_level", constraint="average"))
     assert (outcome.status, outcome.rule, outcome.shortfall.records) == ("infeasible", None, 6)
     assert (outcome.shortfall.best, outcome.shortfall.by) == pytest.approx((49 / 6, 8.5 - 49 / 6))
     pure = replace(D1, model=RiskModel("II"))
-    outcome = answer(pure, Problem("max_utility", 0.05, "record_level", constraint="average"))
+    outcome = answer(pure, Problem(MaxUtility(0.05), "record_level", constraint="average"))
     assert (outcome.status, outcome.shortfall.best) == ("infeasible", pytest.approx(1 / 12))
 
 
 def test_infinite_harm_on_the_way_to_a_mean_is_prohibited():
     context = replace(D1, sensitivity=constant_sensitivity(T, math.inf))
-    outcome = answer(context, Problem("min_risk", 1, "record_level", constraint="average"))
+    outcome = answer(context, Problem(MinRisk(1), "record_level", constraint="average"))
     assert (outcome.status, outcome.prohibited_records) == ("prohibited", 6)
-    outcome = answer(context, Problem("max_utility", 1, "record_level", constraint="average"))
+    outcome = answer(context, Problem(MaxUtility(1), "record_level", constraint="average"))
     assert (outcome.status, outcome.shortfall.best) == ("infeasible", math.inf)
     assert drawn(context, FrontierProblem("record_level")).points == ()
     assert drawn(context, FrontierProblem()).to_document()["points"] == []
@@ -164,9 +166,9 @@ def test_infinite_harm_on_the_way_to_a_mean_is_prohibited():
 @pytest.mark.spec("E-15")
 @pytest.mark.parametrize(("floor", "least"), [(5, 4.5), (4.2, 4.5), (6, 5.5), (0, -0.5)])
 def test_rounding_before_the_constraint_admits_tables_half_below_the_floor(floor, least):
-    rounded = answer(D1, Problem("min_risk", floor, round_utility=True))
-    same = answer(D1, Problem("min_risk", least))
-    plain = answer(D1, Problem("min_risk", floor))
+    rounded = answer(D1, Problem(MinRisk(floor), round_utility=True))
+    same = answer(D1, Problem(MinRisk(least)))
+    plain = answer(D1, Problem(MinRisk(floor)))
     assert (rounded.rule, rounded.risk) == (same.rule, same.risk)
     assert rounded.risk <= plain.risk
     assert rounded.to_document()["objective"] == {"kind": "min_risk", "utility_floor": floor}
@@ -175,12 +177,12 @@ def test_rounding_before_the_constraint_admits_tables_half_below_the_floor(floor
 
 @pytest.mark.spec("E-15")
 def test_the_constraint_is_unrounded_unless_asked_otherwise():
-    means = {answer(D1, Problem("min_risk", floor)).utility for floor in np.linspace(0, 8, 60).tolist()}
+    means = {answer(D1, Problem(MinRisk(floor))).utility for floor in np.linspace(0, 8, 60).tolist()}
     between = next(mean for mean in sorted(means) if mean % 1 >= 0.5)
     floor = math.ceil(between)
-    assert answer(D1, Problem("min_risk", floor)).utility >= floor
-    assert answer(D1, Problem("min_risk", floor, round_utility=True)).utility < floor
-    beyond = answer(D1, Problem("min_risk", 9, round_utility=True))
+    assert answer(D1, Problem(MinRisk(floor))).utility >= floor
+    assert answer(D1, Problem(MinRisk(floor), round_utility=True)).utility < floor
+    beyond = answer(D1, Problem(MinRisk(9), round_utility=True))
     assert (beyond.status, beyond.shortfall.by) == ("infeasible", pytest.approx(8.5 - 49 / 6))
 
 
@@ -189,26 +191,26 @@ def test_a_cap_on_the_information_loss_is_a_floor_under_the_utility(scope):
     utility = build_utility(T, "info_loss_lm")
     context = replace(D1, utility=utility)
     for cap in (0.5, 1.5, 2.5):
-        capped = answer(context, Problem("min_risk", cap, scope, threshold_is_loss=True))
-        floor = answer(context, Problem("min_risk", utility.loss_at_top - cap, scope))
+        capped = answer(context, Problem(MinRisk(loss_cap=cap), scope))
+        floor = answer(context, Problem(MinRisk(utility.loss_at_top - cap), scope))
         assert (capped.status, capped.risk) == (floor.status, floor.risk)
         if capped.rule is not None:
             records = capped.assessment.records.utility
             loss = utility.loss_at_top - (records.min() if scope == "record_level" else records.mean())
             assert loss <= cap + 1e-9
-    outcome = answer(context, Problem("min_risk", 0.01, scope, threshold_is_loss=True))
+    outcome = answer(context, Problem(MinRisk(loss_cap=0.01), scope))
     assert outcome.status == "infeasible"
     assert outcome.shortfall.by == pytest.approx(outcome.shortfall.best - 0.01)
     assert outcome.to_document()["objective"] == {"kind": "min_risk", "loss_cap": 0.01}
     with pytest.raises(InvalidInput, match="not a loss"):
-        plan(D1, Problem("min_risk", 1, scope, threshold_is_loss=True))
+        plan(D1, Problem(MinRisk(loss_cap=1), scope))
 
 
 def test_the_frontier_of_the_fixtures_table_goes_through_the_tabulated_optima():
     outcome = drawn(D1, FrontierProblem())
     assert (outcome.complete, outcome.n_rules) == (True, 54)
     for floor in range(1, 7):
-        best = answer(D1, Problem("min_risk", floor))
+        best = answer(D1, Problem(MinRisk(floor)))
         point = next(p for p in outcome.points if p.utility >= floor - 1e-9)
         assert (point.levels, point.risk, point.kind) == (
             best.rule.levels,
@@ -243,16 +245,16 @@ def test_records_of_very_different_weight_have_a_frontier_that_fits_in_memory(gr
     assert not outcome.complete
     assert {p.kind for p in outcome.points} <= {"hull", "heuristic"}
     for point in outcome.points:
-        floor = Problem("min_risk", point.utility, "record_level", constraint="average")
+        floor = Problem(MinRisk(point.utility), "record_level", constraint="average")
         assert point.risk <= answer(context, floor).bounds.lower + point.gap + 1e-9
 
 
 def test_the_greatest_risk_of_any_record_is_kept_low():
     for scope in ("table_level", "record_level"):
-        outcome = answer(D1, Problem("min_risk", 5, scope, aggregate="max"))
-        mean = answer(D1, Problem("min_risk", 5, scope))
+        outcome = answer(D1, Problem(MinRisk(5), scope, aggregate="max"))
+        mean = answer(D1, Problem(MinRisk(5), scope))
         assert outcome.risk == outcome.assessment.risk_max <= mean.assessment.risk_max
-    averaged = answer(D1, Problem("min_risk", 5, "record_level", constraint="average", aggregate="max"))
+    averaged = answer(D1, Problem(MinRisk(5), "record_level", constraint="average", aggregate="max"))
     assert averaged.risk <= outcome.risk
     assert averaged.utility >= 5
 
@@ -260,17 +262,17 @@ def test_the_greatest_risk_of_any_record_is_kept_low():
 def test_records_of_no_weight_are_disclosed_at_their_least_risk():
     weights = np.array([1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
     context = replace(D1, table=replace(T, weights=weights))
-    outcome = answer(context, Problem("min_risk", 6, "record_level", constraint="average"))
+    outcome = answer(context, Problem(MinRisk(6), "record_level", constraint="average"))
     assert apply(outcome.rule, context.table)[2].tolist() == [0, 0, 0]
     assert outcome.utility >= 6
 
 
 def test_the_minimax_of_many_records_is_bounded_by_the_best_against_each_dictionary():
-    problem = Problem("min_risk", 5, "record_level", view="worst_case")
+    problem = Problem(MinRisk(5), "record_level", view="worst_case")
     outcome = answer(UNKNOWN, problem)
     assert outcome.solver == "worst_case_per_record"
     against = [
-        answer(replace(D1, dictionary=d), Problem("min_risk", 5, "record_level")).risk
+        answer(replace(D1, dictionary=d), Problem(MinRisk(5), "record_level")).risk
         for d in THETA.dictionaries
     ]
     assert outcome.bounds.lower == max(against) <= outcome.risk
@@ -281,8 +283,8 @@ def test_the_minimax_of_many_records_is_bounded_by_the_best_against_each_diction
 
 def test_few_records_have_their_exact_minimax_rule():
     context = replace(first_records(2), dictionaries=THETA)
-    outcome = answer(context, Problem("min_risk", 6, "record_level", view="worst_case"))
-    stand_in = answer(context, Problem("min_risk", 6, "record_level", view="worst_case_per_record"))
+    outcome = answer(context, Problem(MinRisk(6), "record_level", view="worst_case"))
+    stand_in = answer(context, Problem(MinRisk(6), "record_level", view="worst_case_per_record"))
     assert (outcome.status, outcome.solver) == ("optimal", "enumeration")
     assert outcome.risk <= stand_in.in_set.worst_case.risk_average
 
@@ -290,11 +292,11 @@ def test_few_records_have_their_exact_minimax_rule():
 @pytest.mark.parametrize(
     ("context", "problem"),
     [
-        (UNKNOWN, Problem("min_risk", 1)),
-        (D1, Problem("min_risk", 1, view="bayes")),
+        (UNKNOWN, Problem(MinRisk(1))),
+        (D1, Problem(MinRisk(1), view="bayes")),
         (
             replace(UNKNOWN, dictionaries=DictionarySet(THETA.dictionaries)),
-            Problem("min_risk", 1, view="bayes"),
+            Problem(MinRisk(1), view="bayes"),
         ),
     ],
 )
@@ -307,17 +309,17 @@ def test_a_view_that_does_not_fit_the_dictionaries_is_refused(context, problem):
 @pytest.mark.parametrize(
     "options",
     [
-        {"objective": "max_utility", "threshold_is_loss": True},
-        {"objective": "lagrangian", "round_utility": True},
-        {"objective": "min_risk", "scope": "record_level", "round_utility": True},
-        {"objective": "min_risk", "constraint": "median"},
-        {"objective": "min_risk", "view": "omniscient"},
-        {"objective": "min_risk", "aggregate": "least"},
+        {"objective": Lagrangian(1.0), "round_utility": True},
+        {"objective": MinRisk(loss_cap=1.0), "round_utility": True},
+        {"objective": MinRisk(1.0), "scope": "record_level", "round_utility": True},
+        {"objective": MinRisk(1.0), "constraint": "median"},
+        {"objective": MinRisk(1.0), "view": "omniscient"},
+        {"objective": MinRisk(1.0), "aggregate": "least"},
     ],
 )
 def test_options_that_do_not_go_together_are_refused(options):
     with pytest.raises(InvalidInput):
-        Problem(**{"threshold": 1.0, **options})
+        Problem(**options)
     with pytest.raises(InvalidInput):
         FrontierProblem(max_points=1)
 
@@ -325,16 +327,16 @@ def test_options_that_do_not_go_together_are_refused(options):
 @pytest.mark.spec("E-12", "E-18")
 def test_nothing_is_pruned_where_generalising_is_not_proved_to_lower_the_risk():
     raw = replace(D1, model=RiskModel("III_raw"))
-    outcome = answer(raw, Problem("min_risk", 3))
+    outcome = answer(raw, Problem(MinRisk(3)))
     assert (outcome.status, outcome.not_monotone, outcome.solver) == ("optimal", True, "enumeration")
     assert outcome.counters.risk_evaluations == 54
-    for problem, solver in ((Problem("min_risk", 3), "branch_and_bound"),):
+    for problem, solver in ((Problem(MinRisk(3)), "branch_and_bound"),):
         with pytest.raises(NotSupported, match="proved"):
             plan(raw, problem, SOLVERS[solver]())
     with pytest.raises(NotSupported, match="proved"):
-        plan(raw, Problem("min_risk", 3), budget=Budget(5))
+        plan(raw, Problem(MinRisk(3)), budget=Budget(5))
     with pytest.raises(NotSupported, match="evaluation only"):
-        plan(raw, Problem("min_risk", 3, "record_level", constraint="average"))
+        plan(raw, Problem(MinRisk(3), "record_level", constraint="average"))
     with pytest.raises(NotSupported, match="evaluation only"):
         plan_frontier(raw, FrontierProblem())
 
@@ -342,7 +344,7 @@ def test_nothing_is_pruned_where_generalising_is_not_proved_to_lower_the_risk():
 def test_a_harm_of_failure_needs_model_one():
     context = replace(D1, failure=constant_sensitivity(T, 0.1), model=RiskModel("II"))
     with pytest.raises(InvalidInput, match="failed identification"):
-        plan(context, Problem("min_risk", 1))
+        plan(context, Problem(MinRisk(1)))
     with pytest.raises(InvalidInput, match="failed identification"):
         plan_frontier(context, FrontierProblem())
 
@@ -352,7 +354,7 @@ def test_a_harm_of_failure_needs_model_one():
 def test_where_failure_does_more_harm_than_success_less_is_generalised(scope):
     context = replace(D1, failure=constant_sensitivity(T, 3.0))
     for solver in ("enumeration", "branch_and_bound"):
-        outcome = answer(context, Problem("min_risk", 0, scope), solver)
+        outcome = answer(context, Problem(MinRisk(0), scope), solver)
         top = assess(
             T, TableRule(T.heights), D1.dictionary, D1.sensitivity, D1.utility, failure=context.failure
         )
@@ -361,7 +363,7 @@ def test_where_failure_does_more_harm_than_success_less_is_generalised(scope):
 
 
 def test_budgets_are_refused_where_records_are_not_solved_one_by_one():
-    problem = Problem("min_risk", 1, "record_level", constraint="average")
+    problem = Problem(MinRisk(1), "record_level", constraint="average")
     for arguments in ((BranchAndBound(), Budget()), (Auto(), Budget(5))):
         with pytest.raises(NotSupported, match="one by one"):
             plan(D1, problem, *arguments)
@@ -371,7 +373,7 @@ def test_budgets_are_refused_where_records_are_not_solved_one_by_one():
 
 def test_single_records_of_hierarchies_that_are_no_trees_have_means_and_frontiers_too():
     context = replace(dag_context(), table=replace(dag_context().table, codes=np.array([[3], [1], [3]])))
-    outcome = answer(context, Problem("min_risk", 1, "record_level", constraint="average"))
+    outcome = answer(context, Problem(MinRisk(1), "record_level", constraint="average"))
     assert outcome.utility >= 1
     assert outcome.rule.codes.tolist() == [[0], [1], [3]] or outcome.risk == pytest.approx(1 / 3)
     assert drawn(context, FrontierProblem("record_level")).complete
@@ -387,7 +389,7 @@ def test_a_record_counts_itself_once_at_every_ancestor_of_a_value_with_two_paren
     people = Dictionary(2, (rows,), np.array(["own", "other"], dtype=object), True)
     harm = build_sensitivity(table, "linear", {"x": ConstantWeight(1.0)}, allow_positive_top=True)
     context = SearchContext(table, people, harm, build_utility(table))
-    outcome = answer(context, Problem("min_risk", 1, "record_level", "add_self", constraint=constraint))
+    outcome = answer(context, Problem(MinRisk(1), "record_level", "add_self", constraint=constraint))
     assert [dag.labels[code] for code in outcome.rule.codes[:, 0]] == ["q"]
     assert outcome.risk == 0.5
 
@@ -399,7 +401,7 @@ def test_records_that_nothing_tells_apart_disclose_their_own_values():
     weights = build_sensitivity(table, "linear", {"x": ConstantWeight(1.0)})
     context = SearchContext(table, Dictionary(0, ()), weights, build_utility(table))
     for constraint in ("per_record", "average"):
-        outcome = answer(context, Problem("min_risk", 0, "record_level", constraint=constraint))
+        outcome = answer(context, Problem(MinRisk(0), "record_level", constraint=constraint))
         assert outcome.rule.codes[:, 0].tolist() == codes.tolist()
 
 
@@ -407,17 +409,17 @@ def test_a_cap_on_the_greatest_risk_leaves_records_of_no_weight_out_of_a_mean():
     pure = replace(D1, model=RiskModel("II"), table=replace(T, weights=np.array([1.0, 1, 1, 0, 0, 1])))
     alone = assess(T, TableRule((0, 0, 0)), pure.dictionary, pure.sensitivity, pure.utility, model=pure.model)
     assert alone.records.loss[3] == alone.records.loss[4] == 1
-    cap = Problem("max_utility", 0.5, "record_level", constraint="average", aggregate="max")
+    cap = Problem(MaxUtility(0.5), "record_level", constraint="average", aggregate="max")
     outcome = answer(pure, cap)
     assert outcome.risk == outcome.assessment.risk_max <= 0.5
-    least = float(answer(pure, replace(cap, objective="min_risk", threshold=0.0)).risk)
-    missed = answer(pure, replace(cap, threshold=least / 2))
+    least = float(answer(pure, replace(cap, objective=MinRisk(0.0))).risk)
+    missed = answer(pure, replace(cap, objective=MaxUtility(least / 2)))
     assert (missed.status, missed.shortfall.best) == ("infeasible", pytest.approx(least))
 
 
 @pytest.mark.parametrize("objective", ["min_risk", "max_utility", "lagrangian"])
 def test_every_record_has_the_most_utility_within_the_greatest_risk(objective):
-    problem = Problem(objective, 0.4, "record_level", constraint="average", aggregate="max")
+    problem = Problem(objective_of(objective, 0.4), "record_level", constraint="average", aggregate="max")
     outcome = answer(D1, problem)
     assert (outcome.status, outcome.solver) == ("optimal", "enumeration")
     losses, utility = outcome.assessment.records.loss, outcome.assessment.records.utility

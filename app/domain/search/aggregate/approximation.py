@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +24,8 @@ from app.domain.errors import InvalidInput
 from app.domain.search.aggregate.chain_records import ChainRecord
 from app.domain.search.aggregate.programmes import Rows, greatest
 from app.domain.search.budget import Halted, never
-from app.domain.search.problem import Problem
-from app.domain.search.record_risk import CanonicalInstance, outer_sum
+from app.domain.search.objectives import MinRisk
+from app.domain.search.record_risk import CanonicalInstance, outer_sum, threshold_histogram
 from app.domain.search.selection import OPTIMAL, PROHIBITED
 from app.domain.search.solvers import Approx
 from app.domain.tables.numbers import lowest_accepted, tie_margin
@@ -63,19 +63,6 @@ def outcomes(point: Point) -> tuple[Outcome, ...]:
         Outcome(tuple(int((part >= above).sum()) for part in point), above - below)
         for above, below in itertools.pairwise(cuts)
     )
-
-
-def extension(function: Callable[[Levels], float], point: Point) -> float:
-    """f̂(x̂), the mean of f over the level sets."""
-    return sum(outcome.probability * function(outcome.levels) for outcome in outcomes(point))
-
-
-def extended_count(record: ChainRecord, point: Point) -> float:
-    """T̂(x̂) = Σ_t min(1, min over τ_i(t) > 0 of x̂_{i, τ_i(t)})."""
-    least = np.ones(len(record.multiplicity))
-    for part, thresholds in zip(point, record.thresholds.T, strict=True):
-        np.minimum(least, np.concatenate([[1.0], part])[thresholds], out=least)
-    return float(least @ record.multiplicity)
 
 
 def draw(chances: Sequence[Outcome], random: np.random.Generator) -> Levels:
@@ -387,13 +374,9 @@ def polished(record: ChainRecord, levels: Levels, kept_floor: float, halted: Hal
 
 def least_risk(record: ChainRecord, floor: float) -> Approximated:
     """The exact optimum, over all nodes of the lattice; what the certificate falls back on."""
-    shape = tuple(height + 1 for height in record.heights)
-    cells = np.ravel_multi_index(tuple(record.thresholds.T), shape)
-    counts = np.bincount(cells, record.multiplicity, math.prod(shape)).astype(np.int64).reshape(shape)
-    for axis in range(len(shape)):
-        counts = counts.cumsum(axis=axis)
+    counts = threshold_histogram(record.thresholds, record.heights, record.multiplicity)
     lattice = CanonicalInstance(counts, outer_sum(record.weights) + record.base, outer_sum(record.utilities))
-    choice, levels = lattice.enumerate(Problem("min_risk", floor, "record_level"))
+    choice, levels = lattice.enumerate(MinRisk(floor))
     if choice.code[0] != OPTIMAL:
         return Approximated(None, math.inf, math.inf, prohibited=bool(choice.code[0] == PROHIBITED))
     risk = record.risk(levels)

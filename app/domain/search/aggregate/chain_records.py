@@ -9,14 +9,14 @@ are not, what else can solve the problem is named.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Floats, Ints, Levels, Longs
+from app.domain.arrays import Bools, Floats, Ints, Levels, Longs
 from app.domain.counting.compatibility import Compatibility
 from app.domain.counting.counter import Counter
 from app.domain.risk.attackers import View
@@ -125,15 +125,18 @@ class ChainRecord:
         """The least node with Φ < ∞; None if there is none."""
         if math.isinf(self.base):
             return None
-        first = [np.flatnonzero(np.isfinite(w)) for w in self.weights]
-        return None if any(not len(f) for f in first) else tuple(int(f[0]) for f in first)
+        return self._least(np.isfinite)
 
     @cached_property
     def least_harmless(self) -> Levels | None:
         """The least node with Φ = 0; None if there is none."""
         if self.base > 0:
             return None
-        first = [np.flatnonzero(w == 0.0) for w in self.weights]
+        return self._least(lambda weights: weights == 0.0)
+
+    def _least(self, holds: Callable[[Floats], Bools]) -> Levels | None:
+        """The least levels of which all weights are such; None if there are none."""
+        first = [np.flatnonzero(holds(w)) for w in self.weights]
         return None if any(not len(f) for f in first) else tuple(int(f[0]) for f in first)
 
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from app.domain.arrays import Floats, Levels
 from app.domain.errors import NotSupported
-from app.domain.search.aggregate.aggregate_options import AggregateOptions
 from app.domain.search.aggregate.chain_records import ChainRecord
 from app.domain.search.budget import UNLIMITED, Budget, Halted, HaltedError, never
+from app.domain.search.objectives import AggregateObjective
 from app.domain.tables.numbers import tie_margin
 
 PROVEN = 1e-9
@@ -27,7 +27,7 @@ PROVEN = 1e-9
 
 
 @dataclass(frozen=True)
-class AggregateObjective:
+class BoxObjective:
     """f and g_α on one box of a record's lattice, where 0 < Φ < ∞ unless λ = 0."""
 
     record: ChainRecord
@@ -64,8 +64,6 @@ def power(utility: float, kappa: int) -> float:
 
 
 Maximiser = Callable[[float], Levels]
-
-
 """The least of the nodes at which g_α is greatest, given α; half a tie of f counts as equal.
 
 One that looks at ``halted`` itself raises HaltedError.
@@ -92,7 +90,7 @@ class BoxOptimum:
 
 
 def dinkelbach(
-    objective: AggregateObjective, maximise: Maximiser, budget: Budget = UNLIMITED, halted: Halted = never
+    objective: BoxObjective, maximise: Maximiser, budget: Budget = UNLIMITED, halted: Halted = never
 ) -> BoxOptimum:
     """Maximise f: raise α to f of where g_α is greatest until that is no longer above α.
 
@@ -125,7 +123,7 @@ def dinkelbach(
 
 
 def bisection(
-    objective: AggregateObjective, maximise: Maximiser, budget: Budget = UNLIMITED, halted: Halted = never
+    objective: BoxObjective, maximise: Maximiser, budget: Budget = UNLIMITED, halted: Halted = never
 ) -> BoxOptimum:
     """Maximise f by halving an interval of α that holds the maximum, until it is narrower than a tie."""
     levels: Levels = (0,) * len(objective.record.heights)
@@ -199,9 +197,8 @@ class AggregateOptimum:
 
 def maximise_aggregate(
     record: ChainRecord,
-    trade_off: float,
-    options: AggregateOptions,
-    maximiser: Callable[[AggregateObjective], Maximiser],
+    asked: AggregateObjective,
+    maximiser: Callable[[BoxObjective], Maximiser],
     budget: Budget = UNLIMITED,
     halted: Halted = never,
 ) -> AggregateOptimum:
@@ -211,26 +208,26 @@ def maximise_aggregate(
     then T ≥ 1 everywhere. A budget of nodes is shared by the boxes, each of which takes at least one step.
     NotSupported where u^κ outgrows all numbers.
     """
-    record = record.with_base(record.base + (options.phi_offset or 0.0))
+    record = record.with_base(record.base + (asked.phi_offset or 0.0))
     least = record.least_finite
     if least is None:
         return AggregateOptimum(None, -math.inf, -math.inf)
     harmless = record.least_harmless
-    gained = power(record.utility(least), options.kappa)
+    gained = power(record.utility(least), asked.kappa)
     if not math.isfinite(gained):
         raise NotSupported(
-            f"The utility to the power of {options.kappa} is greater than any number.",
+            f"The utility to the power of {asked.kappa} is greater than any number.",
             "Choose a smaller kappa, or weigh the utility less.",
         )
-    if trade_off > 0.0 and harmless is not None and options.phi_zero_policy == "unbounded":
+    if asked.threshold > 0.0 and harmless is not None and asked.phi_zero_policy == "unbounded":
         return AggregateOptimum(harmless, math.inf, math.inf)
-    if trade_off == 0.0 or record.phi(least) == 0.0:
+    if asked.threshold == 0.0 or record.phi(least) == 0.0:
         return AggregateOptimum(least, gained, gained)
-    search = dinkelbach if options.parametric_search == "dinkelbach" else bisection
+    search = dinkelbach if asked.parametric_search == "dinkelbach" else bisection
     boxes = admitted_boxes(record, least, harmless)
     found: list[tuple[Levels, BoxOptimum]] = []
     for lo, hi in boxes:
-        objective = AggregateObjective(record.box(lo, hi), trade_off, options.kappa)
+        objective = BoxObjective(record.box(lo, hi), asked.threshold, asked.kappa)
         best = search(objective, _made_when_used(maximiser, objective), budget.shared_by(len(boxes)), halted)
         found.append((tuple(a + b for a, b in zip(lo, best.levels, strict=True)), best))
     value = max(best.value for _, best in found)
@@ -242,9 +239,7 @@ def maximise_aggregate(
     )
 
 
-def _made_when_used(
-    maximiser: Callable[[AggregateObjective], Maximiser], objective: AggregateObjective
-) -> Maximiser:
+def _made_when_used(maximiser: Callable[[BoxObjective], Maximiser], objective: BoxObjective) -> Maximiser:
     """A maximiser that is made at its first use: a halted search should not prepare what it will not do."""
     made: list[Maximiser] = []
 
@@ -270,23 +265,21 @@ def admitted_boxes(record: ChainRecord, least: Levels, harmless: Levels | None) 
     )
 
 
-def aggregate_values(
-    counts: Floats, phi: Floats, utility: Floats, trade_off: float, options: AggregateOptions
-) -> Floats:
+def aggregate_values(counts: Floats, phi: Floats, utility: Floats, asked: AggregateObjective) -> Floats:
     """Values of f at nodes (nodes, lattices), −∞ where they are not admitted.
 
     Any Φ will do. Where no node of a lattice has any sensitivity, all are admitted with u^κ alone.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        phi = phi + (options.phi_offset or 0.0)
-        gained = np.power(utility, options.kappa)
-        safety = trade_off * (counts / phi)
+        phi = phi + (asked.phi_offset or 0.0)
+        gained = np.power(utility, asked.kappa)
+        safety = asked.threshold * (counts / phi)
     finite = np.isfinite(phi)
     at_stake = (finite & (phi > 0)).any(axis=0)
-    if trade_off == 0.0:
+    if asked.threshold == 0.0:
         return np.where(finite, gained, -np.inf)
     values = np.where(finite & (phi > 0), safety + gained, -np.inf)
-    if options.phi_zero_policy == "unbounded":
+    if asked.phi_zero_policy == "unbounded":
         values[phi == 0] = np.inf
         return values
     harmless = np.where(finite, gained, -np.inf)

@@ -20,7 +20,6 @@ from app.domain.counting.calibration import (
     SECONDS_PER_PROGRAMME_AND_LINK,
 )
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.search.aggregate.aggregate_options import AggregateOptions
 from app.domain.search.aggregate.approximation import (
     ROUNDING_OF_BOUND,
     Approximated,
@@ -40,11 +39,12 @@ from app.domain.search.aggregate.records import (
 )
 from app.domain.search.budget import UNLIMITED, Budget, Halted
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import AggregateObjective, Lagrangian
 from app.domain.search.outcome import Bounds, Certificate, Counters, Outcome, Status, proven, score
 from app.domain.search.problem import Problem
-from app.domain.search.record_rules.blocks import UNSOLVED, RecordSearch, SolvedRecords, mean_of_records
+from app.domain.search.record_rules.blocks import UNSOLVED, RecordSearch
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose
-from app.domain.search.solvers import AUTO, Approx, Auto, Enumeration, Solver
+from app.domain.search.solvers import Approx, Auto, Enumeration, Solver
 from app.domain.tables.numbers import exact_sum, lowest_accepted
 
 EXACT, FALLBACK = 1, 2
@@ -54,28 +54,29 @@ EXACT, FALLBACK = 1, 2
 class AggregatePlan(RecordSearch):
     """Solves every distinct record; a block is a range of them."""
 
-    def __init__(self, context: SearchContext, problem: Problem, records: Records) -> None:
+    def __init__(
+        self, context: SearchContext, problem: Problem, asked: AggregateObjective, records: Records
+    ) -> None:
         self._context = context
-        self._problem = problem
-        self._records = records
+        self._objective = asked
+        self._method = records
         self.solver = records.name
-        n_blocks = max(1, math.ceil(records.n_distinct / records.rows_per_block))
-        super().__init__(records.n_distinct, n_blocks, result_type(context.table.n_attributes))
+        super().__init__(problem, records, result_type(context.table.n_attributes), records.rows_per_block)
 
     @property
     def seconds(self) -> float:
         """Estimated time to solve all distinct records."""
-        return self._records.seconds
+        return self._method.seconds
 
     @property
     def n_bytes(self) -> int:
         """Estimated memory: that of the way chosen for the records."""
-        return self._records.n_bytes
+        return self._method.n_bytes
 
     def _solve(
         self, rows: range, found: npt.NDArray[np.void], tick: Callable[[int], None], halted: Halted
     ) -> None:
-        self._records.solve(rows, found, tick, halted)
+        self._method.solve(rows, found, tick, halted)
 
     def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The rule of all records, or what prohibits every disclosure of some of them."""
@@ -86,72 +87,65 @@ class AggregatePlan(RecordSearch):
         prohibited = found["code"] == PROHIBITED
         truncated = bool(found["truncated"].any())
         status: Status = "prohibited" if prohibited.any() else "heuristic" if truncated else "optimal"
-        rule = scored = objective = bounds = None
-        if not prohibited.any():
-            rule = self._records.rule_of(found["steps"])
-            scored, _ = score(self._context, self._problem, rule)
-            objective = self._mean(found["value"])
-            bounds = proven(self._problem, objective)
-            if truncated:
-                upper = max(objective, self._mean(found["bound"]))
-                bounds = Bounds(-upper, upper - objective if math.isfinite(objective) else 0.0)
         complete = not len(left) and not (found["truncated"] == HALTED).any()
-        tied = (found["ties"] > 1) & ~prohibited
-        return Outcome(
-            problem=self._problem,
-            solver=self.solver,
-            status=status,
-            rule=rule,
-            score=scored,
-            objective=objective,
-            records_with_ties=int(self._records.multiplicity[tied].sum())
-            if self.solver == "enumeration" and complete
-            else None,
-            bounds=bounds,
-            prohibited_records=int(self._records.multiplicity[prohibited].sum()),
-            absent=self._records.n_absent,
-            n_rules=math.prod(height + 1 for height in self._context.table.heights),
-            counters=Counters(*[int(found["visited"].sum())] * 3),
-            attributes=self._context.table.attributes,
-            not_monotone=not self._context.harm_is_monotone,
+        tied = self._records((found["ties"] > 1) & ~prohibited)
+        outcome = replace(
+            Outcome.of(
+                self._context,
+                self._problem,
+                self.solver,
+                status,
+                None,
+                absent=self._method.n_absent,
+                n_rules=self._context.n_rules,
+                counters=Counters(*[int(found["visited"].sum())] * 3),
+            ),
+            records_with_ties=tied if self.solver == "enumeration" and complete else None,
+            prohibited_records=self._records(prohibited),
             complete=complete,
         )
-
-    def _mean(self, values: Floats) -> float:
-        return mean_of_records(self._context, self._records.mass, values)
+        if prohibited.any():
+            return outcome
+        rule, objective = self._method.rule_of(found["steps"]), self._mean(found["value"])
+        scored, _ = score(self._context, self._problem, rule)
+        bounds = proven(self._problem, objective)
+        if truncated:
+            upper = max(objective, self._mean(found["bound"]))
+            bounds = Bounds(-upper, upper - objective if math.isfinite(objective) else 0.0)
+        return replace(outcome, rule=rule, score=scored, objective=objective, bounds=bounds)
 
     def _stand_in(self, found: npt.NDArray[np.void], left: Longs) -> None:
         """Fill the rows of records that were not solved: the better of all and nothing, f bounded roughly."""
-        table, options = self._context.table, self._problem.aggregate_options or AggregateOptions()
+        table, asked = self._context.table, self._objective
         first = np.zeros(self.units, dtype=np.int64)
-        first[self._records.of_record[::-1]] = np.arange(table.n_records)[::-1]
+        first[self._method.of_record[::-1]] = np.arange(table.n_records)[::-1]
         tried = []
         tops = np.minimum(
             np.stack([h.depth[table.codes[first, j]] for j, h in enumerate(table.hierarchies)], axis=1),
             2**15 - 1,
         ).astype(np.int16)
         for steps in (np.zeros_like(tops), tops):
-            scored, _ = score(self._context, self._problem, self._records.rule_of(steps))
+            scored, _ = score(self._context, self._problem, self._method.rule_of(steps))
             if scored.assessment is None:
                 raise ValueError("the aggregate objective knows one dictionary")
             records = scored.assessment.records
             tried.append((records.counts[first], records.phi[first], records.utility[first], steps))
         counts, phi, utility = (np.stack([one[i] for one in tried]) for i in range(3))
-        values = aggregate_values(counts.astype(np.float64), phi, utility, self._problem.threshold, options)
-        choice = choose(-values, utility, Problem("lagrangian", 0.0, "record_level"))
+        values = aggregate_values(counts.astype(np.float64), phi, utility, asked)
+        choice = choose(-values, utility, Lagrangian(0.0))
         found["code"][left] = choice.code[left]
         found["steps"][left] = np.where(choice.node[left, None] == 0, tried[0][3][left], tried[1][3][left])
         found["value"][left] = values[choice.node, np.arange(self.units)][left]
         found["truncated"][left] = HALTED
-        gained = np.array([power(u, options.kappa) for u in utility[0, left].tolist()])
-        safest = self._problem.threshold * counts[1, left] / self._least_phi(options)
+        gained = np.array([power(u, asked.kappa) for u in utility[0, left].tolist()])
+        safest = asked.threshold * counts[1, left] / self._least_phi()
         found["bound"][left] = np.maximum(found["value"][left], safest + gained)
 
-    def _least_phi(self, options: AggregateOptions) -> float:
+    def _least_phi(self) -> float:
         """A positive number that no positive Φ is below; it bounds f by λN/φ + u(0)^κ."""
         sensitivity = self._context.sensitivity
-        if options.phi_offset is not None:
-            return options.phi_offset
+        if self._objective.phi_offset is not None:
+            return self._objective.phi_offset
         if sensitivity.family == "constant":
             return sensitivity.constant or math.inf
         if sensitivity.family == "multiplicative":
@@ -172,14 +166,13 @@ class AggregatePlan(RecordSearch):
 
 
 def plan_aggregate(
-    context: SearchContext, problem: Problem, solver: Solver = AUTO, budget: Budget = UNLIMITED
+    context: SearchContext, problem: Problem, asked: AggregateObjective, solver: Solver, budget: Budget
 ) -> AggregatePlan:
-    """Plan the aggregate objective.
+    """Plan the aggregate objective, which the problem has.
 
     NotSupported with the alternatives for other scopes, views and models, hierarchies that are no trees and
     methods that need an additive Φ; InvalidInput where nobody is consistent with a record.
     """
-    options = problem.aggregate_options or AggregateOptions()
     if not isinstance(solver, Auto | Enumeration):
         raise NotSupported(
             f"{solver.name} does not search for the aggregate objective.",
@@ -190,7 +183,7 @@ def plan_aggregate(
         raise NotSupported.because(f"The aggregate objective does not apply. {reason}")
     for hierarchy in context.table.hierarchies:
         hierarchy.require_tree("The aggregate objective")
-    records = records_for(context, problem, options, solver, budget)
+    records = records_for(context, problem, asked, solver, budget)
     if records.n_absent and problem.absent_policy != "add_self":
         raise InvalidInput.of(
             "/absent_policy",
@@ -198,7 +191,7 @@ def plan_aggregate(
             f"{records.n_absent} records have no consistent entity: without one, 1/risk has no meaning.",
             "Choose the absent policy add_self, or complete the dictionary.",
         )
-    return AggregatePlan(context, problem, records)
+    return AggregatePlan(context, problem, asked, records)
 
 
 def plan_approximation(
@@ -218,7 +211,7 @@ def plan_approximation(
 
 def approximation_refusal(context: SearchContext, problem: Problem, parameters: Approx) -> str | None:
     """None if the approximation can solve a problem, else why not and what can."""
-    if problem.objective != "min_risk":
+    if problem.objective.kind != "min_risk":
         return "The approximation is for min_risk. Choose another solver, or the objective aggregate."
     return refusal(context, problem) or refusal_of_family(context)
 
@@ -229,11 +222,9 @@ class ApproximationPlan(RecordSearch):
     solver = Approx.name
 
     def __init__(self, context: SearchContext, asked: Problem, parameters: Approx) -> None:
-        self._asked = asked
-        self._problem = asked.in_utility(context.utility)
         self._parameters = parameters
-        self._records = ChainRecords(context, asked.absent_policy, asked.view)
-        self._context = self._records.context
+        self._chains = ChainRecords(context, asked.absent_policy, asked.view)
+        self._context = self._chains.context
         row_type = np.dtype(
             [
                 ("steps", "<i2", (context.table.n_attributes,)), ("code", "<i1"), ("how", "<i1"),
@@ -242,19 +233,14 @@ class ApproximationPlan(RecordSearch):
                 ("inverse", "<f8"), ("promise", "<f8"),
             ]
         )  # fmt: skip
-        self._most = self._most_utility()
+        super().__init__(asked, self._chains, row_type, 1)
+        self.n_blocks = min(max(1, math.ceil(self.seconds / SECONDS_PER_BLOCK)), self.units)
+        self._most = self._context.utility.of(context.table.codes[self._chains.first])
         self._require_acceptance()
-        units = self._records.n_distinct
-        super().__init__(units, min(max(1, math.ceil(self.seconds / SECONDS_PER_BLOCK)), units), row_type)
-
-    def _most_utility(self) -> Floats:
-        """Utility of each distinct record as it is."""
-        table, first = self._context.table, self._records.first
-        return self._context.utility.of(table.codes[first])
 
     def _require_acceptance(self) -> None:
         """Refuse parameters under which a record with programmes to round may have nothing to accept."""
-        floor = self._problem.threshold
+        floor = self._problem.objective.threshold
         top = self._context.utility.of(np.zeros((1, self._context.table.n_attributes), dtype=np.int32))[0]
         if floor > 0 and top < lowest_accepted(floor):
             require_acceptance(self._parameters, floor / max(floor, float(self._most.max())))
@@ -263,7 +249,7 @@ class ApproximationPlan(RecordSearch):
     def seconds(self) -> float:
         """Estimated time of all programmes, and of the exact solutions of half of the records."""
         table, size = self._context.table, self._context.dictionary.reduced.size
-        lattice = math.prod(height + 1 for height in table.heights)
+        lattice = self._context.n_rules
         rows = min(size, lattice)
         programmes = 2 + math.log(30.0) / math.log1p(self._parameters.epsilon)
         one = programmes * (
@@ -272,14 +258,14 @@ class ApproximationPlan(RecordSearch):
         fallback = (
             SECONDS_PER_FALLBACK + lattice * SECONDS_PER_FALLBACK_NODE if lattice <= NODES_LIMIT else 0.0
         )
-        return self._records.n_distinct * (seconds_of_reading(self._context) + one + fallback / 2)
+        return self.units * (seconds_of_reading(self._context) + one + fallback / 2)
 
     @property
     def n_bytes(self) -> int:
         """Estimated memory: the records, one network, and its lattice where that is enumerated."""
-        lattice = math.prod(height + 1 for height in self._context.table.heights)
+        lattice = self._context.n_rules
         links = min(self._context.dictionary.reduced.size, lattice) * self._context.table.n_attributes
-        return self._records.n_bytes + 300 * links + (40 * lattice if lattice <= NODES_LIMIT else 0)
+        return self._chains.n_bytes + 300 * links + (40 * lattice if lattice <= NODES_LIMIT else 0)
 
     def _solve(
         self, rows: range, found: npt.NDArray[np.void], tick: Callable[[int], None], halted: Halted
@@ -291,13 +277,13 @@ class ApproximationPlan(RecordSearch):
             tick(at + 1)
 
     def _approximate(self, row: int, found: npt.NDArray[np.void], halted: Halted) -> None:
-        parameters, floor = self._parameters, self._problem.threshold
-        if self._records.absent[row]:
+        parameters, floor = self._parameters, self._problem.objective.threshold
+        if self._chains.absent[row]:
             # Without anybody to be taken for, the record as it is has no risk.
             missed = self._most[row] < lowest_accepted(floor)
             found["code"], found["how"], found["met"] = (INFEASIBLE if missed else OPTIMAL), EXACT, 1
             return
-        record = self._records.record(row)
+        record = self._chains.record(row)
         random = np.random.default_rng([parameters.seed, row]) if parameters.mode == "sampling" else None
         best = approximate(record, floor, parameters, random, halted)
         programmes, trials = len(best.programmes), best.trials
@@ -330,10 +316,10 @@ class ApproximationPlan(RecordSearch):
 
     def _completed(self, blocks: Mapping[int, bytes]) -> npt.NDArray[np.void]:
         """What was found for every record; those that were left out stay nearly as they are, bounded by 0."""
-        records, table = self._records, self._context.table
+        records, table = self._chains, self._context.table
         found = self._joined(blocks)
         left = np.flatnonzero(found["code"] == UNSOLVED)
-        floor = lowest_accepted(self._problem.threshold)
+        floor = lowest_accepted(self._problem.objective.threshold)
         for row in left.tolist():
             one = found[row : row + 1]
             least = (0,) * table.n_attributes if records.absent[row] else records.least_finite(row)
@@ -348,24 +334,16 @@ class ApproximationPlan(RecordSearch):
 
     def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The rule of all records with its certificate, or what keeps some of them from having one."""
-        records = self._records
+        records = self._chains
         found = self._completed(blocks)
         exact = bool(((found["how"] == EXACT) | (found["how"] == FALLBACK)).all())
-        solved = SolvedRecords(
-            context=self._context,
-            asked=self._asked,
-            found=found,
-            reach=self._most,
-            multiplicity=records.multiplicity,
-            mass=records.mass,
-            is_open=not exact,
-        )
-        outcome = solved.outcome(
-            self.solver,
+        outcome = self._outcome(
+            found,
+            self._most,
             lambda: records.rule_of(found["steps"]),
-            records.n_absent,
-            math.prod(height + 1 for height in self._context.table.heights),
-            Counters(*[int(found["visited"].sum())] * 3),
+            is_open=not exact,
+            n_absent=records.n_absent,
+            n_rules=self._context.n_rules,
         )
         return replace(
             outcome,
@@ -378,8 +356,8 @@ class ApproximationPlan(RecordSearch):
     def _certificate(
         self, found: npt.NDArray[np.void], objective: float, lower: float, exact: bool
     ) -> Certificate:
-        weight, parameters = self._records.multiplicity, self._parameters
-        floor, rounded = self._problem.threshold, found["programmes"] > 0
+        weight, parameters = self._chains.multiplicity, self._parameters
+        floor, rounded = self._problem.objective.threshold, found["programmes"] > 0
         inverse, promise = found["inverse"][rounded], found["promise"][rounded]
         reached = inverse >= promise * (1 - ROUNDING_OF_BOUND)
         return Certificate(

@@ -10,7 +10,6 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Floats, Longs
 from app.domain.counting.calibration import (
     SECONDS_PER_AGGREGATE_VALUE,
     SECONDS_PER_CLOSURE,
@@ -24,7 +23,6 @@ from app.domain.counting.calibration import (
 )
 from app.domain.errors import NotSupported
 from app.domain.rules.rule import CellRule, RecordRule
-from app.domain.search.aggregate.aggregate_options import AggregateOptions
 from app.domain.search.aggregate.chain_records import (
     NODES_LIMIT,
     ChainRecords,
@@ -32,7 +30,7 @@ from app.domain.search.aggregate.chain_records import (
     refusal_of_family,
 )
 from app.domain.search.aggregate.objective import (
-    AggregateObjective,
+    BoxObjective,
     Maximiser,
     aggregate_values,
     maximise_aggregate,
@@ -46,14 +44,15 @@ from app.domain.search.aggregate.submodular import (
 )
 from app.domain.search.budget import Budget, Halted, stop_if
 from app.domain.search.context import SearchContext
+from app.domain.search.objectives import AggregateObjective, Lagrangian
 from app.domain.search.problem import Problem
+from app.domain.search.record_rules.blocks import DistinctRecords
 from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.selection import OPTIMAL, PROHIBITED, choose
 from app.domain.search.solvers import Enumeration, Solver
 
 Steps = npt.NDArray[np.int16]
 
-CELLS_PER_BLOCK = 1.5e7
 SECONDS_PER_BLOCK = 2.0
 SECONDS_WORTH_LIFTING = 0.5
 BUDGET, HALTED = 1, 2
@@ -76,18 +75,12 @@ def seconds_of_reading(context: SearchContext) -> float:
     return entities * (context.table.n_attributes * SECONDS_PER_READ_CELL + SECONDS_PER_READ_ENTITY)
 
 
-class Records(Protocol):
+class Records(DistinctRecords, Protocol):
     """The distinct records of a table and the way to maximise f on each."""
 
     name: str
     of_record: npt.NDArray[np.int32]
-    multiplicity: Longs
-    mass: Floats
     n_absent: int
-
-    @property
-    def n_distinct(self) -> int:
-        """Distinct records, each of which is solved once."""
 
     @property
     def seconds(self) -> float:
@@ -115,28 +108,22 @@ class EnumeratedRecords:
 
     name = "enumeration"
 
-    def __init__(self, context: SearchContext, problem: Problem, options: AggregateOptions) -> None:
+    def __init__(self, context: SearchContext, problem: Problem, asked: AggregateObjective) -> None:
         self._instance = RecordInstance(context, problem.absent_policy, problem.view)
-        self._trade_off, self._options = problem.threshold, options
+        self.context, self._asked = context, asked
         self.of_record, self.multiplicity = self._instance.of_record, self._instance.multiplicity
         self.mass, self.n_absent = self._instance.mass, self._instance.n_absent
 
     @property
-    def n_distinct(self) -> int:
-        """Distinct records, each of which is solved once."""
-        return self._instance.n_distinct
-
-    @property
     def rows_per_block(self) -> int:
         """As many as are quick, but no more than memory allows to count at once."""
-        few = max(1, int(CELLS_PER_BLOCK // self._instance.n_nodes))
-        return few if self._instance.rows_that_fit is None else self._instance.rows_that_fit
+        return self._instance.rows_per_block
 
     @property
     def seconds(self) -> float:
         """Estimated time: every node of every lattice once, and the counts of each block."""
-        values = SECONDS_PER_AGGREGATE_VALUE * self._instance.n_nodes * self.n_distinct
-        return values + self._instance.seconds(math.ceil(self.n_distinct / self.rows_per_block))
+        values = SECONDS_PER_AGGREGATE_VALUE * self._instance.n_nodes * self._instance.n_distinct
+        return values + self._instance.seconds(math.ceil(self._instance.n_distinct / self.rows_per_block))
 
     @property
     def n_bytes(self) -> int:
@@ -154,20 +141,17 @@ class EnumeratedRecords:
             stop_if(halted)
 
         instance.prepare(rows, visit)
-        plain = Problem("lagrangian", 0.0, "record_level")
         for start in range(rows.start, rows.stop, instance.rows_at_once):
             stop_if(halted)
             these = np.arange(start, min(rows.stop, start + instance.rows_at_once))
             part = found[start - rows.start : start - rows.start + len(these)]
             lattices = instance.evaluate(these)
             records = lattices.records
-            values = aggregate_values(
-                records.counts[0], records.phi, lattices.utility, self._trade_off, self._options
-            )
+            values = aggregate_values(records.counts[0], records.phi, lattices.utility, self._asked)
             beyond = instance.beyond_top(these)
             if beyond is not None:
                 values[beyond] = -np.inf
-            choice = choose(-values, lattices.utility, plain)
+            choice = choose(-values, lattices.utility, Lagrangian(0.0))
             part["steps"] = np.stack(np.unravel_index(choice.node, instance.shape), axis=1)
             part["code"], part["ties"] = choice.code, choice.ties
             part["value"] = part["bound"] = values[choice.node, np.arange(len(these))]
@@ -184,29 +168,24 @@ class LiftedRecords:
     """A parametric search per record that maximises g_α by a minimum cut or over a ring family."""
 
     def __init__(
-        self, context: SearchContext, problem: Problem, options: AggregateOptions, budget: Budget, name: str
+        self, context: SearchContext, problem: Problem, asked: AggregateObjective, budget: Budget, name: str
     ) -> None:
         self._records = ChainRecords(context, problem.absent_policy, problem.view)
-        self._trade_off, self._options, self.name = problem.threshold, options, name
+        self.context, self._asked, self.name = context, asked, name
         self.of_record, self.multiplicity = self._records.of_record, self._records.multiplicity
         self.mass, self.n_absent = self._records.mass, self._records.n_absent
-        self._budget = budget.shared_by(self.n_distinct)
+        self._budget = budget.shared_by(self._records.n_distinct)
         if name == "closure":
-            refuse_products(sum(context.table.heights), options.kappa)
-
-    @property
-    def n_distinct(self) -> int:
-        """Distinct records, each of which is solved once."""
-        return self._records.n_distinct
+            refuse_products(sum(context.table.heights), asked.kappa)
 
     @property
     def _seconds_of_one(self) -> float:
         table, entities = self._records.context.table, self._records.context.dictionary.reduced.size
-        n_steps, lattice = sum(table.heights), math.prod(h + 1 for h in table.heights)
+        n_steps, lattice = sum(table.heights), self.context.n_rules
         rows = min(entities, lattice)
-        boxes = table.n_attributes if self._options.phi_zero_policy == "exclude" else 1
+        boxes = table.n_attributes if self._asked.phi_zero_policy == "exclude" else 1
         if self.name == "closure":
-            products = n_products(n_steps, self._options.kappa)
+            products = n_products(n_steps, self._asked.kappa)
             cells = SECONDS_PER_CLOSURE_CELL * rows * table.n_attributes
             step = SECONDS_PER_CLOSURE + cells + SECONDS_PER_PRODUCT * products
         else:
@@ -224,13 +203,13 @@ class LiftedRecords:
     @property
     def seconds(self) -> float:
         """Estimated time: one parametric search per distinct record."""
-        return self.n_distinct * self._seconds_of_one
+        return self._records.n_distinct * self._seconds_of_one
 
     @property
     def n_bytes(self) -> int:
         """Estimated memory: the records, and the arcs of the network of one of them."""
         table = self._records.context.table
-        rows = min(self._records.context.dictionary.reduced.size, math.prod(h + 1 for h in table.heights))
+        rows = min(self._records.context.dictionary.reduced.size, self.context.n_rules)
         arcs = rows * (table.n_attributes + 1)
         if self.name == "closure":
             arcs += PRODUCTS_LIMIT
@@ -245,8 +224,7 @@ class LiftedRecords:
                 return
             best = maximise_aggregate(
                 self._records.record(row),
-                self._trade_off,
-                self._options,
+                self._asked,
                 partial(self._maximiser, halted=halted),
                 self._budget,
                 halted,
@@ -260,7 +238,7 @@ class LiftedRecords:
                 one["truncated"] = HALTED if halted() else BUDGET
             tick(at + 1)
 
-    def _maximiser(self, objective: AggregateObjective, halted: Halted) -> Maximiser:
+    def _maximiser(self, objective: BoxObjective, halted: Halted) -> Maximiser:
         if self.name == "closure":
             return ClosureMaximiser(objective)
         return RingFamilyMaximiser(objective, halted=halted)
@@ -271,38 +249,38 @@ class LiftedRecords:
 
 
 def records_for(
-    context: SearchContext, problem: Problem, options: AggregateOptions, solver: Solver, budget: Budget
+    context: SearchContext, problem: Problem, asked: AggregateObjective, solver: Solver, budget: Budget
 ) -> Records:
     """By the method that was asked for; else whichever is estimated to take less time.
 
     NotSupported for a method that needs an additive Φ.
     """
-    method = "enumeration" if isinstance(solver, Enumeration) else options.method
+    method = "enumeration" if isinstance(solver, Enumeration) else asked.method
     if method == "auto":
-        return _cheapest(context, problem, options, budget)
+        return _cheapest(context, problem, asked, budget)
     if method == "enumeration":
-        return EnumeratedRecords(context, problem, options)
+        return EnumeratedRecords(context, problem, asked)
     reason = refusal_of_family(context)
     if reason is not None:
         raise NotSupported.because(f"The method {method} does not apply. {reason}")
-    return LiftedRecords(context, problem, options, budget, method)
+    return LiftedRecords(context, problem, asked, budget, method)
 
 
-def _cheapest(context: SearchContext, problem: Problem, options: AggregateOptions, budget: Budget) -> Records:
+def _cheapest(context: SearchContext, problem: Problem, asked: AggregateObjective, budget: Budget) -> Records:
     """All nodes where that is quick or there is no other way, else what is estimated to take less time."""
-    n_nodes = math.prod(height + 1 for height in context.table.heights)
+    n_nodes = context.n_rules
     if not is_additive(context):
-        return EnumeratedRecords(context, problem, options)
+        return EnumeratedRecords(context, problem, asked)
     allowed = NODES_LIMIT if budget.max_nodes is None else min(NODES_LIMIT, budget.max_nodes)
     if n_nodes > allowed:
-        return LiftedRecords(context, problem, options, budget, "closure")
-    enumerated = EnumeratedRecords(context, problem, options)
-    if enumerated.seconds <= SECONDS_WORTH_LIFTING or not is_expandable(context, options):
+        return LiftedRecords(context, problem, asked, budget, "closure")
+    enumerated = EnumeratedRecords(context, problem, asked)
+    if enumerated.seconds <= SECONDS_WORTH_LIFTING or not is_expandable(context, asked):
         return enumerated
-    lifted = LiftedRecords(context, problem, options, budget, "closure")
+    lifted = LiftedRecords(context, problem, asked, budget, "closure")
     return lifted if lifted.seconds < enumerated.seconds else enumerated
 
 
-def is_expandable(context: SearchContext, options: AggregateOptions) -> bool:
+def is_expandable(context: SearchContext, asked: AggregateObjective) -> bool:
     """Whether Φ·u^κ has few enough products for a minimum cut."""
-    return n_products(sum(context.table.heights), options.kappa) <= PRODUCTS_LIMIT
+    return n_products(sum(context.table.heights), asked.kappa) <= PRODUCTS_LIMIT

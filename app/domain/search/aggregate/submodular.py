@@ -23,7 +23,7 @@ import numpy as np
 
 from app.domain.arrays import Bools, Floats, Levels, Longs
 from app.domain.errors import NotSupported
-from app.domain.search.aggregate.objective import AggregateObjective, power
+from app.domain.search.aggregate.objective import BoxObjective, power
 from app.domain.search.aggregate.programmes import least_maximum_closure
 from app.domain.search.budget import Halted, never, stop_if
 from app.domain.tables.numbers import tie_margin
@@ -48,7 +48,7 @@ class ClosureMaximiser:
     Raises NotSupported where the expansion of Φ·u^κ may have more than 200,000 products.
     """
 
-    def __init__(self, objective: AggregateObjective) -> None:
+    def __init__(self, objective: BoxObjective) -> None:
         self._objective = objective
         record = objective.record
         self._heights = record.heights
@@ -126,7 +126,7 @@ def _falls(chains: tuple[Floats, ...], n_steps: int) -> Floats:
     return np.concatenate([np.empty(0), *(chain[:-1] - chain[1:] for chain in chains)]).reshape(n_steps)
 
 
-def _expanded(objective: AggregateObjective, falls: Floats, losses: Floats, of_step: list[int]) -> Polynomial:
+def _expanded(objective: BoxObjective, falls: Floats, losses: Floats, of_step: list[int]) -> Polynomial:
     """Φ·u^κ as a polynomial in "still below step e", each product as its ascending steps.
 
     Below both of two steps of one attribute is below the lower of them.
@@ -334,9 +334,7 @@ class RingFamilyMaximiser:
     Raises HaltedError soon after ``halted`` is true.
     """
 
-    def __init__(
-        self, objective: AggregateObjective, form: Form = "marginals", halted: Halted = never
-    ) -> None:
+    def __init__(self, objective: BoxObjective, form: Form = "marginals", halted: Halted = never) -> None:
         self._objective = objective
         self._form = form
         self._halted = halted

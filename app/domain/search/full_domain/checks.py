@@ -63,16 +63,6 @@ class Progress:
         self._tick(self.counted)
         return self.judge.judge(levels, bounds=self.bounds_others)
 
-    def take(self, levels: Levels) -> None:
-        """Check a rule and take it as a candidate if it is allowed."""
-        verdict = self.check(levels)
-        if verdict.allowed:
-            self.evaluate(levels, verdict)
-
-    def evaluate(self, levels: Levels, verdict: Verdict) -> None:
-        """Take an allowed rule as a candidate, by the loss that the search is for."""
-        raise NotImplementedError
-
     def note(self, levels: Levels, loss: float, suppressed: int) -> bool:
         """Take an allowed rule as a candidate; whether it is better than all before."""
         self.evaluated += 1

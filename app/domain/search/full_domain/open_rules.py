@@ -8,6 +8,7 @@ entropy, smaller classes), fitted by ridge regression to the rules checked so fa
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Final, Generic, TypeVar
 
@@ -232,7 +233,7 @@ def count_above(places: Indices, shape: tuple[int, ...]) -> npt.NDArray[np.int32
     return count_below(last - places, shape)[::-1]
 
 
-class LatticeSearch(Generic[P]):
+class LatticeSearch(Generic[P], ABC):
     """Search of a lattice that is held in memory: the open rules are scored, and the best of them checked.
 
     ``least_open`` bounds what open rules lose, ∞ if none is open.
@@ -278,13 +279,13 @@ class LatticeSearch(Generic[P]):
         """How many rules are checked before so many are scored again."""
         return 1 + scored // PER_SCORE
 
+    @abstractmethod
     def _scores(self, lowest: list[int], highest: list[int]) -> Floats:
         """How many rules checking each one of a box is expected to close, 0 for those not worth it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _check(self, rule: Levels, place: Place, scores: Floats) -> None:
         """Check a rule, close what it settles, and lower the scores of those that it says much about."""
-        raise NotImplementedError
 
 
 def rules_below(place: Place) -> tuple[slice, ...]:

@@ -263,8 +263,9 @@ class AnonymityPlan:
         progress = search.progress
         if progress.found() is None and progress.halted:
             for levels in self._judge.most_general:
-                progress.take(levels)
-                if progress.found() is not None:
+                verdict = progress.check(levels)
+                if verdict.allowed:
+                    progress.evaluate(levels, verdict)
                     break
         found = self._conclude(progress, search.least_open)
         if self._problem.minimal_rules and found.complete:

@@ -204,7 +204,7 @@ class ChainInstance:
         mass = np.bincount(self.of_record, table.weights, minlength=self.n_distinct)
         self.mass: Floats = mass.astype(np.float64)
         self._weighs = context.model.name != "II" and context.sensitivity.family != "constant"
-        self.n_nodes = lattice_size(context)
+        self.n_nodes = context.n_rules
         counter = Counter(table, context.dictionary)
         self._linked = counter.linked
         self.index = EntityBitsets(counter.compatibilities, context.dictionary.n_entities)
@@ -315,14 +315,6 @@ class _Values:
         return np.where(np.isnan(factor), own, personal)
 
 
-def lattice_size(context: SearchContext) -> int:
-    """Nodes of the lattice of a record whose values are all at their hierarchies' greatest depth."""
-    n_nodes = 1
-    for height in context.table.heights:
-        n_nodes *= height + 1
-    return n_nodes
-
-
 def _require_bounds(context: SearchContext) -> None:
     reasons: Sequence[tuple[bool, str]] = (
         (context.dictionaries is not None, "several dictionaries"),
@@ -333,7 +325,7 @@ def _require_bounds(context: SearchContext) -> None:
     for is_so, what in reasons:
         if is_so:
             raise NotSupported(
-                f"A record can be disclosed in {lattice_size(context)} ways; more than {NODES_LIMIT} are "
+                f"A record can be disclosed in {context.n_rules} ways; more than {NODES_LIMIT} are "
                 f"searched only without {what}.",
                 "Disclose fewer attributes, use fewer levels per hierarchy, or a table-level rule.",
             )

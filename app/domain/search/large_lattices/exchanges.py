@@ -11,7 +11,7 @@ pairs only while an upper bound of their count does not rule them out.
 
 First rules are nodes along a way from ⊥ to the record as it is. The way takes the steps in the order of what
 they cost per utility, the cost being the logarithm of the count that is lost if attributes were independent
-plus a share of the weight. |ρ| along it falls, so that one pass counts all its nodes.
+plus the share of the weight. |ρ| along it falls, so that one pass counts all its nodes.
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ FEW_ROWS = 2**13
 REFINED_AT_ONCE = 16
 MOST_ROUNDS = 1000
 
-SHARES = (1.0,)
-"""Parts of the weight in the cost, against the logarithm of the count."""
 FEW = 2**9
 
 
@@ -241,9 +239,9 @@ class ExchangeSearch:
         return NearRows.of(chains, self._steps, members_of(words))
 
 
-def way_down(chains: Chains, share: float) -> Longs:
+def way_down(chains: Chains) -> Longs:
     """Nodes from ⊥ on, each specialising one attribute of the one before, int64 (nodes, k)."""
-    moves = sorted(_hulls(chains, _costs(chains, share)))
+    moves = sorted(_hulls(chains, _costs(chains)))
     nodes = np.tile(chains.top, (len(moves) + 1, 1))
     # A hull's slopes rise from ⊥ down, so that sorting keeps each attribute's order.
     for i, (_, j, _, level) in enumerate(moves, start=1):
@@ -251,11 +249,11 @@ def way_down(chains: Chains, share: float) -> Longs:
     return nodes
 
 
-def _costs(chains: Chains, share: float) -> Floats:
+def _costs(chains: Chains) -> Floats:
     """What each level costs, 0 at ⊥ (k, levels)."""
     whole = float(np.where(np.isfinite(chains.weights[:, 0]), chains.weights[:, 0], 0.0).sum())
     weights = chains.weights - chains.weights[:, -1:]
-    costs = np.where(np.isfinite(weights), weights, 0.0) * (share / whole if whole > 0 else 0.0)
+    costs = np.where(np.isfinite(weights), weights, 0.0) * (1.0 / whole if whole > 0 else 0.0)
     lost = np.log(max(1, chains.index.n_entities) / np.maximum(1, chains.sizes))
     found: Floats = costs + lost
     return found
@@ -321,21 +319,13 @@ def counts_along(chains: Chains, nodes: Longs) -> Longs:
 
 
 def first_rule(goal: Goal) -> tuple[Rated | None, int]:
-    """The best feasible node of two ways down, None if none is feasible, and the nodes that were rated."""
+    """The best feasible node of the way down, None if none is feasible, and the nodes that were rated."""
     chains = goal.chains
-    best: Rated | None = None
-    rated = 0
-    for share in SHARES:
-        nodes = way_down(chains, share)
-        counts = counts_along(chains, nodes)
-        at = np.arange(chains.n_attributes)
-        weights = chains.weights[at, nodes].sum(axis=1)
-        utility = chains.utility[at, nodes].sum(axis=1)
-        criteria = goal.criteria(weights, counts.astype(np.float64), utility)
-        rated += len(nodes)
-        first = np.where(criteria.feasible, criteria.first, np.inf)
-        chosen = int(first.argmin())
-        found = goal.rate(tuple(nodes[chosen].tolist()), int(counts[chosen]))
-        if found is not None and goal.is_better(found, best):
-            best = found
-    return best, rated
+    nodes = way_down(chains)
+    counts = counts_along(chains, nodes)
+    at = np.arange(chains.n_attributes)
+    weights = chains.weights[at, nodes].sum(axis=1)
+    utility = chains.utility[at, nodes].sum(axis=1)
+    criteria = goal.criteria(weights, counts.astype(np.float64), utility)
+    chosen = int(np.where(criteria.feasible, criteria.first, np.inf).argmin())
+    return goal.rate(tuple(nodes[chosen].tolist()), int(counts[chosen])), len(nodes)

@@ -63,7 +63,12 @@ class Units:
 
     def total(self, levels: Longs) -> int:
         """Units of a node."""
-        return int(self.of[np.arange(len(levels)), levels].sum())
+        return int(self.totals(levels))
+
+    def totals(self, levels: Longs) -> Longs:
+        """Units of nodes (…, k)."""
+        found: Longs = self.of[np.arange(levels.shape[-1]), levels].sum(axis=-1)
+        return found
 
     def needed(self, floor: float) -> int:
         """Units that every node of at least the utility ``floor``, less its tolerance, has."""
@@ -202,14 +207,14 @@ class Goal:
 
     def criteria(self, weights: Floats, counts: Floats, utility: Floats) -> Criteria:
         """The criteria of nodes, arrays of one shape."""
-        return Criteria.of(self.chains.harm.risks(weights, counts), utility, self.problem)
+        return Criteria.of(self.chains.harm.risks(weights, counts), utility, self.problem.objective)
 
     def rate(self, levels: Levels, count: int) -> Rated | None:
         """A node with its criteria, None if it is not feasible."""
         weight = np.array([self.chains.weight_of(levels)])
         utility = np.array([self.chains.utility_of(levels)])
         risk = self.chains.harm.risks(weight, np.array([float(count)]))
-        found = Criteria.of(risk, utility, self.problem)
+        found = Criteria.of(risk, utility, self.problem.objective)
         if not found.feasible[0]:
             return None
         return Rated(float(found.first[0]), float(found.second[0]), levels, float(risk[0]), float(utility[0]))
@@ -231,12 +236,12 @@ class Goal:
 
         A risk is at least 0: where risk − λ · utility is at most v, the utility is at least −v / λ.
         """
-        problem = self.problem
-        if problem.objective == "min_risk":
-            return problem.threshold
+        objective = self.problem.objective
+        if objective.kind == "min_risk":
+            return objective.threshold
         if best is None:
             return -math.inf
         most = best.first + tie_margin(best.first)
-        if problem.objective == "max_utility":
+        if objective.kind == "max_utility":
             return -most
-        return -most / problem.threshold if problem.threshold > 0 else -math.inf
+        return -most / objective.threshold if objective.threshold > 0 else -math.inf

@@ -115,7 +115,7 @@ class NearBounds:
         """The entities that may be among ``least`` that a node of the box has, and the most it can have."""
         self.effort += 2 * len(rows)
         reached = np.maximum(self._near.thresholds[rows], low)
-        units = self._units.of[np.arange(reached.shape[1]), reached].sum(axis=1)
+        units = self._units.totals(reached)
         near = units >= self._needed
         if least > 1:
             near[near] = self._may_hold(reached[near], units[near], int(near.sum()))
@@ -290,7 +290,7 @@ class _Around:
             if size <= FEW_NEAR:
                 return Surroundings(size, low, bound, rows)
             reached = np.maximum(rows.thresholds, low)
-            held, bound = rough.may_share(rough.linear_bounds(reached), self._reached(reached), size)
+            held, bound = rough.may_share(rough.linear_bounds(reached), units.totals(reached), size)
             if held.sum() <= FEW_NEAR:
                 return Surroundings(int(held.sum()), low, bound, rows.only(held))
         raised = rough.curve_above(low)
@@ -305,11 +305,6 @@ class _Around:
         chains = self._chains
         enough = chains.sizes + self._own >= needed
         found: Longs = np.maximum(chains.low, np.minimum(enough.argmax(axis=1), chains.top))
-        return found
-
-    def _reached(self, levels: Longs) -> Longs:
-        """Units of nodes (r, k)."""
-        found: Longs = self._units.of[np.arange(levels.shape[1]), levels].sum(axis=1)
         return found
 
     def _sums(self, low: Longs) -> tuple[list[Words], int]:

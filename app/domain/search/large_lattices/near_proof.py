@@ -23,6 +23,7 @@ from app.domain.search.large_lattices.exchanges import Work
 from app.domain.search.large_lattices.least_weights import Goal, LeastWeights, Rated, Units
 from app.domain.search.large_lattices.near_bounds import NearBounds
 from app.domain.search.large_lattices.near_entities import NearRows
+from app.domain.search.selection import Criteria
 from app.domain.tables.numbers import tie_margin
 
 BOXES = 32
@@ -110,10 +111,7 @@ class NearProof:
             self._settle(box)
             return True
         if box.least <= base:
-            bound = self._bounds.bound_of(box.curve, base)
-            if not self._bounds.is_hopeless(bound):
-                number = next(self._numbers)
-                heapq.heappush(heap, _Box(bound, number, box.low, box.rows, box.curve, base, base))
+            self._keep(heap, box.low, box.rows, box.curve, base, base)
             self._push(heap, box.low, box.rows, base + 1, box.curve)
             return False
         row = self._pivot(box, box.rows[~inside])
@@ -159,34 +157,48 @@ class NearProof:
                 return
             raised = self._bounds.raised(low, rows, least)
             if (raised == low).all():
-                bound = self._bounds.bound_of(curve, most)
-                if not self._bounds.is_hopeless(bound):
-                    number = next(self._numbers)
-                    heapq.heappush(heap, _Box(bound, number, low, rows, curve, least, most))
+                self._keep(heap, low, rows, curve, least, most)
                 return
             low, curve = raised, self._bounds.curve_above(raised)
+
+    def _keep(
+        self,
+        heap: list[_Box],
+        low: Longs,
+        rows: npt.NDArray[np.int64],
+        curve: LeastWeights,
+        least: int,
+        most: int,
+    ) -> None:
+        """Put a box on the heap unless it is hopeless."""
+        bound = self._bounds.bound_of(curve, most)
+        if not self._bounds.is_hopeless(bound):
+            heapq.heappush(heap, _Box(bound, next(self._numbers), low, rows, curve, least, most))
 
     def _pivot(self, box: _Box, outside: npt.NDArray[np.int64]) -> int:
         """The undecided entity that costs most utility: it splits the box most."""
         reached = np.maximum(self._near.thresholds[outside], box.low)
-        at = np.arange(len(box.low))
-        return int(outside[self._units.of[at, reached].sum(axis=1).argmin()])
+        return int(outside[self._units.totals(reached).argmin()])
 
     # --- boxes in which every entity is decided ------------------------------------------------------
 
     def _settle(self, box: _Box) -> None:
         """Try the best node of a box whose entities are all consistent with its corner."""
-        weights = box.curve.least
-        held = np.flatnonzero(np.isfinite(weights))
-        counts = np.full(len(held), float(box.most))
-        criteria = self._goal.criteria(weights[held], counts, box.curve.utility[held])
+        held, criteria = self._judged(box)
         first = np.where(criteria.feasible, criteria.first, np.inf)
         if not np.isfinite(first).any():
             return
         lost = int(held[first.argmin()])
-        levels = box.curve.first_node(lost, _slightly_more(float(weights[lost])))
+        levels = box.curve.first_node(lost, _slightly_more(float(box.curve.least[lost])))
         if levels is not None:
             self._offer(levels)
+
+    def _judged(self, box: _Box) -> tuple[Longs, Criteria]:
+        """Numbers of units that nodes of a box may give up, and the criteria of the lightest with each."""
+        weights = box.curve.least
+        held = np.flatnonzero(np.isfinite(weights))
+        counts = np.full(len(held), float(box.most))
+        return held, self._goal.criteria(weights[held], counts, box.curve.utility[held])
 
     def _offer(self, levels: tuple[int, ...]) -> None:
         self._work.evaluated += 1
@@ -200,10 +212,7 @@ class NearProof:
 
     def _offer_ties(self, box: _Box) -> None:
         """Try the first node of a box among those of the best second criterion of the best value."""
-        weights = box.curve.least
-        held = np.flatnonzero(np.isfinite(weights))
-        counts = np.full(len(held), float(box.most))
-        criteria = self._goal.criteria(weights[held], counts, box.curve.utility[held])
+        held, criteria = self._judged(box)
         tied = criteria.feasible & (criteria.first <= self._bounds.limit)
         if not tied.any():
             return

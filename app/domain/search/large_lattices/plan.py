@@ -27,17 +27,13 @@ from app.domain.search.large_lattices.near_bounds import surroundings
 from app.domain.search.large_lattices.near_entities import Steps
 from app.domain.search.large_lattices.near_proof import NearProof
 from app.domain.search.lattices.search import LatticeSolver, search_lattice
-from app.domain.search.outcome import Counters, Outcome, least_objective
+from app.domain.search.outcome import Outcome, least_objective
 from app.domain.search.problem import Problem
-from app.domain.search.record_rules.blocks import UNSOLVED, RecordSearch, SolvedRecords
+from app.domain.search.record_rules.blocks import HALTED, UNSOLVED, RecordSearch, write_found
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
 from app.domain.search.solvers import Aruba, Auto
-from app.domain.tables.numbers import highest_accepted, lowest_accepted
 
 RECORDS_PER_BLOCK = 50
-
-HALTED = 2
-"""Of ``open``: it was not the budget that ended the search of a record."""
 
 
 @dataclass(frozen=True)
@@ -89,14 +85,12 @@ class _Search:
         return replace(found, is_absent=listed == 0)
 
     def _infeasible(self, zero: Levels) -> Solved | None:
-        problem, chains = self._goal.problem, self._chains
-        if problem.objective == "min_risk":
-            reach = chains.utility_of(zero)
-            if reach < lowest_accepted(problem.threshold):
-                return self._solved(None, INFEASIBLE, reach=reach)
-        if problem.objective == "max_utility":
+        objective, chains = self._goal.problem.objective, self._chains
+        if (reach := chains.utility_of(zero)) < objective.lowest_utility:
+            return self._solved(None, INFEASIBLE, reach=reach)
+        if objective.kind == "max_utility":
             reach = chains.risk_of(chains.heights)
-            if reach > highest_accepted(problem.threshold):
+            if reach > objective.highest_risk:
                 return self._solved(None, INFEASIBLE, reach=reach)
         return None
 
@@ -127,10 +121,10 @@ class _Search:
     def _lightest(self, units: Units) -> Rated | None:
         """The node of least weight that has the utility: best where counts hardly differ."""
         goal = self._goal
-        if goal.problem.objective != "min_risk":
+        if goal.problem.objective.kind != "min_risk":
             return None
         low = self._chains.low
-        budget = units.total(low) - units.needed(goal.problem.threshold)
+        budget = units.total(low) - units.needed(goal.problem.objective.threshold)
         if budget < 0:
             return None
         curve = units.least_above(low, budget)
@@ -209,21 +203,18 @@ class ChainPlan(RecordSearch):
         budget: Budget = UNLIMITED,
     ) -> None:
         self._instance = instance
-        self._asked = asked
-        self._problem = asked.in_utility(instance.context.utility)
         self._how = None if isinstance(solver, Auto) else solver
         self.solver = "exchange_search" if self._how is None else solver.name
         self._budget = budget.shared_by(instance.n_distinct)
         k = instance.context.table.n_attributes
         row_type = np.dtype(
             [
-                ("levels", "<i2", (k,)), ("code", "<i1"), ("open", "<i1"), ("absent", "<i1"),
+                ("levels", "<i2", (k,)), ("code", "<i1"), ("truncated", "<i1"), ("absent", "<i1"),
                 ("bound", "<f8"), ("reach", "<f8"),
                 ("visited", "<i8"), ("risks", "<i8"), ("utilities", "<i8"),
             ]
         )  # fmt: skip
-        n_blocks = max(1, math.ceil(instance.n_distinct / RECORDS_PER_BLOCK))
-        super().__init__(instance.n_distinct, n_blocks, row_type)
+        super().__init__(asked, instance, row_type, RECORDS_PER_BLOCK)
 
     @property
     def seconds(self) -> float:
@@ -254,7 +245,7 @@ class ChainPlan(RecordSearch):
     def _exchange(self, chains: Chains, found: npt.NDArray[np.void], halted: Halted) -> None:
         best = solve(chains, self._problem, self._budget, halted)
         self._write(found, best.code, best.levels, best.is_absent)
-        found["open"] = HALTED if best.halted else not best.is_proved
+        found["truncated"] = HALTED if best.halted else not best.is_proved
         found["bound"], found["reach"] = best.bound, best.reach
         found["visited"], found["risks"] = best.visited, best.risk_evaluations
         found["utilities"] = best.risk_evaluations
@@ -271,10 +262,7 @@ class ChainPlan(RecordSearch):
         lattice = ChainLattice(chains, risks_nothing)
         best = search_lattice(lattice, self._problem, how, self._budget, halted=halted)
         self._write(found, best.code, best.node, is_absent)
-        found["open"] = HALTED if best.halted else best.truncated
-        found["bound"], found["reach"] = best.bound, best.reach
-        found["visited"], found["risks"] = best.visited_nodes, best.risk_evaluations
-        found["utilities"] = best.utility_evaluations
+        write_found(found, best)
 
     @staticmethod
     def _write(found: npt.NDArray[np.void], code: int, levels: Levels | None, is_absent: bool) -> None:
@@ -296,39 +284,31 @@ class ChainPlan(RecordSearch):
         most = chains.utility_of(identity)
         code, found["reach"] = OPTIMAL, most
         levels: Levels | None = chains.heights
-        if problem.objective == "min_risk":
+        if problem.objective.kind == "min_risk":
             levels = identity
-            if most < lowest_accepted(problem.threshold):
+            if most < problem.objective.lowest_utility:
                 code = INFEASIBLE
             elif math.isinf(chains.risk_of(identity)):
                 levels = None
-        elif problem.objective == "max_utility":
+        elif problem.objective.kind == "max_utility":
             found["reach"] = reach = chains.risk_of(chains.heights)
-            if reach > highest_accepted(problem.threshold):
+            if reach > problem.objective.highest_risk:
                 is_absent = chains.own is None and chains.listed(identity) == 0
                 code, levels = (OPTIMAL if is_absent else INFEASIBLE), identity
         self._write(found, code, None if code == INFEASIBLE else levels, False)
         found["bound"] = least_objective(problem, self._instance.context.model, most)
-        found["open"] = HALTED
+        found["truncated"] = HALTED
 
     def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The rule of all records, or what keeps some of them from having one."""
         instance = self._instance
         found = self._completed(blocks)
-        solved = SolvedRecords(
-            context=instance.context,
-            asked=self._asked,
-            found=found,
-            reach=found["reach"],
-            multiplicity=instance.multiplicity,
-            mass=instance.mass,
-            is_open=bool((found["open"] != 0).any()),
-        )
-        outcome = solved.outcome(
-            self.solver,
+        outcome = self._outcome(
+            found,
+            found["reach"],
             lambda: instance.rule_of(found["levels"]) if (found["levels"] >= 0).all() else None,
-            int(instance.multiplicity[found["absent"] != 0].sum()),
-            instance.n_nodes,
-            Counters(*(int(found[name].sum()) for name in ("visited", "risks", "utilities"))),
+            is_open=bool(found["truncated"].any()),
+            n_absent=self._records(found["absent"] != 0),
+            n_rules=instance.n_nodes,
         )
-        return replace(outcome, not_monotone=False, complete=not (found["open"] == HALTED).any())
+        return replace(outcome, not_monotone=False, complete=not (found["truncated"] == HALTED).any())

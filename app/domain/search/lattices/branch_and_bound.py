@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.domain.arrays import Levels
-from app.domain.search.budget import UNLIMITED, Budget, Halted, never
+from app.domain.search.budget import UNLIMITED, Budget, EndedError, Halted, never
 from app.domain.search.problem import Problem
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
-from app.domain.tables.numbers import highest_accepted, lowest_accepted, tie_margin
+from app.domain.tables.numbers import tie_margin
 
 
 class Lattice(Protocol):
@@ -161,15 +161,6 @@ UTILITY = Weighing(0.0, 1.0)
 Limit = tuple[Weighing, float]
 
 
-class _EndedError(Exception):
-    """The search has to end here; carries the smallest open bound of the pass."""
-
-    def __init__(self, bound: float, halted: bool = False) -> None:
-        super().__init__()
-        self.bound = bound
-        self.halted = halted
-
-
 def search_boxes(
     lattice: Lattice,
     problem: Problem,
@@ -215,13 +206,12 @@ class _BoxSearch(EvaluatedLattice):
     # --- the passes ----------------------------------------------------------------------------------
 
     def solve(self) -> Found:
-        threshold = self.problem.threshold
-        if self.problem.objective == "min_risk":
-            limits: list[Limit] = [(UTILITY, -lowest_accepted(threshold))]
-            return self._solve_in_order(limits, RISK, UTILITY)
-        if self.problem.objective == "max_utility":
-            return self._solve_in_order([(RISK, highest_accepted(threshold))], UTILITY, RISK)
-        return self._solve_in_order([], Weighing(1.0, threshold), UTILITY)
+        objective = self.problem.objective
+        if objective.kind == "min_risk":
+            return self._solve_in_order([(UTILITY, -objective.lowest_utility)], RISK, UTILITY)
+        if objective.kind == "max_utility":
+            return self._solve_in_order([(RISK, objective.highest_risk)], UTILITY, RISK)
+        return self._solve_in_order([], Weighing(1.0, objective.threshold), UTILITY)
 
     def _solve_in_order(self, limits: list[Limit], first: Weighing, second: Weighing) -> Found:
         best: tuple[float, Levels] | None = None
@@ -239,10 +229,10 @@ class _BoxSearch(EvaluatedLattice):
             limits = [*limits, (second, runner_up + tie_margin(runner_up))]
             node = self._first(limits, self.identity, self.heights) or best[1]
             return self.found(OPTIMAL, node, value)
-        except _EndedError as spent:
+        except EndedError as spent:
             if (
                 best is None
-                and self.problem.objective == "min_risk"
+                and self.problem.objective.kind == "min_risk"
                 and not self._admits(limits, self.identity)
             ):
                 return self._infeasible()
@@ -253,20 +243,20 @@ class _BoxSearch(EvaluatedLattice):
             return self.found(OPTIMAL, node_so_far, bound, truncated=True, halted=spent.halted)
 
     def _infeasible(self) -> Found:
-        if self.problem.objective == "min_risk":
+        if self.problem.objective.kind == "min_risk":
             return self.found(INFEASIBLE, None, math.inf, reach=self.utility(self.identity))
         try:
             least = self._least(RISK, [])
-        except _EndedError as spent:
+        except EndedError as spent:
             return self.found(INFEASIBLE, None, math.inf, halted=spent.halted)
         return self.found(INFEASIBLE, None, math.inf, reach=math.inf if least is None else least[0])
 
     def _visit(self, bound: float) -> None:
         """Count a box, unless the search has to end before it."""
         if self.halted():
-            raise _EndedError(bound, halted=True)
+            raise EndedError(bound, halted=True)
         if self.is_spent:
-            raise _EndedError(bound)
+            raise EndedError(bound)
         self.n_visited += 1
 
     def _least(self, goal: Weighing, limits: Sequence[Limit]) -> tuple[float, Levels] | None:
@@ -280,7 +270,7 @@ class _BoxSearch(EvaluatedLattice):
             if best is not None and bound >= best[0]:
                 break
             if best is not None and self._at_value is None and self.budget.suffices(best[0], bound):
-                raise _EndedError(bound)
+                raise EndedError(bound)
             self._visit(bound)
             if self._excludes(limits, lo, hi):
                 continue

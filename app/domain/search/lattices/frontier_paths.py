@@ -27,9 +27,9 @@ from dataclasses import replace
 import numpy as np
 
 from app.domain.arrays import Levels
-from app.domain.search.budget import Budget
+from app.domain.search.budget import Budget, EndedError
 from app.domain.search.lattices.branch_and_bound import Found, search_boxes
-from app.domain.search.lattices.nodes import EndedError, Nodes
+from app.domain.search.lattices.nodes import Nodes
 from app.domain.search.selection import PROHIBITED
 from app.domain.search.solvers import Aruba, Genetic
 
@@ -47,7 +47,6 @@ class FrontierSearch:
     def __init__(self, nodes: Nodes, solver: Aruba) -> None:
         self._nodes = nodes
         self._solver = solver
-        self._is_down = nodes.problem.objective == "min_risk"
         self._k = len(nodes.top)
 
     def start(self) -> Levels:
@@ -70,8 +69,8 @@ class FrontierSearch:
 
         From the feasible corner towards the infeasible one; attributes that can go no further are skipped.
         """
-        nodes, step = self._nodes, 1 if self._is_down else -1
-        at, end = (nodes.identity, nodes.top) if self._is_down else (nodes.top, nodes.identity)
+        nodes, step = self._nodes, 1 if self._nodes.is_down else -1
+        at, end = (nodes.identity, nodes.top) if self._nodes.is_down else (nodes.top, nodes.identity)
         nodes.visit(at)
         for j in attributes:
             if at[j] == end[j]:
@@ -101,7 +100,7 @@ class FrontierSearch:
     def _is_edge(self, node: Levels) -> bool:
         """Whether one step towards the infeasible corner makes a feasible node infeasible."""
         moves = self._nodes.moves
-        beyond = moves.generalisations(node) if self._is_down else moves.specialisations(node)
+        beyond = moves.generalisations(node) if self._nodes.is_down else moves.specialisations(node)
         return any(not self._nodes.is_feasible(other) for other in beyond)
 
     def _neighbours(self, node: Levels) -> Iterator[Levels]:
@@ -130,7 +129,7 @@ def aruba(nodes: Nodes, solver: Aruba) -> Found:
     Exact where risk and utility are monotone and the lattice is a product of chains. Frontier nodes need a
     risk each for ``min_risk``; for ``max_utility`` it is the utility that only they need.
     """
-    is_down = nodes.problem.objective == "min_risk"
+    is_down = nodes.is_down
     near, far = (nodes.identity, nodes.top) if is_down else (nodes.top, nodes.identity)
     if not is_down and nodes.is_feasible(far):
         return nodes.settled([far], nodes.value(far))

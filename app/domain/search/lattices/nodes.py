@@ -19,11 +19,11 @@ import numpy as np
 
 from app.domain.arrays import Levels
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.search.budget import UNLIMITED, Budget, Halted, never
+from app.domain.search.budget import UNLIMITED, Budget, EndedError, Halted, never
 from app.domain.search.lattices.branch_and_bound import EvaluatedLattice, Found, Lattice
 from app.domain.search.problem import Problem
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose
-from app.domain.tables.numbers import highest_accepted, lowest_accepted, tie_margin
+from app.domain.tables.numbers import tie_margin
 
 Steps = tuple[tuple[int, ...], ...]
 """Positions one step away from each position of an attribute."""
@@ -76,18 +76,11 @@ def _moved(levels: Levels, steps: tuple[Steps, ...]) -> Iterator[Levels]:
             yield (*levels[:j], other, *levels[j + 1 :])
 
 
-class EndedError(Exception):
-    """The search has to end here: its budget is used up, or it was ``halted``."""
-
-    def __init__(self, halted: bool) -> None:
-        super().__init__()
-        self.halted = halted
-
-
 class Nodes(EvaluatedLattice):
     """The nodes of one lattice as one search of ``problem`` (``min_risk`` or ``max_utility``) sees them.
 
-    They are a lattice for other searches. ``moves`` are those of a lattice that is no product of chains.
+    Feasible nodes are below the others for ``min_risk`` (``is_down``), above them for ``max_utility``. These
+    nodes are a lattice for other searches. ``moves`` are those of a lattice that is no product of chains.
     """
 
     def __init__(
@@ -101,6 +94,7 @@ class Nodes(EvaluatedLattice):
     ) -> None:
         super().__init__(lattice, problem, budget, tick, halted)
         self.top = self.heights
+        self.is_down = problem.objective.kind == "min_risk"
         self.moves = moves or Moves.on_chains(self.top)
         self.visited: set[Levels] = set()
 
@@ -113,7 +107,7 @@ class Nodes(EvaluatedLattice):
         if self.halted():
             raise EndedError(halted=True)
         if self.is_spent:
-            raise EndedError(halted=False)
+            raise EndedError
         self.visited.add(levels)
         self.n_visited += 1
         return True
@@ -128,13 +122,13 @@ class Nodes(EvaluatedLattice):
 
     def is_feasible(self, levels: Levels) -> bool:
         """Whether the node meets the threshold."""
-        if self.problem.objective == "min_risk":
-            return self.utility(levels) >= lowest_accepted(self.problem.threshold)
-        return self.risk(levels) <= highest_accepted(self.problem.threshold)
+        if self.is_down:
+            return self.utility(levels) >= self.problem.objective.lowest_utility
+        return self.risk(levels) <= self.problem.objective.highest_risk
 
     def value(self, levels: Levels) -> float:
         """What is minimised: the risk, or minus the utility."""
-        return self.risk(levels) if self.problem.objective == "min_risk" else -self.utility(levels)
+        return self.risk(levels) if self.is_down else -self.utility(levels)
 
     def is_close(self, levels: Levels, bound: float) -> bool:
         """Whether the budget asks for nothing better than this node."""
@@ -148,7 +142,7 @@ class Nodes(EvaluatedLattice):
         By bisection: feasible nodes are the lower end of the chain for ``min_risk``, the upper end for
         ``max_utility``. None if the first end of them is infeasible.
         """
-        is_down = self.problem.objective == "min_risk"
+        is_down = self.is_down
         low, high = 0, sum(self.top)
         if not self.is_feasible(self._on_chain(low if is_down else high)):
             return None
@@ -172,7 +166,7 @@ class Nodes(EvaluatedLattice):
 
     def least_value(self) -> float:
         """A lower bound of what is minimised, from the corner that all feasible nodes are on one side of."""
-        if self.problem.objective == "max_utility":
+        if not self.is_down:
             return -self.utility(self.identity)
         corner = tuple(self._highest(j) for j in range(len(self.top)))
         return self.bound(corner)
@@ -193,9 +187,7 @@ class Nodes(EvaluatedLattice):
         all there are if the seeds are the tied nodes of the frontier: what lies between a tied node and a
         node of the frontier is tied too.
         """
-        step = (
-            self.moves.specialisations if self.problem.objective == "min_risk" else self.moves.generalisations
-        )
+        step = self.moves.specialisations if self.is_down else self.moves.generalisations
         limit = value + 2.0 * tie_margin(value)
         open_ = [node for node in seeds if self.value(node) <= limit]
         reached = set(open_)
@@ -213,7 +205,7 @@ class Nodes(EvaluatedLattice):
         nodes = sorted(candidates)
         risk = np.array([[self.risk(node)] for node in nodes])
         utility = np.array([[self.utility(node)] for node in nodes])
-        return nodes[int(choose(risk, utility, self.problem).node[0])]
+        return nodes[int(choose(risk, utility, self.problem.objective).node[0])]
 
     def settled(self, seeds: Iterable[Levels], value: float) -> Found:
         """The answer, from the tied nodes of the frontier."""

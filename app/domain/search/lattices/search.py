@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator
 
 from app.domain.arrays import Levels
 from app.domain.counting.calibration import SECONDS_PER_PATH_STEP, SECONDS_PER_VISITED_NODE
-from app.domain.search.budget import UNLIMITED, Budget, Halted, never
+from app.domain.search.budget import UNLIMITED, Budget, EndedError, Halted, never
 from app.domain.search.lattices.branch_and_bound import Found, Lattice, search_boxes
 from app.domain.search.lattices.frontier_paths import aruba, genetic
-from app.domain.search.lattices.nodes import EndedError, Moves, Nodes
+from app.domain.search.lattices.nodes import Moves, Nodes
 from app.domain.search.problem import Problem
 from app.domain.search.selection import OPTIMAL, PROHIBITED
 from app.domain.search.solvers import Aruba, BranchAndBound, Genetic, TopDown
-from app.domain.tables.numbers import highest_accepted, tie_margin
+from app.domain.tables.numbers import tie_margin
 
 Key = tuple[float, float, Levels]
 
@@ -46,14 +46,13 @@ class TopDownSearch:
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
-        self._is_down = nodes.problem.objective == "min_risk"
         self.queue: list[Key] = []
         self.incumbent: Levels | None = None
         self.queued: set[Levels] = set()
 
     def _key(self, node: Levels) -> Key:
         nodes = self._nodes
-        if self._is_down:
+        if self._nodes.is_down:
             is_better = self.incumbent is None or nodes.risk(node) < nodes.risk(self.incumbent)
             if is_better and nodes.is_feasible(node):
                 self.incumbent = node
@@ -63,7 +62,7 @@ class TopDownSearch:
     def fronts(self) -> Iterator[tuple[float, Levels]]:
         """The nodes in the order of the queue, each with its key; expanded when the next one is asked for."""
         nodes = self._nodes
-        start = nodes.top if self._is_down else nodes.identity
+        start = nodes.top if self._nodes.is_down else nodes.identity
         nodes.visit(start)
         self.queued.add(start)
         self.queue = [self._key(start)]
@@ -71,7 +70,7 @@ class TopDownSearch:
             key, _, node = self.queue[0]
             yield key, node
             heapq.heappop(self.queue)
-            step = nodes.moves.specialisations if self._is_down else nodes.moves.generalisations
+            step = nodes.moves.specialisations if self._nodes.is_down else nodes.moves.generalisations
             for other in step(node):
                 if other not in self.queued:
                     nodes.visit(other)
@@ -87,9 +86,7 @@ def top_down(nodes: Nodes) -> Found:
     search = TopDownSearch(nodes)
     candidates: list[Levels] = []
     best, least_risk = math.inf, math.inf
-    bound = (
-        nodes.bound(nodes.top) if nodes.problem.objective == "min_risk" else -nodes.utility(nodes.identity)
-    )
+    bound = nodes.bound(nodes.top) if nodes.is_down else -nodes.utility(nodes.identity)
     try:
         if nodes.budget.relative_gap is not None:
             search.incumbent = nodes.last_feasible_on_chain()
@@ -120,11 +117,11 @@ def top_down(nodes: Nodes) -> Found:
 
 def _refused(nodes: Nodes) -> Found | None:
     """The answer where one corner of the lattice shows that nothing meets the threshold."""
-    if nodes.problem.objective == "min_risk":
+    if nodes.is_down:
         reach = nodes.utility(nodes.identity)
         return None if nodes.is_feasible(nodes.identity) else nodes.infeasible(reach)
     least = nodes.bound(nodes.top)
-    is_out_of_reach = least > highest_accepted(nodes.problem.threshold) and least == nodes.risk(nodes.top)
+    is_out_of_reach = least > nodes.problem.objective.highest_risk and least == nodes.risk(nodes.top)
     return nodes.infeasible(least) if is_out_of_reach else None
 
 

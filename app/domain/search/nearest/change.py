@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final, Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 from app.domain.arrays import Bools, Levels
 from app.domain.classes.grouping import Missing, Suppressed
@@ -18,10 +18,6 @@ from app.domain.rules.rule import Rule, TableRule, apply
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.full_domain.verdicts import Judge
 from app.domain.tables.table import Table
-
-FOUND: Final = "found"
-NONE_EXISTS: Final = "none_exists"
-NOT_FOUND: Final = "not_found"
 
 ChangeStatus = Literal["found", "none_exists", "not_found"]
 
@@ -155,15 +151,12 @@ class ClassVerdict:
 
     Attributes
     ----------
-    allowed
-        At most the limit's records are in classes that have to be withheld.
     refutes_below
         Neither here nor at any vector with no greater level anywhere.
     withheld
-        (n,) these records; None if it is not allowed.
+        (n,) records in classes that have to be; None if these are more than the limit.
     """
 
-    allowed: bool
     refutes_below: bool
     withheld: Bools | None
 
@@ -212,12 +205,10 @@ class ClassJudge:
         """The verdict on the rule raised to the levels; they must be known."""
         own = tuple(max(self._rule.levels[j], levels[j]) for j in self._quasi)
         verdict = self._judge.judge(own)
-        if verdict.unavoidable > self._judge.allowed:
-            return ClassVerdict(False, True, None)
         if not verdict.allowed:
-            return ClassVerdict(False, False, None)
+            return ClassVerdict(verdict.unavoidable > self._judge.allowed, None)
         rows = self._judge.withheld_rows(own, verdict)
-        return ClassVerdict(True, False, rows[self._judge.table.reduced.inverse])
+        return ClassVerdict(False, rows[self._judge.table.reduced.inverse])
 
 
 def _with_sensitive_shown(table: Table, rule: TableRule, sensitive: Sequence[int]) -> Table:
@@ -244,7 +235,8 @@ class ClassDemand:
         if candidate.withholds or not self.judge.knows(candidate.levels):
             return Answer(bool(self.passes(candidate.rule)))
         verdict = self.judge.of(candidate.levels)
-        return Answer(verdict.allowed and bool(self.passes(candidate.rule)), verdict.refutes_below)
+        holds = verdict.withheld is not None and bool(self.passes(candidate.rule))
+        return Answer(holds, verdict.refutes_below)
 
 
 def privacy_demand(

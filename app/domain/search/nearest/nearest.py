@@ -16,7 +16,7 @@ from typing import Final
 from app.domain.arrays import Levels
 from app.domain.risk.utility import Utility
 from app.domain.rules.rule import Rule, TableRule
-from app.domain.search.budget import UNLIMITED, Budget, Halted, HaltedError, never, stop_if
+from app.domain.search.budget import UNLIMITED, Budget, EndedError, Halted, HaltedError, never, stop_if
 from app.domain.search.nearest.change import Answer, Asked, Change, ChangeStatus, ClassJudge, Withholding
 from app.domain.search.nearest.raising import (
     Option,
@@ -69,10 +69,6 @@ def nearest_change(
     return _Search(raising, demands, withholding, budget, tick, halted).run()
 
 
-class _EndedError(Exception):
-    """The budget is used up."""
-
-
 class _Search:
     """One search."""
 
@@ -105,7 +101,7 @@ class _Search:
             proven = self._look()
         except HaltedError:
             complete = proven = False
-        except _EndedError:
+        except EndedError:
             proven = False
         return self._change(proven, complete)
 
@@ -176,15 +172,21 @@ class _Search:
             if demand.monotone and self._has_passed(number, option.vector):
                 implied.append(demand)
                 continue
-            answer = demand.answer(candidate)
+            answer = self._ask(number, option.vector, candidate)
             if answer.refutes_below:
-                self._settle_above(option.vector, demand, number)
-            elif answer.holds and demand.monotone:
-                self._passed.setdefault(number, []).append(option.vector)
+                self._settle_above(option.vector, number)
             if not answer.holds:
                 return False
         # Whoever is to take the answer asks all demands of it.
         return all(demand.answer(candidate).holds for demand in implied)
+
+    def _ask(self, number: int, vector: Vector, candidate: RaisedRule) -> Answer:
+        """What a demand says of a vector; noted where it passes and so do all that are more general."""
+        demand = self._demands[number]
+        answer = demand.answer(candidate)
+        if answer.holds and demand.monotone:
+            self._passed.setdefault(number, []).append(vector)
+        return answer
 
     def _has_passed(self, number: int, vector: Vector) -> bool:
         return any(
@@ -202,27 +204,22 @@ class _Search:
             if not demand.refutes:
                 holds = False
                 continue
-            answer = demand.answer(candidate)
+            answer = self._ask(number, top, candidate)
             if answer.refutes_below:
                 self._settled.add_below(top)
                 return
-            if answer.holds and demand.monotone:
-                self._passed.setdefault(number, []).append(top)
             holds = holds and answer.holds
         if holds:
             self._spare = option
 
-    def _settle_above(self, vector: Vector, demand: Asked, number: int) -> None:
+    def _settle_above(self, vector: Vector, number: int) -> None:
         """Settle what is below the most general vector of a chain that the demand refutes."""
 
         def refutes(own: Vector) -> bool:
             if self._has_passed(number, own):
                 return False
             self._count()
-            answer: Answer = demand.answer(self._candidate(self._option(own)))
-            if answer.holds and demand.monotone:
-                self._passed.setdefault(number, []).append(own)
-            return answer.refutes_below
+            return self._ask(number, own, self._candidate(self._option(own))).refutes_below
 
         last, after = self._last_on_chain(vector, refutes)
         self._settled.add_below(last)
@@ -347,7 +344,7 @@ class _Search:
     def _count(self) -> None:
         stop_if(self._halted)
         if self._budget.max_nodes is not None and self._examined >= self._budget.max_nodes:
-            raise _EndedError
+            raise EndedError
         self._examined += 1
         self._tick(self._examined)
 

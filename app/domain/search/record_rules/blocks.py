@@ -7,10 +7,12 @@ most of the solved records are disclosed as.
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +22,13 @@ from app.domain.risk.attackers import View
 from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, HaltedError, never
 from app.domain.search.context import SearchContext
+from app.domain.search.lattices.branch_and_bound import Found
 from app.domain.search.outcome import (
-    Bounds,
     Counters,
     Outcome,
     Score,
     Status,
     least_objective,
-    proven,
     score,
     shortfall_of,
 )
@@ -35,10 +36,13 @@ from app.domain.search.problem import Problem
 from app.domain.search.record_rules.choices import Curves
 from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.selection import INFEASIBLE, PROHIBITED, Criteria
-from app.domain.tables.numbers import exact_sum, lowest_accepted, tie_margins
+from app.domain.tables.numbers import exact_sum, tie_margins
 
 UNSOLVED = 3
 """Of the field ``code`` beside those of :mod:`selection`: a halt came before the record."""
+
+HALTED = 2
+"""Of the field ``truncated``: it was not the budget that ended the search of a record."""
 
 T = TypeVar("T", bound=np.generic)
 
@@ -50,16 +54,32 @@ def block_of(units: int, n_blocks: int, index: int) -> range:
     return range(units * index // n_blocks, units * (index + 1) // n_blocks)
 
 
-class RecordSearch:
+class DistinctRecords(Protocol):
+    """The distinct records of a table: records of each, and their weight (d,)."""
+
+    context: SearchContext
+    multiplicity: Longs
+    mass: Floats
+
+
+class RecordSearch(ABC):
     """A search of every distinct record for itself; a block is a range of records, with a row for each.
 
-    ``row_type`` has a field ``code``. Subclasses fill rows in and say what they come to.
+    ``row_type`` has the fields ``code`` and ``bound``, the least that the record adds to what is minimised.
+    Subclasses fill rows in and say what they come to.
     """
 
-    def __init__(self, units: int, n_blocks: int, row_type: np.dtype[np.void]) -> None:
-        self.units = units
-        self.n_blocks = n_blocks
+    solver: str
+
+    def __init__(
+        self, asked: Problem, distinct: DistinctRecords, row_type: np.dtype[np.void], per_block: int
+    ) -> None:
+        self._asked = asked
+        self._problem = asked.in_utility(distinct.context.utility)
+        self._distinct = distinct
         self._row_type = row_type
+        self.units = len(distinct.multiplicity)
+        self.n_blocks = max(1, math.ceil(self.units / per_block))
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What was found for the block's records as packed rows; UNSOLVED where a halt came first."""
@@ -69,11 +89,11 @@ class RecordSearch:
             self._solve(rows, found, tick, halted)
         return found.tobytes()
 
+    @abstractmethod
     def _solve(
         self, rows: range, found: npt.NDArray[np.void], tick: Callable[[int], None], halted: Halted
     ) -> None:
         """Fill in the rows of some records; HaltedError or an early end leaves rows as they are."""
-        raise NotImplementedError
 
     def _rows(self, index: int) -> range:
         """The records of a block."""
@@ -93,61 +113,61 @@ class RecordSearch:
             found[rows.start : rows.stop] = np.frombuffer(block, dtype=self._row_type)
         return found
 
+    def _mean(self, values: Floats) -> float:
+        """Mean over the table of what each distinct record has; those of weight 0 contribute nothing."""
+        mass = self._distinct.mass
+        counted = mass > 0
+        return exact_sum(values[counted] * mass[counted]) / self._distinct.context.total_weight
 
-def mean_of_records(context: SearchContext, mass: Floats, values: Floats) -> float:
-    """Mean over the table's records of what each distinct one has; those of weight 0 contribute nothing."""
-    counted = mass > 0
-    return exact_sum(values[counted] * mass[counted]) / context.total_weight
+    def _records(self, which: Bools) -> int:
+        """Records of the table that some distinct ones stand for."""
+        return int(self._distinct.multiplicity[which].sum())
 
-
-@dataclass(frozen=True, eq=False)
-class SolvedRecords:
-    """What a search of every distinct record for itself came to.
-
-    Attributes
-    ----------
-    found
-        (d,) rows with the fields ``code`` and ``bound``: the least that the record adds to what is minimised.
-    reach
-        (d,) the greatest utility or least risk of each, for those that are infeasible.
-    multiplicity, mass
-        (d,) records of each, and their weight.
-    is_open
-        Whether a record's optimum is not proved: bounds then count.
-    """
-
-    context: SearchContext
-    asked: Problem
-    found: npt.NDArray[np.void]
-    reach: Floats
-    multiplicity: Longs
-    mass: Floats
-    is_open: bool
-
-    def outcome(
-        self, solver: str, rule_of: Callable[[], Rule | None], n_absent: int, n_rules: int, counters: Counters
+    def _outcome(
+        self,
+        found: npt.NDArray[np.void],
+        reach: Floats,
+        rule_of: Callable[[], Rule | None],
+        *,
+        is_open: bool,
+        n_absent: int,
+        n_rules: int,
     ) -> Outcome:
-        """The rule of all records, or what keeps some of them from having one."""
-        context, code = self.context, self.found["code"]
-        infeasible, prohibited = code == INFEASIBLE, code == PROHIBITED
-        status: Status = "heuristic" if self.is_open else "optimal"
+        """The rule of all records, or what keeps some of them from having one.
+
+        ``reach`` (d,) is the greatest utility or least risk of those that are infeasible. Where a record's
+        optimum is not proved (``is_open``) bounds count.
+        """
+        context, asked = self._distinct.context, self._asked
+        infeasible, prohibited = found["code"] == INFEASIBLE, found["code"] == PROHIBITED
+        status: Status = "heuristic" if is_open else "optimal"
         rule = shortfall = None
         if infeasible.any():
             status = "infeasible"
-            reach = self.reach[infeasible]
-            worst = float(reach.min() if self.asked.objective == "min_risk" else reach.max())
-            shortfall = shortfall_of(context, self.asked, worst, int(self.multiplicity[infeasible].sum()))
+            missed = reach[infeasible]
+            worst = float(missed.min() if asked.objective.kind == "min_risk" else missed.max())
+            shortfall = shortfall_of(context, asked, worst, self._records(infeasible))
         elif prohibited.any():
             status = "prohibited"
         else:
             rule = rule_of()
+        apart = "risks" in (self._row_type.names or ())
+        counted = ("visited", "risks", "utilities") if apart else ("visited",) * 3
+        counters = Counters(*(int(found[name].sum()) for name in counted))
         outcome = Outcome.of(
-            context, self.asked, solver, status, rule, absent=n_absent, n_rules=n_rules, counters=counters
+            context, asked, self.solver, status, rule, absent=n_absent, n_rules=n_rules, counters=counters
         )
-        if rule is not None and self.is_open:
-            outcome = outcome.bounded_by(mean_of_records(context, self.mass, self.found["bound"]))
-        n_prohibited = int(self.multiplicity[prohibited].sum())
-        return replace(outcome, shortfall=shortfall, prohibited_records=n_prohibited)
+        if rule is not None and is_open:
+            outcome = outcome.bounded_by(self._mean(found["bound"]))
+        return replace(outcome, shortfall=shortfall, prohibited_records=self._records(prohibited))
+
+
+def write_found(row: npt.NDArray[np.void], found: Found) -> None:
+    """What the search of one record's lattice found, but for the node."""
+    row["code"], row["bound"], row["reach"] = found.code, found.bound, found.reach
+    row["truncated"] = HALTED if found.halted else found.truncated
+    row["visited"], row["risks"] = found.visited_nodes, found.risk_evaluations
+    row["utilities"] = found.utility_evaluations
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +225,7 @@ def bounds_of(instance: RecordInstance, problem: Problem, tried: Tried) -> Float
     # A harm of failed identification may exceed Φ, and then grows as more are consistent.
     is_sound = context.harm_is_monotone and context.failure is None
     is_sound &= not instance.n_absent and problem.view != "worst_case"
-    if problem.objective != "min_risk" or not is_sound:
+    if problem.objective.kind != "min_risk" or not is_sound:
         return lowest
     # Where somebody is consistent with every original, nothing has less risk than full suppression.
     least: Floats = np.maximum(lowest, tried.risk[1] - tie_margins(tried.risk[1]))
@@ -265,34 +285,30 @@ def unsolved_outcome(instance: RecordInstance, asked: Problem, problem: Problem,
     shares = instance.mass / context.total_weight
     counted = instance.mass > 0
     bound = float((bounds_of(instance, problem, tried) * shares)[counted].sum())
-    best: tuple[float, Score, float] | None = None
+    best, chosen = np.inf, None
     reached = [-np.inf]
     for node, utility in zip(tried.nodes.tolist(), tried.utility, strict=True):
         rule = instance.rule_of(np.full(len(instance.of_record), node))
-        scored, objective = score(context, problem, rule)
-        criteria = Criteria.of(np.array(scored.risk), np.array(scored.utility), problem)
+        scored, _ = score(context, problem, rule)
+        criteria = Criteria.of(np.array(scored.risk), np.array(scored.utility), problem.objective)
         is_feasible = bool(criteria.feasible)
-        if problem.objective == "min_risk" and problem.constraint == "per_record":
-            is_feasible = bool((utility >= lowest_accepted(problem.threshold)).all())
+        if problem.objective.kind == "min_risk" and problem.constraint == "per_record":
+            is_feasible = bool((utility >= problem.objective.lowest_utility).all())
         reached.append(float(utility.min()) if problem.constraint == "per_record" else scored.utility)
-        if is_feasible and np.isfinite(objective) and (best is None or float(criteria.first) < best[0]):
-            best = (float(criteria.first), scored, objective)
-            chosen = rule
-    is_short = problem.objective == "min_risk" and max(reached) < lowest_accepted(problem.threshold)
-    gap = np.inf if best is None else max(0.0, proven(problem, best[2]).lower - bound)
-    return Outcome(
-        problem=asked,
-        solver=solver,
-        status="infeasible" if is_short else "heuristic",
-        rule=None if best is None else chosen,
-        score=None if best is None else best[1],
-        objective=None if best is None else best[2],
-        bounds=None if is_short else Bounds(bound, gap),
-        shortfall=shortfall_of(context, asked, max(reached), len(instance.of_record)) if is_short else None,
+        if is_feasible and criteria.first < best:
+            best, chosen = float(criteria.first), rule
+    is_short = max(reached) < problem.objective.lowest_utility
+    outcome = Outcome.of(
+        context,
+        asked,
+        solver,
+        "infeasible" if is_short else "heuristic",
+        chosen,
         absent=instance.n_absent,
         n_rules=instance.n_nodes,
         counters=Counters(*[len(tried.nodes)] * 3),
-        attributes=context.table.attributes,
-        not_monotone=not context.harm_is_monotone,
-        complete=False,
     )
+    if is_short:
+        shortfall = shortfall_of(context, asked, max(reached), len(instance.of_record))
+        return replace(outcome, shortfall=shortfall, complete=False)
+    return replace(outcome.bounded_by(bound), complete=False)

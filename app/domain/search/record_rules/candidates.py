@@ -106,10 +106,10 @@ class CandidatesPlan:
     def _choice(self, scores: Sequence[Floats]) -> Choice:
         """The best of the scored rules by what the problem holds against its threshold."""
         risk, most_risk, utility, least_utility = np.array(scores).reshape(-1, 4, 1).transpose(1, 0, 2)
-        criteria = Criteria.of(risk, utility, self._problem)
-        is_floor = self._problem.objective == "min_risk"
-        if self._asked.scope == "record_level" and self._asked.constraint == "per_record":
-            held = Criteria.of(most_risk, least_utility, self._problem)
+        criteria = Criteria.of(risk, utility, self._problem.objective)
+        is_floor = self._problem.objective.kind == "min_risk"
+        if self._asked.holds_per_record:
+            held = Criteria.of(most_risk, least_utility, self._problem.objective)
             criteria = Criteria(held.feasible, criteria.first, criteria.second)
             risk, utility = most_risk, least_utility
         if not len(scores):

@@ -42,7 +42,8 @@ class Place:
     @property
     def counts(self) -> Longs:
         """|ρ| of each linked part, once all linked attributes have a level."""
-        return _counts(self.state, self.rows)
+        found: Longs = self.state.columns[0][self.rows].astype(np.int64)
+        return found
 
 
 class LinkedCounts:
@@ -148,7 +149,11 @@ class LinkedCounts:
 
     def advance(self, place: Place, level: int) -> Place:
         """Give the next linked attribute of the walk a level."""
-        return Place(*self._advance(place.state, place.rows, place.depth, level), place.depth + 1)
+        k, suffixes = place.depth, self._start.suffixes
+        after, moved = step(
+            place.state, self._axes[k].images[level], Coarser(suffixes[k], None, False), suffixes[k + 1]
+        )
+        return Place(after, moved[place.rows], k + 1)
 
     def everywhere(self, visit: Callable[[], None]) -> npt.NDArray[np.int32]:
         """|ρ| (nodes, parts) at all nodes, in lexicographic order of the linked attributes' levels.
@@ -156,37 +161,17 @@ class LinkedCounts:
         ``visit`` is called after each node.
         """
         table = np.empty((*(axis.n_levels for axis in self._axes), self.n_parts), dtype=np.int32)
-        self._fill(table, self.root.state, self.root.rows, 0, visit)
+        self._fill(table, self.root, visit)
         back = [self._order.index(j) for j in self.linked]
         return np.ascontiguousarray(table.transpose(*back, len(back))).reshape(self.n_nodes, self.n_parts)
 
-    def _fill(
-        self,
-        table: npt.NDArray[np.int32],
-        state: State,
-        rows: Longs,
-        k: int,
-        visit: Callable[[], None],
-    ) -> None:
-        if k == len(self._axes):
-            table[...] = _counts(state, rows)
+    def _fill(self, table: npt.NDArray[np.int32], place: Place, visit: Callable[[], None]) -> None:
+        if place.depth == len(self._axes):
+            table[...] = place.counts
             visit()
             return
-        for level in range(self._axes[k].n_levels):
-            after, moved = self._advance(state, rows, k, level)
-            self._fill(table[level], after, moved, k + 1, visit)
-
-    def _advance(self, state: State, rows: Longs, k: int, level: int) -> tuple[State, Longs]:
-        suffixes = self._start.suffixes
-        after, moved = step(
-            state, self._axes[k].images[level], Coarser(suffixes[k], None, False), suffixes[k + 1]
-        )
-        return after, moved[rows]
-
-
-def _counts(state: State, rows: Longs) -> Longs:
-    found: Longs = state.columns[0][rows].astype(np.int64)
-    return found
+        for level in range(self._axes[place.depth].n_levels):
+            self._fill(table[level], self.advance(place, level), visit)
 
 
 def entity_codes(context: SearchContext, axes: Sequence[Axis]) -> tuple[list[Ints], Floats]:

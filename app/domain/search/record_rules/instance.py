@@ -36,6 +36,7 @@ from app.domain.tables.distinct import group, row_keys
 
 NODES_LIMIT = 2_000_000
 CELLS_AT_ONCE = 2**19
+CELLS_PER_BLOCK = 1.5e7
 COUNTS_BYTES = 2**28
 
 
@@ -175,6 +176,12 @@ class RecordInstance:
         """Distinct records whose counts may be held at once; None if all may."""
         limits = [counts.rows_that_fit for counts in self._counts if not counts.fits]
         return min(limits) if limits else None
+
+    @property
+    def rows_per_block(self) -> int:
+        """Distinct records of a run's block: as many as are quick, and as may be counted at once."""
+        few = max(1, int(CELLS_PER_BLOCK // self.n_nodes))
+        return few if self.rows_that_fit is None else self.rows_that_fit
 
     def seconds(self, walks: int) -> float:
         """Estimated time to evaluate all lattices once, counting in so many walks."""

@@ -21,6 +21,7 @@ from app.domain.arrays import Floats, Longs
 from app.domain.counting.calibration import BYTES_PER_CHOSEN_RECORD, SECONDS_PER_CHOSEN_RECORD
 from app.domain.search.budget import Halted, never
 from app.domain.search.frontier import FrontierOutcome, FrontierPoint, PointKind, spread_over
+from app.domain.search.objectives import MinRisk
 from app.domain.search.outcome import Bounds, Counters, Outcome, proven, shortfall_of
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.record_rules.blocks import block_of, bounds_of, cautious, hopeful, popular, try_on_all
@@ -38,9 +39,7 @@ from app.domain.search.record_rules.knapsack import (
 )
 from app.domain.search.record_rules.undominated_nodes import curve_source, curves_of, curves_of_block
 from app.domain.search.selection import proper_frontier
-from app.domain.tables.numbers import highest_accepted, lowest_accepted, tie_margin, tie_margins
-
-CELLS_PER_BLOCK = 1.5e7
+from app.domain.tables.numbers import tie_margin, tie_margins
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +62,7 @@ class CurveBlocks:
         self.instance = instance
         self._floor = floor
         self.units = instance.n_distinct
-        per_block = max(1, int(CELLS_PER_BLOCK // instance.n_nodes))
-        if instance.rows_that_fit is not None:
-            per_block = instance.rows_that_fit
-        self.n_blocks = max(1, math.ceil(self.units / per_block))
+        self.n_blocks = max(1, math.ceil(self.units / instance.rows_per_block))
 
     @property
     def seconds(self) -> float:
@@ -103,8 +99,8 @@ class MeanPlan(CurveBlocks):
     def __init__(self, instance: RecordInstance, asked: Problem) -> None:
         self._asked = asked
         self._problem = asked.in_utility(instance.context.utility)
-        each = self._problem.objective == "min_risk" and self._problem.constraint == "per_record"
-        super().__init__(instance, lowest_accepted(self._problem.threshold) if each else None)
+        each = self._problem.objective.kind == "min_risk" and self._problem.constraint == "per_record"
+        super().__init__(instance, self._problem.objective.lowest_utility if each else None)
         self.solver = "enumeration" if asked.aggregate == "max" else "dynamic_programme"
 
     def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
@@ -118,7 +114,7 @@ class MeanPlan(CurveBlocks):
         tried = try_on_all(
             instance, self._problem, popular(curves.node, np.ones(len(curves.node), dtype=np.int64))
         )
-        bounds = bounds_of(instance, replace(self._problem, objective="min_risk"), tried)
+        bounds = bounds_of(instance, replace(self._problem, objective=MinRisk(0.0)), tried)
         best = self._solved(hopeful(curves, missing, tried, bounds), is_scored=False)
         if best.status == "infeasible":
             return replace(best, complete=False)
@@ -138,7 +134,6 @@ class MeanPlan(CurveBlocks):
             absent=instance.n_absent, n_rules=instance.n_nodes, counters=self.counters,
         )  # fmt: skip
         reach = float((curves.reach * instance.mass).sum()) / instance.context.total_weight
-        is_short = problem.objective == "min_risk" and reach < lowest_accepted(problem.threshold)
         without = np.diff(curves.starts) == 0
         if self._floor is None:
             without &= instance.mass > 0
@@ -147,9 +142,9 @@ class MeanPlan(CurveBlocks):
             if short.any():
                 records = int(instance.multiplicity[short].sum())
                 return self._infeasible(outcome, float(curves.reach[short].min()), records)
-        if is_short:
+        if reach < problem.objective.lowest_utility:
             return self._infeasible(outcome, reach)
-        if without.any() and problem.objective != "max_utility":
+        if without.any() and problem.objective.kind != "max_utility":
             return replace(
                 outcome, status="prohibited", prohibited_records=int(instance.multiplicity[without].sum())
             )
@@ -164,7 +159,7 @@ class MeanPlan(CurveBlocks):
         if answer.chosen is not None:
             nodes = _nodes(instance, choices, item_of, curves, answer.chosen)
             return self._found(outcome, nodes, answer)
-        if problem.objective == "min_risk":
+        if problem.objective.kind == "min_risk":
             # Only rules of infinite risk reach the floor.
             return replace(outcome, status="prohibited")
         return self._infeasible(outcome, answer.reach)
@@ -177,11 +172,7 @@ class MeanPlan(CurveBlocks):
     def _found(self, outcome: Outcome, nodes: Longs, answer: Answer) -> Outcome:
         found = replace(outcome, solver=answer.solver)
         found = found.with_rule(self.instance.context, self.instance.rule_of(nodes))
-        if answer.bound is not None and found.bounds is not None and found.objective is not None:
-            gap = found.bounds.lower - answer.bound
-            if gap > tie_margin(found.objective):
-                return replace(found, status="heuristic", bounds=Bounds(answer.bound, gap))
-        return found
+        return found if answer.bound is None else found.unless_above(answer.bound)
 
 
 def value_of(choices: Choices, answer: Answer, problem: Problem, total_weight: float) -> float:
@@ -190,19 +181,17 @@ def value_of(choices: Choices, answer: Answer, problem: Problem, total_weight: f
         return answer.bound
     chosen = np.concatenate(answer.chosen or [])
     utility = float(choices.gain[chosen].sum()) / total_weight
-    if problem.objective == "max_utility":
-        return -utility
     is_mean = problem.aggregate == "average"
     risk = float(choices.harm[chosen].sum()) / total_weight if is_mean else float(choices.risk[chosen].max())
-    return risk if problem.objective == "min_risk" else risk - problem.threshold * utility
+    return problem.objective.key(risk, utility)[0]
 
 
 def choose_by_mean(choices: Choices, problem: Problem, total_weight: float) -> Answer:
     """Least mean risk of at least a mean utility, or greatest mean utility of at most a mean risk."""
     steps = steps_of(choices)
-    goal: Goal = "min_risk" if problem.objective == "min_risk" else "max_utility"
-    accepted = lowest_accepted if goal == "min_risk" else highest_accepted
-    limit = accepted(problem.threshold) * total_weight
+    objective = problem.objective
+    goal: Goal = "min_risk" if objective.kind == "min_risk" else "max_utility"
+    limit = (objective.lowest_utility if goal == "min_risk" else objective.highest_risk) * total_weight
     relaxed = relax(choices, steps, goal, limit)
     if relaxed is None:
         ends = choices.gain[choices.most] if goal == "min_risk" else choices.harm[choices.least]
@@ -230,23 +219,23 @@ def choose_by_greatest(choices: Choices, problem: Problem, total_weight: float) 
     Every record takes its choice of most utility within that risk.
     """
     risks, utilities = greatest_risks(choices, total_weight)
-    if problem.objective == "max_utility":
-        if risks[0] > highest_accepted(problem.threshold):
+    if problem.objective.kind == "max_utility":
+        if risks[0] > problem.objective.highest_risk:
             return Answer("enumeration", None, reach=float(risks[0]))
-        at = int(np.flatnonzero(risks <= highest_accepted(problem.threshold))[-1])
-    elif problem.objective == "lagrangian":
-        values = risks - problem.threshold * utilities
+        at = int(np.flatnonzero(risks <= problem.objective.highest_risk)[-1])
+    elif problem.objective.kind == "lagrangian":
+        values, _ = problem.objective.key(risks, utilities)
         best = float(values.min())
         at = int(np.flatnonzero(values <= best + tie_margin(best))[-1])
     elif problem.constraint == "per_record":
         at = 0
     else:
-        enough = utilities >= lowest_accepted(problem.threshold)
+        enough = utilities >= problem.objective.lowest_utility
         if not enough.any():
             return Answer("enumeration", None, reach=float(utilities[-1]))
         at = int(enough.argmax())
     most = float(risks[at])
-    if problem.objective != "max_utility":
+    if problem.objective.kind != "max_utility":
         most += tie_margin(most)
     within = np.add.reduceat((choices.risk <= most).astype(np.int64), choices.starts[:-1])
     last = choices.starts[:-1] + within - 1

@@ -26,7 +26,7 @@ from app.domain.search.problem import Problem
 from app.domain.search.record_rules.blocks import unsolved_outcome
 from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, Criteria
-from app.domain.tables.numbers import lowest_accepted, tie_margin
+from app.domain.tables.numbers import tie_margin
 
 COMBINATIONS_LIMIT = 10**7
 AT_ONCE = 2**18
@@ -68,7 +68,7 @@ class JointPlan:
         self._instance = instance
         self._asked = asked
         self._problem = asked.in_utility(instance.context.utility)
-        self._each = asked.objective == "min_risk" and asked.constraint == "per_record"
+        self._each = asked.objective.kind == "min_risk" and asked.constraint == "per_record"
         self.units = int(n_combinations(instance))
 
     @property
@@ -116,7 +116,7 @@ class JointPlan:
                 utility = lattices.utility[:, column]
                 held = np.ones(len(utility), dtype=bool) if beyond is None else ~beyond[:, column]
                 if self._each:
-                    held &= utility >= lowest_accepted(problem.threshold)
+                    held &= utility >= problem.objective.lowest_utility
                 losses = np.stack([loss[held, column] for loss in lattices.losses])
                 of_distinct.append(_Part(np.flatnonzero(held), losses, utility[held], float(utility.max())))
         weights = instance.context.table.weights
@@ -134,11 +134,11 @@ class JointPlan:
             if criteria.feasible.any():
                 feasible = True
                 best = min(best, float(criteria.first[criteria.feasible].min()))
-            aim = risk if self._problem.objective == "max_utility" else criteria.second
+            aim = risk if self._problem.objective.kind == "max_utility" else criteria.second
             reach = min(reach, float(aim.min()))
             done += len(risk)
             tick(done)
-        if self._problem.objective != "max_utility":
+        if self._problem.objective.kind != "max_utility":
             reach = -reach
         place: Sequence[int] = [0] * len(parts)
         if not feasible or best == math.inf:
@@ -175,7 +175,7 @@ class JointPlan:
                 before = before + part.losses[:, at : at + 1]
                 gained += float(part.utility[at])
             risk = (losses + before).max(axis=0)
-            criteria = Criteria.of(risk, utility + gained, self._problem)
+            criteria = Criteria.of(risk, utility + gained, self._problem.objective)
             if self._each:
                 # Every candidate has the least utility; the mean of equal ones may round below it.
                 criteria = Criteria(np.ones(len(risk), dtype=bool), criteria.first, criteria.second)
@@ -281,8 +281,4 @@ class MinimaxPlan:
         if stand_in.rule is None:
             return replace(found, status="heuristic", shortfall=None, bounds=Bounds(lower, math.inf))
         found = replace(found, status="optimal").with_rule(self._context, stand_in.rule)
-        if found.bounds is not None and found.objective is not None:
-            gap = found.bounds.lower - lower
-            if gap > tie_margin(found.objective):
-                return replace(found, status="heuristic", bounds=Bounds(lower, gap))
-        return found
+        return found.unless_above(lower)

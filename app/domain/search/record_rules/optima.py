@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -25,9 +25,7 @@ from app.domain.search.problem import Problem
 from app.domain.search.record_risk import Disclosed
 from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.selection import INFEASIBLE, MOST_NODES, OPTIMAL, SLACK, Choice, LeastTwo, choose
-from app.domain.tables.numbers import lowest_accepted
 
-EXPONENTIAL = ("multiplicative", "multiplicative_centered")
 MOST_WEIGHT = 300.0
 """Above it sums of weights lose too many digits as exponents."""
 
@@ -39,13 +37,17 @@ def are_separable(instance: RecordInstance) -> bool:
     sensitivity = instance.context.sensitivity
     if instance.rolled is None or instance.context.model.name not in ("I", "III"):
         return False
-    most = MOST_WEIGHT if sensitivity.family in EXPONENTIAL else math.inf
+    most = MOST_WEIGHT if sensitivity.is_exponential else math.inf
     with np.errstate(invalid="ignore"):
         tops = [
             max(shape[0].max(), np.nanmax(sensitivity.factors[:, j], initial=0.0) * shape[1].max())
             for j, shape in enumerate(sensitivity.shapes)
         ]
     return bool(sum(tops) < most)
+
+
+Companion = tuple[Levels, float | Floats]
+"""Levels of the unlinked attributes, with their factor or summand of the harm."""
 
 
 class Terms:
@@ -70,7 +72,7 @@ class Terms:
         self._prefixes: dict[Levels, Floats] = {}
         self._counts = rolled.at_levels(rows)
         self._instance = instance
-        self._exponential = instance.context.sensitivity.family in EXPONENTIAL
+        self._exponential = instance.context.sensitivity.is_exponential
         self._centred = instance.context.sensitivity.family == "multiplicative_centered"
         constant = instance.context.sensitivity
         self._constant = constant.constant if constant.family == "constant" else None
@@ -125,9 +127,9 @@ class Terms:
 
     # --- approximate risks ---------------------------------------------------------------------------
 
-    def companions(self) -> list[tuple[Levels, float | Floats]]:
+    def companions(self) -> list[Companion]:
         """The levels of the unlinked attributes, with their factor or summand of the harm."""
-        found: list[tuple[Levels, float | Floats]] = []
+        found: list[Companion] = []
         for levels in self.nodes_of(self.unlinked):
             common, own = 0.0, None
             for j, level in zip(self.unlinked, levels, strict=True):
@@ -194,6 +196,26 @@ class Terms:
             np.multiply(share, term, out=out)
             out += base
 
+    def scan(
+        self, risk: Floats, wanted: Callable[[Levels], Sequence[Companion]]
+    ) -> Iterator[tuple[Levels, Levels]]:
+        """Write the risks at one node after the other, ∞ beyond a record's own top; yields their levels.
+
+        ``wanted`` says which levels of the unlinked attributes are looked at beside those of the linked ones.
+        """
+        for linked in self.nodes_of(self.linked):
+            companions = wanted(linked)
+            if not companions:
+                continue
+            share = self.share(linked)
+            base, beyond = self.base(linked, share), self.is_beyond(self.linked, linked)
+            for unlinked, term in companions:
+                self.risk_into(risk, share, base, term)
+                for above in (beyond, self.is_beyond(self.unlinked, unlinked)):
+                    if above is not None:
+                        risk[above] = np.inf
+                yield linked, unlinked
+
     # --- exact risks ---------------------------------------------------------------------------------
 
     def exact_risks(self, at: Longs, nodes: Longs) -> Floats:
@@ -237,7 +259,7 @@ def optima_of(instance: RecordInstance, problem: Problem) -> Optima:
     # Where all harm is alike, most records have ties.
     varied = instance.context.sensitivity.family != "constant"
     few = instance.n_nodes <= MOST_NODES
-    if problem.objective == "min_risk" and varied and few and are_separable(instance):
+    if problem.objective.kind == "min_risk" and varied and few and are_separable(instance):
         return ScannedOptima(instance, problem)
     return Optima(instance, problem)
 
@@ -266,7 +288,7 @@ class Optima:
         if beyond is not None:
             # A node that repeats another is no tie of it; the other comes first and is never lost.
             risk[beyond] = np.inf
-        choice = choose(risk, lattices.utility, self._problem)
+        choice = choose(risk, lattices.utility, self._problem.objective)
         return choice, risk[choice.node, np.arange(len(rows))]
 
 
@@ -301,29 +323,19 @@ class ScannedOptima(Optima):
         return choice, risk
 
     def _scan(self, terms: Terms) -> tuple[Choice, Bools]:
-        floor = lowest_accepted(self._problem.threshold)
+        floor = self._problem.objective.lowest_utility
         risk = np.empty(terms.n_rows)
         least = LeastTwo(risk, self._instance.n_nodes)
         companions = terms.companions()
-        for linked in terms.nodes_of(terms.linked):
-            useful = self._useful(terms, linked, companions, floor)
-            if not useful:
-                continue
-            share = terms.share(linked)
-            base, beyond = terms.base(linked, share), terms.is_beyond(terms.linked, linked)
-            for unlinked, term in useful:
-                terms.risk_into(risk, share, base, term)
-                for above in (beyond, terms.is_beyond(terms.unlinked, unlinked)):
-                    if above is not None:
-                        risk[above] = np.inf
-                if self._utility is None:
-                    risk[_utility(terms, linked, unlinked) < floor] = np.inf
-                least.take(terms.number(linked, unlinked))
+        for linked, unlinked in terms.scan(risk, lambda at: self._useful(terms, at, companions, floor)):
+            if self._utility is None:
+                risk[_utility(terms, linked, unlinked) < floor] = np.inf
+            least.take(terms.number(linked, unlinked))
         return _chosen(terms, least, floor)
 
     def _useful(
-        self, terms: Terms, linked: Levels, companions: list[tuple[Levels, float | Floats]], floor: float
-    ) -> list[tuple[Levels, float | Floats]]:
+        self, terms: Terms, linked: Levels, companions: list[Companion], floor: float
+    ) -> list[Companion]:
         """The levels of the unlinked attributes that may make the least or second least risk."""
         utility = self._utility
         if utility is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -14,27 +13,24 @@ from app.domain.counting.calibration import BYTES_PER_SCORED_RECORD, SECONDS_PER
 from app.domain.rules.rule import CellRule, RecordRule
 from app.domain.search.budget import UNLIMITED, Budget, Halted, stop_if
 from app.domain.search.lattices.search import LatticeSolver, search_lattice, seconds_of
-from app.domain.search.outcome import Counters, Outcome
+from app.domain.search.outcome import Outcome
 from app.domain.search.problem import Problem
 from app.domain.search.record_risk import ScoredLattice
 from app.domain.search.record_rules.blocks import (
+    HALTED,
     UNSOLVED,
     RecordSearch,
-    SolvedRecords,
     bounds_of,
     popular,
     try_on_all,
+    write_found,
 )
 from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.record_rules.optima import optima_of
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, choose
 from app.domain.search.solvers import Aruba, Enumeration
 
-CELLS_PER_BLOCK = 1.5e7
 SEARCHES_PER_BLOCK = 500
-
-HALTED = 2
-"""Of ``truncated``: it was not the budget that ended the search of a record."""
 
 RESULT = np.dtype(
     [
@@ -55,17 +51,14 @@ class RecordPlan(RecordSearch):
         budget: Budget = UNLIMITED,
     ) -> None:
         self._instance = instance
-        self._asked = asked
-        self._problem = asked.in_utility(instance.context.utility)
         self._how = None if isinstance(solver, Enumeration) else solver
-        self._optima = optima_of(instance, self._problem)
         self.solver = solver.name
         self._budget = budget.shared_by(instance.n_distinct)
-        per_block = SEARCHES_PER_BLOCK if self._how else max(1, int(CELLS_PER_BLOCK // instance.n_nodes))
-        if instance.rows_that_fit is not None:
-            # Every block counts for itself: as few of them as memory allows.
-            per_block = instance.rows_that_fit
-        super().__init__(instance.n_distinct, max(1, math.ceil(instance.n_distinct / per_block)), RESULT)
+        # Where every block counts for itself, there are as few of them as memory allows.
+        is_long = self._how is not None and instance.rows_that_fit is None
+        per_block = SEARCHES_PER_BLOCK if is_long else instance.rows_per_block
+        super().__init__(asked, instance, RESULT, per_block)
+        self._optima = optima_of(instance, self._problem)
 
     @property
     def seconds(self) -> float:
@@ -126,7 +119,7 @@ class RecordPlan(RecordSearch):
         choice, found["risk"] = self._optima.of(rows)
         found["node"], found["code"], found["reach"] = choice.node, choice.code, choice.reach
         # A bound is of what is minimised, the value of what was asked for.
-        sign = -1.0 if self._problem.objective == "max_utility" else 1.0
+        sign = -1.0 if self._problem.objective.kind == "max_utility" else 1.0
         found["ties"], found["bound"] = choice.ties, sign * choice.value
         # Beyond a record's own top nodes only repeat it: they are not looked at.
         own = self._instance.n_own_nodes()[rows]
@@ -153,11 +146,8 @@ class RecordPlan(RecordSearch):
         shape, moves = self._instance.shape, self._instance.moves(row)
         best = search_lattice(lattice, self._problem, how, self._budget, halted=halted, moves=moves)
         found["node"] = -1 if best.node is None else np.ravel_multi_index(best.node, shape)
-        found["code"], found["risk"] = best.code, best.risk
-        found["truncated"] = HALTED if best.halted else best.truncated
-        found["bound"], found["reach"], found["ties"] = best.bound, best.reach, 1
-        found["visited"], found["risks"] = best.visited_nodes, best.risk_evaluations
-        found["utilities"] = best.utility_evaluations
+        found["risk"], found["ties"] = best.risk, 1
+        write_found(found, best)
 
     def _completed(self, blocks: Mapping[int, bytes]) -> tuple[npt.NDArray[np.void], bool]:
         """What was found for every record, and whether all were searched; of the others, a first choice."""
@@ -168,10 +158,10 @@ class RecordPlan(RecordSearch):
             return found, True
         nodes = np.where(found["code"] == OPTIMAL, found["node"], -1)
         tried = try_on_all(instance, problem, popular(nodes, instance.multiplicity))
-        choice = choose(tried.risk[:, left], tried.utility[:, left], problem)
+        choice = choose(tried.risk[:, left], tried.utility[:, left], problem.objective)
         has_node = choice.code == OPTIMAL
         # Of the nodes that were tried, only the identity proves that there is none above a floor.
-        is_proved = (choice.code == INFEASIBLE) & (problem.objective == "min_risk")
+        is_proved = (choice.code == INFEASIBLE) & (problem.objective.kind == "min_risk")
         found["code"][left] = np.where(is_proved, INFEASIBLE, OPTIMAL)
         found["node"][left] = np.where(has_node, tried.nodes[choice.node], -1)
         found["risk"][left] = tried.risk[choice.node, left]
@@ -184,22 +174,18 @@ class RecordPlan(RecordSearch):
         instance = self._instance
         found, complete = self._completed(blocks)
         complete &= not (found["truncated"] == HALTED).any()
-        solved = SolvedRecords(
-            context=instance.context,
-            asked=self._asked,
-            found=found,
-            reach=found["reach"],
-            multiplicity=instance.multiplicity,
-            mass=instance.mass,
+        outcome = self._outcome(
+            found,
+            found["reach"],
+            lambda: self._rule(found["node"]),
             is_open=bool(found["truncated"].any()),
+            n_absent=instance.n_absent,
+            n_rules=instance.n_nodes,
         )
-        counters = Counters(*(int(found[name].sum()) for name in ("visited", "risks", "utilities")))
         tied = (found["ties"] > 1) & (found["code"] == OPTIMAL)
         return replace(
-            solved.outcome(
-                self.solver, lambda: self._rule(found["node"]), instance.n_absent, instance.n_nodes, counters
-            ),
-            records_with_ties=None if self._how or not complete else int(instance.multiplicity[tied].sum()),
+            outcome,
+            records_with_ties=None if self._how or not complete else self._records(tied),
             complete=complete,
         )
 

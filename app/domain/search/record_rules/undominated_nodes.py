@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Floats, Longs
+from app.domain.arrays import Floats, Levels, Longs
 from app.domain.counting.calibration import (
     SECONDS_PER_SIFTED_NODE,
     SECONDS_PER_SORTED_CELL,
@@ -17,7 +17,7 @@ from app.domain.counting.calibration import (
 from app.domain.search.budget import Halted, HaltedError, never, stop_if
 from app.domain.search.record_rules.choices import Curves
 from app.domain.search.record_rules.instance import RecordInstance
-from app.domain.search.record_rules.optima import Terms, are_separable
+from app.domain.search.record_rules.optima import Companion, Terms, are_separable
 from app.domain.search.selection import MOST_NODES, SLACK, LeastTwo
 from app.domain.tables.numbers import tie_margins
 
@@ -203,18 +203,13 @@ class ScannedCurves(LatticeCurves):
         risk = np.empty(terms.n_rows)
         found = [LeastTwo(risk, self._instance.n_nodes) for _ in values]
         companions = terms.companions()
-        for linked in terms.nodes_of(terms.linked):
-            share = terms.share(linked)
-            base, beyond = terms.base(linked, share), terms.is_beyond(terms.linked, linked)
-            for unlinked, term in companions:
-                number = terms.number(linked, unlinked)
-                if kind[number] < 0:
-                    continue
-                terms.risk_into(risk, share, base, term)
-                for above in (beyond, terms.is_beyond(terms.unlinked, unlinked)):
-                    if above is not None:
-                        risk[above] = np.inf
-                found[kind[number]].take(number)
+
+        def wanted(linked: Levels) -> list[Companion]:
+            return [one for one in companions if kind[terms.number(linked, one[0])] >= 0]
+
+        for linked, unlinked in terms.scan(risk, wanted):
+            number = terms.number(linked, unlinked)
+            found[kind[number]].take(number)
         least, second, node = zip(*(of_kind.found() for of_kind in found), strict=True)
         return np.stack(least), np.stack(second), np.stack(node)
 

@@ -21,9 +21,10 @@ so rules are only given up where they miss by twice the tie margin; the choice a
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,6 @@ from app.domain.search.problem import Problem
 from app.domain.search.record_risk import outer_sum
 from app.domain.tables.numbers import highest_accepted, lowest_accepted, tie_margin
 
-EXPONENTIAL = ("multiplicative", "multiplicative_centered")
 LARGEST_EXPONENT = 500.0
 
 SHARE_TO_KEEP = 0.75
@@ -89,7 +89,7 @@ def least_growth(context: SearchContext) -> Growth:
         weights = [own[nodes]] if np.isnan(factors).any() else []
         weights += [factor * unit[nodes] for factor in factors[np.isfinite(factors)]]
         terms.append(_from_the_top([_steps(of_factor) for of_factor in weights], shape[j]))
-    multiplies = sensitivity.family in EXPONENTIAL
+    multiplies = sensitivity.is_exponential
     if multiplies and sum(float(term[0]) for term in terms) > LARGEST_EXPONENT:
         return Growth.none(shape)
     return Growth(tuple(terms), multiplies)
@@ -198,40 +198,41 @@ class OpenRules:
         return counts
 
 
-class Goal(Protocol):
+class Goal(ABC):
     """What decides about open rules. ``best`` is the objective of the best rule so far, to be minimised."""
 
-    best: float
-    slack: float
+    best: float = math.inf
+    slack: float = 0.0
 
-    def begin(self, rules: OpenRules) -> None:
+    def begin(self, rules: OpenRules) -> None:  # noqa: B027 - at first any rule may matter
         """Close what no rating is needed to give up, and set the caps."""
 
+    @abstractmethod
     def learn(self, rules: OpenRules, utility: float, risk: float) -> None:
         """Lower caps by a rule that was rated."""
 
+    @abstractmethod
     def urgency(self, rules: OpenRules) -> Floats:
         """Per rule held, a number that is least for the open rule to settle next."""
 
     def bound(self, rules: OpenRules) -> float:
         """What no open rule's objective is below."""
+        return float(self.urgency(rules)[rules.is_open].min())
 
     def is_reached(self, utility: float, risk: float) -> bool:
-        """Whether going on to finer rules cannot help a first rule."""
+        """Whether going on to finer rules cannot help a first rule; never, unless a threshold says so."""
+        return False
 
 
 def _beyond(value: float) -> float:
     return value + MARGINS * tie_margin(value)
 
 
-class LeastRisk:
+class LeastRisk(Goal):
     """Least risk with at least some utility."""
-
-    slack = 0.0
 
     def __init__(self, floor: float) -> None:
         self._least = lowest_accepted(floor)
-        self.best = math.inf
 
     def begin(self, rules: OpenRules) -> None:
         """Close the rules below the floor."""
@@ -247,23 +248,16 @@ class LeastRisk:
         """Least risk that is still possible."""
         return rules.lower
 
-    def bound(self, rules: OpenRules) -> float:
-        """Risk that no open rule is below."""
-        return float(rules.lower[rules.is_open].min())
-
     def is_reached(self, utility: float, risk: float) -> bool:
         """Whether the floor is kept: finer rules only risk more."""
         return utility >= self._least
 
 
-class GreatestUtility:
+class GreatestUtility(Goal):
     """Greatest utility with at most some risk, then least risk."""
-
-    slack = 0.0
 
     def __init__(self, cap: float) -> None:
         self._most = highest_accepted(cap)
-        self.best = math.inf
 
     def begin(self, rules: OpenRules) -> None:
         """Cap the risk of all rules."""
@@ -284,26 +278,16 @@ class GreatestUtility:
         """Utility with its sign turned: the most useful rule comes first."""
         return -rules.utility
 
-    def bound(self, rules: OpenRules) -> float:
-        """Utility, its sign turned, that no open rule exceeds."""
-        return -float(rules.utility[rules.is_open].max())
-
     def is_reached(self, utility: float, risk: float) -> bool:
         """Whether the cap is exceeded: finer rules only risk more."""
         return risk > self._most
 
 
-class LeastBalance:
+class LeastBalance(Goal):
     """Least risk − λ · utility."""
-
-    slack = 0.0
 
     def __init__(self, trade_off: float) -> None:
         self._trade_off = trade_off
-        self.best = math.inf
-
-    def begin(self, rules: OpenRules) -> None:
-        """Every rule may be the best."""
 
     def learn(self, rules: OpenRules, utility: float, risk: float) -> None:
         """Cap the risk of each open rule by what would make up for its utility."""
@@ -316,25 +300,11 @@ class LeastBalance:
         """Least balance that is still possible."""
         return rules.lower - self._trade_off * rules.utility
 
-    def bound(self, rules: OpenRules) -> float:
-        """Balance that no open rule is below."""
-        return float(self.urgency(rules)[rules.is_open].min())
 
-    def is_reached(self, utility: float, risk: float) -> bool:
-        """Never: more risk may come with more utility."""
-        return False
-
-
-class EveryFloor:
+class EveryFloor(Goal):
     """Least risk for every floor under the utility: all rules that no other dominates."""
 
     slack = 0.6
-
-    def __init__(self) -> None:
-        self.best = math.inf
-
-    def begin(self, rules: OpenRules) -> None:
-        """Every rule may be on the frontier."""
 
     def learn(self, rules: OpenRules, utility: float, risk: float) -> None:
         """Cap the risk of all rules of no more utility."""
@@ -349,15 +319,11 @@ class EveryFloor:
         """Risk that no open rule is below."""
         return float(rules.lower[rules.is_open].min())
 
-    def is_reached(self, utility: float, risk: float) -> bool:
-        """Never: every rule on the way may be on the frontier."""
-        return False
-
 
 def goal_of(problem: Problem) -> Goal:
     """The goal of a problem whose threshold is in utility as it is."""
-    if problem.objective == "min_risk":
-        return LeastRisk(problem.threshold)
-    if problem.objective == "max_utility":
-        return GreatestUtility(problem.threshold)
-    return LeastBalance(problem.threshold)
+    if problem.objective.kind == "min_risk":
+        return LeastRisk(problem.objective.threshold)
+    if problem.objective.kind == "max_utility":
+        return GreatestUtility(problem.objective.threshold)
+    return LeastBalance(problem.objective.threshold)

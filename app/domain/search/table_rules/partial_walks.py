@@ -35,8 +35,7 @@ FEW_CELLS = 1024
 class StateCache(Generic[T]):
     """States by the levels that led to them, the least recently used dropped above a number of bytes."""
 
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
-        self._max_bytes = max_bytes
+    def __init__(self) -> None:
         self._bytes = 0
         self._states: dict[tuple[int, ...], tuple[T, int]] = {}
 
@@ -52,7 +51,7 @@ class StateCache(Generic[T]):
         """Keep a state of a size; the last one is kept whatever its size."""
         self._states[prefix] = state, n_bytes
         self._bytes += n_bytes
-        while self._bytes > self._max_bytes and len(self._states) > 1:
+        while self._bytes > MAX_BYTES and len(self._states) > 1:
             self._bytes -= self._states.pop(next(iter(self._states)))[1]
 
 

@@ -14,21 +14,17 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 
-import numpy as np
-
 from app.domain.arrays import Levels
 from app.domain.counting.calibration import BYTES_PER_OPEN_RULE, SECONDS_PER_OPEN_RULE_AND_RATING
 from app.domain.errors import NotSupported
-from app.domain.search.budget import Budget, Halted, never
+from app.domain.search.budget import Budget, EndedError, Halted, added_up, never
 from app.domain.search.lattices.branch_and_bound import Found, Lattice, search_boxes
+from app.domain.search.objectives import ScoredObjective
 from app.domain.search.outcome import MAP_LIMIT, Outcome, least_objective
-from app.domain.search.problem import Problem
-from app.domain.search.record_risk import outer_sum
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose
 from app.domain.search.table_rules.open_rules import LeastRisk, goal_of
 from app.domain.search.table_rules.rule_search import RuleSearch
 from app.domain.search.table_rules.table_level import RatingSearch, TableEnumeration, TableInstance, untouched
-from app.domain.tables.numbers import highest_accepted, lowest_accepted
 
 Tick = Callable[[int], None]
 Key = tuple[float, float]
@@ -42,34 +38,30 @@ RATINGS = {"min_risk": 15.0, "max_utility": 15.0, "lagrangian": 30.0}
 RATINGS_EXPONENT = 0.4
 
 
-class _EndedError(Exception):
-    """No more ratings."""
-
-
 class GreedyRule:
-    """The search and what it found: ``best`` levels, None without a feasible rule, and ``n_ratings``."""
+    """The search and what it found: ``best`` levels, None without a feasible rule, and their ``key``."""
 
     def __init__(
-        self, lattice: Lattice, problem: Problem, most_ratings: int, tick: Tick | None, halted: Halted
+        self,
+        lattice: Lattice,
+        objective: ScoredObjective,
+        most_ratings: int,
+        tick: Tick | None,
+        halted: Halted,
     ) -> None:
         self._lattice = lattice
-        self._problem = problem
+        self._objective = objective
         self._most = most_ratings
         self._tick = tick
         self._halted = halted
         self._risks: dict[Levels, float] = {}
         self.best: Levels | None = None
-        self._key: Key = NO_RULE
+        self.key: Key = NO_RULE
 
     @property
     def n_ratings(self) -> int:
         """Rules that were rated."""
         return len(self._risks)
-
-    @property
-    def key(self) -> Key:
-        """Objective, to be minimised, and second criterion of the best rule."""
-        return self._key
 
     def run(self) -> None:
         """Search until no move helps, the ratings are spent or it is halted."""
@@ -78,13 +70,13 @@ class GreedyRule:
             self._descend()
             while self._improve():
                 pass
-        except _EndedError:
+        except EndedError:
             return
 
     def _risk(self, levels: Levels) -> float:
         if levels not in self._risks:
             if len(self._risks) >= self._most or self._halted():
-                raise _EndedError
+                raise EndedError
             self._risks[levels] = self._lattice.risks(levels)[0]
             if self._tick is not None:
                 self._tick(1)
@@ -92,33 +84,29 @@ class GreedyRule:
 
     def _rated(self, levels: Levels) -> Key:
         """Objective and second criterion; infinite if the rule is not feasible."""
-        problem, utility = self._problem, self._lattice.utility(levels)
-        if problem.objective == "min_risk" and utility < lowest_accepted(problem.threshold):
+        objective, utility = self._objective, self._lattice.utility(levels)
+        if utility < objective.lowest_utility:
             return NO_RULE
         risk = self._risk(levels)
-        if problem.objective == "min_risk":
-            return risk, -utility
-        if problem.objective == "max_utility":
-            return NO_RULE if risk > highest_accepted(problem.threshold) else (-utility, risk)
-        return risk - problem.threshold * utility, -utility
+        return NO_RULE if risk > objective.highest_risk else objective.key(risk, utility)
 
     def _look_at(self, levels: Levels, always: bool = False) -> bool:
         """Take a rule if it is better; one that its utility alone rules out is not rated."""
-        if not always and self._least(levels) > self._key[0]:
+        if not always and self._least(levels) > self.key[0]:
             return False
         key = self._rated(levels)
-        if math.isinf(key[0]) or key >= self._key:
+        if math.isinf(key[0]) or key >= self.key:
             return False
-        self.best, self._key = levels, key
+        self.best, self.key = levels, key
         return True
 
     def _least(self, levels: Levels) -> float:
-        problem, utility = self._problem, self._lattice.utility(levels)
-        if problem.objective == "max_utility":
+        objective, utility = self._objective, self._lattice.utility(levels)
+        if objective.kind == "max_utility":
             return -utility
-        if problem.objective == "min_risk":
+        if objective.kind == "min_risk":
             return -math.inf
-        return -problem.threshold * utility if math.isfinite(self._key[0]) else -math.inf
+        return -objective.threshold * utility if math.isfinite(self.key[0]) else -math.inf
 
     def _descend(self) -> None:
         """From ⊥ to finer rules, each time where utility costs the least risk, past feasible rules."""
@@ -140,11 +128,9 @@ class GreedyRule:
             levels = min(prices)[2]
 
     def _is_done(self, utility: float, risk: float) -> bool:
-        if self._problem.objective == "min_risk":
-            return utility >= lowest_accepted(self._problem.threshold)
-        if self._problem.objective == "max_utility":
-            return risk > highest_accepted(self._problem.threshold)
-        return False
+        if self._objective.kind == "min_risk":
+            return utility >= self._objective.lowest_utility
+        return risk > self._objective.highest_risk
 
     def _improve(self) -> bool:
         """Take the first better neighbour of the best rule; False if there is none."""
@@ -175,7 +161,7 @@ def plan_table(
     Few rules are all scored: the result then has the map of all of them. More than ``rules_limit`` are too
     many to score or to hold a number for each. NotSupported for III_raw where some must be left out.
     """
-    n_rules = instance.n_rules
+    n_rules = instance.context.n_rules
     affordable = budget.max_nodes is None or budget.max_nodes >= n_rules
     provable = instance.context.harm_is_monotone
     if n_rules > rules_limit or not (provable or affordable):
@@ -200,7 +186,9 @@ class PrunedSearch(RatingSearch):
     def seconds(self) -> float:
         """Estimated time; how many rules have to be rated is known from experience only."""
         n_rules = self.units
-        wanted = min(n_rules, RATINGS[self._instance.problem.objective] * math.pow(n_rules, RATINGS_EXPONENT))
+        wanted = min(
+            n_rules, RATINGS[self._instance.problem.objective.kind] * math.pow(n_rules, RATINGS_EXPONENT)
+        )
         ratings = min(wanted, self._budget.max_nodes or math.inf)
         return ratings * (self._ratings.seconds_per_rule + n_rules * SECONDS_PER_OPEN_RULE_AND_RATING)
 
@@ -236,24 +224,17 @@ class RacedSearch(RatingSearch):
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What was found, as JSON."""
-        done = 0
-
-        def advance(rules: int) -> None:
-            nonlocal done
-            done += rules
-            tick(min(done, self.units))
-
-        found = self._race(advance, halted)
+        found = self._race(added_up(lambda done: tick(min(done, self.units))), halted)
         return json.dumps(asdict(found), sort_keys=True).encode()
 
     def _race(self, tick: Callable[[int], None], halted: Halted) -> Found:
         instance, problem = self._instance, self._instance.problem
         most = instance.utility((0,) * len(instance.heights))
-        if problem.objective == "min_risk" and most < lowest_accepted(problem.threshold):
+        if most < problem.objective.lowest_utility:
             return _out_of_reach(most)
         provable = instance.context.harm_is_monotone
         share = self._n_nodes // GREEDY_SHARE if provable else self._n_nodes
-        greedy = GreedyRule(instance, problem, max(1, share), tick, halted)
+        greedy = GreedyRule(instance, problem.objective, max(1, share), tick, halted)
         greedy.run()
         if not provable:
             return self._unproved(greedy, most, halted())
@@ -284,15 +265,10 @@ class RacedSearch(RatingSearch):
             return counted
         return replace(counted, code=OPTIMAL, node=greedy.best, truncated=True)
 
-    def _key_of(self, found: Found) -> tuple[float, float]:
+    def _key_of(self, found: Found) -> Key:
         if found.node is None:
-            return math.inf, math.inf
-        problem = self._instance.problem
-        if problem.objective == "min_risk":
-            return found.risk, -found.utility
-        if problem.objective == "max_utility":
-            return -found.utility, found.risk
-        return found.risk - problem.threshold * found.utility, -found.utility
+            return NO_RULE
+        return self._instance.problem.objective.key(found.risk, found.utility)
 
     def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The better rule, with the smallest open bound."""
@@ -309,15 +285,14 @@ def search_rules(
 ) -> tuple[Found, int | None]:
     """Solve the instance's problem by pruning; also the number of ties, where all of them were rated."""
     problem = instance.problem
-    terms = instance.utilities.terms
-    utility = outer_sum(terms).reshape(-1)
+    terms, utility = instance.terms, instance.every_utility
     most = float(utility.max())
-    if problem.objective == "min_risk" and most < lowest_accepted(problem.threshold):
+    if most < problem.objective.lowest_utility:
         return _out_of_reach(most), None
     ratings = RuleSearch(instance.ratings, terms, goal_of(problem), budget, tick, halted).run()
     if not len(ratings.rules):
         return untouched(instance), None
-    choice = choose(ratings.risk[:, None], utility[ratings.rules][:, None], problem)
+    choice = choose(ratings.risk[:, None], utility[ratings.rules][:, None], problem.objective)
     n = len(ratings.rules)
     found = Found(
         int(choice.code[0]), None, math.inf, -math.inf, ratings.bound, not ratings.is_complete, math.nan,
@@ -325,14 +300,13 @@ def search_rules(
     )  # fmt: skip
     if found.code == OPTIMAL:
         number = int(ratings.rules[int(choice.node[0])])
-        shape = tuple(len(term) for term in terms)
-        node = tuple(int(level) for level in np.unravel_index(number, shape))
+        node = instance.levels_of(number)
         # Of equal utilities only those are rated that may have the least risk.
-        exact = ratings.is_complete and problem.objective != "max_utility"
+        exact = ratings.is_complete and problem.objective.kind != "max_utility"
         return replace(found, node=node), int(choice.ties[0]) if exact else None
     if not ratings.is_complete:
         return _from_the_start(instance, found), None
-    if problem.objective != "max_utility":
+    if problem.objective.kind != "max_utility":
         # Some rule is feasible, but no finite risk was left open.
         return replace(found, code=PROHIBITED), None
     least = RuleSearch(instance.ratings, terms, LeastRisk(-math.inf), budget, tick, halted).run()

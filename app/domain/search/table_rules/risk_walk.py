@@ -19,7 +19,6 @@ from app.domain.search.context import SearchContext
 from app.domain.search.problem import AbsentPolicy, refuse_absent
 from app.domain.search.profiles import build_profiles
 from app.domain.search.record_rules.counts import LinkedCounts, entity_codes, record_codes
-from app.domain.search.table_rules.open_rules import EXPONENTIAL
 from app.domain.search.table_rules.partial_walks import WalkWeights, late_order
 from app.domain.search.walk import (
     Columns,
@@ -78,7 +77,7 @@ class RiskWalk:
         self.order = list(order)
         self.axes = [axes[j] for j in self.order]
         self._profiles = build_profiles(context, policy, "table_level")
-        self.exponential = context.sensitivity.family in EXPONENTIAL
+        self.exponential = context.sensitivity.is_exponential
         self._begin(axes, policy)
         groups = self._profiles.groups[self._profile_of_mark]
         self.weights = WalkWeights(context.sensitivity, self.axes, self.order, groups)
@@ -123,7 +122,7 @@ class RiskWalk:
         none = np.zeros(len(records))
         own = np.concatenate([records, np.zeros(len(entities))])
         harm, infinite = np.zeros_like(own), np.zeros_like(own)
-        if sensitivity.family in EXPONENTIAL:
+        if sensitivity.is_exponential:
             harm = own
         elif sensitivity.family == "constant":
             if math.isinf(sensitivity.constant):
@@ -137,7 +136,7 @@ class RiskWalk:
     def _has_infinite(self) -> bool:
         """Whether some weight is infinite, or so large that its exponential is."""
         sensitivity = self.context.sensitivity
-        limit = 700.0 if sensitivity.family in EXPONENTIAL else math.inf
+        limit = 700.0 if sensitivity.is_exponential else math.inf
         weights = [axis.own.max(initial=0.0) for axis in self.axes]
         with np.errstate(invalid="ignore"):
             weights += [

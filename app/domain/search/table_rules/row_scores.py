@@ -7,7 +7,7 @@ attributes of the walk is kept while the later ones change.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,12 +33,11 @@ from app.domain.search.table_rules.partial_walks import (
     depth_worth_keeping,
     states_worth_keeping,
 )
+from app.domain.search.table_rules.scores import RuleScores, Tick
 from app.domain.search.walk import walk_order
 from app.domain.sensitivity.sensitivity import Sensitivity
 from app.domain.tables.distinct import group, row_keys
 from app.domain.tables.masks import shows_nothing
-
-Tick = Callable[[int], None]
 
 RATING_PER_SCORING = 2.0
 
@@ -75,8 +74,8 @@ class _Attacker:
         self.size = self.counts.n_parts + context.dictionary.reduced.size
 
 
-class RowScores:
-    """Risks of the table-level rules of one instance; the attributes are those of :class:`RuleScores`."""
+class RowScores(RuleScores):
+    """Risks of the table-level rules of one instance, rule by rule."""
 
     def __init__(
         self,
@@ -123,11 +122,6 @@ class RowScores:
         ]
 
     @property
-    def n_rules(self) -> int:
-        """Number of rules."""
-        return math.prod(self.shape)
-
-    @property
     def n_bytes(self) -> int:
         """Estimated memory of the paths that are alive at once."""
         rows = len(self._mass) * (len(self.shape) + 8) + sum(4 * a.size for a in self._attackers)
@@ -154,10 +148,6 @@ class RowScores:
     def growth(self) -> Growth:
         """Nothing is known of it: aggregates and models may be any."""
         return Growth.none([height + 1 for height in self._context.table.heights])
-
-    def to_table_order(self, values: Floats) -> Floats:
-        """Array over the lattice in the table's attribute order from values in the order of the walk."""
-        return values.reshape(self.shape).transpose(np.argsort(self.order))
 
     # --- the walk ------------------------------------------------------------------------------------
 

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
@@ -32,12 +31,10 @@ from app.domain.search.problem import AbsentPolicy, Aggregate
 from app.domain.search.record_risk import Exposure
 from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.record_rules.optima import Terms, are_separable
-from app.domain.search.table_rules.open_rules import EXPONENTIAL, Growth, RuleRisk, least_growth
+from app.domain.search.table_rules.open_rules import Growth, RuleRisk, least_growth
 from app.domain.search.table_rules.row_scores import RowScores
-from app.domain.search.table_rules.scores import TableScores
+from app.domain.search.table_rules.scores import RuleScores, TableScores, Tick
 from app.domain.sensitivity.sensitivity import constant_sensitivity
-
-Tick = Callable[[int], None]
 
 LEAST_ROWS = 100_000
 ROWS_AT_ONCE = 2**15
@@ -63,8 +60,8 @@ def summed_scores(context: SearchContext, policy: AbsentPolicy) -> SummedScores 
     return SummedScores(instance)
 
 
-class SummedScores:
-    """Mean risks of table-level rules; attributes and methods are those of :class:`RuleScores`."""
+class SummedScores(RuleScores):
+    """Mean risks of table-level rules by sums over the records."""
 
     def __init__(self, instance: RecordInstance) -> None:
         self._instance = instance
@@ -78,11 +75,6 @@ class SummedScores:
         self.absent: Bools = np.zeros(reduced.size, dtype=bool)
         if instance.n_absent:
             self.absent[reduced.inverse] = instance.absent[instance.of_record]
-
-    @property
-    def n_rules(self) -> int:
-        """Number of rules."""
-        return self._instance.n_nodes
 
     @property
     def _n_linked_nodes(self) -> int:
@@ -119,10 +111,6 @@ class SummedScores:
         """By how much Φ of every record grows at least from rule to finer rule."""
         return least_growth(self._instance.context)
 
-    def to_table_order(self, values: Floats) -> Floats:
-        """Array over the lattice in the table's attribute order from values in the order of the walk."""
-        return values.reshape(self.shape).transpose(np.argsort(self.order))
-
     def scores(self, depth: int, first: int, last: int, tick: Tick) -> Floats:
         """Risks of all rules whose first ``depth`` levels have a number in [first, last), in walk order."""
         if self._scored is None:
@@ -146,9 +134,9 @@ class SummedScores:
             bound = risk
         else:
             ((bound,),) = self._means({linked: at}, _quiet, ~instance.absent)
-        slope, family = self._mean_share(linked), instance.context.sensitivity.family
-        if family in EXPONENTIAL:
-            slope = bound + slope if family == "multiplicative_centered" else bound
+        slope, sensitivity = self._mean_share(linked), instance.context.sensitivity
+        if sensitivity.is_exponential:
+            slope = bound + slope if sensitivity.family == "multiplicative_centered" else bound
         return RuleRisk(float(risk), float(bound), float(slope))
 
     # --- sums over records ---------------------------------------------------------------------------
@@ -202,51 +190,6 @@ def _quiet(rules: int) -> None:
     """Nobody waits for single rules."""
 
 
-class RuleScores(Protocol):
-    """The risks of the table-level rules of one instance.
-
-    ``order`` are the positions of the attributes in the order of the walk, ``shape`` the number of levels of
-    each; ``absent`` says which distinct records nobody is consistent with in some dictionary that counts.
-    """
-
-    order: list[int]
-    shape: tuple[int, ...]
-    absent: Bools
-
-    @property
-    def n_rules(self) -> int:
-        """Number of rules."""
-
-    @property
-    def n_bytes(self) -> int:
-        """Estimated memory."""
-
-    @property
-    def seconds(self) -> float:
-        """Estimated time to score all rules."""
-
-    @property
-    def seconds_per_rule(self) -> float:
-        """Estimated time to rate one rule of many, in any order."""
-
-    @property
-    def kept_bytes(self) -> int:
-        """Estimated memory of what is kept between the ratings of single rules."""
-
-    @property
-    def growth(self) -> Growth:
-        """By how much Φ of every record grows at least from rule to finer rule."""
-
-    def to_table_order(self, values: Floats) -> Floats:
-        """Array over the lattice in the table's attribute order from values in the order of the walk."""
-
-    def scores(self, depth: int, first: int, last: int, tick: Tick) -> Floats:
-        """Risks of all rules whose first ``depth`` levels have a number in [first, last), in walk order."""
-
-    def rate(self, levels: Sequence[int]) -> RuleRisk:
-        """Risk of one rule (levels in the table's order), with what bounds every finer rule's."""
-
-
 def rule_scores(
     context: SearchContext, policy: AbsentPolicy, view: View, aggregate: Aggregate, one_by_one: bool = False
 ) -> RuleScores:
@@ -277,7 +220,7 @@ def _plain(context: SearchContext) -> SearchContext | None:
     return context if simple else None
 
 
-class SetScores:
+class SetScores(RuleScores):
     """Bayes risk or the worst case of table-level rules from their mean risks under each dictionary."""
 
     def __init__(self, parts: Sequence[TableScores], exposure: Exposure) -> None:
@@ -286,11 +229,6 @@ class SetScores:
         self.order = parts[0].order
         self.shape = parts[0].shape
         self.absent: Bools = np.any([part.absent for part in parts], axis=0)
-
-    @property
-    def n_rules(self) -> int:
-        """Number of rules."""
-        return self._parts[0].n_rules
 
     @property
     def n_bytes(self) -> int:
@@ -316,10 +254,6 @@ class SetScores:
     def growth(self) -> Growth:
         """By how much Φ of every record grows at least, which no dictionary changes."""
         return self._parts[0].growth
-
-    def to_table_order(self, values: Floats) -> Floats:
-        """Array over the lattice in the table's attribute order from values in the order of the walk."""
-        return self._parts[0].to_table_order(values)
 
     def scores(self, depth: int, first: int, last: int, tick: Tick) -> Floats:
         """Combined risks of all rules whose first ``depth`` levels have a number in [first, last)."""

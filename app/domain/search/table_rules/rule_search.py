@@ -11,7 +11,7 @@ and level, fitted to the rules that were rated by a few rounds of averaging the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
 
@@ -19,15 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Floats, Longs
-from app.domain.search.budget import UNLIMITED, Budget, Halted, never
+from app.domain.search.budget import UNLIMITED, Budget, EndedError, Halted, never
 from app.domain.search.record_risk import outer_sum
 from app.domain.search.table_rules.open_rules import Goal, OpenRules
-from app.domain.search.table_rules.rule_scores import RuleScores
+from app.domain.search.table_rules.scores import RuleScores, Tick
 
 ROUNDS = 3
 RIDGE = 0.5
-
-Tick = Callable[[int], None]
 
 LEAST_GAIN = 1e-300
 RATINGS_BETWEEN_FITS = 100
@@ -83,14 +81,6 @@ class Ratings:
     open_bounds: Floats
 
 
-class _EndedError(Exception):
-    """The search has to end before everything is settled."""
-
-    def __init__(self, halted: bool) -> None:
-        super().__init__()
-        self.halted = halted
-
-
 class RuleSearch:
     """One search for one goal.
 
@@ -135,7 +125,7 @@ class RuleSearch:
             self._dive()
             while self._open.n_open:
                 self._settle_one()
-        except _EndedError as error:
+        except EndedError as error:
             ended = error
         rules = np.array(self._rated, dtype=np.int64)
         order = np.argsort(rules)
@@ -163,10 +153,10 @@ class RuleSearch:
 
     def _end_if_due(self) -> None:
         if self._halted():
-            raise _EndedError(halted=True)
+            raise EndedError(halted=True)
         budget = self._budget
         if budget.max_nodes is not None and len(self._rated) >= budget.max_nodes:
-            raise _EndedError(halted=False)
+            raise EndedError
         if (
             budget.relative_gap is not None
             and len(self._rated) % RATINGS_BETWEEN_GAPS == 0
@@ -174,7 +164,7 @@ class RuleSearch:
             and self._open.n_open
             and budget.suffices(self._goal.best, self._goal.bound(self._open))
         ):
-            raise _EndedError(halted=False)
+            raise EndedError
 
     # --- moves ---------------------------------------------------------------------------------------
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
 
-from app.domain.arrays import Floats
+from app.domain.arrays import Bools, Floats
 from app.domain.counting.calibration import (
     SECONDS_PER_RATED_ROW,
     SECONDS_PER_RATING,
@@ -35,25 +36,69 @@ SHARE_OF_ROWS = 0.8
 Tick = Callable[[int], None]
 
 
-class TableScores:
+class RuleScores(ABC):
+    """The risks of the table-level rules of one instance.
+
+    ``order`` are the positions of the attributes in the order of the walk, ``shape`` the number of levels of
+    each; ``absent`` says which distinct records nobody is consistent with in some dictionary that counts.
+    """
+
+    order: list[int]
+    shape: tuple[int, ...]
+    absent: Bools
+
+    @property
+    def n_rules(self) -> int:
+        """Number of rules."""
+        return math.prod(self.shape)
+
+    @property
+    @abstractmethod
+    def n_bytes(self) -> int:
+        """Estimated memory."""
+
+    @property
+    @abstractmethod
+    def seconds(self) -> float:
+        """Estimated time to score all rules."""
+
+    @property
+    @abstractmethod
+    def seconds_per_rule(self) -> float:
+        """Estimated time to rate one rule of many, in any order."""
+
+    @property
+    @abstractmethod
+    def kept_bytes(self) -> int:
+        """Estimated memory of what is kept between the ratings of single rules."""
+
+    @property
+    @abstractmethod
+    def growth(self) -> Growth:
+        """By how much Φ of every record grows at least from rule to finer rule."""
+
+    def to_table_order(self, values: Floats) -> Floats:
+        """Array over the lattice in the table's attribute order from values in the order of the walk."""
+        return values.reshape(self.shape).transpose(np.argsort(self.order))
+
+    @abstractmethod
+    def scores(self, depth: int, first: int, last: int, tick: Tick) -> Floats:
+        """Risks of all rules whose first ``depth`` levels have a number in [first, last), in walk order.
+
+        Prefixes are numbered in lexicographic order. ``tick`` receives the number of rules scored.
+        """
+
+    @abstractmethod
+    def rate(self, levels: Sequence[int]) -> RuleRisk:
+        """Risk of one rule (levels in the table's order), with what bounds every finer rule's."""
+
+
+class TableScores(RuleScores):
     """Mean risks of the table-level rules of one instance under one absent policy.
 
-    Model I without a harm of failure and without interactions, against one dictionary.
-
-    Parameters
-    ----------
-    order
-        Positions in the table of the attributes in the order of the walk; None: the best one for scoring all
-        rules, or, ``one_by_one``, for rating rules in any order.
-
-    Attributes
-    ----------
-    order
-        As above.
-    shape
-        Number of levels per attribute in that order.
-    absent
-        Which distinct records of the table have no consistent entity when disclosed as they are.
+    For the instances, with the parameters, ``order`` and ``absent`` of
+    :class:`~app.domain.search.table_rules.risk_walk.RiskWalk`; ``shape`` is the number of levels per
+    attribute in its order.
     """
 
     def __init__(
@@ -68,11 +113,6 @@ class TableScores:
         self.shape = tuple(axis.n_levels for axis in self._walk.axes)
         self.absent = self._walk.absent
         self._states: StateCache[State] = StateCache()
-
-    @property
-    def n_rules(self) -> int:
-        """Number of rules."""
-        return math.prod(self.shape)
 
     @cached_property
     def seconds(self) -> float:
@@ -116,17 +156,10 @@ class TableScores:
         root = self._walk.root
         return root.n_rows * 8 * (2 + len(root.columns))
 
-    def to_table_order(self, values: Floats) -> Floats:
-        """Array over the lattice in the table's attribute order from values in the order of the walk."""
-        return values.reshape(self.shape).transpose(np.argsort(self.order))
-
     # --- all rules ----------------------------------------------------------------------------------
 
     def scores(self, depth: int, first: int, last: int, tick: Tick) -> Floats:
-        """Risks of all rules whose first ``depth`` levels have a number in [first, last), in walk order.
-
-        Prefixes are numbered in lexicographic order. ``tick`` receives the number of rules scored.
-        """
+        """Risks of all rules whose first ``depth`` levels have a number in [first, last), in walk order."""
         inner = math.prod(self.shape[depth:])
         found = np.empty((last - first) * inner)
         walk, states = self._walk, [self._walk.root]

@@ -15,7 +15,6 @@ from app.domain.search.budget import Halted, never
 from app.domain.search.frontier import FrontierOutcome, FrontierPoint, spread_over
 from app.domain.search.outcome import Counters
 from app.domain.search.problem import FrontierProblem
-from app.domain.search.record_risk import outer_sum
 from app.domain.search.selection import proper_frontier
 from app.domain.search.table_rules.open_rules import EveryFloor
 from app.domain.search.table_rules.rule_search import Ratings, RuleSearch
@@ -37,7 +36,7 @@ class _Points:
     @classmethod
     def of(cls, instance: TableInstance, rules: Ratings) -> _Points:
         """Those of the rated rules that no other rated rule dominates."""
-        utility = outer_sum(instance.utilities.terms).reshape(-1)[rules.rules]
+        utility = instance.every_utility[rules.rules]
         chosen = proper_frontier(rules.risk, utility)
         risk, utility = rules.risk[chosen], utility[chosen]
         gap = np.maximum(0.0, risk - _least_of_others(rules, utility))
@@ -67,7 +66,7 @@ class _Points:
             n_points=len(self.risk),
             complete=whole,
             absent=instance.n_absent,
-            n_rules=instance.n_rules,
+            n_rules=instance.context.n_rules,
             counters=counters,
             attributes=instance.context.table.attributes,
         )
@@ -117,7 +116,7 @@ class PrunedFrontier(RatingSearch):
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """The points and how many rules were rated, as JSON."""
-        terms = self._instance.utilities.terms
+        terms = self._instance.terms
         rules = RuleSearch(self._ratings, terms, EveryFloor(), tick=tick, halted=halted).run()
         points = _Points.of(self._instance, rules)
         document = {"points": vars(points), "rated": len(rules.rules), "whole": rules.is_complete}
@@ -137,6 +136,6 @@ def frontier_of_table(
     instance: TableInstance, problem: FrontierProblem
 ) -> EnumeratedFrontier | PrunedFrontier:
     """Score all rules if they are few or nothing proves that pruning is right, else prune."""
-    if instance.n_rules <= FEW_RULES or not instance.context.harm_is_monotone:
+    if instance.context.n_rules <= FEW_RULES or not instance.context.harm_is_monotone:
         return EnumeratedFrontier(instance, problem)
     return PrunedFrontier(instance, problem)

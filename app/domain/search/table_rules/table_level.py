@@ -13,7 +13,7 @@ import numpy as np
 
 from app.domain.arrays import Floats, Levels
 from app.domain.rules.rule import TableRule
-from app.domain.search.budget import UNLIMITED, Budget, Halted, HaltedError, never, stop_if
+from app.domain.search.budget import UNLIMITED, Budget, Halted, HaltedError, added_up, never, stop_if
 from app.domain.search.context import SearchContext
 from app.domain.search.lattices.branch_and_bound import Found, search_boxes
 from app.domain.search.lattices.search import LatticeSolver, search_lattice
@@ -21,32 +21,12 @@ from app.domain.search.outcome import STATUSES, Counters, Outcome, least_objecti
 from app.domain.search.problem import Problem
 from app.domain.search.record_risk import outer_sum
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, choose
-from app.domain.search.table_rules.rule_scores import RuleScores, rule_scores
+from app.domain.search.table_rules.rule_scores import rule_scores
+from app.domain.search.table_rules.scores import RuleScores
 from app.domain.tables.numbers import exact_sum
 
 SECONDS_PER_BLOCK = 0.5
 STATES_TO_SPLIT = 4
-
-
-class TableUtilities:
-    """Mean utility per attribute and level: the utility of a rule is their sum."""
-
-    def __init__(self, context: SearchContext) -> None:
-        table = context.table
-        self.terms: list[Floats] = []
-        for j, hierarchy in enumerate(table.hierarchies):
-            mass = np.bincount(table.codes[:, j], table.weights, minlength=hierarchy.n_nodes)
-            used = np.flatnonzero(mass)
-            values = context.utility.values[j]
-            sums = [
-                exact_sum(values[hierarchy.ancestors_at(level)[used]] * mass[used]) / context.total_weight
-                for level in range(hierarchy.height + 1)
-            ]
-            self.terms.append(np.array(sums))
-
-    def of(self, levels: Levels) -> float:
-        """Mean utility of the rule with these levels."""
-        return math.fsum(term[level] for term, level in zip(self.terms, levels, strict=True))
 
 
 class TableInstance:
@@ -59,7 +39,26 @@ class TableInstance:
         self.context = context
         self.asked = asked
         self.problem = asked.in_utility(context.utility)
-        self.utilities = TableUtilities(context)
+
+    @cached_property
+    def terms(self) -> list[Floats]:
+        """Mean utility per attribute and level: the utility of a rule is their sum."""
+        table, terms = self.context.table, []
+        for j, hierarchy in enumerate(table.hierarchies):
+            mass = np.bincount(table.codes[:, j], table.weights, minlength=hierarchy.n_nodes)
+            used = np.flatnonzero(mass)
+            values = self.context.utility.values[j]
+            sums = [
+                exact_sum(values[hierarchy.ancestors_at(level)[used]] * mass[used])
+                for level in range(hierarchy.height + 1)
+            ]
+            terms.append(np.array(sums) / self.context.total_weight)
+        return terms
+
+    @property
+    def every_utility(self) -> Floats:
+        """Mean utility of every rule, in lexicographic order of the levels."""
+        return outer_sum(self.terms).reshape(-1)
 
     @cached_property
     def scores(self) -> RuleScores:
@@ -75,10 +74,10 @@ class TableInstance:
         asked = self.asked
         return rule_scores(self.context, asked.absent_policy, asked.view, asked.aggregate, one_by_one)
 
-    @property
-    def n_rules(self) -> int:
-        """Number of table-level rules."""
-        return math.prod(height + 1 for height in self.heights)
+    def levels_of(self, rule: int) -> Levels:
+        """Levels of the rule of this number in lexicographic order."""
+        shape = [height + 1 for height in self.heights]
+        return tuple(int(level) for level in np.unravel_index(rule, shape))
 
     @property
     def heights(self) -> Levels:
@@ -92,7 +91,7 @@ class TableInstance:
 
     def utility(self, levels: Levels) -> float:
         """Mean utility of a rule."""
-        return self.utilities.of(levels)
+        return math.fsum(term[level] for term, level in zip(self.terms, levels, strict=True))
 
     @property
     def n_absent(self) -> int:
@@ -135,12 +134,10 @@ class RuleBlocks:
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """Risks of the block's rules in walk order, little-endian float64; nothing if it was halted."""
         first, last = (self._prefixes * i // self.n_blocks for i in (index, index + 1))
-        done = 0
+        count = added_up(tick)
 
         def advance(rules: int) -> None:
-            nonlocal done
-            done += rules
-            tick(done)
+            count(rules)
             stop_if(halted)
 
         try:
@@ -161,7 +158,7 @@ class RuleBlocks:
                 first, last = (self._prefixes * i // self.n_blocks * inner for i in (index, index + 1))
                 walked[first:last] = np.frombuffer(block, dtype="<f8")
         risk = np.ascontiguousarray(self._instance.scores.to_table_order(walked)).reshape(-1)
-        return risk, outer_sum(self._instance.utilities.terms).reshape(-1)
+        return risk, self._instance.every_utility
 
 
 class TableEnumeration(RuleBlocks):
@@ -173,13 +170,11 @@ class TableEnumeration(RuleBlocks):
         risk, utility = self.scored(blocks)
         if np.isnan(risk).any():
             return self._best_so_far(risk, utility)
-        choice = choose(risk[:, None], utility[:, None], instance.problem)
-        shape = [height + 1 for height in instance.heights]
-        code, reach = int(choice.code[0]), float(choice.reach[0])
-        node = tuple(int(v) for v in np.unravel_index(int(choice.node[0]), shape))
+        choice = choose(risk[:, None], utility[:, None], instance.problem.objective)
+        code, rule, n = int(choice.code[0]), int(choice.node[0]), len(risk)
         found = Found(
-            code, node if code == OPTIMAL else None, float(risk[choice.node[0]]), float("nan"),
-            float("nan"), False, reach, len(risk), len(risk), len(risk),
+            code, instance.levels_of(rule) if code == OPTIMAL else None, float(risk[rule]), math.nan,
+            math.nan, False, float(choice.reach[0]), n, n, n,
         )  # fmt: skip
         return conclude(
             instance, self.solver, found, optimal_rules=int(choice.ties[0]), risk=risk, utility=utility
@@ -196,10 +191,8 @@ class TableEnumeration(RuleBlocks):
         known = np.where(np.isnan(risk), np.inf, risk)
         if start.node is not None:
             known[np.ravel_multi_index(start.node, shape)] = start.risk
-        choice = choose(known[:, None], utility[:, None], instance.problem)
-        node = None
-        if int(choice.code[0]) == OPTIMAL:
-            node = tuple(int(v) for v in np.unravel_index(int(choice.node[0]), shape))
+        choice = choose(known[:, None], utility[:, None], instance.problem.objective)
+        node = instance.levels_of(int(choice.node[0])) if int(choice.code[0]) == OPTIMAL else None
         found = replace(
             start,
             node=node,
@@ -221,7 +214,7 @@ class RatingSearch:
         self._instance = instance
         self._budget = budget
         self._ratings = instance.ratings
-        self.units = instance.n_rules
+        self.units = instance.context.n_rules
 
     @property
     def n_bytes(self) -> int:
@@ -247,21 +240,13 @@ class TableSearch(RatingSearch):
     @property
     def seconds(self) -> float:
         """Estimated time if half of the rules are rated, or as many as the budget allows."""
-        most = self._budget.max_nodes or self._instance.n_rules
-        return min(most, self._instance.n_rules / 2) * self._ratings.seconds_per_rule
+        most = self._budget.max_nodes or self._instance.context.n_rules
+        return min(most, self._instance.context.n_rules / 2) * self._ratings.seconds_per_rule
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What the search found, as JSON."""
-        done = 0
-
-        def advance(rules: int) -> None:
-            nonlocal done
-            done += rules
-            tick(done)
-
-        found = search_lattice(
-            self._instance, self._instance.problem, self._how, self._budget, advance, halted
-        )
+        instance, count = self._instance, added_up(tick)
+        found = search_lattice(instance, instance.problem, self._how, self._budget, count, halted)
         return json.dumps(asdict(found), sort_keys=True).encode()
 
     def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
@@ -295,7 +280,7 @@ def conclude(
         "heuristic" if found.truncated else STATUSES[found.code],
         None if found.node is None else TableRule(found.node),
         absent=instance.n_absent,
-        n_rules=instance.n_rules,
+        n_rules=instance.context.n_rules,
         counters=Counters(found.visited_nodes, found.risk_evaluations, found.utility_evaluations),
     )
     if outcome.rule is not None and found.truncated:
