@@ -1,10 +1,15 @@
 """Record-level searches beyond enumeration: which plan, its blocks, what a halt leaves, what is refused."""
 
 from __future__ import annotations
-from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.dictionaries.dictionary import link_nodes
-from app.domain.errors import InvalidInput
-from app.domain.errors import NotSupported
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
+from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.attackers import DictionarySet
 from app.domain.risk.models import RiskModel
@@ -12,34 +17,19 @@ from app.domain.risk.utility import build_utility
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.large_lattices.chains import ChainInstance
-from app.domain.search.large_lattices.plan import ChainPlan
-from app.domain.search.large_lattices.plan import solve
+from app.domain.search.large_lattices.plan import ChainPlan, solve
 from app.domain.search.objectives import MinRisk
-from app.domain.search.plans import carry_out
-from app.domain.search.plans import plan
+from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.record_rules.plan import RecordPlan
-from app.domain.search.solvers import AUTO
-from app.domain.search.solvers import Aruba
-from app.domain.search.solvers import BranchAndBound
-from app.domain.search.solvers import Enumeration
-from app.domain.search.solvers import Genetic
-from app.domain.search.solvers import TopDown
+from app.domain.search.solvers import AUTO, Aruba, BranchAndBound, Enumeration, Genetic, TopDown
 from app.domain.sensitivity.sensitivity import build_sensitivity
 from app.domain.sensitivity.weights import ConstantWeight
 from app.domain.tables.table import Table
 from app.experiments.synthetic import generate
-from dataclasses import replace
-from tests.benchmarks.item_table import item_context
-from tests.benchmarks.item_table import item_table
+from tests.benchmarks.item_table import item_context, item_table
 from tests.oracles.search_instances import objective_of
-import math
-import numpy as np
-import pytest
-
-
-
 
 MIN_RISK = Problem(MinRisk(24.0), "record_level")
 
