@@ -152,7 +152,7 @@ def test_a_budget_of_nodes_or_a_gap_ends_the_proof(wide):
     [("wide", AUTO, 24.0), ("wide", BranchAndBound(), 24.0), ("narrow", BranchAndBound(), 3.0)],
 )
 def test_a_budget_of_nodes_is_of_the_whole_search_and_not_of_each_record(table, solver, floor, request):
-    context, problem = request.getfixturevalue(table), replace(MIN_RISK, threshold=floor)
+    context, problem = request.getfixturevalue(table), replace(MIN_RISK, objective=MinRisk(floor))
     visited = []
     for nodes in (36, 600):
         search = plan(context, problem, solver, budget=Budget(nodes))
