@@ -15,7 +15,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -109,6 +109,20 @@ class PostgresServer:
     runtime_password: str
     template: str
     data: Path | None
+    _connections: dict[str, psycopg.Connection] = field(default_factory=dict)
+    """Address → the superuser's connection that goes on: to make one takes longer than most statements."""
+
+    def connection(self, url: str) -> psycopg.Connection:
+        """The superuser's connection to a database that no other is made from."""
+        known = self._connections.get(url)
+        if known is None or known.closed:
+            known = self._connections[url] = psycopg.connect(url, autocommit=True)
+        return known
+
+    def close(self) -> None:
+        """End the connections."""
+        for own in self._connections.values():
+            own.close()
 
     def urls(self, database: str) -> DatabaseUrls:
         admin = sqlalchemy_url(self.admin_url).set(database=database)
@@ -120,8 +134,7 @@ class PostgresServer:
 
     def execute(self, statement: str, **names: str) -> None:
         composed = sql.SQL(statement).format(**{key: sql.Identifier(name) for key, name in names.items()})
-        with psycopg.connect(libpq_url(self.admin_url), autocommit=True) as connection:
-            connection.execute(composed)
+        self.connection(libpq_url(self.admin_url)).execute(composed)
 
     def clone(self, template: str | None = None) -> str:
         """A new database as the template, or another that nobody is connected to."""
@@ -161,13 +174,12 @@ class PostgresServer:
 
     def restore(self, database: str) -> None:
         """The rows that were kept, whatever was done to the tables'."""
-        with psycopg.connect(self.urls(database).admin, autocommit=True) as connection:
-            connection.execute("CALL kept.restore()")
+        self.connection(self.urls(database).admin).execute("CALL kept.restore()")
 
     def written(self) -> str:
         """How far the server has written: as long as it stays there, no database has changed."""
-        with psycopg.connect(libpq_url(self.admin_url), autocommit=True) as connection:
-            row = connection.execute("SELECT pg_current_wal_insert_lsn()::text").fetchone()
+        connection = self.connection(libpq_url(self.admin_url))
+        row = connection.execute("SELECT pg_current_wal_insert_lsn()::text").fetchone()
         assert row is not None
         return str(row[0])
 
@@ -226,6 +238,7 @@ def _templated(admin_url: str, data: Path | None) -> Iterator[PostgresServer]:
     finally:
         if data is None:
             server.drop(template)
+        server.close()
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -29,6 +30,7 @@ PROPERTY = "tests/property"
 """Tests that draw more instances with more effort; a plain run has them, and the deep tier once more."""
 
 
+@cache
 def tier_of(path: PurePosixPath) -> str | None:
     """The tier of all tests of a file, given below the checkout."""
     for tier, places in FOLDERS.items():
@@ -87,6 +89,7 @@ class Tiers:
             terminalreporter.line(closing_line(self.tests_left_out))
 
 
+@cache
 def _below_root(path: Path) -> PurePosixPath:
     return PurePosixPath(path.relative_to(ROOT).as_posix()) if path.is_relative_to(ROOT) else PurePosixPath()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from typing import Any
 
 import httpx
@@ -62,11 +63,46 @@ async def few_records(client, name: str, n: int) -> dict[str, str]:
     return {"dataset": name, "sensitivity": f"{name}-harm", "scope": "record_level"}
 
 
+def frontier_question(dictionary: str = "D1", **more: Any) -> dict[str, Any]:
+    """What is asked of a frontier of fixture F."""
+    asked = {"name": "all", "dataset": "T", "dictionary": dictionary, "sensitivity": "personal"}
+    return asked | more
+
+
+async def frontier(api, client, *arguments, **more) -> dict[str, Any]:
+    """The result of a frontier of fixture F that is asked now."""
+    body = frontier_question(*arguments, **more)
+    run = await post(client, "frontiers", body)
+    await api.work_off(run["id"])
+    shown = (await client.get(f"/v1/frontiers/{body['name']}")).json()
+    assert shown["result"] is not None, (await client.get(f"/v1/runs/{run['id']}")).json()
+    assert (await client.get(f"/v1/runs/{run['id']}/result")).json() == shown["result"]
+    return shown["result"]
+
+
+def not_dominated(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """(utility, risk) of those that no other beats in one without losing in the other, by utility."""
+    kept = {
+        (u, r)
+        for u, r in points
+        if not any(v >= u - 1e-9 and s <= r + 1e-12 and (v > u + 1e-9 or s < r - 1e-12) for v, s in points)
+    }
+    return sorted(kept)
+
+
+_scores: dict[str, dict[tuple[int, ...], dict[str, Any]]] = {}
+"""Options → what was assessed with them: every database has the same fixture F."""
+
+
 async def all_scores(client, **options: Any) -> dict[tuple[int, ...], dict[str, Any]]:
     """Levels → result of every table-level rule, each assessed by itself under D1."""
+    key = json.dumps(options, sort_keys=True)
+    if key in _scores:
+        return _scores[key]
     found = {}
     for levels in itertools.product(range(6), range(3), range(3)):
         rule = {"kind": "table_level", "levels": dict(zip(ATTRIBUTES, levels, strict=True))}
         body = {"dataset": "T", "dictionary": "D1", "sensitivity": "personal", "rule": rule} | options
         found[levels] = (await post(client, "assessments", body))["result"]
+    _scores[key] = found
     return found

@@ -1,72 +1,18 @@
-"""Frontiers of fixture F through the interface, against every rule assessed by itself."""
+"""Frontiers of fixture F through the interface: points, prices, options and pictures."""
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from app.api.frontier_map import draw_frontier
 from tests.api.fixture_f import post, upload
-from tests.api.optimisations import all_scores, few_records
+from tests.api.optimisations import few_records, frontier, frontier_question, not_dominated
 from tests.api.problem_documents import pointers, problem_of
 
 pytestmark = pytest.mark.anyio
-
-
-def question(dictionary: str = "D1", **more: Any) -> dict[str, Any]:
-    asked = {"name": "all", "dataset": "T", "dictionary": dictionary, "sensitivity": "personal"}
-    return asked | more
-
-
-async def frontier(api, client, *arguments, **more) -> dict[str, Any]:
-    body = question(*arguments, **more)
-    run = await post(client, "frontiers", body)
-    await api.work_off(run["id"])
-    shown = (await client.get(f"/v1/frontiers/{body['name']}")).json()
-    assert shown["result"] is not None, (await client.get(f"/v1/runs/{run['id']}")).json()
-    assert (await client.get(f"/v1/runs/{run['id']}/result")).json() == shown["result"]
-    return shown["result"]
-
-
-def not_dominated(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """(utility, risk) of those that no other beats in one without losing in the other, by utility."""
-    kept = {
-        (u, r)
-        for u, r in points
-        if not any(v >= u - 1e-9 and s <= r + 1e-12 and (v > u + 1e-9 or s < r - 1e-12) for v, s in points)
-    }
-    return sorted(kept)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"utility": "info_loss_lm"},
-        {"risk_model": "III"},
-        {"failure": "multiplicative"},
-        {"consistency": {"default": {"mode": "subsumed"}}},
-    ],
-)
-async def test_the_frontier_of_table_rules_is_what_no_assessed_rule_beats(api, fixture, options):
-    scores = (await all_scores(fixture, **options)).values()
-    result = await frontier(api, fixture, **options)
-    rules = [(r["utility_average"], r["risk_average"]) for r in scores]
-    if options.get("utility") == "info_loss_lm":
-        # What is not lost: the loss of full suppression is 3, one for each attribute.
-        rules = [(3 - r["information_loss_average"], r["risk_average"]) for r in scores]
-    expected = not_dominated(rules)
-    assert result["complete"] is True
-    found = [(p["utility"], p["risk"]) for p in result["points"]]
-    assert [u for u, _ in found] == pytest.approx(sorted({round(u, 9) for u, _ in expected}), abs=1e-8)
-    for u, r in found:
-        assert any(abs(u - v) < 1e-9 and abs(r - s) < 1e-9 for v, s in expected)
-    assert {p["kind"] for p in result["points"]} == {"proven"}
-    if "utility" in options:
-        assert all(p["information_loss"] == pytest.approx(3 - p["utility"]) for p in result["points"])
 
 
 async def test_the_prices_are_the_slopes_and_the_thinned_frontier_keeps_its_ends(api, fixture):
@@ -119,10 +65,12 @@ async def test_the_frontier_of_three_records_is_that_of_their_least_risks(api, f
     ],
 )  # fmt: skip
 async def test_every_option_has_an_answer_a_plan_and_a_hash_of_its_own(api, fixture, more):
-    dry = (await fixture.post("/v1/frontiers", params={"dry_run": True}, json=question(**more))).json()
+    dry = (
+        await fixture.post("/v1/frontiers", params={"dry_run": True}, json=frontier_question(**more))
+    ).json()
     assert (dry["route"], dry["missing"]) == ("run", [])
     assert dry["units"] > 0
-    plain = await post(fixture, "frontiers", question(name="plain"))
+    plain = await post(fixture, "frontiers", frontier_question(name="plain"))
     result = await frontier(api, fixture, **more)
     risks = [p["risk"] for p in result["points"]]
     utilities = [p["utility"] for p in result["points"]]
@@ -134,12 +82,12 @@ async def test_every_option_has_an_answer_a_plan_and_a_hash_of_its_own(api, fixt
 
 
 async def test_a_default_that_is_spelled_out_is_the_same_question_with_one_run(api, fixture):
-    first = await post(fixture, "frontiers", question())
-    spelled = question(aggregate="average", attacker_view="known", utility={"kind": "depth_sum"})
+    first = await post(fixture, "frontiers", frontier_question())
+    spelled = frontier_question(aggregate="average", attacker_view="known", utility={"kind": "depth_sum"})
     again = await fixture.post("/v1/frontiers", json=spelled)
     assert (again.status_code, again.json()["id"]) == (200, first["id"])
     await api.work_off(first["id"])
-    known = await post(fixture, "frontiers", question(name="known-already"))
+    known = await post(fixture, "frontiers", frontier_question(name="known-already"))
     assert known["state"] == "succeeded"
 
 
@@ -161,7 +109,7 @@ def test_between_two_points_the_picture_shows_the_risk_of_the_more_useful_one():
 async def test_the_picture_has_a_mark_for_every_point(api, fixture):
     problem = problem_of(await fixture.get("/v1/frontiers/all/map"), 404, "not-found")
     assert "frontier" in problem["detail"]
-    run = await post(fixture, "frontiers", question(name="waiting", max_points=7))
+    run = await post(fixture, "frontiers", frontier_question(name="waiting", max_points=7))
     problem_of(await fixture.get("/v1/frontiers/waiting/map"), 409, "conflict")
     assert (await fixture.get("/v1/frontiers/waiting")).json()["result"] is None
     await api.work_off(run["id"])
@@ -178,7 +126,7 @@ async def test_the_picture_has_a_mark_for_every_point(api, fixture):
 
 
 async def test_a_map_of_levels_leaves_out_rules_record_by_record(api, fixture):
-    run = await post(fixture, "frontiers", question(scope="record_level"))
+    run = await post(fixture, "frontiers", frontier_question(scope="record_level"))
     await api.work_off(run["id"])
     assert (await fixture.get(f"/v1/runs/{run['id']}/map")).json()["points"] == []
 
@@ -207,11 +155,13 @@ async def test_a_frontier_is_deleted_with_its_result(api, fixture):
 async def test_what_does_not_fit_together_is_refused_and_listed_by_a_dry_run(
     fixture, more, status, code, pointer
 ):
-    problem = problem_of(await fixture.post("/v1/frontiers", json=question(**more)), status, code)
+    problem = problem_of(await fixture.post("/v1/frontiers", json=frontier_question(**more)), status, code)
     if pointer is not None:
         assert pointers(problem) == [pointer]
     if pointer != "/max_points":
-        dry = (await fixture.post("/v1/frontiers", params={"dry_run": True}, json=question(**more))).json()
+        dry = (
+            await fixture.post("/v1/frontiers", params={"dry_run": True}, json=frontier_question(**more))
+        ).json()
         assert dry["route"] is None
         assert len(dry["missing"]) == 1
     assert (await fixture.get("/v1/frontiers")).json()["items"] == []
@@ -232,7 +182,9 @@ async def test_an_attribute_whose_values_have_several_parents_keeps_two_levels(a
     assert (result["rules"], [own["levels"] for own in result["points"]]) == (2, [{"place": 2}, {"place": 0}])
     # One of one and two of two who are in that place: (1 + 1/2 + 1/2) / 3.
     assert [own["risk"] for own in result["points"]] == pytest.approx([0, 2 / 3])
-    asked = question(name="best", objective={"kind": "min_risk", "utility_floor": 0}, scope="table_level")
+    asked = frontier_question(
+        name="best", objective={"kind": "min_risk", "utility_floor": 0}, scope="table_level"
+    )
     run = await post(client, "optimisations", asked)
     await api.work_off(run["id"])
     best = (await client.get("/v1/optimisations/best")).json()["result"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from app.api.app import routed_app
 from app.api.openapi import TAGS
 from tests.api.compatibility import breaking_changes
 from tests.api.operations import DOCUMENT
@@ -32,8 +33,8 @@ def schemas_of(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def test_the_committed_document_is_the_one_that_the_code_makes():
-    committed = json.loads((FOLDER / "openapi.json").read_text())
-    assert committed == DOCUMENT, "run: python -m app openapi --output openapi/openapi.json"
+    made = routed_app().openapi()
+    assert made == DOCUMENT, "run: python -m app openapi --output openapi/openapi.json"
 
 
 @pytest.mark.parametrize(("path", "method", "operation"), list(operations()))
@@ -181,11 +182,17 @@ BREAKS = [
 ]
 
 
+PARTS = {"/v1/releases", "/v1/rules", "/v1/runs"}
+PART = DOCUMENT | {"paths": {path: own for path, own in DOCUMENT["paths"].items() if path in PARTS}}
+"""The operations that are changed: to compare all ten times takes seconds."""
+
+
 @pytest.mark.parametrize("change", BREAKS, ids=lambda change: change.__name__.strip("_"))
 def test_the_checker_sees_each_kind_of_breaking_change(change):
-    changed = copy.deepcopy(DOCUMENT)
+    changed = copy.deepcopy(PART)
     change(changed)
-    assert breaking_changes(DOCUMENT, changed)
+    assert breaking_changes(PART, PART) == []
+    assert breaking_changes(PART, changed)
 
 
 def test_the_checker_lets_additions_pass():

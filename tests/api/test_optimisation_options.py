@@ -1,4 +1,4 @@
-"""Optima of fixture F through the interface: under every view, model, constraint and utility."""
+"""Optima of fixture F through the interface, and frontiers, against every rule assessed by itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.api.fixture_f import ATTRIBUTES, post
-from tests.api.optimisations import all_scores, few_records
+from tests.api.optimisations import all_scores, few_records, frontier, not_dominated
 from tests.api.problem_documents import pointers, problem_of
 from tests.unit.domain.fixture_f import levels_of
 
@@ -145,6 +145,34 @@ async def test_the_optimum_is_the_best_of_all_rules_assessed_one_by_one(
     if "III_raw" in options.values():
         assert result["not_monotone"] is True
         assert result["solver"] == "enumeration"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"utility": "info_loss_lm"},
+        {"risk_model": "III"},
+        {"failure": "multiplicative"},
+        {"consistency": {"default": {"mode": "subsumed"}}},
+    ],
+)
+async def test_the_frontier_of_table_rules_is_what_no_assessed_rule_beats(api, fixture, options):
+    scores = (await all_scores(fixture, **options)).values()
+    result = await frontier(api, fixture, **options)
+    rules = [(r["utility_average"], r["risk_average"]) for r in scores]
+    if options.get("utility") == "info_loss_lm":
+        # What is not lost: the loss of full suppression is 3, one for each attribute.
+        rules = [(3 - r["information_loss_average"], r["risk_average"]) for r in scores]
+    expected = not_dominated(rules)
+    assert result["complete"] is True
+    found = [(p["utility"], p["risk"]) for p in result["points"]]
+    assert [u for u, _ in found] == pytest.approx(sorted({round(u, 9) for u, _ in expected}), abs=1e-8)
+    for u, r in found:
+        assert any(abs(u - v) < 1e-9 and abs(r - s) < 1e-9 for v, s in expected)
+    assert {p["kind"] for p in result["points"]} == {"proven"}
+    if "utility" in options:
+        assert all(p["information_loss"] == pytest.approx(3 - p["utility"]) for p in result["points"])
 
 
 async def test_a_default_that_is_spelled_out_is_the_same_question(fixture):

@@ -13,6 +13,7 @@ from app.evidence.envelope import opened
 from app.evidence.statement import statement_of
 from app.services.gates import waivers
 from tests.api.problem_documents import pointers, problem_of
+from tests.conftest import FixedClock
 
 pytestmark = pytest.mark.anyio
 
@@ -123,6 +124,27 @@ async def test_what_is_not_there_cannot_have_been_looked_at(gated: httpx.AsyncCl
     refused = await gated.post("/v1/waivers", json=WAIVER | changes)
     assert pointers(problem_of(refused, 422, "invalid-input")) == [pointer]
     problem_of(await gated.get("/v1/waivers/seen"), 404, "not-found")
+
+
+@pytest.mark.parametrize(("until", "status"), [("2026-11-19", 422), ("2026-11-20", 201)])
+async def test_it_may_be_granted_for_the_rest_of_today_but_not_for_a_day_that_is_past(
+    gated: httpx.AsyncClient, clock: FixedClock, until: str, status: int
+):
+    """A waiver counts up to and including its last day."""
+    assert clock().date().isoformat() == "2026-11-20"
+    answer = await gated.post("/v1/waivers", json=WAIVER | {"until": until})
+    assert answer.status_code == status
+    if status == 422:
+        assert pointers(problem_of(answer, 422, "invalid-input")) == ["/until"]
+    assert (await judged(gated, "today"))[0] == ("pass" if status == 201 else "fail")
+
+
+@pytest.mark.parametrize("changes", [{"policy": "other"}, {"datasets": ["villages"], "any_content": True}])
+async def test_of_another_policy_or_another_dataset_it_says_nothing(gated: httpx.AsyncClient, changes):
+    assert (await gated.post("/v1/policies", json=POLICY | {"name": "other"})).status_code == 201
+    assert (await gated.post("/v1/waivers", json=WAIVER | changes)).status_code == 201
+    verdict, found, _ = await judged(gated, "first")
+    assert (verdict, found["outcome"], found["waiver"]) == ("fail", "failed", None)
 
 
 async def version(client: httpx.AsyncClient, number: int, k: int, **more: Any) -> dict[str, Any]:

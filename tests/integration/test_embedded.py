@@ -34,7 +34,23 @@ NOBODY = 65534
 
 @pytest.fixture
 def home(short_folder):
+    """A folder that no server has been started in."""
     return short_folder / secrets.token_hex(4)
+
+
+@pytest.fixture(scope="module")
+def stopped(short_folder):
+    """The folder of a server that was started once: to make a database takes longer than any test of it."""
+    folder = short_folder / "stopped"
+    start_embedded(folder).stop()
+    return folder
+
+
+@pytest.fixture
+def used_home(home, stopped):
+    """A copy of that folder, with the owners and modes of its files."""
+    subprocess.run(["cp", "-a", stopped, home], check=True)
+    return home
 
 
 def mode(path):
@@ -74,8 +90,8 @@ def test_the_folders_are_closed_and_their_parents_untouched(home):
     assert {parent: mode(parent) for parent in home.parents} == before
 
 
-def test_the_server_demands_a_password_and_listens_on_a_socket_only(home):
-    with start_embedded(home) as running:
+def test_the_server_demands_a_password_and_listens_on_a_socket_only(used_home):
+    with start_embedded(used_home) as running:
         for url in (running.admin_url, running.owner_url, running.runtime_url):
             user, _, rest = url.removeprefix("postgresql://").partition(":")
             socket = rest.partition("@")[2]
@@ -83,34 +99,34 @@ def test_the_server_demands_a_password_and_listens_on_a_socket_only(home):
                 with pytest.raises(psycopg.OperationalError, match="password"):
                     psycopg.connect(guess)
         # Backends come and go, and open no address of their own.
-        assert postmaster(home).net_connections("inet") == []
+        assert postmaster(used_home).net_connections("inet") == []
         with psycopg.connect(running.admin_url) as connection:
             stored = connection.execute("SELECT rolpassword FROM pg_authid WHERE rolcanlogin").fetchall()
         assert all(password.startswith("SCRAM-SHA-256") for (password,) in stored)
 
 
-def test_data_and_passwords_outlive_a_stop(home):
-    with start_embedded(home) as running:
+def test_data_and_passwords_outlive_a_stop(used_home):
+    with start_embedded(used_home) as running:
         add_tenant(running, "kept")
         first = running.runtime_url, running.master_key
-    with start_embedded(home) as running:
+    with start_embedded(used_home) as running:
         assert (running.runtime_url, running.master_key) == first
         assert names(running) == {"kept"}
 
 
-def test_a_killed_server_is_started_again_with_everything_that_was_committed(home):
-    with start_embedded(home) as running:
+def test_a_killed_server_is_started_again_with_everything_that_was_committed(used_home):
+    with start_embedded(used_home) as running:
         add_tenant(running, "committed")
         assert not running.ensure_running()
-        postmaster(home).kill()
+        postmaster(used_home).kill()
         while running._server.is_running():
             time.sleep(0.01)
         assert running.ensure_running()
         assert names(running) == {"committed"}
 
 
-def test_stopping_is_fast_even_with_open_sessions(home):
-    running = start_embedded(home)
+def test_stopping_is_fast_even_with_open_sessions(used_home):
+    running = start_embedded(used_home)
     connection = psycopg.connect(running.admin_url)
     since = time.monotonic()
     running.stop()
@@ -150,40 +166,39 @@ def end(process):
     assert process.returncode == 0
 
 
-def test_the_orphan_of_a_killed_process_is_taken_over(home):
-    parent = starter(home)
+def test_the_orphan_of_a_killed_process_is_taken_over(used_home):
+    parent = starter(used_home)
     assert parent.stdout.readline() == "ours\n"
-    orphan = postmaster(home)
+    orphan = postmaster(used_home)
     parent.kill()
     parent.communicate()
     assert orphan.is_running()
-    with start_embedded(home) as running:
+    with start_embedded(used_home) as running:
         add_tenant(running, "after")
         assert names(running) == {"after"}
-        assert postmaster(home) != orphan
+        assert postmaster(used_home) != orphan
 
 
-def test_killing_server_and_parent_at_once_leaves_nothing_that_stops_the_next_start(home):
-    parent = starter(home)
+def test_killing_server_and_parent_at_once_leaves_nothing_that_stops_the_next_start(used_home):
+    parent = starter(used_home)
     assert parent.stdout.readline() == "ours\n"
-    postmaster(home).kill()
+    postmaster(used_home).kill()
     parent.kill()
     parent.communicate()
-    assert (home / "postgres/data/postmaster.pid").exists()
-    with start_embedded(home) as running:
+    assert (used_home / "postgres/data/postmaster.pid").exists()
+    with start_embedded(used_home) as running:
         assert names(running) == set()
 
 
-def test_a_pid_file_that_names_another_living_process_does_not_stop_the_start(home):
-    start_embedded(home).stop()
+def test_a_pid_file_that_names_another_living_process_does_not_stop_the_start(used_home):
     stranger = subprocess.Popen(
-        ["sleep", "60"], **({"user": (home / "postgres/data").stat().st_uid} if AS_ROOT else {})
+        ["sleep", "60"], **({"user": (used_home / "postgres/data").stat().st_uid} if AS_ROOT else {})
     )
     try:
-        (home / "postgres/data/postmaster.pid").write_text(
+        (used_home / "postgres/data/postmaster.pid").write_text(
             f"{stranger.pid}\n/elsewhere\n1\n5432\n\n\n  0  0\nready\n"
         )
-        with start_embedded(home) as running:
+        with start_embedded(used_home) as running:
             assert names(running) == set()
         assert stranger.poll() is None
     finally:
@@ -215,12 +230,11 @@ def test_a_start_that_died_half_way_is_begun_anew(home):
         assert names(running) == set()
 
 
-def test_a_lost_master_key_is_said_and_not_replaced(home):
-    start_embedded(home).stop()
-    (home / "master.key").unlink()
+def test_a_lost_master_key_is_said_and_not_replaced(used_home):
+    (used_home / "master.key").unlink()
     with pytest.raises(Unavailable, match="cannot be read"):
-        start_embedded(home)
-    assert not (home / "master.key").exists()
+        start_embedded(used_home)
+    assert not (used_home / "master.key").exists()
 
 
 def test_a_new_master_key_is_announced(home, caplog):
@@ -231,23 +245,23 @@ def test_a_new_master_key_is_announced(home, caplog):
     assert caplog.text == ""
 
 
-def test_the_master_key_is_rotated_and_a_crash_in_between_is_settled(home):
-    with start_embedded(home) as running:
+def test_the_master_key_is_rotated_and_a_crash_in_between_is_settled(used_home):
+    with start_embedded(used_home) as running:
         old, owner_url = running.master_key, running.owner_url
         tenant_id = make_tenant(running)
         assert running.rotate_master_key() == 1
         new = running.master_key
         assert new != old
-        assert mode(home / "master.key") == 0o600
+        assert mode(used_home / "master.key") == 0o600
         assert opens(running, tenant_id, new)
-    (home / "master.key.next").write_text(old.to_text())  # written, but nothing rewrapped
-    with start_embedded(home) as running:
+    (used_home / "master.key.next").write_text(old.to_text())  # written, but nothing rewrapped
+    with start_embedded(used_home) as running:
         assert running.master_key == new
-        assert not (home / "master.key.next").exists()
+        assert not (used_home / "master.key.next").exists()
         third = MasterKey.generate()
-        (home / "master.key.next").write_text(third.to_text())
+        (used_home / "master.key.next").write_text(third.to_text())
         rotate_master_key(owner_url, new, third)  # rewrapped, but not renamed
-    with start_embedded(home) as running:
+    with start_embedded(used_home) as running:
         assert running.master_key == third
         assert opens(running, tenant_id, third)
 
@@ -272,9 +286,9 @@ def opens(running, tenant_id, key):
     return len(key.unwrap(wrapped, tenant_id, "documents")) == 32
 
 
-def test_a_backup_is_restored_into_a_new_folder_and_nowhere_else(home, short_folder):
+def test_a_backup_is_restored_into_a_new_folder_and_nowhere_else(used_home, short_folder):
     target = short_folder / f"{secrets.token_hex(4)}.backup"
-    with start_embedded(home) as running:
+    with start_embedded(used_home) as running:
         tenant_id, key = make_tenant(running), running.master_key
         backup(running.owner_url, target, running.program("pg_dump"))
         assert mode(target) == 0o600
@@ -293,10 +307,10 @@ def test_a_backup_is_restored_into_a_new_folder_and_nowhere_else(home, short_fol
             restore(running.owner_url, target, running.program("pg_restore"))
 
 
-def test_what_is_no_backup_is_refused_and_leaves_an_empty_database(home, short_folder):
+def test_what_is_no_backup_is_refused_and_leaves_an_empty_database(used_home, short_folder):
     source = short_folder / f"{secrets.token_hex(4)}.backup"
     source.write_text("nonsense")
-    with start_embedded(home) as running:
+    with start_embedded(used_home) as running:
         with pytest.raises(Unavailable, match="pg_restore failed"):
             restore(running.owner_url, source, running.program("pg_restore"))
         assert names(running) == set()
@@ -311,14 +325,14 @@ def test_a_folder_too_deep_for_a_socket_works(short_folder):
         assert mode(socket_folder) == 0o700
 
 
-def test_the_log_holds_no_values(home):
-    with start_embedded(home) as running:
+def test_the_log_holds_no_values(used_home):
+    with start_embedded(used_home) as running:
         add_tenant(running, "twice-the-same")
         with pytest.raises(psycopg.errors.UniqueViolation):
             add_tenant(running, "twice-the-same")
         with psycopg.connect(running.admin_url) as connection, pytest.raises(psycopg.Error):
             connection.execute("SELECT 'a-value-in-a-statement' FROM nowhere")
-    log = (home / "postgres/postgres.log").read_text()
+    log = (used_home / "postgres/postgres.log").read_text()
     assert "twice-the-same" not in log
     assert "a-value-in-a-statement" not in log
 

@@ -11,9 +11,8 @@ import contextlib
 import importlib.machinery
 import io
 import os
-import signal
+import resource
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 from types import CodeType
@@ -24,9 +23,9 @@ import pytest
 from tests.mutation.changes import CHANGES, TOP, Change, files_of, place_of
 
 SECONDS = 600
-"""Most that the tests of one change may take."""
+"""Most processor time that the tests of one change may take, however busy the machine."""
 NO_RESULT = 99
-"""Of tests that took longer, or could not be run."""
+"""Of tests that could not be run; those that took longer are ended by a signal."""
 
 
 def made(change: Change, place: Path) -> None:
@@ -44,8 +43,15 @@ def made(change: Change, place: Path) -> None:
     importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
 
 
-class Unshrunk:
-    """Ends a property at the first instance that it does not hold for: any will do."""
+class FirstFailure:
+    """Writes which test fails to ``noted``; ends a property at its first instance that fails."""
+
+    def __init__(self, noted: int) -> None:
+        self._noted = noted
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            os.write(self._noted, f"{report.nodeid}\n".encode())
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self) -> None:
@@ -57,29 +63,28 @@ class Unshrunk:
         settings.load_profile("unshrunk")
 
 
-def run_by(files: list[str], change: Change | None) -> int:
-    """pytest's exit status of a child that runs these files, with the change or without any."""
+def run_by(files: list[str], change: Change | None) -> tuple[int, str]:
+    """pytest's exit status of a child that runs these files, with the change or without any; what failed."""
     place = None if change is None else place_of(change)
+    read, noted = os.pipe()
     child = os.fork()
     if child == 0:
         status = NO_RESULT
         try:
+            resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
             if change is not None and place is not None:
                 made(change, place)
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                 arguments = ["-q", "-x", "--no-header", "-p", "no:cacheprovider", *files]
-                status = int(pytest.main(arguments, plugins=[Unshrunk()]))
+                status = int(pytest.main(arguments, plugins=[FirstFailure(noted)]))
         finally:
             os._exit(status)
-    deadline = time.monotonic() + SECONDS
-    while time.monotonic() < deadline:
-        ended, left = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(left)
-        time.sleep(0.1)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return NO_RESULT
+    os.close(noted)
+    _, left = os.waitpid(child, 0)
+    # What the child has started may outlive it and hold the pipe's end open: nothing is waited for.
+    os.set_blocking(read, False)
+    with os.fdopen(read, "rb") as failed:
+        return os.waitstatus_to_exitcode(left), (failed.readline() or b"").decode().strip()
 
 
 def main() -> int:
@@ -91,17 +96,19 @@ def main() -> int:
     counted = Counter[str]()
     for change in wanted:
         files = files_of(change)
-        found = run_by(files, change)
+        found, test = run_by(files, change)
         if found == pytest.ExitCode.TESTS_FAILED:
             # Only files that pass without the change have noticed it.
             own = " ".join(files)
             if own not in unchanged:
-                unchanged[own] = run_by(files, None)
+                unchanged[own], _ = run_by(files, None)
             found = found if unchanged[own] == pytest.ExitCode.OK else NO_RESULT
         said = {1: "noticed", 0: "MISSED"}.get(found, "NO RESULT")
         counted[said] += 1
         place = place_of(change).relative_to(TOP)
         print(f"{said:9} {place}: {change.text}  →  {change.becomes}", flush=True)
+        if said == "noticed":
+            print(f"{'':9} by {test}", flush=True)
     print(", ".join(f"{number} {said}" for said, number in counted.items()))
     return 0 if counted["noticed"] == len(wanted) else 1
 

@@ -15,7 +15,7 @@ from app.domain.classes.released import Release
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.catalogue import loss_of
-from app.domain.losses.loss import LossChoice
+from app.domain.losses.loss import LossChoice, SummedLoss
 from app.domain.models.alpha_k_anonymity import AlphaKAnonymity
 from app.domain.models.beta_likeness import BetaLikeness
 from app.domain.models.class_suppression import withholding
@@ -250,7 +250,7 @@ def outsiders_by_hand(table, problem, gone, dictionary, levels):
 
 def loss_by_rows(loss, table, levels, rows, gone):
     """The loss of a rule from what is shown of each record and who is suppressed."""
-    if loss.separable:
+    if isinstance(loss, SummedLoss):
         values = []
         for j, nodes in zip(table.quasi_identifiers, loss.nodes, strict=True):
             counted = Counter(table.codes[gone, j].tolist())

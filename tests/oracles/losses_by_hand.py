@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
-from app.domain.losses.loss import LossKind
+from app.domain.losses.loss import LossKind, SummedLoss
 from app.domain.rules.rule import TableRule, apply
 from app.domain.tables.table import Table
 
@@ -60,7 +60,7 @@ def classes_of(table: Table, levels: tuple[int, ...]) -> Classes:
 def value(loss, table: Table, levels: tuple[int, ...], suppressed: np.ndarray | None) -> float:
     """Loss of a rule that suppresses some of its classes."""
     classes = classes_of(table, levels)
-    if not loss.separable:
+    if not isinstance(loss, SummedLoss):
         return loss.of(levels, classes, suppressed)
     if suppressed is None:
         return loss.of(levels)

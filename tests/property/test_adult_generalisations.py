@@ -18,7 +18,7 @@ import pytest
 
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.catalogue import loss_of
-from app.domain.losses.loss import LossChoice
+from app.domain.losses.loss import LossChoice, SummedLoss
 from app.domain.tables.table import Table
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")
@@ -205,7 +205,8 @@ def losses(n_attributes: int) -> np.ndarray:
         loss = loss_of(table, LossChoice(kind))
         for place, node in enumerate(every):
             classes = _Classes(node.sizes, node.of_row)
-            found[place, i] = loss.of(node.levels) if loss.separable else loss.of(node.levels, classes)
+            is_sum = isinstance(loss, SummedLoss)
+            found[place, i] = loss.of(node.levels) if is_sum else loss.of(node.levels, classes)
     return found
 
 

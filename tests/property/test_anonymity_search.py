@@ -44,6 +44,19 @@ def same_as_by_hand(table, problem):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("limit", "levels"), [(0.2, (0, 0)), (0.1, (0, 1))])
+def test_a_rule_that_suppresses_as_many_as_it_may_is_allowed(engine, limit, levels):
+    """One of five records is alone as long as ``b`` is told from ``a`` in the second attribute."""
+    tree = Hierarchy.from_rows([("a", "*"), ("b", "*")])
+    rows = ("aa", "aa", "ba", "ba", "ab")
+    codes = np.array([[tree.node_of(value) for value in row] for row in rows], dtype=np.int32)
+    table = Table(("p", "q"), (tree, tree), codes)
+    with searched_by(engine):
+        found = solved(table, AnonymityProblem((KAnonymity(2),), limit), Budget(max_nodes=50))
+    assert (found.status, found.rule.levels) == ("optimal", levels)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 @given(tables(), problems())
 @settings(deadline=None, max_examples=examples(100))
 def test_the_rule_of_least_loss_is_that_of_trying_them_all(engine, table, problem):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.rules.condition_truth import Column
@@ -19,8 +19,10 @@ from app.domain.rules.conditional import (
 from app.domain.rules.conditions import Junction
 from app.domain.tables.table import Table
 from tests.oracles.conditions import conditions, truth_by_hand
+from tests.oracles.effort import examples
 from tests.oracles.search_instances import hierarchies
 
+SOME = settings(max_examples=examples(150))
 READ = {"id": "number", "a0": "text", "a1": "text"}
 
 
@@ -115,6 +117,7 @@ def by_hand(table, rule):
 
 @pytest.mark.spec("INV-13")
 @given(questions())
+@SOME
 def test_rules_do_what_the_loop_over_rows_does(question):
     table, rule, _ = question
     found = conditional_rule(table, rule, columns_of(table))
@@ -126,6 +129,7 @@ def test_rules_do_what_the_loop_over_rows_does(question):
 
 @pytest.mark.spec("INV-13", "E-30")
 @given(questions())
+@SOME
 def test_the_order_of_statements_is_irrelevant_and_cells_only_rise(question):
     table, rule, random = question
     columns = columns_of(table)
@@ -141,6 +145,7 @@ def test_the_order_of_statements_is_irrelevant_and_cells_only_rise(question):
 
 @pytest.mark.spec("INV-13")
 @given(tables(), conditions(READ), conditions(READ))
+@SOME
 def test_hiding_twice_is_hiding_by_both_conditions(table, first, second):
     columns = columns_of(table)
     twice = conditional_rule(table, [Hide("a0", first), Hide("a0", second)], columns)
@@ -150,6 +155,7 @@ def test_hiding_twice_is_hiding_by_both_conditions(table, first, second):
 
 @pytest.mark.spec("INV-13")
 @given(tables(), conditions(READ))
+@SOME
 def test_generalising_to_nothing_is_hiding(table, condition):
     columns = columns_of(table)
     hidden = conditional_rule(table, [Hide("a0", condition)], columns)

@@ -89,7 +89,7 @@ def test_every_criterion_is_held_against_the_others():
 
 
 def worlds(seed, wanted, complete=False):
-    """Tables of six records that lack some values, a rule of levels each, and people with their illness."""
+    """Tables of six records that lack some values, people with their illness, and levels to judge."""
     rng = np.random.default_rng(seed)
     for _ in range(examples(wanted)):
         leaves = SMALL.leaves
@@ -101,32 +101,34 @@ def worlds(seed, wanted, complete=False):
         table = Table(names, (SMALL, SMALL, COSTS), codes.astype(np.int32), sensitive=frozenset({names[2]}))
         people = [(*(c or int(rng.choice(leaves)) for c in row[:2]), int(row[2])) for row in codes.tolist()]
         people += [(*rng.choice(leaves, 2).tolist(), int(rng.integers(1, 4))) for _ in range(4)]
-        for levels in rng.permutation(list(itertools.product(range(SMALL.height + 1), repeat=2)))[
-            :4
-        ].tolist():
-            yield table, tuple(levels), people
+        every = list(itertools.product(range(SMALL.height + 1), repeat=2))
+        yield table, people, [tuple(levels) for levels in rng.permutation(every)[:4].tolist()]
 
 
-def suppressed_everywhere(table, problem, levels, people):
-    """(n,) per place whom it suppresses of a rule of levels."""
-    rule, dictionary = table_rule(table, levels), dictionary_of(table, people, (2,))
-    (criterion,) = problem.privacy
-    judge = Judge(table, problem, dictionary if criterion.needs_population else None)
-    found = {"judge": suppressed_at(table, judge, rule.levels)}
-    if not criterion.needs_population:
-        stated = ClassSuppression((criterion,), problem.missing, order="class_by_class")
-        found["rule"] = suppress_failing(table, rule, stated)[1]
-    return found
+class Judges:
+    """The places that suppress records of a table, each made once for all its rules."""
 
+    def __init__(self, table, problem, dictionary):
+        self._table, self._problem = table, problem
+        (self._criterion,) = problem.privacy
+        known = dictionary if self._criterion.needs_population else None
+        self._judge, self._demands = Judge(table, problem, known), Demands(table, problem, known)
+        self._cells = Cells(table, loss_of(table, problem.loss), overlapping=self._demands.overlaps)
 
-def recoded(table, problem, levels, people):
-    """(n,) whom the judge of levels per record suppresses: who shows nothing is suppressed to begin with."""
-    (criterion,) = problem.privacy
-    dictionary = dictionary_of(table, people, (2,)) if criterion.needs_population else None
-    demands = Demands(table, problem, dictionary)
-    cells = Cells(table, loss_of(table, problem.loss), overlapping=demands.overlaps)
-    begun = Recoding(cells, demands, CellSums(cells), cells.at_levels(levels))
-    return demands.to_withhold(begun.placed)[table.reduced.inverse]
+    def suppressed(self, levels):
+        """(n,) per place whom it suppresses of a rule of levels."""
+        rule = table_rule(self._table, levels)
+        found = {"judge": suppressed_at(self._table, self._judge, rule.levels)}
+        if not self._criterion.needs_population:
+            stated = ClassSuppression((self._criterion,), self._problem.missing, order="class_by_class")
+            found["rule"] = suppress_failing(self._table, rule, stated)[1]
+        # Of recodings outsiders are judged as a whole, and who shows nothing is suppressed to begin with.
+        bars_outsiders = getattr(self._criterion, "bars_outsiders", False)
+        if not bars_outsiders and (found["judge"].any() or not shows_nothing(self._table, levels).any()):
+            cells, demands = self._cells, self._demands
+            begun = Recoding(cells, demands, CellSums(cells), cells.at_levels(levels))
+            found["recoding"] = demands.to_withhold(begun.placed)[self._table.reduced.inverse]
+        return found
 
 
 def shows_nothing(table, levels):
@@ -159,41 +161,42 @@ def failing_by_hand(table, problem, levels, people):
 @pytest.mark.parametrize("missing", MATCHING)
 @pytest.mark.parametrize("criterion", BY_HAND, ids=lambda own: own.kind)
 def test_whoever_fails_and_is_suppressed_is_who_pairs_of_records_say(criterion, missing):
-    problem = AnonymityProblem((criterion,), 1.0, missing=missing)
-    for table, levels, people in worlds(1, 30):
-        expected = withheld_by_hand(table, problem, levels, people, table.n_records, by_rule=True)
-        for place, records in suppressed_everywhere(table, problem, levels, people).items():
-            assert set(np.flatnonzero(records).tolist()) == expected, place
-        release = Release(table, table_rule(table, levels))
-        counter = Counter(table, dictionary_of(table, people, (2,)))
-        if not criterion.table_wide:
-            found = failing_records(release, criterion, Grouping(missing=missing), counter)
-            by_hand = failing_by_hand(table, problem, levels, people)
-            assert set(np.flatnonzero(found).tolist()) == by_hand
-        after = Release(table, released(table, problem, levels, expected))
-        assert not failing_records(after, criterion, Grouping(missing=missing), counter).any()
+    problem, reading = AnonymityProblem((criterion,), 1.0, missing=missing), Grouping(missing=missing)
+    for table, people, rules in worlds(1, 30):
+        dictionary = dictionary_of(table, people, (2,))
+        judges, counter = Judges(table, problem, dictionary), Counter(table, dictionary)
+        for levels in rules:
+            expected = withheld_by_hand(table, problem, levels, people, table.n_records, by_rule=True)
+            for place, records in judges.suppressed(levels).items():
+                assert set(np.flatnonzero(records).tolist()) == expected, place
+            if not criterion.table_wide:
+                release = Release(table, table_rule(table, levels))
+                found = failing_records(release, criterion, reading, counter)
+                by_hand = failing_by_hand(table, problem, levels, people)
+                assert set(np.flatnonzero(found).tolist()) == by_hand
+            after = Release(table, released(table, problem, levels, expected))
+            assert not failing_records(after, criterion, reading, counter).any()
 
 
 @pytest.mark.parametrize("missing", MATCHING)
-@pytest.mark.parametrize("criterion", [*BY_HAND, *AGREEING], ids=lambda own: own.kind)
+@pytest.mark.parametrize("criterion", AGREEING, ids=lambda own: own.kind)
 def test_all_places_suppress_the_same_records(criterion, missing):
     problem = AnonymityProblem((criterion,), 1.0, missing=missing)
     if isinstance(criterion, PopulationUniqueness) and missing == "matches_everything":
         pytest.skip("refused: no estimator knows of classes that overlap")
-    for table, levels, people in worlds(2, 30, complete=isinstance(criterion, DeltaPresence)):
-        first, *others = suppressed_everywhere(table, problem, levels, people).values()
-        for own in others:
-            assert (own == first).all()
-        gone = set(np.flatnonzero(first).tolist())
-        bars_outsiders = getattr(criterion, "bars_outsiders", False)
-        if not bars_outsiders and (first.any() or not shows_nothing(table, levels).any()):
-            # Of recodings outsiders are judged as a whole, and who shows nothing is suppressed to begin with.
-            assert (recoded(table, problem, levels, people) == first).all()
-        counter = Counter(table, dictionary_of(table, people, (2,)))
-        after = Release(table, released(table, problem, levels, gone))
-        fails = failing_records(after, criterion, Grouping(missing=missing), counter)
-        # Who is suppressed may be anybody: that somebody else is absent is told by the whole release.
-        assert bars_outsiders or not fails.any()
+    for table, people, rules in worlds(2, 30, complete=isinstance(criterion, DeltaPresence)):
+        dictionary = dictionary_of(table, people, (2,))
+        judges, counter = Judges(table, problem, dictionary), Counter(table, dictionary)
+        for levels in rules:
+            found = judges.suppressed(levels)
+            first = found["judge"]
+            for place, own in found.items():
+                assert (own == first).all(), place
+            gone = set(np.flatnonzero(first).tolist())
+            after = Release(table, released(table, problem, levels, gone))
+            fails = failing_records(after, criterion, Grouping(missing=missing), counter)
+            # Who is suppressed may be anybody: that somebody else is absent is told by the whole release.
+            assert getattr(criterion, "bars_outsiders", False) or not fails.any()
 
 
 @pytest.mark.parametrize("criterion", [PopulationUniqueness(0.3, 0.5)], ids=lambda own: own.kind)

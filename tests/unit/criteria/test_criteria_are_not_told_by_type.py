@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 from app.domain.analyses.catalogue import CRITERIA
@@ -28,8 +29,12 @@ def asked_types(tree):
 
 def test_no_file_asks_which_criterion_it_has():
     own_files = classes()
+    names = re.compile("|".join(own_files))
     for path in APP.rglob("*.py"):
-        tree = ast.parse(path.read_text())
+        text = path.read_text()
+        if not names.search(text):
+            continue
+        tree = ast.parse(text)
         imported = {
             (alias.asname or alias.name): (node.module, alias.name)
             for node in ast.walk(tree)

@@ -17,6 +17,7 @@ from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.k_map import KMap
 from app.domain.models.population_uniqueness import SampleUniqueness
 from app.domain.models.prosecutor_risk import AverageRisk, HighestRisk
+from app.domain.models.rho_privacy import RhoPrivacy
 from tests.oracles.effort import examples
 
 
@@ -140,6 +141,14 @@ def test_people_without_a_record_break_a_lower_bound_for_good():
     assert DeltaPresence(0, 1).satisfied(Classes([], [], 3))
 
 
+@pytest.mark.parametrize(("lower", "holds"), [(1e-9, True), (1.1e-9, False)])
+def test_a_lower_bound_of_no_more_than_the_tolerance_is_met_by_people_without_a_record(lower, holds):
+    """Their share is 0, and shares are compared with the tolerance of every threshold."""
+    criterion, judged = DeltaPresence(lower, 1), Classes([2], [4], 3)
+    assert criterion.satisfied(judged) is holds
+    assert criterion.failing(judged).tolist() == [not holds]
+
+
 def test_what_is_impossible_says_by_how_much():
     whole = Classes([4], [10])
     assert KMap(12).impossible(whole) == "The population has 10 people, 2 fewer than one class must have."
@@ -160,6 +169,8 @@ def test_what_is_impossible_says_by_how_much():
         lambda: SampleUniqueness(1.5),
         lambda: DeltaPresence(0.6, 0.5),
         lambda: DeltaPresence(-0.1, 0.5),
+        lambda: RhoPrivacy(0.5, 0.5),
+        lambda: RhoPrivacy(0.6, 0.5),
     ],
 )
 def test_values_out_of_range_are_refused(wrong):

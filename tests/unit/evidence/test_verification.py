@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -135,6 +136,24 @@ def test_the_type_is_signed_with_the_content():
     refusal(WrongSignature, envelope_bytes(Envelope(content, KEY.id, signature)))
 
 
+@pytest.mark.parametrize(
+    ("proves", "signed_by", "known"),
+    [
+        (True, "service", True),
+        (True, "pipeline", True),
+        (True, "temporary", False),
+        (False, "service", False),
+        (False, "temporary", False),
+    ],
+)
+def test_who_signed_is_known_only_of_a_lasting_key_that_did_not_come_with_the_report(
+    proves, signed_by, known
+):
+    said = changed(predicate=PREDICATE | {"signed_by": signed_by})
+    verified = verify(signed_content(said), {KEY.id: replace(KEY, proves_origin=proves)})
+    assert verified.proves_origin is known
+
+
 # --- statements --------------------------------------------------------------------------------------------
 
 
@@ -232,7 +251,14 @@ def test_a_key_set_that_is_not_right_is_refused(document):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\xff", b"not json", b'{"format":"x","format":"y"}', b"[" * 99_999]
+    "content",
+    [
+        b"",
+        b"\xff",
+        b"not json",
+        b"[" * 99_999,
+        b'{"format":"privacy-risk/keys/1","keys":[],"format":"privacy-risk/keys/1"}',
+    ],
 )
 def test_a_file_that_is_no_key_set_is_refused(content):
     with pytest.raises(MalformedKeys):

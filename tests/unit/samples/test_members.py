@@ -106,7 +106,7 @@ def test_impossible_sizes_are_refused(n_members, n_entities):
 
 
 def test_a_million_people_take_seconds():
-    start = time.perf_counter()
+    start = time.process_time()
     sample = generate(1_000_000, 1_000_000)
     assert len(sample.members["member_id"]) == 1_000_000
-    assert time.perf_counter() - start < 30
+    assert time.process_time() - start < 30

@@ -147,6 +147,20 @@ def test_a_budget_of_nodes_or_a_gap_ends_the_proof(wide):
         assert one.is_proved or one.risk - one.bound <= 0.99 * one.risk
 
 
+@pytest.mark.parametrize(
+    ("table", "solver", "floor"),
+    [("wide", AUTO, 24.0), ("wide", BranchAndBound(), 24.0), ("narrow", BranchAndBound(), 3.0)],
+)
+def test_a_budget_of_nodes_is_of_the_whole_search_and_not_of_each_record(table, solver, floor, request):
+    context, problem = request.getfixturevalue(table), replace(MIN_RISK, objective=MinRisk(floor))
+    visited = []
+    for nodes in (36, 600):
+        search = plan(context, problem, solver, budget=Budget(nodes))
+        assert search.units >= 6
+        visited.append(search.combine(blocks_of(search)).counters.visited_nodes)
+    assert visited[0] <= 36 < visited[1]
+
+
 def test_an_infeasible_floor_is_named_with_the_best_utility(wide):
     outcome = carry_out(plan(wide, replace(MIN_RISK, objective=MinRisk(1000.0))))
     assert outcome.status == "infeasible"

@@ -158,6 +158,15 @@ async def test_limits_stop_the_reading(
     assert refusal.remedy
 
 
+@pytest.mark.parametrize("chunk", [1, 1000])
+async def test_a_body_may_have_exactly_as_many_bytes_as_the_limit(uploading: Uploading, chunk: int) -> None:
+    data = b"a,b\n1,2\n"
+    refusal = await uploading.refusal(data, limits=UploadLimits(max_bytes=len(data) - 1), chunk=chunk)
+    assert refusal.limit == len(data) - 1
+    created = await uploading.send(data, limits=UploadLimits(max_bytes=len(data)), chunk=chunk)
+    assert created.resource.summary["bytes"] == len(data)
+
+
 async def test_reading_stops_at_the_first_breach(uploading: Uploading) -> None:
     sent = 0
 

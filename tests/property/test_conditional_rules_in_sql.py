@@ -19,6 +19,7 @@ from app.domain.rules.conditions import Attribute, Comparison, Condition, Consta
 from app.domain.tables.table import Table
 from app.persistence.addresses import libpq_url
 from tests.oracles.conditions import COLUMNS, TEXTS, Relation, conditions, relations
+from tests.oracles.effort import examples
 
 GROUPS = {text: f"group {i % 3}" for i, text in enumerate(TEXTS)}
 CITY = Hierarchy.from_parents(
@@ -28,7 +29,7 @@ SQL_TYPES = {"number": "numeric", "date": "date", "text": 'text COLLATE "C"'}
 TYPES = {"id": "number", **COLUMNS}
 OTHERS = [name for name in COLUMNS if name != "city"]
 
-sql_rules = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+sql_rules = settings(max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")
