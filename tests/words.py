@@ -1,12 +1,14 @@
-"""Words that once stood for what the field calls otherwise, and where a text uses one of them.
+"""Words that once stood for what the field calls otherwise, and where a text or a name uses one of them.
 
-Names of fields, options and codes are not prose: clients and stored documents hold them. They are passed over
-where they stand between backquotes, in code, or as a text without blanks.
+Names of fields, options and codes are not prose: clients and stored documents hold them. In texts they are
+passed over where they stand between backquotes, in code, or as a text without blanks; in code those pass that
+:data:`CONTRACT` lists.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
 
 GONE = {
     r"withh(?:old|olds|olding|eld)": "suppress",
@@ -36,7 +38,26 @@ ALLOWED = {
 }
 """Phrases in which such a word stands with a reason."""
 
+GONE_FROM_NAMES = {
+    "(?:least|fewest|shown|records|classes) alike": "equivalence class; least class size",
+}
+"""What is plain English in a sentence but in a name stood for a term of the field → what to say."""
+
+FIELD = "a field of results, which clients and stored documents read"
+CONTRACT = {
+    "cells_withheld": FIELD,
+    "infinite_if_withheld": FIELD,
+    "kl_withheld": FIELD,
+    "risk_if_all_withheld": FIELD,
+    "risk_if_withheld": FIELD,
+    "withheld_for_missing": FIELD,
+    "demand": "the field of format 1 of policies, and of verdicts, for the condition of a requirement",
+}
+"""Names in code that hold such a word with a reason: requests, answers or stored documents have them."""
+
 PATTERN = re.compile(rf"\b(?:{'|'.join(GONE)})\b", re.IGNORECASE)
+IN_NAMES = re.compile(rf"\b(?:{'|'.join([*GONE, *GONE_FROM_NAMES])})\b", re.IGNORECASE)
+PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 CODE = re.compile(r"```\w*|``[^`]+``|`[^`]+`|\{[^{}]*\}")
 
 
@@ -46,3 +67,9 @@ def found(text: str) -> list[str]:
     for phrase in ALLOWED:
         plain = plain.replace(phrase, "…")
     return [plain[max(0, one.start() - 40) : one.end() + 40] for one in PATTERN.finditer(plain)]
+
+
+@cache
+def is_gone(name: str) -> bool:
+    """Whether a name in code, in whatever case, holds a word that is gone and is none of the contract."""
+    return name not in CONTRACT and IN_NAMES.search(" ".join(PARTS.findall(name))) is not None
