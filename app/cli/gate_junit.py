@@ -59,7 +59,7 @@ def _case(criterion: JudgedCriterion, suite: str) -> Xml.Element:
     kind = _ELEMENTS.get(criterion.standing)
     if kind is not None:
         waiver = criterion.document.get("waiver")
-        message = f"{criterion.standing}: {criterion.demanded}. {criterion.explanation}"
+        message = f"{criterion.standing}: {criterion.value_and_threshold}. {criterion.explanation}"
         if criterion.standing is Standing.WAIVED:
             message = f"{waiver_text(waiver or {})} {message}"
         element = Xml.SubElement(case, kind, message=_clean(message))

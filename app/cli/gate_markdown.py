@@ -46,7 +46,7 @@ def _lines(outcome: Outcome) -> Iterator[str]:
     yield "| | Criterion | Found | |"
     yield "|---|---|---|---|"
     for criterion in verdict.criteria:
-        cells = (criterion.title, criterion.demanded, _remark(criterion))
+        cells = (criterion.title, criterion.value_and_threshold, _remark(criterion))
         yield f"| {_SIGNS[criterion.standing]} {criterion.standing} | {' | '.join(map(_plain, cells))} |"
     yield ""
     yield from _columns(verdict)

@@ -82,7 +82,7 @@ def _rule(criterion: JudgedCriterion) -> dict[str, Any]:
 
 
 def _result(outcome: Outcome, number: int, criterion: JudgedCriterion) -> dict[str, Any]:
-    text = f"{criterion.explanation} {criterion.demanded}.".strip()
+    text = f"{criterion.explanation} {criterion.value_and_threshold}.".strip()
     result: dict[str, Any] = {
         "ruleId": criterion.id,
         "ruleIndex": number,

@@ -135,10 +135,10 @@ def changes_of(verdict: Verdict) -> Iterator[str]:
             yield _not_found(wanted, change)
             continue
         levels = ", ".join(f"{name} {level}" for name, level in (change.get("levels") or {}).items())
-        withheld = change.get("suppressed_records") or 0
+        suppressed = change.get("suppressed_records") or 0
         what = f"generalise at least to {levels}" if levels else "generalise nothing further"
-        if withheld:
-            what += f" and suppress {withheld:,} records"
+        if suppressed:
+            what += f" and suppress {suppressed:,} records"
         cost = f"utility {shown(change.get('utility_before'))} → {shown(change.get('utility_after'))}"
         yield f"To pass {wanted}: {what} ({cost}{'' if change.get('proven') else '; not proven nearest'})."
 
@@ -163,7 +163,7 @@ def _lines(outcome: Outcome) -> Iterator[str]:
     if verdict is None:
         return
     for criterion in verdict.criteria:
-        yield f"  {criterion.standing:<8} {criterion.title}: {criterion.demanded}"
+        yield f"  {criterion.standing:<8} {criterion.title}: {criterion.value_and_threshold}"
         if criterion.standing is not Standing.PASSED:
             yield from (f"           {line}" for line in _why(criterion.explanation, criterion.document))
     yield from (f"  {line}" for line in lines_of(verdict))

@@ -56,7 +56,7 @@ class JudgedCriterion:
     document: Json
 
     @property
-    def demanded(self) -> str:
+    def value_and_threshold(self) -> str:
         """``mean risk of the records 0.46; at most 0.1 is required``: the value beside its threshold.
 
         A share of records is told in records, its threshold in percent.

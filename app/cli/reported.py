@@ -129,11 +129,11 @@ def _stated_rule(then: Json, rule: Json, by_name: bool) -> Json | None:
 
     if not isinstance(rule.get("levels"), Mapping):
         return None
-    withheld = {key: rule[key] for key in (*SUPPRESSION_KEYS, ORDER) if rule.get(key) is not None}
-    if SUPPRESSION in withheld:
+    suppression = {key: rule[key] for key in (*SUPPRESSION_KEYS, ORDER) if rule.get(key) is not None}
+    if SUPPRESSION in suppression:
         # Reports made before there was a second meaning say none.
-        withheld[MEANING] = rule.get(MEANING) or ALL_ATTRIBUTES
-    definition: Json = {"kind": TABLE_LEVEL, "levels": dict(rule["levels"]), **withheld}
+        suppression[MEANING] = rule.get(MEANING) or ALL_ATTRIBUTES
+    definition: Json = {"kind": TABLE_LEVEL, "levels": dict(rule["levels"]), **suppression}
     if rule.get(DICTIONARY) is not None:
         if _may_leave_out_values(definition):
             return None

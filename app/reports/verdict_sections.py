@@ -108,12 +108,12 @@ def _parameters(parameters: Document, is_scored: bool) -> Document:
     return {**parameters, "options": {key: own for key, own in options.items() if key not in of_harm}}
 
 
-def _asks_for_harm(demand: Document, result: Document) -> bool:
-    match demand["kind"]:
+def _asks_for_harm(condition: Document, result: Document) -> bool:
+    match condition["kind"]:
         case "privacy_model":
             return False
         case "optimum":
-            return bool(demand["objective"]["kind"] != "min_loss")
+            return bool(condition["objective"]["kind"] != "min_loss")
         case "measure":
             return result["subject"].get("sensitivity") is not None
         case _:

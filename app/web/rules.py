@@ -113,7 +113,7 @@ def _mark(before: str | None, after: str | None, steps: int | None) -> Json:
     if before is None:
         return {"kind": "missing", "word": "missing"}
     if after is None:
-        return {"kind": "withheld", "word": "withheld"}
+        return {"kind": "suppressed", "word": "suppressed"}
     if steps == 0:
         return {"kind": "kept", "word": "as it is"}
     if steps is None:

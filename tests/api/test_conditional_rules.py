@@ -182,7 +182,7 @@ async def test_stored_and_inline_conditional_rules_score_the_same(patients):
         "missing": None,
         "suppressed": None,
     }  # fmt: skip
-    # Places alone: three of four are withheld, and one of four days of birth is missing.
+    # Places alone: three of four are suppressed, and one of four days of birth is missing.
     assert stored.json()["result"]["utility_average"] == (2 + 3 * 1) / 4
     as_is = await patients.post("/v1/assessments", json=question | {"rule": {"kind": "identity"}})
     assert as_is.json()["result"]["risk_average"] > stored.json()["result"]["risk_average"]

@@ -1,4 +1,4 @@
-"""Gates over HTTP read missing values and withheld records as the search did whose rule they judge."""
+"""Gates over HTTP read missing values and suppressed records as the search did whose rule they judge."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ async def test_what_is_left_out_is_said(gated: httpx.AsyncClient):
     assert (changes["k"]["suppressed_records"], changes["k"]["rule"]["missing"]) == (3, "excluded")
     after = await judged(gated, "changed", number, changes["k"]["rule"])
     assert after["verdict"] == "pass"
-    # The block of whom it withholds has one member at whom somebody looks.
+    # The block of the records that it suppresses has one member at whom somebody looks.
     block = READINGS.index(("excluded", "own_block"))
     assert (await judged(gated, "block", block, changes["k"]["rule"]))["verdict"] == "fail"
     said = after["criteria"][0]["explanation"]
@@ -95,7 +95,7 @@ async def test_what_is_left_out_is_said(gated: httpx.AsyncClient):
 
 
 async def test_no_change_is_ruled_out_where_readings_differ(gated: httpx.AsyncClient):
-    """One rule that withholds records would have to do so in two ways: none is looked for."""
+    """One rule that suppresses records would have to do so in two ways: none is looked for."""
     differing = policy("differing", "excluded", "excluded")
     (criterion,) = differing["criteria"]
     other = {**criterion, "id": "other", "demand": {**criterion["demand"], "missing": "own_category"}}
@@ -118,7 +118,7 @@ async def test_a_file_of_which_the_original_is_unknown_has_no_missing_values(gat
         assert result["verdict"] == ("fail" if missing == "own_category" else "error"), missing
 
 
-async def test_records_that_a_file_does_not_have_are_not_counted_as_withheld(gated: httpx.AsyncClient):
+async def test_records_that_a_file_does_not_have_are_not_counted_as_suppressed(gated: httpx.AsyncClient):
     rows = "id,town\n1,x\n2,\n3,\n4,y\n5,y\n"
     assert (await gated.post("/v1/uploads?name=keyed", content=rows, headers=CSV)).status_code == 201
     declared = [

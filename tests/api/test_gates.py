@@ -193,7 +193,7 @@ async def test_groups_are_judged_one_by_one_and_named_only_to_who_may_read(api, 
         ]
 
 
-async def test_optima_and_bounds_are_demands_too(journey: httpx.AsyncClient):
+async def test_optima_and_bounds_are_conditions_too(journey: httpx.AsyncClient):
     optimum = {
         "kind": "optimum", "objective": {"kind": "min_risk", "utility_floor": 6}, "dictionary": "register",
     }  # fmt: skip

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 PEOPLE = "place,illness\nRome,flu\nRome,flu\nParis,cold\nParis,cold\n"
 PLACES = {"Italy": [None], "France": [None], "Rome": ["Italy"], "Paris": ["France"]}
 EVERYTHING = {"kind": "table_level", "levels": {}}
-PLACES_WITHHELD = {
+PLACES_SUPPRESSED = {
     "kind": "record_level",
     "records": [{"row": row, "levels": {"place": 2}} for row in (1, 2, 3, 4)],
 }
@@ -31,7 +31,7 @@ async def people(client: httpx.AsyncClient) -> httpx.AsyncClient:
     for path, body in (
         ("hierarchies", {"name": "places", "definition": {"kind": "parents", "parents": PLACES}}),
         ("datasets", {"name": "people", "upload": "people", "attributes": attributes}),
-        ("rules", {"name": "withheld", "dataset": "people", "rule": PLACES_WITHHELD}),
+        ("rules", {"name": "withheld", "dataset": "people", "rule": PLACES_SUPPRESSED}),
     ):
         await made(client.post(f"/v1/{path}", json=body))
     return client

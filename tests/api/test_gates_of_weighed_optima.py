@@ -1,4 +1,4 @@
-"""A gate that demands the proven optimum of a weighed loss, on eight people whose optima are by hand.
+"""A gate that requires the proven optimum of a weighed loss, on eight people whose optima are by hand.
 
 Two of each city, one of either sex. With equal weights the best 2-anonymous rule shows countries and sexes
 (loss (1/3 + 0)/2); where the city weighs five times as much, cities and no sexes (1/3 · 1/2 against

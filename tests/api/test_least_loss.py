@@ -128,7 +128,7 @@ async def test_what_is_wrong_with_a_criterion_or_loss_is_named(
 
 
 async def test_criteria_that_name_values_are_for_those_who_may_read_the_data(api, journey: httpx.AsyncClient):
-    """Whom such a rule withholds is who has the values."""
+    """The records that such a rule suppresses are those that have the values."""
     token = journey.headers["authorization"].removeprefix("Bearer ")
     actor = await api.services.tenants.authenticate(token)
     harmless = [{"kind": "pd_recursive_l_diversity", "c": 1, "l": 2, "harmless": ["[0, 100000["]}]
@@ -147,7 +147,7 @@ async def test_criteria_that_name_values_are_for_those_who_may_read_the_data(api
         assert asked.status_code == 200, asked.text
 
 
-async def test_a_rule_of_ones_own_withholds_classes_that_fail_criteria(journey: httpx.AsyncClient):
+async def test_a_rule_of_ones_own_suppresses_classes_that_fail_criteria(journey: httpx.AsyncClient):
     levels = {"city": 3, "birth_date": 2}
     failing = [{"kind": "distinct_l_diversity", "l": 2, "attribute": None, "others": "in_classes"}]
     body = {"name": "own", "dataset": "members"}
@@ -323,7 +323,7 @@ async def test_a_missing_value_may_match_everything_in_searches_and_rules(api, j
         assert said["judged"]["records_suppressed"] == recoded["suppressed_records"]
 
 
-async def test_no_more_classes_are_withheld_for_the_whole_table_than_have_to_be(
+async def test_no_more_classes_are_suppressed_for_the_whole_table_than_have_to_be(
     api, journey: httpx.AsyncClient
 ):
     """98 pairs and 4 unique records, of which one may stay among 197."""
@@ -343,15 +343,15 @@ async def test_no_more_classes_are_withheld_for_the_whole_table_than_have_to_be(
     rule = {key: value for key, value in result["rule"].items() if value is not None and key != "records"}
     assert rule["suppression_order"] == "class_by_class"
     usual = {key: value for key, value in rule.items() if key != "suppression_order"}
-    withheld = []
+    suppressed = []
     for name, own in (("found-again", rule), ("by-size", usual)):
         made = {"name": name, "dataset": "codes", "rule": own}
         stored = (await journey.post("/v1/rules", json=made)).json()
         assert stored["suppression_order"] == own.get("suppression_order")
         released = (await journey.post("/v1/releases", json={**made, "rule": name})).json()
-        withheld.append(released["suppressed_records"])
+        suppressed.append(released["suppressed_records"])
     # A rule that does not name the order means what such rules always meant.
-    assert withheld == [3, 4]
+    assert suppressed == [3, 4]
     alone = {"kind": "table_level", "levels": {}, "suppression_order": "class_by_class"}
     refused = await journey.post("/v1/rules", json={"name": "alone", "dataset": "codes", "rule": alone})
     problem_of(refused, 422, "invalid-input")

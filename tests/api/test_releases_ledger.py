@@ -101,11 +101,11 @@ async def test_a_rule_is_tried_on_the_next_delivery_in_one_call(python_journey: 
 
 async def test_rules_per_record_follow_the_entities(python_journey: AsyncClient):
     await next_delivery(python_journey)
-    withheld = await reuse(python_journey, "next-exceptions", "exceptions")
-    assert (withheld["matched_records"], withheld["records_without_rule"]) == (11, 1)
+    suppressed = await reuse(python_journey, "next-exceptions", "exceptions")
+    assert (suppressed["matched_records"], suppressed["records_without_rule"]) == (11, 1)
     modal = await reuse(python_journey, "next-modal", "exceptions", unmatched="modal_rule")
     # Most records have no levels of their own: the new one is shown as it is.
-    assert modal["now"]["utility"] == pytest.approx(withheld["now"]["utility"] + 13 / 12)
+    assert modal["now"]["utility"] == pytest.approx(suppressed["now"]["utility"] + 13 / 12)
 
 
 async def test_what_earlier_releases_showed_adds_to_the_risk(python_journey: AsyncClient):

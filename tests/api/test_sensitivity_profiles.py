@@ -191,15 +191,15 @@ async def test_interactions_raise_the_harm_of_records_that_disclose_the_whole_se
     risks = {}
     for body in bodies:
         assert (await members.post(ADDRESS, json=body)).status_code == 201
-        for withheld in ([], ["race"]):
+        for suppressed in ([], ["race"]):
             question = {
                 "dataset": "members",
                 "dictionary": "census",
                 "sensitivity": body["name"],
-                "rule": {"kind": "suppression", "attributes": withheld},
+                "rule": {"kind": "suppression", "attributes": suppressed},
             }
             scored = await members.post("/v1/assessments", json=question)
             assert scored.status_code in (200, 201), scored.text
-            risks[body["name"], len(withheld)] = scored.json()["result"]["risk_average"]
+            risks[body["name"], len(suppressed)] = scored.json()["result"]["risk_average"]
     assert risks["together", 0] == pytest.approx(risks["apart", 0] + risks["alone", 0])
     assert risks["together", 1] == risks["apart", 1]

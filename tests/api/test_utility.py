@@ -26,8 +26,8 @@ async def profiled(api: Any, assessable: Prepared) -> AsyncIterator[httpx.AsyncC
         yield client
 
 
-async def result_of(client: httpx.AsyncClient, utility: Any, *withheld: str) -> dict[str, Any]:
-    rule = {"kind": "suppression", "attributes": list(withheld)}
+async def result_of(client: httpx.AsyncClient, utility: Any, *suppressed: str) -> dict[str, Any]:
+    rule = {"kind": "suppression", "attributes": list(suppressed)}
     response = await client.post("/v1/assessments", json={**QUESTION, "rule": rule, "utility": utility})
     assert response.status_code in (200, 201), response.text
     found: dict[str, Any] = response.json()["result"]
@@ -54,13 +54,13 @@ async def test_a_name_and_an_object_without_options_are_the_same_utility(profile
 async def test_models_range_from_the_values_as_they_are_to_nothing(profiled, model, everything, nothing):
     """The last of the twelve members has no income."""
     whole = await result_of(profiled, model)
-    withheld = await result_of(profiled, model, *ATTRIBUTES)
+    suppressed = await result_of(profiled, model, *ATTRIBUTES)
     assert whole["utility_average"] == pytest.approx(everything)
-    assert withheld["utility_average"] == pytest.approx(nothing)
+    assert suppressed["utility_average"] == pytest.approx(nothing)
 
 
 @pytest.mark.spec("E-16")
-async def test_a_loss_rises_with_what_is_withheld_and_is_reported_as_a_loss(profiled):
+async def test_a_loss_rises_with_what_is_suppressed_and_is_reported_as_a_loss(profiled):
     kept = await result_of(profiled, "info_loss_lm")
     lost = await result_of(profiled, "info_loss_lm", "city")
     assert kept["information_loss_average"] == pytest.approx(1 / 12)

@@ -246,7 +246,7 @@ def _best_of_all_judged(table: Table, problem: AnonymityProblem) -> tuple[float,
     for levels in itertools.product(*(range(height + 1) for height in judge.table.heights)):
         verdict = judge.judge(levels)
         if verdict.allowed:
-            added = loss.added(judge.withheld_values(levels, verdict))
+            added = loss.added(judge.suppressed_values(levels, verdict))
             found.append((loss.of(levels, added), levels, verdict.suppressed))
     least = min(found)[0]
     return min((rated for rated in found if rated[0] <= least + 1e-12), key=lambda rated: rated[1])
@@ -259,7 +259,7 @@ def _wide(data: Path, width: int) -> Row:
     ours = timed(lambda: _solve(table, problem, halted_after(STOP_AFTER)), repeats=1, warm_up=0)
     found = ours.answer
     if not isinstance(found.rule, TableRule) or found.loss is None or found.bounds is None:
-        raise AssertionError("withholding everything is allowed")
+        raise AssertionError("suppressing everything is allowed")
     return Row(
         f"credit cards, {width} attributes, {K}-anonymity with 4% suppressed: best of {found.n_rules:,} "
         f"rules after {STOP_AFTER:g} s",

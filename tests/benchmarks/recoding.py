@@ -69,7 +69,7 @@ def _row(name: str, table: Table, question: Question, stop_after: float | None) 
     ours = timed(lambda: _solve(table, asked, stop_after), repeats=1, warm_up=0)
     found = ours.answer
     if found.rule is None or found.loss is None or found.bounds is None:
-        raise AssertionError("withholding everything is allowed")
+        raise AssertionError("suppressing everything is allowed")
     bar = "less lost than by the table-level rule; gap reported"
     return Row(
         f"{name}, {K}-anonymity with {LIMIT:.0%} suppressed: {question.name}"
@@ -100,7 +100,7 @@ def _solve(table: Table, problem: AnonymityProblem, stop_after: float | None) ->
 
 
 def _classes(table: Table, rule: Rule) -> tuple[int, int | None]:
-    """Classes of the records that are not withheld and the size of the least, by sorting whole rows."""
+    """Classes of the records that are not suppressed and the size of the least, by sorting whole rows."""
     disclosed = apply(rule, table)[:, table.quasi_identifiers]
     kept = disclosed[(disclosed != TOP).any(axis=1)]
     sizes = np.unique(kept, axis=0, return_counts=True)[1]

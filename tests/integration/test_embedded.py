@@ -90,7 +90,7 @@ def test_the_folders_are_closed_and_their_parents_untouched(home):
     assert {parent: mode(parent) for parent in home.parents} == before
 
 
-def test_the_server_demands_a_password_and_listens_on_a_socket_only(used_home):
+def test_the_server_requires_a_password_and_listens_on_a_socket_only(used_home):
     with start_embedded(used_home) as running:
         for url in (running.admin_url, running.owner_url, running.runtime_url):
             user, _, rest = url.removeprefix("postgresql://").partition(":")

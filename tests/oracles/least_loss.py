@@ -18,7 +18,7 @@ from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import LossChoice, SummedLoss
 from app.domain.models.alpha_k_anonymity import AlphaKAnonymity
 from app.domain.models.beta_likeness import BetaLikeness
-from app.domain.models.class_suppression import withholding
+from app.domain.models.class_suppression import suppress_records
 from app.domain.models.delta_disclosure import DeltaDisclosure
 from app.domain.models.delta_presence import DeltaPresence
 from app.domain.models.disclosure_diversity import NpdRecursiveLDiversity, PdRecursiveLDiversity
@@ -318,10 +318,10 @@ def released(table, problem, dictionary=None):
     outcome = plan.combine({0: plan.run_block(0, lambda _: None)})
     if outcome.rule is None:
         return None, outcome
-    gone = plan.withheld(outcome.rule.levels)
+    gone = plan.suppressed_records(outcome.rule.levels)
     rule = outcome.rule
     if gone.any():
-        rule = withholding(table, rule, gone, problem.missing, problem.suppressed)
+        rule = suppress_records(table, rule, gone, problem.missing, problem.suppressed)
     return Release(table, rule), outcome
 
 

@@ -82,10 +82,10 @@ KINDS = tuple(kind for kind in get_args(LossKind) if kind != "squared_error")
 def divergence_by_hand(table: Table, shown: np.ndarray, declared: bool) -> tuple[float, float]:
     """Spread and dropped, from the sets of values that every box holds; ⊥ of an original is a category.
 
-    The sensitive values of who is withheld are known.
+    The sensitive values of suppressed records are known.
     """
-    withheld = [not (row[:2]).any() for row in shown]
-    kept_rows = [row for row, out in enumerate(withheld) if not out]
+    suppressed = [not (row[:2]).any() for row in shown]
+    kept_rows = [row for row, out in enumerate(suppressed) if not out]
     everywhere = [bool(kept_rows) and not shown[kept_rows, j].any() for j in range(3)]
 
     def categories(j):
@@ -96,19 +96,19 @@ def divergence_by_hand(table: Table, shown: np.ndarray, declared: bool) -> tuple
         if everywhere[j]:
             return categories(j)
         tree, own = table.hierarchies[j], int(table.codes[row, j])
-        hides = withheld[row] and j < 2
-        cell = own if withheld[row] and not hides else int(shown[row, j])
+        hides = suppressed[row] and j < 2
+        cell = own if suppressed[row] and not hides else int(shown[row, j])
         if cell == own == TOP and not hides:
             return {TOP}
         return {v for v in categories(j) if tree.is_above(cell, v)}
 
     boxes = [[holds(row, j) for j in range(3)] for row in range(len(shown))]
-    n, kept = len(shown), len(shown) - sum(withheld)
+    n, kept = len(shown), len(shown) - sum(suppressed)
     spread = dropped = 0.0
     for x, count in Counter(map(tuple, table.codes.tolist())).items():
         inside = [row for row in range(n) if all(x[j] in boxes[row][j] for j in range(3))]
         masses = {row: 1 / math.prod(len(own) for own in boxes[row]) for row in inside}
         spread += count / n * math.log(count / sum(masses.values()))
-        left = sum(mass for row, mass in masses.items() if not withheld[row])
+        left = sum(mass for row, mass in masses.items() if not suppressed[row])
         dropped += count / n * math.log(count / n / (left / kept)) if left else math.inf
     return spread, dropped

@@ -18,7 +18,7 @@ from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import LossChoice
 from app.domain.models.alpha_k_anonymity import AlphaKAnonymity
 from app.domain.models.beta_likeness import BetaLikeness
-from app.domain.models.class_suppression import withholding
+from app.domain.models.class_suppression import suppress_records
 from app.domain.models.distinct_l_diversity import DistinctLDiversity
 from app.domain.models.entropy_l_diversity import EntropyLDiversity
 from app.domain.models.k_anonymity import KAnonymity
@@ -110,7 +110,7 @@ def dictionary_of(table, people, more=()):
 
 @dataclass
 class Shown:
-    """What a rule of levels shows of the records that are kept; ``block`` are withheld, but judged as one."""
+    """What a rule of levels shows of the records that are kept; ``block`` are suppressed, but judged."""
 
     table: Table
     levels: tuple[int, ...]
@@ -279,11 +279,11 @@ def next_in_order(left, problem, table, after):
     return first(enough)
 
 
-def withheld_by_hand(table, problem, levels, people, allowed, by_rule=False, kind=Shown):
-    """Records that a rule withholds; None if it may not, ``by_rule`` asks for what it has to withhold.
+def suppressed_by_hand(table, problem, levels, people, allowed, by_rule=False, kind=Shown):
+    """Records that a rule suppresses; None if it may not, ``by_rule`` asks for what it has to suppress.
 
     As soon as there is anybody, whoever shows nothing is among them; who is left out for a missing value is
-    in no class, and not in the block of the withheld ones either.
+    in no class, and not in the block of the suppressed ones either.
     """
     privacy, n = problem.privacy, table.n_records
 
@@ -327,7 +327,7 @@ def best_by_hand(table, problem, people, kind=Shown):
     allowed = int(problem.suppression_limit * table.n_records + 1e-9)
     rated = []
     for levels in itertools.product(*(range(table.heights[j] + 1) for j in table.quasi_identifiers)):
-        gone = withheld_by_hand(table, problem, levels, people, allowed, kind=kind)
+        gone = suppressed_by_hand(table, problem, levels, people, allowed, kind=kind)
         if gone is not None:
             rated.append((levels, loss_by_hand(table, problem, levels, gone, people), len(gone)))
     if not rated:
@@ -354,7 +354,9 @@ def same_as_by_hand(table, problem, people, kind=Shown):
     assert found.status == "optimal" or unproven
     assert tuple(found.rule.levels[j] for j in table.quasi_identifiers) == levels
     assert found.loss == pytest.approx(loss, abs=1e-12, rel=1e-12)
-    assert found.suppressed_records == suppressed == np.count_nonzero(plan.withheld(found.rule.levels))
+    assert (
+        found.suppressed_records == suppressed == np.count_nonzero(plan.suppressed_records(found.rule.levels))
+    )
     assert found.bounds.lower == found.loss or (unproven and found.bounds.lower < found.loss)
 
 
@@ -380,7 +382,7 @@ def table_rule(table, levels):
 
 
 def released(table, problem, levels, gone):
-    """The rule that withholds the records ``gone``: one of levels, if these are none."""
+    """The rule that suppresses the records ``gone``: one of levels, if these are none."""
     rule, records = table_rule(table, levels), np.zeros(table.n_records, dtype=bool)
     records[sorted(gone)] = True
-    return withholding(table, rule, records, problem.missing, problem.suppressed) if gone else rule
+    return suppress_records(table, rule, records, problem.missing, problem.suppressed) if gone else rule

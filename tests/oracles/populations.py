@@ -62,7 +62,7 @@ def cells(missing, elsewhere=False):
 
 @st.composite
 def worlds(draw, missing=True):
-    """Rows, people, what is known of people, levels, and which rows are withheld."""
+    """Rows, people, what is known of people, levels, and which rows are suppressed."""
     rows = draw(st.lists(cells(missing), min_size=1, max_size=9))
     people = draw(st.lists(cells(missing, elsewhere=missing), min_size=1, max_size=12))
     known = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=3)) if missing else list(NAMES)

@@ -60,14 +60,14 @@ def meets(problem, table, shown):
     """Whether disclosed quasi-identifiers, a tuple per record, meet all criteria and the limit."""
     values = table.codes[:, -1].tolist()
     whole = Counter(values)
-    withheld = [not any(row) for row in shown]
-    if sum(withheld) > math.floor(problem.suppression_limit * len(shown) + 1e-9):
+    suppressed = [not any(row) for row in shown]
+    if sum(suppressed) > math.floor(problem.suppression_limit * len(shown) + 1e-9):
         return False
     if problem.missing == "excluded":
         quasi = table.codes[:, :-1].tolist()
-        if any(0 in row and not gone for row, gone in zip(quasi, withheld, strict=True)):
+        if any(0 in row and not gone for row, gone in zip(quasi, suppressed, strict=True)):
             return False
-    judged = [i for i, gone in enumerate(withheld) if problem.suppressed == "own_block" or not gone]
+    judged = [i for i, gone in enumerate(suppressed) if problem.suppressed == "own_block" or not gone]
     if problem.missing == "excluded":
         # Who is left out for a missing value is in no block that is judged.
         judged = [i for i in judged if 0 not in table.codes[i, :-1].tolist()]

@@ -37,7 +37,7 @@ from tests.peers.releases import (
     flat,
     hours_of_work,
     of_rows,
-    withheld,
+    with_suppressed,
     without,
 )
 
@@ -53,7 +53,7 @@ ASCENDING = "recursive c from counts in ascending order"
 SKIPPED = "δ leaves out values that a class lacks"
 TABLE_WIDE = "enhanced β has one bound for all values"
 DROPPED = "records with a missing quasi-identifier are dropped"
-STARS = "withheld records are one more class"
+STARS = "suppressed records are one more class"
 BREAKS = "it breaks"
 
 
@@ -142,7 +142,7 @@ def all_questions(data: Path, folder: Path) -> Iterator[Question]:
     table = adult(data, "occupation")
     kept = without(table, below(table, LEVELS, K, values=3))
     yield from all_models(compared(folder, "Adult 5-anonymous and 3-diverse", kept, LEVELS))
-    starred = compared(folder, "Adult with withheld records", table, NEARLY, below(table, NEARLY, K))
+    starred = compared(folder, "Adult with suppressed records", table, NEARLY, below(table, NEARLY, K))
     yield from with_stars(starred)
     yield from with_missing(data, folder)
     hours = hours_of_work(data)
@@ -152,7 +152,7 @@ def all_questions(data: Path, folder: Path) -> Iterator[Question]:
 
 
 def with_stars(release: Compared) -> Iterator[Question]:
-    """Records that a release withholds, which other tools take for people like each other."""
+    """Records that a release suppresses, which other tools take for people like each other."""
     for block, mistake in (("own_block", ""), ("excluded", STARS)):
         own = {"suppressed": block}
         counted = None if not mistake else lambda release, result: [(float(stars(release)),)]
@@ -160,7 +160,7 @@ def with_stars(release: Compared) -> Iterator[Question]:
 
 
 def stars(release: Compared) -> int:
-    """How many records are withheld."""
+    """How many records are suppressed."""
     return int(q.context_of(release).release.is_suppressed.sum())
 
 
@@ -273,7 +273,7 @@ def shown(answer: Answer | str) -> str:
 def anonymised(data: Path, folder: Path, peers: Peers, percent: int) -> Line:
     """5-anonymity by anjana and by the search of least loss, both losses by our measure."""
     table = adult(data, "occupation")
-    release = compared(folder, f"Adult, at most {percent} % withheld", table)
+    release = compared(folder, f"Adult, at most {percent} % suppressed", table)
     problem = AnonymityProblem((KAnonymity(K),), percent / 100)
 
     def solved() -> Any:
@@ -303,13 +303,13 @@ def anonymised(data: Path, folder: Path, peers: Peers, percent: int) -> Line:
 
 
 def released_by(release: Compared, value: dict[str, Any]) -> Compared:
-    """What anjana released: its levels, and the records that it dropped withheld."""
+    """What anjana released: its levels, and the records that it dropped suppressed."""
     table: Table = release.table
     levels = dict(zip(release.quasi, value["levels"], strict=True))
     rule = TableRule(tuple(levels.get(name, 0) for name in table.attributes))
     gone = np.ones(table.n_records, dtype=bool)
     gone[value["rows"]] = False
-    return Compared(release.name, table, withheld(table, apply(rule, table), gone), release.csv)
+    return Compared(release.name, table, with_suppressed(table, apply(rule, table), gone), release.csv)
 
 
 def printed(line: Line) -> str:

@@ -74,10 +74,10 @@ def compared(
         )
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([table.attributes, *zip(*columns, strict=True)])
-    return Compared(name, table, withheld(table, codes, gone) if gone.any() else used, path, numeric)
+    return Compared(name, table, with_suppressed(table, codes, gone) if gone.any() else used, path, numeric)
 
 
-def withheld(table: Table, codes: Ints, gone: np.ndarray) -> CellRule:
+def with_suppressed(table: Table, codes: Ints, gone: np.ndarray) -> CellRule:
     """A rule that shows the codes, and of some records (n,) no quasi-identifier."""
     shown = codes.copy()
     for j in table.quasi_identifiers:

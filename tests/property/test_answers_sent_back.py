@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.models.class_suppression import ClassSuppression, withholding
+from app.domain.models.class_suppression import ClassSuppression, suppress_records
 from app.domain.models.delta_presence import DeltaPresence
 from app.domain.models.k_map import KMap
 from app.domain.rules.rule import TableRule, apply
@@ -129,5 +129,5 @@ def test_a_rule_found_with_a_population_suppresses_the_same_when_it_is_stated(cr
     stated = suppressed_by_population(table, outcome.rule, ClassSuppression((criterion,)), dictionary)
     assert int(stated.sum()) == outcome.suppressed_records
     assert document["levels"] == dict(zip(table.attributes, outcome.rule.levels, strict=True))
-    expected = withholding(table, outcome.rule, stated)
+    expected = suppress_records(table, outcome.rule, stated)
     assert np.array_equal(apply(rule_of(document, table), table), apply(expected, table))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from app.domain.attacks.posterior_beliefs import POSTERIOR_BELIEFS
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.losses.loss import LossChoice
-from app.domain.models.class_suppression import withholding
+from app.domain.models.class_suppression import suppress_records
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.population_uniqueness import POPULATION_UNIQUENESS, PopulationUniqueness
 from app.domain.models.rho_privacy import RhoPrivacy
@@ -87,7 +87,9 @@ def compare(question):
     assert found.status == "optimal"
     assert tuple(found.rule.levels[j] for j in table.quasi_identifiers) == levels
     assert found.loss == pytest.approx(loss, abs=1e-12, rel=1e-12)
-    assert found.suppressed_records == suppressed == np.count_nonzero(plan.withheld(found.rule.levels))
+    assert (
+        found.suppressed_records == suppressed == np.count_nonzero(plan.suppressed_records(found.rule.levels))
+    )
 
 
 @given(informed())
@@ -114,7 +116,7 @@ def test_a_rule_without_breaches_is_private_when_it_is_measured(question):
         return
     rule = found.rule
     if found.suppressed_records:
-        rule = withholding(table, rule, plan.withheld(rule.levels))
+        rule = suppress_records(table, rule, plan.suppressed_records(rule.levels))
     known = dictionary_of(table, people, with_values(table))
     own = problem.privacy[0]
     asked = POSTERIOR_BELIEFS.parameters(
@@ -228,7 +230,7 @@ def test_what_is_found_has_so_few_uniques_when_it_is_measured(question):
         return
     rule = found.rule
     if found.suppressed_records:
-        rule = withholding(table, rule, plan.withheld(rule.levels))
+        rule = suppress_records(table, rule, plan.suppressed_records(rule.levels))
     share = measured_share(table, rule, problem.missing, problem.privacy[0])
     assert share <= problem.privacy[0].threshold + 1e-9
     if found.privacy[0].value is not None and found.classes:

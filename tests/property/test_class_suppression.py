@@ -1,4 +1,4 @@
-"""Rules that withhold small classes, against a loop over the records."""
+"""Rules that suppress small classes, against a loop over the records."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ TREE = Hierarchy.from_parents(PARENTS)
     st.tuples(st.integers(0, 2), st.integers(0, 2)),
     st.integers(1, 8),
 )
-def test_records_of_small_classes_are_withheld_and_all_others_are_as_the_levels_say(rows, levels, k):
+def test_records_of_small_classes_are_suppressed_and_all_others_are_as_the_levels_say(rows, levels, k):
     columns = [TREE.encode([row[j] for row in rows])[0] for j in range(2)]
     table = Table(("p", "q"), (TREE, TREE), np.stack(columns, axis=1))
-    rule, withheld = suppress_classes(table, TableRule(levels), k)
+    rule, suppressed = suppress_classes(table, TableRule(levels), k)
     plain = [tuple(ABOVE[cell][level] for cell, level in zip(row, levels, strict=True)) for row in rows]
     sizes = Counter(plain)
     expected = [row if sizes[row] >= k else (None, None) for row in plain]
     labels = [(None, *TREE.labels[1:])[code] for row in rule.codes.tolist() for code in row]
     assert list(zip(labels[::2], labels[1::2], strict=True)) == expected
-    assert withheld.tolist() == [sizes[row] < k for row in plain]
+    assert suppressed.tolist() == [sizes[row] < k for row in plain]

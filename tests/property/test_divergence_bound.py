@@ -18,7 +18,7 @@ from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.local_recoding import bounds as bound
 from app.domain.search.local_recoding.bounds import DivergenceBound
 from app.domain.search.local_recoding.cells import Cells, cell_loss_of
-from app.domain.search.local_recoding.demands import Demands
+from app.domain.search.local_recoding.class_criteria import ClassCriteria
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
 from tests.oracles.recodings import ILLNESS, SMALL, above, meets, solved
@@ -52,7 +52,7 @@ def divergence_by_hand(table, shown, domain):
     """From the values with the illness to what the boxes that are shown put there; by its definition.
 
     Cells whose value was missing and that show ⊥ are known to be missing, unless all of their attribute or
-    record is withheld.
+    record is suppressed.
     """
     trees, raw = table.hierarchies[:-1], [tuple(row) for row in table.codes.tolist()]
     n = len(raw)
@@ -62,9 +62,9 @@ def divergence_by_hand(table, shown, domain):
         | ({node for node in range(tree.n_nodes) if node not in inner[j]} if domain == "declared" else set())
         for j, tree in enumerate(trees)
     ]
-    withheld = [not any(row) for row in shown]
+    suppressed = [not any(row) for row in shown]
     hidden = [
-        not all(withheld) and all(gone or not row[j] for row, gone in zip(shown, withheld, strict=True))
+        not all(suppressed) and all(gone or not row[j] for row, gone in zip(shown, suppressed, strict=True))
         for j in range(len(trees))
     ]
 
@@ -74,7 +74,7 @@ def divergence_by_hand(table, shown, domain):
         return {value for value in values[j] if row[j] in above(trees[j], value)}
 
     density = Counter()
-    for row, own, gone in zip(shown, raw, withheld, strict=True):
+    for row, own, gone in zip(shown, raw, suppressed, strict=True):
         box = [inside(j, row, own, gone) for j in range(len(trees))]
         for x in set(raw):
             if x[-1] == own[-1] and all(value in part for value, part in zip(x[:-1], box, strict=True)):
@@ -98,7 +98,7 @@ def is_divergence_bounded(table, problem, levels_at_once):
         default=None,
     )
     cells = Cells(table, cell_loss_of(table, problem.loss))
-    found = DivergenceBound(cells, Demands(table, problem), problem.loss.leaves)
+    found = DivergenceBound(cells, ClassCriteria(table, problem), problem.loss.leaves)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(bound.ROUNDS, "much", levels_at_once)
         found.raise_by("much", math.inf, lambda: True)

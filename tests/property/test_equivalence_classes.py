@@ -29,7 +29,7 @@ SUPPRESSED = st.sampled_from(["excluded", "own_block"])
 
 @st.composite
 def releases(draw, n_most=12, width_most=3):
-    """A table with missing values, disclosed for the whole table or record by record, some withheld."""
+    """A table with missing values, disclosed for the whole table or record by record, some suppressed."""
     n, width = draw(st.integers(1, n_most)), draw(st.integers(1, width_most))
     cell = st.sampled_from([0, 0, *LEAVES])
     known = np.array(draw(st.lists(st.tuples(*[cell] * width), min_size=n, max_size=n)), dtype=np.int32)
@@ -46,8 +46,8 @@ def releases(draw, n_most=12, width_most=3):
     if not draw(st.booleans()):
         return table, rule
     shown = apply(rule, table).copy(order="F")
-    withheld = np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)))
-    shown[withheld, : width + draw(st.integers(0, 1))] = 0
+    suppressed = np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    shown[suppressed, : width + draw(st.integers(0, 1))] = 0
     single = np.array(draw(st.lists(st.tuples(*[st.integers(0, 4)] * width), min_size=n, max_size=n)))
     shown[:, :width][single == 0] = 0
     return table, CellRule(shown)
@@ -58,13 +58,13 @@ def by_hand(table, rule, grouping):
     shown = apply(rule, table)
     q = table.n_attributes - 1
     n = table.n_records
-    withheld = [
+    suppressed = [
         not isinstance(rule, TableRule) and all(shown[row][j] == 0 for j in range(q)) for row in range(n)
     ]
     misses = [[table.codes[row][j] == 0 for j in range(q)] for row in range(n)]
     judged, n_suppressed, n_missing = [], 0, 0
     for row in range(n):
-        if withheld[row] and grouping.suppressed == "excluded":
+        if suppressed[row] and grouping.suppressed == "excluded":
             n_suppressed += 1
         elif any(misses[row]) and grouping.missing == "excluded":
             n_missing += 1
@@ -76,7 +76,7 @@ def by_hand(table, rule, grouping):
         return (
             grouping.missing == "matches_everything"
             and misses[row][j]
-            and not withheld[row]
+            and not suppressed[row]
             and not trivial[j]
         )
 

@@ -1,7 +1,7 @@
 """Least loss on tables that lack values, against trying every rule and measuring what it releases.
 
-Who is withheld is derived record by record; criteria and losses of what is released then are what the
-measures say, for which a release is all there is.
+Which records are suppressed is derived record by record; criteria and losses of what is released then are
+what the measures say, for which a release is all there is.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from app.domain.search.full_domain import plan as plan_by_rules
 from app.domain.search.full_domain.plan import AnonymityPlan
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.full_domain.verdicts import Judge
-from app.domain.search.nearest.change import privacy_demand
+from app.domain.search.nearest.change import privacy_requirement
 from tests.oracles.effort import examples
 from tests.oracles.engines import ENGINES, searched_by
 from tests.oracles.least_loss import LOSSES, tables
@@ -47,8 +47,8 @@ from tests.oracles.pairs_of_records import (
     criteria_of,
     dictionary_of,
     released,
+    suppressed_by_hand,
     table_rule,
-    withheld_by_hand,
 )
 from tests.oracles.populations import context_of
 
@@ -135,11 +135,11 @@ def loss_said(table, problem, levels, context):
 
 
 def every_rule(table, problem, people, dictionary):
-    """(levels, loss, records withheld) of all rules that are allowed."""
+    """(levels, loss, records suppressed) of all rules that are allowed."""
     allowed = int(problem.suppression_limit * table.n_records + 1e-9)
     unlimited = replace(problem, suppressed="excluded")
     for levels in itertools.product(*(range(table.heights[j] + 1) for j in table.quasi_identifiers)):
-        gone = withheld_by_hand(table, unlimited, levels, people, table.n_records)
+        gone = suppressed_by_hand(table, unlimited, levels, people, table.n_records)
         context = context_of(table, released(table, problem, levels, gone), dictionary)
         passes = all(said_of(own, context, problem.missing, "excluded")[1] for own in problem.privacy)
         assert passes, "what remains meets the criteria"
@@ -179,7 +179,7 @@ def is_as_measured(table, problem, people):
             return
     assert found.rule == table_rule(table, levels)
     assert found.loss == pytest.approx(loss, rel=1e-9, abs=1e-9)
-    assert set(np.flatnonzero(plan.withheld(found.rule.levels)).tolist()) == gone
+    assert set(np.flatnonzero(plan.suppressed_records(found.rule.levels)).tolist()) == gone
     assert found.suppressed_records == len(gone)
     rule = released(table, problem, levels, gone)
     context = context_of(table, rule, dictionary)
@@ -228,14 +228,14 @@ def test_a_gate_says_of_any_release_what_measures_say_under_the_same_reading(que
     context = context_of(table, rule, dictionary)
     reading = Grouping(missing=problem.missing, suppressed=problem.suppressed)
     lacking = (table.codes[:, table.quasi_identifiers] == 0).any(axis=1)
-    # Who is shown although a missing value is reason to withhold them is judged by no measure.
+    # Who is shown although a missing value is reason to suppress them is judged by no measure.
     unseen = lacking & ~release.is_suppressed & (problem.missing == "excluded")
     for own in problem.privacy:
         failing = failing_records(release, own, reading, counter)
         assert failing[unseen].all()
         passes = said_of(own, context, problem.missing, problem.suppressed)[1]
         if own.table_wide:
-            # A great block of withheld records must not outweigh the others.
+            # A great block of suppressed records must not outweigh the others.
             passes = passes and said_of(own, context, problem.missing, "excluded")[1]
         assert failing[~unseen].any() == (not passes), own
 
@@ -249,15 +249,15 @@ def test_changes_are_judged_as_the_gate_judges_them(question, share):
     start = TableRule((0,) * table.n_attributes)
     for own in problem.privacy:
         allowed = 0.0 if own.table_wide else share
-        demand = privacy_demand(
+        requirement = privacy_requirement(
             table, start, (own,), allowed, lambda rule: True, dictionary, missing=problem.missing
         )
         for levels in itertools.product(*(range(table.heights[j] + 1) for j in table.quasi_identifiers)):
             rule = table_rule(table, levels)
             failing = failing_records(Release(table, rule), own, reading, counter)
             part = share_part(int(failing.sum()), table.n_records, allowed)
-            verdict = demand.judge.of(rule.levels)
-            assert (verdict.withheld is not None) == part.passes, own
+            verdict = requirement.judge.of(rule.levels)
+            assert (verdict.suppressed is not None) == part.passes, own
             if verdict.refutes_below:
                 assert not part.passes
 
@@ -271,27 +271,27 @@ def test_a_found_rule_is_the_best_of_all_that_are_released_and_measured(kind, da
 
 @given(questions())
 @settings(deadline=None, max_examples=examples(30))
-def test_whoever_is_lost_is_withheld_by_every_more_specific_rule(question):
-    loses_what_more_specific_rules_withhold(*question)
+def test_whoever_is_lost_is_suppressed_by_every_more_specific_rule(question):
+    loses_what_more_specific_rules_suppress(*question)
 
 
 @pytest.mark.deep
 @given(questions(most_records=14))
 @settings(deadline=None, max_examples=examples(1000))
-def test_whoever_is_lost_is_withheld_by_every_more_specific_rule_of_many(question):
-    loses_what_more_specific_rules_withhold(*question)
+def test_whoever_is_lost_is_suppressed_by_every_more_specific_rule_of_many(question):
+    loses_what_more_specific_rules_suppress(*question)
 
 
-def loses_what_more_specific_rules_withhold(table, problem, people):
+def loses_what_more_specific_rules_suppress(table, problem, people):
     judge = Judge(table, replace(problem, suppression_limit=1.0), dictionary_of(table, people))
     counts = judge.table.reduced.counts
     lattice = itertools.product(*(range(height + 1) for height in judge.table.heights))
     found = {levels: judge.judge(levels) for levels in lattice}
-    withheld = {levels: judge.withheld_rows(levels, verdict) for levels, verdict in found.items()}
+    suppressed = {levels: judge.suppressed_rows(levels, verdict) for levels, verdict in found.items()}
     for levels, verdict in found.items():
-        assert verdict.suppressed == counts[withheld[levels]].sum()
-        lost = withheld[levels] if verdict.lost is None else verdict.lost
-        for below, rows in withheld.items():
+        assert verdict.suppressed == counts[suppressed[levels]].sum()
+        lost = suppressed[levels] if verdict.lost is None else verdict.lost
+        for below, rows in suppressed.items():
             if all(a <= b for a, b in zip(below, levels, strict=True)):
                 assert not (lost & ~rows).any()
                 assert verdict.unavoidable <= counts[rows].sum()

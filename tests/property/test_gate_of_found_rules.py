@@ -18,7 +18,7 @@ from app.domain.gates.findings import worst_of
 from app.domain.gates.optima import gap_of_loss, relative_gap
 from app.domain.gates.verdicts import EXIT_CODES, outcome_of, verdict_of
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.models.class_suppression import withholding
+from app.domain.models.class_suppression import suppress_records
 from app.domain.models.delta_presence import DELTA_PRESENCE, DeltaPresence
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.prosecutor_risk import AverageRisk
@@ -68,7 +68,7 @@ def test_presence_is_judged_as_the_measure_judges_it_however_few_are_shown(quest
     rule, everybody = TableRule(levels), list(range(table.n_records))
     gone = data.draw(st.one_of(st.just(everybody), st.lists(st.sampled_from(everybody))))
     if gone:
-        rule = withholding(table, rule, np.isin(everybody, gone), suppressed=problem.suppressed)
+        rule = suppress_records(table, rule, np.isin(everybody, gone), suppressed=problem.suppressed)
     asked = {"suppressed": problem.suppressed, "lower": lower, "upper": upper}
     context, release = context_of(table, rule, dictionary), Release(table, rule)
     found = DELTA_PRESENCE.compute(context, DELTA_PRESENCE.parameters(**asked), lambda done: None)
@@ -80,7 +80,7 @@ def test_presence_is_judged_as_the_measure_judges_it_however_few_are_shown(quest
 
 
 @pytest.mark.parametrize("suppressed", ["excluded", "own_block"])
-def test_who_has_no_quasi_identifier_is_withheld_under_rules_for_single_records_alone(suppressed):
+def test_who_has_no_quasi_identifier_is_suppressed_under_rules_for_single_records_alone(suppressed):
     tree = Hierarchy.from_parents({"x": [None], "y": [None]})
     codes = np.array([[0], [0], [0], [1], [1]], dtype=np.int32)
     table = Table(("a",), (tree,), codes)
@@ -90,12 +90,12 @@ def test_who_has_no_quasi_identifier_is_withheld_under_rules_for_single_records_
     assert not failing_records(release, AverageRisk(0.4)).any()
     utility = build_utility(table, "depth_sum", {}, {})
     assert gap_of_loss(release, problem, utility, outcome.bounds.lower) == 0
-    # Whether a rule may withhold records is part of its kind, even if it withholds nobody.
-    shown = Release(table, withholding(table, outcome.rule, np.zeros(5, dtype=bool)))
+    # Whether a rule may suppress records is part of its kind, even if it suppresses nobody.
+    shown = Release(table, suppress_records(table, outcome.rule, np.zeros(5, dtype=bool)))
     assert failing_records(shown, AverageRisk(0.4)).any()
     assert not failing_records(shown, AverageRisk(0.5)).any()
     assert gap_of_loss(shown, problem, utility, outcome.bounds.lower) == math.inf
-    # Enough may be withheld then, but the others alone are too few, whether or not all are judged as well.
+    # Enough may be suppressed then, but the others alone are too few, whether or not all are judged as well.
     many = replace(problem, suppression_limit=0.6)
     assert gap_of_loss(shown, many, utility, outcome.bounds.lower) == math.inf
     reading = Grouping(suppressed=suppressed)
@@ -108,7 +108,7 @@ def test_who_has_no_quasi_identifier_is_withheld_under_rules_for_single_records_
 @settings(deadline=None, max_examples=examples(80))
 def test_the_share_that_fails_is_that_of_counting_classes_by_hand(table, k, share, data):
     gone = np.array(data.draw(st.lists(st.booleans(), min_size=table.n_records, max_size=table.n_records)))
-    rule = withholding(table, Release(table).rule, gone)
+    rule = suppress_records(table, Release(table).rule, gone)
     shown = Release(table, rule)
     rows = [tuple(shown.codes[i, list(table.quasi_identifiers)]) for i in range(table.n_records)]
     everybody = range(table.n_records)
@@ -119,7 +119,7 @@ def test_the_share_that_fails_is_that_of_counting_classes_by_hand(table, k, shar
         kept = [i for i in everybody if i not in left_out]
         return {i for i in kept if sum(rows[i] == rows[other] for other in kept) < k}
 
-    # Of whom nothing is disclosed is in no class, or in that of all whose quasi-identifiers are withheld,
+    # Of whom nothing is disclosed is in no class, or in that of all whose quasi-identifiers are suppressed,
     # where there are others of them, or only if no quasi-identifier is missing: the fewest count.
     others = any(not any(rows[i]) for i in everybody if i not in silent)
     readings = [silent, *([set(), silent & lacking] if silent and others else [])]

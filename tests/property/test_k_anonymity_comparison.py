@@ -62,9 +62,9 @@ def test_a_random_rule_is_k_anonymous_and_stops_as_soon_as_it_is(instance, k, se
 
 
 def test_every_attribute_is_generalised_as_often_as_another():
-    """Two alike attributes, either of which withheld makes the table 2-anonymous.
+    """Two alike attributes, either of which suppressed makes the table 2-anonymous.
 
-    Each of 4,000 draws withholds the first with probability ½; by Hoeffding's inequality the share is off by
+    Each of 4,000 draws suppresses the first with probability ½; by Hoeffding's inequality the share is off by
     more than 0.043 with probability below 1e-6. A generator that prefers an attribute 6:4 would fail.
     """
     h = Hierarchy.from_parents({"x": [None], "y": [None]})

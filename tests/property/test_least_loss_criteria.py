@@ -154,8 +154,8 @@ def test_the_divergence_that_is_searched_is_that_of_the_release(table, domain, k
     assert found.loss == pytest.approx(release.divergences().spread, abs=1e-9)
 
 
-def test_people_like_withheld_records_are_not_outside_the_table():
-    """However many classes the block of withheld records is made of."""
+def test_people_like_suppressed_records_are_not_outside_the_table():
+    """However many classes the block of suppressed records is made of."""
     tree = Hierarchy.from_parents({"a": [None], "b": [None], "c": [None]})
     table = Table(("q",), (tree,), np.array([[1], [1], [2], [3]], dtype=np.int32))
     people = np.array([1, 1, 1, 1, 2, 3], dtype=np.int32)

@@ -168,7 +168,7 @@ def test_minimal_rules_and_suppressed_records_speak_of_the_levels_of_the_hierarc
 
     assert {rule.levels for rule in found.minimal} == set(filter(is_minimal, allowed))
     for levels, gone in allowed.items():
-        assert search.withheld(levels).sum() == gone
+        assert search.suppressed_records(levels).sum() == gone
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_population_is_compared_at_both_end_levels():
         search = least_loss_plan(table, problem, dictionary=people)
         found = carry_out(search)
         assert (found.status, found.rule, found.suppressed_records) == ("optimal", TableRule(levels), gone)
-        assert search.withheld(levels).tolist() == [False, False, bool(gone)]
+        assert search.suppressed_records(levels).tolist() == [False, False, bool(gone)]
         assert apply(found.rule, table)[0, 0] == (0 if levels[0] else codes[0])
 
 

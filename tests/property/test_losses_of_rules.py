@@ -40,7 +40,7 @@ def said_by_the_measure(table: Table, rule, domain: str | None) -> dict[str, flo
 
 
 def check_rules(table: Table, seed: int, domain: str, shows_sensitive: bool) -> None:
-    """Every rule of levels, once as it is and once with some of its classes withheld."""
+    """Every rule of levels, once as it is and once with some of its classes suppressed."""
     generator = np.random.default_rng(seed)
     for levels in itertools.product(range(3), range(4)):
         rule = TableRule((*levels, 0))
@@ -48,7 +48,7 @@ def check_rules(table: Table, seed: int, domain: str, shows_sensitive: bool) -> 
         of_record = classes.of_row[table.reduced.inverse]
         suppressed = generator.random(len(classes.sizes)) < 0.4
         if suppressed.any():
-            # Of whom nothing is shown nobody can say whether the rule withholds them.
+            # Of whom nothing is shown nobody can say whether the rule suppresses them.
             suppressed[of_record[~apply(rule, table)[:, :2].any(axis=1)]] = True
         gone = suppressed[of_record]
         losses = {kind: loss_of(table, LossChoice(kind, domain)) for kind in KINDS}
@@ -71,7 +71,7 @@ def check_rules(table: Table, seed: int, domain: str, shows_sensitive: bool) -> 
 @pytest.mark.spec("LD-E26", "FM-2")
 @settings(max_examples=examples(12), deadline=None)
 @given(tables(), st.integers(0, 10**6), st.sampled_from(DOMAINS), st.booleans())
-def test_a_rule_that_withholds_classes_loses_what_the_measure_says_of_it(
+def test_a_rule_that_suppresses_classes_loses_what_the_measure_says_of_it(
     table, seed, domain, shows_sensitive
 ):
     check_rules(table, seed, domain, shows_sensitive)
@@ -111,7 +111,7 @@ def test_a_rule_of_records_loses_what_the_measure_says_of_its_release(table, kin
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_nobody_who_is_disclosed_has_a_sensitive_value(domain):
-    """Then the attribute is withheld from everybody, and ⊥ says of no record that it lacks a value."""
+    """Then the attribute is suppressed for everybody, and ⊥ says of no record that it lacks a value."""
     columns = zip(TREES, (("a", "c"), ("p", "s"), ("2", "1")), strict=True)
     codes = np.array([[tree.node_of(text) for text in own] for tree, own in columns], dtype=np.int32).T
     codes[0, 2] = TOP

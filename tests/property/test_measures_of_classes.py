@@ -39,7 +39,7 @@ groupings = st.fixed_dictionaries(
 
 @st.composite
 def contexts(draw, n_most=8):
-    """A small table, as it is, generalised or with records withheld, with one or two sensitive columns."""
+    """A small table, as it is, generalised or with records suppressed, with one or two sensitive columns."""
     n, width = draw(st.integers(1, n_most)), draw(st.integers(1, 3))
     row = st.tuples(*[cells] * width, diseases, diseases)
     codes = np.array(draw(st.lists(row, min_size=n, max_size=n)), dtype=np.int32)
@@ -48,10 +48,10 @@ def contexts(draw, n_most=8):
     table = Table(names, (TREE,) * width + (DISEASE, DISEASE), codes, sensitive=sensitive)
     levels = draw(st.tuples(*[st.integers(0, 2)] * width))
     rule = TableRule((*levels, 0, 0))
-    withheld = np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    suppressed = np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)))
     if draw(st.booleans()):
         shown = apply(rule, table).copy(order="F")
-        shown[withheld, : len(table.quasi_identifiers)] = 0
+        shown[suppressed, : len(table.quasi_identifiers)] = 0
         rule = CellRule(shown)
     return MeasureContext(table, rule, None, None, None, build_utility(table, "depth_sum"), MODEL_I, "zero")
 

@@ -17,7 +17,12 @@ from app.domain.models.k_anonymity import KAnonymity
 from app.domain.rules.rule import CellRule, TableRule, apply
 from app.domain.search.budget import Budget
 from app.domain.search.nearest import raising as vectors
-from app.domain.search.nearest.change import ClassDemand, ClassJudge, Demand, Withholding
+from app.domain.search.nearest.change import (
+    AllowedSuppression,
+    ClassJudge,
+    ClassRequirement,
+    OpaqueRequirement,
+)
 from app.domain.search.nearest.nearest import nearest_change
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
@@ -35,10 +40,10 @@ def raised_by_hand(case, levels):
     return result
 
 
-def withheld_by_hand(case, shown, k):
+def suppressed_by_hand(case, shown, k):
     """Records in classes of quasi-identifiers of fewer than k records, and if any is, who shows nothing.
 
-    Whoever shows nothing under a rule for single records is withheld to begin with.
+    Records that show nothing under a rule for single records are suppressed to begin with.
     """
     known = case.table.quasi_identifiers
     keys = [tuple(row[list(known)]) for row in shown]
@@ -47,7 +52,7 @@ def withheld_by_hand(case, shown, k):
     return small | shows_nothing if small.any() or not isinstance(case.rule, TableRule) else small
 
 
-def own_withheld(case):
+def suppressed_by_rule(case):
     if isinstance(case.rule, TableRule):
         return np.zeros(case.table.n_records, dtype=bool)
     return (apply(case.rule, case.table) == TOP).all(axis=1)
@@ -58,8 +63,8 @@ def mean_utility(case, shown):
     return float(case.utility.of(shown) @ weights / weights.sum())
 
 
-def brute_force(case, passes, attributes=None, k=None, limit=0, passes_withholding=None):
-    """(utility, withheld, total, levels) of the best of all changes, None if none passes."""
+def brute_force(case, passes, attributes=None, k=None, limit=0, passes_suppressing=None):
+    """(utility, suppressed, total, levels) of the best of all changes, None if none passes."""
     table, found = case.table, []
     ranges = [
         (range(t.height + 1) if t.is_tree else (0, t.height))
@@ -72,11 +77,11 @@ def brute_force(case, passes, attributes=None, k=None, limit=0, passes_withholdi
         if passes(shown):
             found.append((mean_utility(case, shown), 0, sum(levels), levels))
         elif k is not None:
-            gone = withheld_by_hand(case, shown, k)
-            own = int((gone & ~own_withheld(case)).sum())
+            gone = suppressed_by_hand(case, shown, k)
+            own = int((gone & ~suppressed_by_rule(case)).sum())
             shown = shown.copy()
             shown[gone] = TOP
-            if 0 < own <= limit and passes_withholding(shown):
+            if 0 < own <= limit and passes_suppressing(shown):
                 found.append((mean_utility(case, shown), own, sum(levels), levels))
     if not found:
         return None
@@ -118,12 +123,12 @@ def check(case, change, expected, passes):
 
 def change_is_nearest(case, is_monotone, both):
     first, second = monotone(case), arbitrary(case)
-    demands = [Demand(lambda rule: first(apply(rule, case.table)), 1, is_monotone)]
+    requirements = [OpaqueRequirement(lambda rule: first(apply(rule, case.table)), 1, is_monotone)]
     passes = first
     if both:
-        demands.insert(0, Demand(lambda rule: second(apply(rule, case.table)), 2))
+        requirements.insert(0, OpaqueRequirement(lambda rule: second(apply(rule, case.table)), 2))
         passes = lambda shown: first(shown) and second(shown)  # noqa: E731
-    change = nearest_change(case.table, case.rule, case.utility, demands)
+    change = nearest_change(case.table, case.rule, case.utility, requirements)
     check(case, change, brute_force(case, passes), passes)
 
 
@@ -145,8 +150,8 @@ def test_thousands_of_changes_are_those_of_least_loss(case, is_monotone, both):
 def test_only_the_attributes_named_are_raised(case, chosen):
     attributes = sorted(j for j in chosen if j < case.table.n_attributes)
     passes = monotone(case)
-    demand = Demand(lambda rule: passes(apply(rule, case.table)), 1, True)
-    change = nearest_change(case.table, case.rule, case.utility, [demand], attributes=attributes)
+    requirement = OpaqueRequirement(lambda rule: passes(apply(rule, case.table)), 1, True)
+    change = nearest_change(case.table, case.rule, case.utility, [requirement], attributes=attributes)
     check(case, change, brute_force(case, passes, attributes), passes)
 
 
@@ -164,38 +169,38 @@ def k_anonymous(case, k):
     return passes, table_passes
 
 
-def withholding_is_nearest(case, k, limit, judged):
+def suppressing_is_nearest(case, k, limit, judged):
     single, whole = k_anonymous(case, k)
 
     def by_rule(rule):
         return (whole if isinstance(rule, TableRule) else single)(apply(rule, case.table))
 
-    demand = Demand(by_rule, 1, True)
+    requirement = OpaqueRequirement(by_rule, 1, True)
     if judged and isinstance(case.rule, TableRule):
         judge = ClassJudge(case.table, case.rule, (KAnonymity(k),), 0.0)
-        demand = ClassDemand(judge, by_rule, 1, True)
-    withholding = Withholding(ClassSuppression((KAnonymity(k),)), limit)
-    change = nearest_change(case.table, case.rule, case.utility, [demand], withholding=withholding)
+        requirement = ClassRequirement(judge, by_rule, 1, True)
+    suppression = AllowedSuppression(ClassSuppression((KAnonymity(k),)), limit)
+    change = nearest_change(case.table, case.rule, case.utility, [requirement], suppression=suppression)
     plain = whole if isinstance(case.rule, TableRule) else single
-    # A rule of levels withholds nobody; with classes withheld it is one of cells.
+    # A rule of levels suppresses nobody; with classes suppressed it is one of cells.
     expected = brute_force(case, plain, None, k, limit, single)
-    check(case, change, expected, plain if change.withholding is None else single)
+    check(case, change, expected, plain if change.suppression is None else single)
 
 
-WITHHOLDING = given(cases(), st.integers(1, 4), st.integers(0, 5), st.booleans())
+SUPPRESSING = given(cases(), st.integers(1, 4), st.integers(0, 5), st.booleans())
 
 
 @settings(max_examples=examples(150))
-@WITHHOLDING
-def test_failing_classes_are_withheld_where_that_loses_less(case, k, limit, judged):
-    withholding_is_nearest(case, k, limit, judged)
+@SUPPRESSING
+def test_failing_classes_are_suppressed_where_that_loses_less(case, k, limit, judged):
+    suppressing_is_nearest(case, k, limit, judged)
 
 
 @pytest.mark.deep
 @settings(max_examples=examples(3000))
-@WITHHOLDING
-def test_thousands_of_changes_that_withhold_are_those_of_least_loss(case, k, limit, judged):
-    withholding_is_nearest(case, k, limit, judged)
+@SUPPRESSING
+def test_thousands_of_changes_that_suppress_are_those_of_least_loss(case, k, limit, judged):
+    suppressing_is_nearest(case, k, limit, judged)
 
 
 @settings(max_examples=examples(60))
@@ -207,9 +212,9 @@ def test_criteria_that_no_order_helps_are_searched_exactly(case, least, kind):
     def by_rule(rule):
         shown = Table(table.attributes, table.hierarchies, apply(rule, table), sensitive=table.sensitive)
         judge = ClassJudge(shown, TableRule((0,) * table.n_attributes), (criterion,), 0.0)
-        return judge.of((0,) * table.n_attributes).withheld is not None
+        return judge.of((0,) * table.n_attributes).suppressed is not None
 
-    judged = ClassDemand(ClassJudge(table, case.rule, (criterion,), 0.0), by_rule, 1, False)
+    judged = ClassRequirement(ClassJudge(table, case.rule, (criterion,), 0.0), by_rule, 1, False)
     change = nearest_change(table, case.rule, case.utility, [judged], attributes=known)
     expected = brute_force(case, lambda shown: by_rule(CellRule(shown)), known)
     check(case, change, expected, lambda shown: by_rule(CellRule(shown)))
@@ -219,9 +224,9 @@ def test_criteria_that_no_order_helps_are_searched_exactly(case, least, kind):
 @given(cases(), st.integers(1, 6))
 def test_a_budget_never_makes_a_false_claim(case, most):
     passes = monotone(case)
-    demand = Demand(lambda rule: passes(apply(rule, case.table)), 1, True)
+    requirement = OpaqueRequirement(lambda rule: passes(apply(rule, case.table)), 1, True)
     budget = Budget(max_nodes=most)
-    change = nearest_change(case.table, case.rule, case.utility, [demand], budget=budget)
+    change = nearest_change(case.table, case.rule, case.utility, [requirement], budget=budget)
     expected = brute_force(case, passes)
     assert change.examined <= most
     if change.proven:
@@ -237,10 +242,10 @@ def test_a_budget_never_makes_a_false_claim(case, most):
 @given(cases(), st.booleans())
 def test_lattices_too_large_to_be_held_are_searched_alike(case, is_monotone):
     passes = monotone(case)
-    demand = Demand(lambda rule: passes(apply(rule, case.table)), 1, is_monotone)
+    requirement = OpaqueRequirement(lambda rule: passes(apply(rule, case.table)), 1, is_monotone)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(vectors, "VECTORS_HELD", 0)
-        change = nearest_change(case.table, case.rule, case.utility, [demand])
+        change = nearest_change(case.table, case.rule, case.utility, [requirement])
     check(case, change, brute_force(case, passes), passes)
 
 
@@ -253,6 +258,6 @@ def test_what_cannot_be_known_of_a_rule_says_nothing_of_others(case, one_of):
         shown = apply(rule, case.table)
         return None if int(shown.sum()) % one_of == 0 else passes(shown)
 
-    change = nearest_change(case.table, case.rule, case.utility, [Demand(answer, 1, True)])
+    change = nearest_change(case.table, case.rule, case.utility, [OpaqueRequirement(answer, 1, True)])
     expected = brute_force(case, lambda shown: int(shown.sum()) % one_of != 0 and passes(shown))
     check(case, change, expected, passes)

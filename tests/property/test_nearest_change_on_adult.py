@@ -11,7 +11,7 @@ from app.domain.models.class_suppression import ClassSuppression
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule, apply, identity
-from app.domain.search.nearest.change import Withholding, privacy_demand
+from app.domain.search.nearest.change import AllowedSuppression, privacy_requirement
 from app.domain.search.nearest.nearest import nearest_change
 from tests.oracles.adult_by_hand import AdultByHand
 from tests.oracles.rules_on_adult import FIVE, by_hand, context_of
@@ -47,9 +47,9 @@ def passes_with(table, hand, k):
 def change_of(table, hand, k, limit):
     passes = passes_with(table, hand, k)
     rule = identity(table.n_attributes)
-    demand = privacy_demand(table, rule, (KAnonymity(k),), 0.0, passes)
-    withholding = Withholding(ClassSuppression((KAnonymity(k),)), limit)
-    return nearest_change(table, rule, build_utility(table), [demand], withholding=withholding)
+    requirement = privacy_requirement(table, rule, (KAnonymity(k),), 0.0, passes)
+    suppression = AllowedSuppression(ClassSuppression((KAnonymity(k),)), limit)
+    return nearest_change(table, rule, build_utility(table), [requirement], suppression=suppression)
 
 
 @pytest.mark.parametrize(("k", "limit"), [(5, 0), (5, 1206), (50, 300)])

@@ -42,12 +42,12 @@ from app.domain.search.full_domain.plan import suppressed_at
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.full_domain.verdicts import Judge
 from app.domain.search.local_recoding.cells import Cells
-from app.domain.search.local_recoding.demands import Demands
+from app.domain.search.local_recoding.class_criteria import ClassCriteria
 from app.domain.search.local_recoding.losses import CellSums
 from app.domain.search.local_recoding.recoding import Recoding
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
-from tests.oracles.pairs_of_records import Shown, dictionary_of, released, table_rule, withheld_by_hand
+from tests.oracles.pairs_of_records import Shown, dictionary_of, released, suppressed_by_hand, table_rule
 from tests.oracles.recodings import SMALL
 
 MATCHING = get_args(Missing)
@@ -112,7 +112,7 @@ class Judges:
         self._table, self._problem = table, problem
         (self._criterion,) = problem.privacy
         known = dictionary if self._criterion.needs_population else None
-        self._judge, self._demands = Judge(table, problem, known), Demands(table, problem, known)
+        self._judge, self._demands = Judge(table, problem, known), ClassCriteria(table, problem, known)
         self._cells = Cells(table, loss_of(table, problem.loss), overlapping=self._demands.overlaps)
 
     def suppressed(self, levels):
@@ -125,9 +125,9 @@ class Judges:
         # Of recodings outsiders are judged as a whole, and who shows nothing is suppressed to begin with.
         bars_outsiders = getattr(self._criterion, "bars_outsiders", False)
         if not bars_outsiders and (found["judge"].any() or not shows_nothing(self._table, levels).any()):
-            cells, demands = self._cells, self._demands
-            begun = Recoding(cells, demands, CellSums(cells), cells.at_levels(levels))
-            found["recoding"] = demands.to_withhold(begun.placed)[self._table.reduced.inverse]
+            cells, criteria = self._cells, self._demands
+            begun = Recoding(cells, criteria, CellSums(cells), cells.at_levels(levels))
+            found["recoding"] = criteria.to_suppress(begun.placed)[self._table.reduced.inverse]
         return found
 
 
@@ -166,7 +166,7 @@ def test_whoever_fails_and_is_suppressed_is_who_pairs_of_records_say(criterion, 
         dictionary = dictionary_of(table, people, (2,))
         judges, counter = Judges(table, problem, dictionary), Counter(table, dictionary)
         for levels in rules:
-            expected = withheld_by_hand(table, problem, levels, people, table.n_records, by_rule=True)
+            expected = suppressed_by_hand(table, problem, levels, people, table.n_records, by_rule=True)
             for place, records in judges.suppressed(levels).items():
                 assert set(np.flatnonzero(records).tolist()) == expected, place
             if not criterion.table_wide:

@@ -33,12 +33,12 @@ def check_attackers(world):
     table = table_of(rows)
     rule = table_rule(table, levels)
     shown = [{name: shown_at(name, row[name], levels[name]) for name in NAMES} for row in rows]
-    withheld = np.zeros(len(rows), dtype=bool)
+    suppressed = np.zeros(len(rows), dtype=bool)
     if below:
-        rule, withheld = suppress_classes(table, rule, below)
-        # What a table-level rule withholds as a whole is one class; here it is withheld record by record.
-        withheld |= np.array([all(cell is None for cell in cells_.values()) for cells_ in shown])
-    groups = classes_of(shown, ~withheld)
+        rule, suppressed = suppress_classes(table, rule, below)
+        # What a table-level rule suppresses as a whole is one class; here it is suppressed record by record.
+        suppressed |= np.array([all(cell is None for cell in cells_.values()) for cells_ in shown])
+    groups = classes_of(shown, ~suppressed)
     context = context_of(table, rule, dictionary_of(people, known))
     found = computed(ATTACKER_MODELS, context, threshold=0.25)
     sizes, counts = {}, {}
@@ -64,9 +64,9 @@ def check_presence(world):
     rows, people, known, levels, below = world
     table = table_of(rows)
     rule = table_rule(table, levels)
-    withheld = np.zeros(len(rows), dtype=bool)
+    suppressed = np.zeros(len(rows), dtype=bool)
     if below and any(levels[name] < HIERARCHIES[name].height for name in NAMES):
-        rule, withheld = suppress_classes(table, rule, below)
+        rule, suppressed = suppress_classes(table, rule, below)
 
     def tuple_of(cells_):
         return tuple(shown_at(name, cells_[name], levels[name]) for name in NAMES)
@@ -75,12 +75,12 @@ def check_presence(world):
     for tuple_ in {tuple_of(person) for person in people} | {tuple_of(row) for row in rows}:
         mine = [row for row in range(len(rows)) if tuple_of(rows[row]) == tuple_]
         listed = sum(tuple_of(person) == tuple_ for person in people)
-        if not any(withheld[row] for row in mine):
+        if not any(suppressed[row] for row in mine):
             shares[tuple_] = len(mine) / max(listed, len(mine))
     found = computed(
         DELTA_PRESENCE, context_of(table, rule, dictionary_of(people, known)), lower=0.2, upper=0.6
     )
-    if not withheld.all():
+    if not suppressed.all():
         assert found.least == min(shares.values())
         assert found.greatest == (max(shares.values()))
         assert found.is_delta_present == all(0.2 <= share <= 0.6 for share in shares.values())

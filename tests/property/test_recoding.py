@@ -26,7 +26,7 @@ from app.domain.search.full_domain.plan import AnonymityPlan
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.local_recoding.bounds import LossBound
 from app.domain.search.local_recoding.cells import Cells
-from app.domain.search.local_recoding.demands import Demands
+from app.domain.search.local_recoding.class_criteria import ClassCriteria
 from app.domain.search.local_recoding.plan import RecodingPlan
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
@@ -71,17 +71,17 @@ def is_sound(table, problem):
         return
     shown = shown_by(found.rule, table)
     assert meets(problem, table, shown)
-    withheld = sum(not any(row) for row in shown)
-    assert found.suppressed_records == withheld
+    n_suppressed = sum(not any(row) for row in shown)
+    assert found.suppressed_records == n_suppressed
     sizes = Counter(row for row in shown if any(row))
     assert found.classes == len(sizes)
     assert found.smallest_class == min(sizes.values(), default=None)
     if found.rounds:
-        # Records of which a rule for the table shows nothing are as if it withheld them.
+        # Records of which a rule for the table shows nothing are as if it suppressed them.
         nothing = sum(not any(row) for row in shown_by(for_table.rule, table))
         assert sum(records for _, records in found.rounds) <= for_table.suppressed_records + nothing
     release = Release(table, found.rule)
-    assert np.count_nonzero(release.is_suppressed) == withheld
+    assert np.count_nonzero(release.is_suppressed) == n_suppressed
     kept = ~release.is_suppressed
     assert (release.codes[kept, -1] == table.codes[kept, -1]).all()
     if problem.suppressed == "excluded":
@@ -145,9 +145,9 @@ def is_bounded(table, problem):
         assert found.loss <= least + 1e-12
     # Whatever is known beforehand, the bound is none of the best loss known.
     loss = loss_of(table, problem.loss)
-    cells, demands = Cells(table, loss), Demands(table, problem)
+    cells, criteria = Cells(table, loss), ClassCriteria(table, problem)
     for known in (least + 0.05, math.inf):
-        bound = LossBound(cells, demands)
+        bound = LossBound(cells, criteria)
         for work in ("little", "some", "much"):
             bound.raise_by(work, known, lambda: True)
         assert bound.least <= least + 1e-12

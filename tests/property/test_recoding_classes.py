@@ -27,8 +27,8 @@ from app.domain.search.full_domain.plan import AnonymityPlan
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.local_recoding.bounds import bound_of
 from app.domain.search.local_recoding.cells import Cells, cell_loss_of
+from app.domain.search.local_recoding.class_criteria import ClassCriteria
 from app.domain.search.local_recoding.class_losses import recoding_loss_of
-from app.domain.search.local_recoding.demands import Demands
 from app.domain.search.local_recoding.plan import RecodingPlan
 from app.domain.search.local_recoding.recoding import Recoding
 from app.domain.tables.table import Table
@@ -180,8 +180,8 @@ def meets(problem, table, people, shown):
     """Whether disclosed quasi-identifiers, a tuple per record, meet all criteria and the limit."""
     values = table.codes[:, -1].tolist()
     whole = Counter(values)
-    withheld = [not any(row) for row in shown]
-    if sum(withheld) > math.floor(problem.suppression_limit * len(shown) + 1e-9):
+    suppressed = [not any(row) for row in shown]
+    if sum(suppressed) > math.floor(problem.suppression_limit * len(shown) + 1e-9):
         return False
     classes: dict[tuple[int, ...], list[int]] = {}
     for i, row in enumerate(shown):
@@ -216,13 +216,13 @@ def loss_by_hand(table, shown, kind):
     trees, n = table.hierarchies[:2], len(shown)
     kept = [row for row in shown if any(row)]
     sizes = Counter(kept)
-    withheld = n - len(kept)
+    suppressed = n - len(kept)
     raw = [tuple(row) for row in table.codes[:, :2].tolist()]
     match kind:
         case "discernibility":
-            return sum(size**2 for size in sizes.values()) + n * withheld
+            return sum(size**2 for size in sizes.values()) + n * suppressed
         case "average_class_size":
-            return n / (len(sizes) + (withheld > 0))
+            return n / (len(sizes) + (suppressed > 0))
         case "height":
             changed = [
                 [
@@ -316,8 +316,8 @@ def is_bounded(world, problem):
     assert found.bounds.lower <= least + 1e-9
     # Whatever is known beforehand, the bound is none of the best loss known.
     cells = Cells(table, cell_loss_of(table, problem.loss))
-    demands = Demands(table, problem, dictionary)
-    bound = bound_of(cells, demands, problem.loss, lambda: 0.0)
+    criteria = ClassCriteria(table, problem, dictionary)
+    bound = bound_of(cells, criteria, problem.loss, lambda: 0.0)
     for work in ("little", "some", "much"):
         bound.raise_by(work, math.inf, lambda: True)
     assert bound.least <= least + 1e-9
@@ -412,8 +412,8 @@ def test_the_loss_of_any_recoding_is_what_is_measured_and_never_above_what_guide
         choice = LossChoice(kind)
         cells = Cells(table, cell_loss_of(table, choice))
         losses = recoding_loss_of(cells, choice)
-        demands = Demands(table, AnonymityProblem((KAnonymity(1),), 1.0, choice))
-        recoded = Recoding(cells, demands, losses, steps)
+        criteria = ClassCriteria(table, AnonymityProblem((KAnonymity(1),), 1.0, choice))
+        recoded = Recoding(cells, criteria, losses, steps)
         rule = cells.rule(recoded.steps, np.ones(cells.size, dtype=bool))
         measured = getattr(computed(INFORMATION_LOSS, context_of(table, rule, None)), MEASURED[kind])
         found = losses.of(recoded)

@@ -32,8 +32,8 @@ from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.full_domain.plan import AnonymityPlan
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.local_recoding.cells import Cells, cell_loss_of
+from app.domain.search.local_recoding.class_criteria import ClassCriteria
 from app.domain.search.local_recoding.class_losses import recoding_loss_of
-from app.domain.search.local_recoding.demands import Demands
 from app.domain.search.local_recoding.recoding import Recoding
 from app.domain.search.plans import least_loss_plan
 from app.domain.tables.table import Table
@@ -83,7 +83,7 @@ class Recoded(Believed):
 
 
 def judged_by_hand(table, problem, people, shown):
-    """The records kept and judged; None if more are withheld than may be, or some that must be are not."""
+    """The records kept and judged; None if more are suppressed than may be, or some that must be are not."""
     lacks = [any(table.codes[i, j] == 0 for j in table.quasi_identifiers) for i in range(len(shown))]
     left_out = {i for i, lack in enumerate(lacks) if lack and problem.missing == "excluded"}
     kept = frozenset(i for i, row in enumerate(shown) if any(row))
@@ -95,7 +95,7 @@ def judged_by_hand(table, problem, people, shown):
 
 
 def is_valid(table, problem, people, shown):
-    """Whether what is shown meets what was asked, with withheld records and without, as searches judge."""
+    """Whether what is shown meets what was asked, with suppressed records and without, as searches judge."""
     judged = judged_by_hand(table, problem, people, shown)
     if judged is None or not judged.is_met(problem.privacy):
         return False
@@ -227,9 +227,9 @@ def test_recodings_meet_every_conjunction_as_the_measures_judge_it_at_length(que
 
 def recoded(question, steps):
     table, problem, people = question
-    demands = Demands(table, problem, dictionary_of(table, people, with_values(table)))
-    cells = Cells(table, cell_loss_of(table, problem.loss), overlapping=demands.overlaps)
-    return Recoding(cells, demands, recoding_loss_of(cells, problem.loss), steps(cells))
+    criteria = ClassCriteria(table, problem, dictionary_of(table, people, with_values(table)))
+    cells = Cells(table, cell_loss_of(table, problem.loss), overlapping=criteria.overlaps)
+    return Recoding(cells, criteria, recoding_loss_of(cells, problem.loss), steps(cells))
 
 
 def rows_shown(recoding):
@@ -244,14 +244,14 @@ def test_any_recoding_is_judged_by_pairs_of_records_and_moves_leave_a_valid_one_
 
     def some_steps(cells):
         found = np.array([[draw(st.integers(0, most)) for most in row] for row in cells.most.tolist()])
-        withheld = draw(st.sampled_from([None, None, *range(cells.n_attributes)]))
-        if withheld is not None:
+        suppressed_attribute = draw(st.sampled_from([None, None, *range(cells.n_attributes)]))
+        if suppressed_attribute is not None:
             # An attribute of which nobody shows anything tells nobody apart.
-            found[:, withheld] = cells.most[:, withheld]
+            found[:, suppressed_attribute] = cells.most[:, suppressed_attribute]
         return found
 
     found = recoded(question, some_steps)
-    remaining = found.demands.judged(found.placed.without_withheld())
+    remaining = found.criteria.judged(found.placed.without_suppressed())
     classes = computed(
         EQUIVALENCE_CLASSES,
         context_of(table, rule_showing(table, rows_shown(found)), None),
@@ -279,7 +279,7 @@ def test_any_recoding_is_judged_by_pairs_of_records_and_moves_leave_a_valid_one_
 def kept_at(question, levels):
     """The records that the levels of a rule for the table may show."""
     shown = recoded(question, lambda cells: cells.at_levels(levels))
-    gone = shown.demands.to_withhold(shown.placed)
+    gone = shown.criteria.to_suppress(shown.placed)
     return recoded(question, lambda cells: np.where(gone[:, None], cells.most, cells.at_levels(levels)))
 
 

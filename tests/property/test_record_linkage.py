@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.domain.analyses.linkage_units import GivenLink
 from app.domain.analyses.record_linkage import RECORD_LINKAGE, LinkageParameters
-from app.domain.catalogue.catalogue_types import ProbedRow
+from app.domain.catalogue.catalogue_types import RowInQuestion
 from app.domain.counting.counter import dictionary_of
 from app.domain.dictionaries.consistency import Consistency, under
 from app.domain.dictionaries.dictionary import Dictionary
@@ -206,7 +206,7 @@ def worlds_with_links(draw):
 def test_given_links_amount_to_what_loops_over_the_pairs_say(world_and_pairs, p_correct, failed):
     world, pairs = world_and_pairs
     links = tuple(
-        GivenLink(ProbedRow(i + 1), z + 1, eighths / 8, correct) for i, z, eighths, correct in pairs
+        GivenLink(RowInQuestion(i + 1), z + 1, eighths / 8, correct) for i, z, eighths, correct in pairs
     )
     parameters = LinkageParameters(
         "aux", "given", links=links, probability_correct=p_correct, on_failed_link=failed,
@@ -233,7 +233,7 @@ def test_uniform_links_are_given_links_of_their_probabilities(world, failed):
     for i, row in enumerate(apply(rule, table)):
         possible = set(candidates.of(row).tolist())
         entities = [z for z in range(auxiliary.n_entities) if row_of[z] in possible]
-        links += [GivenLink(ProbedRow(i + 1), z + 1, 0.5 / len(entities)) for z in entities]
+        links += [GivenLink(RowInQuestion(i + 1), z + 1, 0.5 / len(entities)) for z in entities]
     by_pair = measured(world, LinkageParameters("aux", "given", links=tuple(links), on_failed_link=failed))
     uniform = measured(world, LinkageParameters("aux", probability_nobody=0.5, on_failed_link=failed))
     for own in ("risk_linked", "probability_no_link", "reidentification_rate", "mean_candidates"):
@@ -259,7 +259,7 @@ def test_without_anything_to_link_with_the_risk_is_that_of_the_release(world, fa
 @settings(max_examples=examples(200), deadline=None)
 @given(worlds(), st.data())
 def test_truthful_links_never_lower_the_risk(world, data):
-    """Each auxiliary row is its entity's original record, some cells withheld."""
+    """Each auxiliary row is its entity's original record, some cells suppressed."""
     table, rule, dictionary, _, sensitivity = world
     hidden = data.draw(st.lists(st.booleans(), min_size=table.codes.size, max_size=table.codes.size))
     codes = np.where(np.array(hidden).reshape(table.codes.shape), 0, table.codes)

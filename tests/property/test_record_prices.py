@@ -19,7 +19,7 @@ from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.local_recoding import bounds as bound
 from app.domain.search.local_recoding.bounds import AmbiguityBound
 from app.domain.search.local_recoding.cells import Cells, cell_loss_of
-from app.domain.search.local_recoding.demands import Demands
+from app.domain.search.local_recoding.class_criteria import ClassCriteria
 from app.domain.search.local_recoding.record_costs import cheapest_alone, record_prices
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
@@ -54,7 +54,7 @@ def worlds(draw, most_records):
 def cheapest_partition(table, problem, cost):
     """The least sum of costs (record, nodes) over partitions into classes that meet the criteria.
 
-    Whoever is in none is withheld, as many as it may be.
+    Records in none are suppressed, as many as may be.
     """
     rows, trees = table.codes[:, :-1].tolist(), table.hierarchies[:-1]
     values, n = table.codes[:, -1].tolist(), table.n_records
@@ -97,17 +97,17 @@ def cheapest_partition(table, problem, cost):
 
 def are_prices(table, problem, weights):
     """Whether prices are between what records cost alone and the cheapest partition."""
-    cells, demands = Cells(table, loss_of(table, problem.loss)), Demands(table, problem)
+    cells, criteria = Cells(table, loss_of(table, problem.loss)), ClassCriteria(table, problem)
 
     def cost(i, nodes):
         pairs = zip(weights, cells.loss.costs, table.codes[i, :-1], nodes, strict=True)
         return sum(float(w * (own.of(raw, node) - own.of(raw, raw))) for w, own, raw, node in pairs)
 
     attributes = list(range(len(weights)))
-    prices = record_prices(cells, demands, attributes, weights, lambda: True)
+    prices = record_prices(cells, criteria, attributes, weights, lambda: True)
     found, least = float(prices @ cells.amounts), cheapest_partition(table, problem, cost)
     assert found <= least + 1e-9 * max(1.0, least)
-    alone = cheapest_alone(cells, demands, attributes, weights[None], lambda: True)[0]
+    alone = cheapest_alone(cells, criteria, attributes, weights[None], lambda: True)[0]
     assert (prices >= alone - 1e-9).all()
     return found, float(alone @ cells.amounts), least
 
@@ -128,13 +128,13 @@ def test_prices_are_below_every_partition_and_not_below_what_records_cost_alone_
 def is_ambiguity_bounded(table, problem, levels_at_once):
     """Whether the bound of the ambiguity is below every partition, in groups of so many levels."""
     ambiguity = replace(problem, loss=LossChoice("ambiguity"))
-    cells, demands = Cells(table, cell_loss_of(table, ambiguity.loss)), Demands(table, ambiguity)
+    cells, criteria = Cells(table, cell_loss_of(table, ambiguity.loss)), ClassCriteria(table, ambiguity)
     trees = table.hierarchies[:-1]
 
     def cost(_, nodes):
         return math.prod(leaves_under(tree, node) for tree, node in zip(trees, nodes, strict=True))
 
-    found = AmbiguityBound(cells, demands, "declared")
+    found = AmbiguityBound(cells, criteria, "declared")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(bound.ROUNDS, "much", levels_at_once)
         found.raise_by("much", math.inf, lambda: True)

@@ -119,7 +119,7 @@ def test_a_label_of_two_levels_is_one_value_for_all_who_show_it(originals, expec
     assert bool(TWICE.is_leaf[codes[0]]) == (expected == "the value itself")
 
 
-def test_columns_that_are_missing_and_cells_that_are_empty_are_withheld():
+def test_columns_that_are_missing_and_cells_that_are_empty_are_suppressed():
     tree = Hierarchy.from_parents({"x": [None], "a": ["x"]}, top_label="any")
     table = Table(("p", "q"), (tree, tree), np.full((3, 2), tree.node_of("a"), dtype=np.int32))
     readings = tuple(readings_of(text, {}) for text in ("*", "any"))

@@ -94,7 +94,7 @@ def test_shapley_values_of_a_glove_game():
     assert shapley(np.array(worth)) == pytest.approx([2 / 3, 1 / 6, 1 / 6])
 
 
-def test_more_than_twelve_attributes_get_no_shapley_values_but_are_withheld_one_by_one():
+def test_more_than_twelve_attributes_get_no_shapley_values_but_are_suppressed_one_by_one():
     bit = Hierarchy.from_parents({"0": [None], "1": [None]})
     names = tuple(f"a{j}" for j in range(13))
     codes = np.array([[1] * 13, [2] * 13, [1] * 12 + [2]], dtype=np.int32)

@@ -167,8 +167,8 @@ def test_records_keep_their_own_rule_and_new_ones_get_what_was_asked(data):
                 expected = () if unmatched == "suppress" else own[modal[j] :]
             else:
                 before = path(was, int(old.codes[row, j]))
-                withheld = before and steps[row][j] >= len(before)
-                expected = () if withheld else own[steps[row][j] :]
+                suppressed = before and steps[row][j] >= len(before)
+                expected = () if suppressed else own[steps[row][j] :]
             assert path(now, int(disclosed[i, j])) == expected
     found = reused(old, rule, new, unmatched)
     assert found.matched_records == sum(entity in row_of for entity in new.entity_ids.tolist())
@@ -190,13 +190,13 @@ def test_a_value_that_stayed_is_disclosed_as_the_rule_says_also_where_values_hav
         transfer(rule, old, later, "modal_rule", "/")
 
 
-def test_a_missing_value_that_a_rule_of_cells_withheld_stays_withheld():
+def test_a_missing_value_that_a_rule_of_cells_suppressed_stays_suppressed():
     rule = CellRule(np.array([[TOP]], dtype=np.int32))
     carried = transfer(rule, table_of(None), table_of("a"), "suppress", "/")
     assert apply(carried.rule, table_of("a")).tolist() == [[TOP]]
 
 
-def test_withheld_stays_withheld_and_as_is_stays_as_is_in_a_deeper_hierarchy():
+def test_suppressed_stays_suppressed_and_as_is_stays_as_is_in_a_deeper_hierarchy():
     deeper = Hierarchy.from_parents(
         {"a1": ["a"], "a": ["north"], "c": ["south"], "north": [None], "south": [None]}
     )

@@ -14,7 +14,7 @@ import pytest
 from app.domain.classes.released import Release
 from app.domain.gates.optima import loss_of_release
 from app.domain.losses.loss import LossChoice
-from app.domain.models.class_suppression import ClassSuppression, suppress_failing, withholding
+from app.domain.models.class_suppression import ClassSuppression, suppress_failing, suppress_records
 from app.domain.models.journalist_risk import AverageJournalistRisk, MarketerRisk
 from app.domain.models.k_anonymity import EQUIVALENCE_CLASSES, KAnonymity
 from app.domain.models.population_uniqueness import (
@@ -76,7 +76,7 @@ def searched(hand, criterion, limit, choice, dictionary=None):
     table = hand.table()
     plan = least_loss_plan(table, AnonymityProblem((criterion,), limit, choice), dictionary=dictionary)
     found = plan.combine({0: plan.run_block(0, lambda _: None)})
-    gone = plan.withheld(found.rule.levels)
+    gone = plan.suppressed_records(found.rule.levels)
     assert gone.sum() == found.suppressed_records <= limit * hand.n
     assert found.bounds.lower <= found.loss
     assert (found.status == "optimal") == (found.bounds.gap <= 1e-12 * max(1.0, found.loss))
@@ -105,7 +105,7 @@ def attained_by(criterion, context):
 def check_measured(hand, criterion, limit, choice, dictionary=None):
     """What is found is what the measures say of its release, and within the threshold; the outcome."""
     found, table, gone = searched(hand, criterion, limit, choice, dictionary)
-    rule = withholding(table, found.rule, gone) if gone.any() else found.rule
+    rule = suppress_records(table, found.rule, gone) if gone.any() else found.rule
     context = context_of(table, rule, dictionary)
     attained = attained_by(criterion, context)
     assert attained <= criterion.threshold + TIE

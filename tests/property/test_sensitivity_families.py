@@ -220,7 +220,7 @@ def test_normalised_weights_of_what_a_record_holds_sum_to_the_total(world, rule,
 
 @THOROUGH
 @given(trees(6), st.data())
-def test_custom_utilities_are_admitted_if_and_only_if_no_coarser_value_is_of_more_use(tree, data):
+def test_custom_utilities_are_admitted_if_and_only_if_no_more_general_value_is_of_more_use(tree, data):
     hierarchy = build(tree)
     table = Table(("a",), (hierarchy,), np.zeros((1, 1)))
     values = {label: float(data.draw(st.integers(0, 3))) for label in tree}

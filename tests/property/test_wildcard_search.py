@@ -23,7 +23,7 @@ from tests.oracles.pairs_of_records import (
     questions,
     same_as_by_hand,
     solved,
-    withheld_by_hand,
+    suppressed_by_hand,
 )
 
 
@@ -100,7 +100,7 @@ def test_a_search_with_a_budget_never_claims_too_much(question, most_nodes):
 
 @given(questions(), st.data())
 @settings(deadline=None, max_examples=examples(30))
-def test_a_rule_withholds_what_fails_again_and_again(question, data):
+def test_a_rule_suppresses_what_fails_again_and_again(question, data):
     table, problem, people = question
     levels = tuple(data.draw(st.integers(0, table.heights[j])) for j in table.quasi_identifiers)
     rule = TableRule(
@@ -112,9 +112,9 @@ def test_a_rule_withholds_what_fails_again_and_again(question, data):
     suppression = ClassSuppression(
         problem.privacy, "matches_everything", problem.suppressed, order="class_by_class"
     )
-    _, withheld = suppress_failing(table, rule, suppression)
-    expected = withheld_by_hand(table, problem, levels, people, table.n_records, by_rule=True)
-    assert set(np.flatnonzero(withheld).tolist()) == expected
+    _, suppressed = suppress_failing(table, rule, suppression)
+    expected = suppressed_by_hand(table, problem, levels, people, table.n_records, by_rule=True)
+    assert set(np.flatnonzero(suppressed).tolist()) == expected
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -219,8 +219,8 @@ def test_delta_presence_asks_for_tuples_without_records(lower, k):
 
 def test_a_suppressed_record_is_not_taken_for_absent():
     table, everybody = northerners({"Oslo": 4, "Bergen": 5, "Tromsø": 1})
-    rule, withheld = suppress_classes(table, TableRule((0,)), 2)
-    assert withheld.sum() == 1
+    rule, suppressed = suppress_classes(table, TableRule((0,)), 2)
+    assert suppressed.sum() == 1
     ours = measured(DELTA_PRESENCE, context_of(table, rule, everybody), lower=0.1, upper=1.0)
     assert (ours.is_delta_present, ours.entities_without_records, ours.classes_failing) == (True, 0, 0)
 

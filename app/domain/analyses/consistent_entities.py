@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Le, Len, doc
 
-from app.domain.catalogue.catalogue_types import CellValue, ProbedRow
+from app.domain.catalogue.catalogue_types import CellValue, RowInQuestion
 from app.domain.dictionaries.dictionary import own_rows
 from app.domain.errors import InvalidInput
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
@@ -22,7 +22,7 @@ class ConsistentEntitiesParameters:
     """Which record, by its row or by its identifier, and how many entities are named."""
 
     row: Annotated[
-        Annotated[ProbedRow, Ge(1), Le(1_000_000_000)] | None,
+        Annotated[RowInQuestion, Ge(1), Le(1_000_000_000)] | None,
         doc("The record, as a row of the dataset from 1; needs the scope `data:read`."),
     ] = None
     id: Annotated[

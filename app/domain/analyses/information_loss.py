@@ -217,8 +217,8 @@ def _divergences(
     if classes.n_missing:
         counted = ~lacking_records(table.codes, attributes, "excluded")
         found = ReleaseDivergence(release, attributes, sensitive, domain, counted).divergences()
-        withheld = ReleaseDivergence(Release(table, top), attributes, sensitive, domain, counted)
-        return found, withheld.divergences().spread
+        suppressed = ReleaseDivergence(Release(table, top), attributes, sensitive, domain, counted)
+        return found, suppressed.divergences().spread
     loss = KLDivergenceLoss(table, attributes, domain)
     whole = _OneRulesClasses(np.array([table.n_records]), np.zeros(table.reduced.size, dtype=np.intp))
     baseline = loss.of([table.heights[j] for j in attributes], whole)

@@ -11,7 +11,7 @@ import numpy as np
 from annotated_types import Ge, Le, doc
 
 from app.domain.arrays import Floats, Integers, Ints, Longs
-from app.domain.catalogue.catalogue_types import ProbedRow
+from app.domain.catalogue.catalogue_types import RowInQuestion
 from app.domain.dictionaries.dictionary import Dictionary, own_rows
 from app.domain.errors import InvalidInput
 from app.domain.models.entry import MeasureContext, given
@@ -28,7 +28,7 @@ class GivenLink:
     """A record, a row of the auxiliary source that it may be linked to, and how probable that is."""
 
     row: Annotated[
-        ProbedRow,
+        RowInQuestion,
         Ge(1),
         Le(1_000_000_000),
         doc("The record, as a row of the dataset from 1; needs the scope `data:read`."),

@@ -23,7 +23,7 @@ from app.domain.losses.count_queries import (
     WholeNumbers,
     Workload,
 )
-from app.domain.losses.released import withholds
+from app.domain.losses.released import suppresses
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import JudgedOn, judged_on
 from app.domain.tables.distinct import distinct_rows
@@ -193,7 +193,7 @@ def _rows(
         own, cell, n_nodes = table.codes[:, j], release.codes[:, j], table.sizes[j]
         is_missing = table.is_missing(j) & (n_nodes > 1)
         known = is_missing & ~suppressed
-        if withholds(release, j) or parameters.missing == "matches_everything":
+        if suppresses(release, j) or parameters.missing == "matches_everything":
             known[:] = False
         originals.append(np.where(is_missing, n_nodes, own)[counted])
         cells.append(np.where(known, n_nodes, cell)[shown_too])

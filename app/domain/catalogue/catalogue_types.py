@@ -18,7 +18,7 @@ RuleRef = NewType("RuleRef", str)
 UploadRef = NewType("UploadRef", str)
 CellValue = NewType("CellValue", str)
 """A value of some record's cell in a result: shown only to those who may read the data."""
-ProbedRow = NewType("ProbedRow", int)
+RowInQuestion = NewType("RowInQuestion", int)
 """A record that a question singles out by its row: asked only by those who may read the data."""
 
 

@@ -124,12 +124,12 @@ class Release:
         hierarchy = self.table.hierarchies[j]
         becomes = np.arange(hierarchy.n_nodes, dtype=np.int32)
         # A value that only suppressed records have is raised to what the rule raises others below that to.
-        is_seen, is_withheld, is_target = np.zeros((3, hierarchy.n_nodes), dtype=bool)
+        is_seen, is_of_suppressed, is_target = np.zeros((3, hierarchy.n_nodes), dtype=bool)
         is_seen[original[kept]] = True
-        is_withheld[original[suppressed]] = True
+        is_of_suppressed[original[suppressed]] = True
         is_target[shown[kept & (shown != original)]] = True
         is_seen[TOP] = True
-        unseen = np.flatnonzero(is_withheld & ~is_seen).astype(np.int32)
+        unseen = np.flatnonzero(is_of_suppressed & ~is_seen).astype(np.int32)
         is_raised = np.zeros(len(unseen), dtype=bool)
         is_ambiguous = False
         for node in np.flatnonzero(is_target).tolist():

@@ -127,8 +127,8 @@ def _meets_privacy(release: Release, problem: AnonymityProblem, counter: Counter
     grouping = Grouping(missing=problem.missing, suppressed=problem.suppressed)
     if shown_though_lacking(release, grouping).any():
         return False
-    withheld = int(release.is_suppressed.sum())
-    if withheld > problem.suppression_allowed(release.table.n_records):
+    suppressed = int(release.is_suppressed.sum())
+    if suppressed > problem.suppression_allowed(release.table.n_records):
         return False
     without = records_left_out(release, grouping)
     return not any(

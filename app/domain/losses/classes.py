@@ -57,8 +57,8 @@ class AverageClassSizeLoss(ClassLoss):
         occupied = sizes > 0
         kept = int(np.count_nonzero(occupied))
         if suppressed is not None:
-            withheld = int(np.count_nonzero(occupied & suppressed))
-            kept += (withheld > 0) - withheld
+            suppressed_classes = int(np.count_nonzero(occupied & suppressed))
+            kept += (suppressed_classes > 0) - suppressed_classes
         return int(sizes.sum()) / kept if kept else 0.0
 
     def least_below(self, classes: RuleClasses, suppressed: Bools | None, k: int) -> float:

@@ -59,7 +59,7 @@ class BoxSides:
 
     Attributes
     ----------
-    is_withheld
+    is_suppressed
         The attribute is suppressed: ⊥ says of no cell that it was missing.
     is_sensitive
         Suppressed records are known to have had their value; of other attributes they show ⊥.
@@ -68,7 +68,7 @@ class BoxSides:
     hierarchy: Hierarchy
     original: Ints
     shown: Ints
-    is_withheld: bool = False
+    is_suppressed: bool = False
     is_sensitive: bool = False
 
 
@@ -136,16 +136,16 @@ class BoxDivergence:
     def divergences(self) -> Divergences:
         """Both readings."""
         kept = np.full(self._raw.size, -math.inf)
-        withheld = kept.copy()
+        suppressed = kept.copy()
         flags = self._patterns.codes[:, -1] > 0
         for pattern in range(self._patterns.size):
             depths = [depth - 1 for depth in self._patterns.codes[pattern, :-1].tolist()]
             found = self._density(depths, np.flatnonzero(self._patterns.inverse == pattern))
-            into = withheld if flags[pattern] else kept
+            into = suppressed if flags[pattern] else kept
             np.logaddexp(into, found, out=into)
         n_kept = int(self._amounts[~flags[self._patterns.inverse]].sum())
         return Divergences(
-            spread=self._divergence(np.logaddexp(kept, withheld), self._n),
+            spread=self._divergence(np.logaddexp(kept, suppressed), self._n),
             dropped=self._divergence(kept, n_kept) if n_kept else math.inf,
         )
 
@@ -211,7 +211,7 @@ def _axis(side: BoxSides, suppressed: Bools, amounts: Longs, domain: LeafDomain)
     hierarchy, own = side.hierarchy, side.original
     hierarchy.require_tree("A divergence")
     shown, known = side.shown, missing_cells(own) & ~suppressed
-    if side.is_withheld:
+    if side.is_suppressed:
         shown, known = np.zeros_like(own), np.zeros_like(known)
     elif side.is_sensitive:
         shown, known = np.where(suppressed, own, shown), missing_cells(own)

@@ -81,30 +81,30 @@ class KLDivergenceLoss(ClassLoss):
                 counts = np.bincount(becomes[values], minlength=hierarchy.n_nodes)
                 of_level.append(np.log(np.maximum(counts, 1))[becomes])
             self._areas.append(np.stack(of_level))
-        self._withheld = math.fsum(float(areas[-1][TOP]) for areas in self._areas)
+        self._everything = math.fsum(float(areas[-1][TOP]) for areas in self._areas)
 
     def of(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:
         """Nats from the table to what can be reconstructed from the release, ≥ 0."""
         of_row, n_classes = classes.of_row, len(classes.sizes)
         if suppressed is None or not suppressed.any():
             return self._divergence(np.log(self._counted(of_row, n_classes, self._amounts)), levels)
-        withheld = suppressed[of_row]
-        if self._has_inner_nodes or any(is_hidden(column, withheld) for column in self._lacking):
-            return self._of_boxes(levels, withheld)
+        suppressed_rows = suppressed[of_row]
+        if self._has_inner_nodes or any(is_hidden(column, suppressed_rows) for column in self._lacking):
+            return self._of_boxes(levels, suppressed_rows)
         if self._lacks_values:
             # Who is suppressed for a missing value may match records that are shown, and counts among these.
-            of_row, n_classes = self._shown_alike(levels)
-        kept = self._counted(of_row, n_classes, np.where(withheld, 0, self._amounts))
-        amounts = np.bincount(self._value[withheld], self._amounts[withheld], self._n_values)
+            of_row, n_classes = self._shown_classes(levels)
+        kept = self._counted(of_row, n_classes, np.where(suppressed_rows, 0, self._amounts))
+        amounts = np.bincount(self._value[suppressed_rows], self._amounts[suppressed_rows], self._n_values)
         with np.errstate(divide="ignore"):
-            spread = np.log(amounts[self._value]) - self._withheld + self._area(levels)
+            spread = np.log(amounts[self._value]) - self._everything + self._area(levels)
             return self._divergence(np.logaddexp(np.log(kept), spread), levels)
 
     def least(self, levels: Sequence[int], classes: RuleClasses, suppressed: Bools | None = None) -> float:
         """Nats that no rule at or above the levels falls below, whoever of the classes is suppressed."""
         if suppressed is None or not suppressed.any():
             return self.of(levels, classes)
-        counted = self._counted(*self._shown_alike(levels), self._amounts)
+        counted = self._counted(*self._shown_classes(levels), self._amounts)
         return self._divergence(np.log(counted), levels)
 
     def least_below(self, classes: RuleClasses, suppressed: Bools | None, k: int) -> float:
@@ -120,27 +120,27 @@ class KLDivergenceLoss(ClassLoss):
         lost = suppressed[classes.of_row]
         share = float(self._amounts[lost].sum()) / self._n
         of_value = np.bincount(self._value, self._amounts, self._n_values)[self._value[lost]]
-        terms = self._amounts[lost] * (np.log(self._raw[lost] / of_value) + self._withheld)
+        terms = self._amounts[lost] * (np.log(self._raw[lost] / of_value) + self._everything)
         others = (1 - share) * math.log(1 - share) if share < 1 else 0.0
         return float(terms.sum()) / self._n + others - SLACK
 
-    def _of_boxes(self, levels: Sequence[int], withheld: Bools) -> float:
+    def _of_boxes(self, levels: Sequence[int], suppressed_rows: Bools) -> float:
         """The same from the boxes of what each row's cells show, whatever the levels that show it."""
         sides = [
-            BoxSides(tree, own, own, is_hidden(own, withheld), is_sensitive=True)
+            BoxSides(tree, own, own, is_hidden(own, suppressed_rows), is_sensitive=True)
             for tree, own in self._sensitive
         ]
         for tree, own, level in zip(self._trees, self._columns, levels, strict=True):
-            shown = np.where(withheld, TOP, tree.ancestors_at(level)[own])
-            sides.append(BoxSides(tree, own, shown, is_hidden(shown, withheld)))
-        return BoxDivergence(sides, withheld, self._amounts, self._domain).divergences().spread
+            shown = np.where(suppressed_rows, TOP, tree.ancestors_at(level)[own])
+            sides.append(BoxSides(tree, own, shown, is_hidden(shown, suppressed_rows)))
+        return BoxDivergence(sides, suppressed_rows, self._amounts, self._domain).divergences().spread
 
     def _divergence(self, shown: Floats, levels: Sequence[int]) -> float:
         """The divergence, from ln of the records (R,) that stand for as many values as each row's own."""
         terms = np.log(self._raw) - shown + self._area(levels)
         return max(0.0, exact_sum(self._amounts * terms) / self._n)
 
-    def _shown_alike(self, levels: Sequence[int]) -> tuple[Longs, int]:
+    def _shown_classes(self, levels: Sequence[int]) -> tuple[Longs, int]:
         """(R,) number of what each row is shown as, suppressed or not, and how many numbers there are."""
         pairs = zip(self._trees, self._columns, levels, strict=True)
         shown = [tree.ancestors_at(level)[column] for tree, column, level in pairs]

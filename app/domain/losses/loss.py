@@ -6,9 +6,9 @@ There are two kinds:
 * A :class:`SummedLoss` has one term per attribute, each of the attribute's own level and of which of its
   cells are suppressed. Mostly the terms are added up; they may also be compared by their greatest or one
   after another (``RANKED``). It needs no classes, and boxes of rules have bounds for nothing.
-* A :class:`ClassLoss` depends on which records a rule makes alike. What it is without suppression is a lower
-  bound for every rule at or above the levels, whatever classes that one suppresses; records that every rule
-  suppresses without the rest of their class have to be told (``ClassLoss.least``).
+* A :class:`ClassLoss` depends on the equivalence classes that a rule makes. What it is without suppression is
+  a lower bound for every rule at or above the levels, whatever classes that one suppresses; records that
+  every rule suppresses without the rest of their class have to be told (``ClassLoss.least``).
 
 Levels are one per quasi-identifier that the loss was made for, in that order. Suppressed records count with
 every quasi-identifier suppressed. Records count alike: their weights are for means of risk and utility.
@@ -298,7 +298,7 @@ class RuleClasses(Protocol):
 
 
 class ClassLoss(ABC):
-    """A loss that depends on which records a rule makes alike.
+    """A loss that depends on the equivalence classes that a rule makes.
 
     Attributes
     ----------

@@ -70,7 +70,7 @@ def shown_cells(release: Release, attribute: int) -> ShownCells:
     return ShownCells(hierarchy, records, original[first], shown[first], cells)
 
 
-def withholds(release: Release, attribute: int) -> bool:
+def suppresses(release: Release, attribute: int) -> bool:
     """Whether the rule suppresses the attribute for all who are not suppressed."""
     if isinstance(release.rule, TableRule):
         return release.rule.levels[attribute] == release.table.heights[attribute]
@@ -190,7 +190,7 @@ class ReleaseDivergence(BoxDivergence):
                 table.hierarchies[j],
                 table.codes[rows, j],
                 release.codes[rows, j],
-                is_withheld=withholds(release, j),
+                is_suppressed=suppresses(release, j),
                 is_sensitive=j in sensitive,
             )
             for j in (*attributes, *sensitive)

@@ -1,7 +1,7 @@
-"""Table-level rules that withhold the records of some classes altogether (Definitions: equivalence classes).
+"""Table-level rules that suppress all records of some equivalence classes (Definitions: equivalence classes).
 
-A class is what records share that are disclosed alike. Records of a class that is withheld are disclosed as ⊥
-in every attribute, so that every other record is among records as the criteria ask for.
+A class holds the records that are released with the same values. The records of a suppressed class are
+released as ⊥ in every attribute, so that all others are in classes that meet the criteria.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ Meaning = Literal[1, 2]
 """Version of what a rule means by a small class."""
 
 ALL_ATTRIBUTES: Final = 1
-"""Records that are disclosed alike in all attributes, sensitive ones too, as in rules of before the 2."""
+"""Records with the same released values in all attributes, sensitive ones too, as before version 2."""
 EQUIVALENCE_CLASSES: Final = 2
-"""Records whose quasi-identifiers are disclosed alike, as k-anonymity counts them."""
+"""Records with the same released quasi-identifier values, as k-anonymity counts them."""
 
 
 @dataclass(frozen=True)
@@ -52,24 +52,24 @@ class SmallClasses:
 
 @dataclass(frozen=True)
 class ClassSuppression:
-    """Which classes of quasi-identifiers a rule withholds.
+    """Which equivalence classes a rule suppresses.
 
     Attributes
     ----------
     failing
         Classes that fail any of these criteria; for table-wide ones the smallest classes as well.
     missing
-        ``excluded`` withholds records with a missing quasi-identifier, too. With ``matches_everything``
-        classes overlap: what fails is withheld again and again until nothing does.
+        ``excluded`` suppresses records with a missing quasi-identifier, too. With ``matches_everything``
+        classes overlap: those that fail are suppressed again and again until none does.
     suppressed
-        With ``own_block`` sensitive values are shown even where quasi-identifiers are withheld, but for
-        records that are left out for a missing one: no criterion has looked at these.
+        With ``own_block`` sensitive values are released even where quasi-identifiers are suppressed, except
+        those of records that are left out for a missing one: no criterion has judged these.
     order
         For criteria of the whole table all classes of one size after another go, or class after class, in
         the order of ``suppression_order``, and no more than have to.
 
-    A rule that withholds anybody withholds all records of which it would disclose no quasi-identifier, too:
-    nobody could tell these from those.
+    A rule that suppresses any record also suppresses all those of which it would release no quasi-identifier:
+    nobody could tell these from suppressed ones.
     """
 
     failing: tuple[Criterion, ...]
@@ -116,27 +116,27 @@ def suppress_failing(table: Table, rule: Rule, suppression: ClassSuppression) ->
     gone: Bools = np.append(found.classes, True)[classes.of_record]
     if isinstance(rule, TableRule) and not gone.any():
         return rule, gone
-    return withholding(table, rule, gone, missing, suppression.suppressed), gone
+    return suppress_records(table, rule, gone, missing, suppression.suppressed), gone
 
 
 def _require_meaning(table: Table, rule: Rule, suppression: ClassSuppression) -> None:
     """Refuse where classes that overlap cannot be judged: NotSupported."""
     if suppression.missing == "matches_everything" and not isinstance(rule, TableRule):
         raise NotSupported(
-            "Classes in which a missing value matches everything are withheld of table-level rules alone.",
+            "Only table-level rules can suppress classes in which a missing value matches everything.",
             "Choose own_category or excluded for missing values, or a table-level rule.",
         )
     require_meaning(table, suppression.failing, suppression.missing)
 
 
-def withholding(
+def suppress_records(
     table: Table,
     rule: Rule,
     records: Bools,
     missing: Missing = "own_category",
     suppressed: Suppressed = "excluded",
 ) -> CellRule:
-    """The rule with the records (n,) withheld, the sensitive values of those that :func:`are_hidden` too."""
+    """The rule with the records (n,) suppressed, and the sensitive values of those :func:`are_hidden`."""
     disclosed = apply(rule, table).copy(order="F")
     hidden = are_hidden(table, records, missing, suppressed)
     for j in range(table.n_attributes):
@@ -145,7 +145,7 @@ def withholding(
 
 
 def are_hidden(table: Table, records: Bools, missing: Missing, suppressed: Suppressed) -> Bools:
-    """(n,) of the withheld ``records`` (n,) those whose sensitive values are not shown either.
+    """(n,) of the suppressed ``records`` (n,) those whose sensitive values are not shown either.
 
     No criterion has looked at these: they are not of the own block.
     """
@@ -154,10 +154,10 @@ def are_hidden(table: Table, records: Bools, missing: Missing, suppressed: Suppr
 
 
 def suppress_classes(table: Table, rule: TableRule, below: int) -> tuple[CellRule, Bools]:
-    """The rule with the classes of fewer than ``below`` records withheld, and whose these records are (n,).
+    """The rule with the classes of fewer than ``below`` records suppressed, and which records these are (n,).
 
-    This is what rules of the meaning :data:`ALL_ATTRIBUTES` do: their classes are of records that are
-    disclosed alike in all attributes, sensitive ones too. They are counted in records, whatever their
+    This is what rules of the meaning :data:`ALL_ATTRIBUTES` do: their classes hold the records with the same
+    released values in all attributes, sensitive ones too. They are counted in records, whatever their
     weights, ⊥ equal to ⊥. They are those of the rule itself: nobody joins a class by being suppressed.
     """
     reduced = table.reduced

@@ -110,8 +110,8 @@ class Criterion(ABC):
         return any(getattr(self, name, None) == 1 for name in ("k", "l", "threshold"))
 
     @property
-    def least_alike(self) -> int | None:
-        """k, if all it asks of a class is k records disclosed alike, as k-anonymity does."""
+    def least_class_size(self) -> int | None:
+        """k, if all that it requires of an equivalence class is k records, as k-anonymity does."""
         return None
 
     @property

@@ -1,4 +1,4 @@
-"""Journalist and marketer: attackers who hold the release against a population (El Emam (2013))."""
+"""Journalist and marketer: attackers who compare the release with a population (El Emam (2013))."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class _Column:
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Entities of a population (G,) that are disclosed like each class, how many like none, and all of them.
+    """Entities of a population (G,) that fall into each class, how many fall into none, and all of them.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ class JudgedClasses:
     """The G classes of one rule, as criteria look at them."""
 
     overlaps: ClassVar[bool] = False
-    """Whether a record may be like those of several classes, so that withholding one changes others."""
+    """Whether a record may be like those of several classes, so that suppressing one class changes others."""
 
     def __init__(
         self,
@@ -241,7 +241,7 @@ class JudgedClasses:
 
     @property
     def shows_nothing(self) -> Bools:
-        """(G,) classes of which every quasi-identifier is missing or withheld."""
+        """(G,) classes of which every quasi-identifier is missing or suppressed."""
         if self._shows_nothing is None:
             return np.zeros(self.n_classes, dtype=bool)
         return self._shows_nothing
@@ -264,11 +264,11 @@ class JudgedClasses:
         return self._records.hierarchy(self._records.index(attribute))
 
     def population(self) -> Longs:
-        """(G,) entities of the population that are disclosed like each class; InvalidInput without one."""
+        """(G,) entities of the population that fall into each class; InvalidInput without one."""
         return self._required_population.entities
 
     def outside(self) -> int:
-        """Entities of the population that are disclosed like no record of the table."""
+        """Entities of the population that fall into no class of the table."""
         return self._required_population.outside
 
     def beliefs(self, attribute: str | None) -> Iterator[tuple[BayesBlock, Longs]]:

@@ -38,7 +38,7 @@ class KAnonymity(Criterion):
     k: Records
 
     @property
-    def least_alike(self) -> int:
+    def least_class_size(self) -> int:
         """K."""
         return self.k
 

@@ -44,10 +44,10 @@ class OverlappingClasses(JudgedClasses):
     @property
     def sizes(self) -> Longs:
         """(G,) records of each class and of those that match it."""
-        return self._alike
+        return self._matching
 
     @cached_property
-    def _alike(self) -> Longs:
+    def _matching(self) -> Longs:
         codes, wild = self._told
         return matching_records(codes, wild, self._own) if wild.any() else self._own
 

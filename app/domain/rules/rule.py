@@ -59,8 +59,8 @@ def identity(n_attributes: int) -> TableRule:
 
 def suppression(table: Table, attributes: Iterable[str]) -> TableRule:
     """Suppress the named attributes entirely; InvalidInput for a name that the table does not have."""
-    withheld = {table.position(attribute) for attribute in attributes}
-    return TableRule(tuple(height if j in withheld else 0 for j, height in enumerate(table.heights)))
+    suppressed = {table.position(attribute) for attribute in attributes}
+    return TableRule(tuple(height if j in suppressed else 0 for j, height in enumerate(table.heights)))
 
 
 def table_rule(table: Table, levels: Mapping[str, int], pointer: str = "/levels") -> TableRule:

@@ -152,11 +152,11 @@ class _Carrier:
         target = self._target
         codes = np.empty(target.codes.shape, dtype=np.int32, order="F")
         modal = self._modal_steps() if self._unmatched == "modal_rule" and (self._row < 0).any() else None
-        withheld = 0
+        suppressed = 0
         for i, j in enumerate(self._positions):
             codes[:, i], lost = self._column(i, j, None if modal is None else int(modal[j]))
-            withheld += lost
-        return Transfer(CellRule(codes), int((self._row >= 0).sum()), withheld)
+            suppressed += lost
+        return Transfer(CellRule(codes), int((self._row >= 0).sum()), suppressed)
 
     def _column(self, i: int, j: int, modal: int | None) -> tuple[Ints, int]:
         """Disclosed nodes of one attribute, and the cells that had to be suppressed."""
@@ -172,7 +172,7 @@ class _Carrier:
             result[others] = new.ancestor_steps(modal)[now[others]]
         stayed = there[before] == now[matched]
         found = np.where(stayed, there[shown], TOP).astype(np.int32)
-        changed = ~stayed & ~self._withholds(rows, j)
+        changed = ~stayed & ~self._suppresses(rows, j)
         lost = 0
         if new.is_tree and old.is_tree:
             steps = self._steps(rows, j)
@@ -190,7 +190,7 @@ class _Carrier:
         hierarchy, originals = self._source.hierarchies[j], self._source.codes[rows, j]
         return steps_between(hierarchy, originals, self._disclosed[rows, j])
 
-    def _withholds(self, rows: Longs, j: int) -> Bools:
+    def _suppresses(self, rows: Longs, j: int) -> Bools:
         """Whether the rule suppresses the cell; of a missing value that is known by its steps alone."""
         hidden = shows_nothing(self._disclosed[rows, j])
         if isinstance(self._rule, RecordRule):

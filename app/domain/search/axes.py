@@ -304,7 +304,7 @@ class _SingleClasses:
 
 
 class _JointCodes:
-    """One numbering for the codes of the table and of the dictionary, ordered by class from coarse to fine.
+    """One numbering for the codes of table and dictionary, ordered by class from general to specific.
 
     Entries whose classes on every level are those of a code of the table share its number.
     """

@@ -1,4 +1,4 @@
-"""The entities of a population that are disclosed like the classes of rules and recodings.
+"""The entities of a population that fall into the classes of rules and recodings.
 
 An entity is counted for every class whose nodes it is consistent with, as the measures of k-map and
 δ-presence do.
@@ -61,15 +61,15 @@ class ClassEntities:
             self._known.update(zip((keys[place] for place in new), counted.tolist(), strict=True))
         return np.array([self._known[key] for key in keys], dtype=np.int64)
 
-    def outside(self, levels: Levels, withheld: Bools) -> int:
-        """Entities who would be disclosed like no record, were none of them withheld.
+    def outside(self, levels: Levels, suppressed: Bools) -> int:
+        """Entities that would fall into no class if no record were suppressed.
 
-        What is withheld (d,) is not known to be absent. Readers take the least levels that disclose what is
-        shown of the other records. Every entity must have one tuple.
+        Records that are suppressed (d,) are not known to be absent. Readers take the least levels that
+        disclose what is shown of the other records. Every entity must have one tuple.
         """
         trees = [self._table.hierarchies[j] for j in self._table.quasi_identifiers]
         told = []
-        for tree, level, column in zip(trees, levels, self._raw[~withheld].T, strict=True):
+        for tree, level, column in zip(trees, levels, self._raw[~suppressed].T, strict=True):
             least = shared_level(tree, tree.ancestors_at(level)[column], column)
             told.append(level if least is None else least)
         key = tuple(told)

@@ -131,7 +131,7 @@ class LeastLossOfEnds(_SearchOfEnds[AnonymityOutcome]):
             minimal = tuple(TableRule(self._levels(own.levels)) for own in minimal)
         return replace(found, rule=rule, minimal=minimal)
 
-    def withheld(self, levels: Levels) -> Bools:
-        """(n,) records that a rule of levels of all attributes withholds."""
+    def suppressed_records(self, levels: Levels) -> Bools:
+        """(n,) records that a rule with these levels of all attributes suppresses."""
         numbered = zip(self._numbers, levels, strict=True)
-        return self._of_loss.withheld(tuple(own.index(level) for own, level in numbered))
+        return self._of_loss.suppressed_records(tuple(own.index(level) for own, level in numbered))

@@ -35,7 +35,7 @@ class Problem:
     aggregate
         Whether the risk of a table is the mean of its records' or the greatest of them.
     round_utility
-        Round the mean utility to the nearest integer, halves up, before it is held against the floor.
+        Round the mean utility to the nearest integer, halves up, before it is compared with the floor.
     """
 
     objective: ScoredObjective
@@ -109,7 +109,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class FrontierProblem:
-    """All best compromises of risk and utility: no other rule has less of one without less of the other.
+    """All Pareto-optimal rules: no other rule is better in risk or utility without being worse in the other.
 
     The fields are those of :class:`Problem`; ``max_points`` limits the points of the answer, which then
     keeps both ends and is spread evenly over the utility.

@@ -37,7 +37,7 @@ class Suffix:
 
 
 @dataclass(frozen=True, eq=False)
-class Coarser:
+class GeneralisedSuffix:
     """What is left of the codes from one attribute on once that attribute has at least some level.
 
     ``of_rest`` takes the numbers of the level below to those of ``suffix``; None if nothing changes.
@@ -49,17 +49,17 @@ class Coarser:
     exact: bool
 
 
-def coarser_suffixes(suffix: Suffix, axis: Axis, later: Suffix) -> tuple[Coarser, ...]:
+def generalised_suffixes(suffix: Suffix, axis: Axis, later: Suffix) -> tuple[GeneralisedSuffix, ...]:
     """One per level of the axis, from the suffix at which no level is chosen yet."""
-    found = [Coarser(suffix, None, _is_exact(suffix, axis.images[0]))]
+    found = [GeneralisedSuffix(suffix, None, _is_exact(suffix, axis.images[0]))]
     for merged, image in zip(axis.merged[1:], axis.images[1:], strict=True):
         keys = merged[suffix.codes].astype(np.int64) * later.size + suffix.next
         distinct, of_rest = np.unique(keys, return_inverse=True)
         if len(distinct) < suffix.size:
             suffix = Suffix((distinct // later.size).astype(np.int32), distinct % later.size)
-            found.append(Coarser(suffix, of_rest.astype(np.int64), _is_exact(suffix, image)))
+            found.append(GeneralisedSuffix(suffix, of_rest.astype(np.int64), _is_exact(suffix, image)))
         else:
-            found.append(Coarser(suffix, None, _is_exact(suffix, image)))
+            found.append(GeneralisedSuffix(suffix, None, _is_exact(suffix, image)))
     return tuple(found)
 
 
@@ -149,18 +149,18 @@ def expand(state: State, image: Image, codes: Ints, records: Floats) -> tuple[Lo
 
 
 def step(
-    state: State, image: Image, coarser: Coarser, later: Suffix, columns: Columns | None = None
+    state: State, image: Image, generalised: GeneralisedSuffix, later: Suffix, columns: Columns | None = None
 ) -> tuple[State, Longs]:
     """Give the next attribute a level and reduce.
 
     ``columns`` replaces the state's. Also returns where each row went (for rows of the table; a row of the
     dictionary may go to several places or none, then the entry means nothing).
     """
-    suffix = coarser.suffix
+    suffix = generalised.suffix
     columns = state.columns if columns is None else columns
     codes = suffix.codes[state.rest]
     at: Longs | None = None
-    if coarser.exact:
+    if generalised.exact:
         classes = image.classes[image.starts[codes]]
         dense = number_of_run(state.prefix * image.n_classes + classes)
         n_prefixes = int(dense[-1]) + 1 if len(dense) else 1
@@ -179,12 +179,12 @@ def step(
     return reduced, destinations
 
 
-def thin(state: State, coarser: Coarser) -> State:
+def thin(state: State, generalised: GeneralisedSuffix) -> State:
     """Forget of the next attribute what the level and those above it do not tell apart."""
-    if coarser.of_rest is None:
+    if generalised.of_rest is None:
         return state
-    rest = coarser.of_rest[state.rest]
-    return _reduce(state.prefix, state.n_prefixes, rest, coarser.suffix.size, state.columns)[0]
+    rest = generalised.of_rest[state.rest]
+    return _reduce(state.prefix, state.n_prefixes, rest, generalised.suffix.size, state.columns)[0]
 
 
 def _reduce(

@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from typing import Any, Final, Union, get_args, get_type_hints
 
 from app.domain.analyses.catalogue import MEASURES
-from app.domain.catalogue.catalogue_types import CellValue, ProbedRow
+from app.domain.catalogue.catalogue_types import CellValue, RowInQuestion
 from app.domain.models.entry import Measure
 from app.services.resources import Actor, JsonObject, Scope, require
 from app.services.scoring.measurement_documents import bare_type, document_of_parameters
 
-_HIDDEN: Final = frozenset({CellValue, ProbedRow})
+_HIDDEN: Final = frozenset({CellValue, RowInQuestion})
 _BY_NAME: Final = {measure.name: measure for measure in MEASURES}
 
 

@@ -12,7 +12,14 @@ from app.domain.errors import InvalidInput, NotSupported
 from app.domain.models.class_suppression import ClassSuppression
 from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.budget import Budget, Halted, never
-from app.domain.search.nearest.change import Asked, Change, ChangeStatus, Demand, Withholding, privacy_demand
+from app.domain.search.nearest.change import (
+    AllowedSuppression,
+    Change,
+    ChangeRequirement,
+    ChangeStatus,
+    OpaqueRequirement,
+    privacy_requirement,
+)
 from app.domain.search.nearest.nearest import nearest_change
 from app.domain.tables.numbers import highest_accepted, to_json_number
 from app.domain.tables.table import Table
@@ -71,7 +78,7 @@ class Changes:
     ) -> JsonObject:
         try:
             change = self._nearest(evaluators, rule, rules, halted)
-            if self._may_be_withheld and len(_readings(_of_classes(evaluators))) > 1:
+            if self._suppression_allowed and len(_readings(_of_classes(evaluators))) > 1:
                 # Rules that suppress records were not looked at.
                 status: ChangeStatus = "not_found" if change.status == "none_exists" else change.status
                 change = replace(change, status=status, proven=False)
@@ -139,14 +146,14 @@ class Changes:
             self._context.table,
             rule,
             self._context.base.utility,
-            [self._demand(evaluator, rule) for evaluator in evaluators],
+            [self._requirement(evaluator, rule) for evaluator in evaluators],
             attributes=attributes,
-            withholding=self._withholding(evaluators),
+            suppression=self._suppression(evaluators),
             budget=Budget(rules),
             halted=halted,
         )
 
-    def _demand(self, evaluator: Evaluator, rule: Rule) -> Asked:
+    def _requirement(self, evaluator: Evaluator, rule: Rule) -> ChangeRequirement:
         def passes(changed: Rule) -> bool | None:
             try:
                 return evaluator.find(changed).passes
@@ -158,7 +165,7 @@ class Changes:
             dictionary = None
             if evaluator.model.needs_population:
                 dictionary = self._context.dictionary(evaluator.condition.dictionary)
-            return privacy_demand(
+            return privacy_requirement(
                 self._context.table,
                 rule,
                 (evaluator.model,),
@@ -168,23 +175,25 @@ class Changes:
                 seconds,
                 evaluator.condition.missing,
             )
-        return Demand(passes, seconds, evaluator.is_monotone)
+        return OpaqueRequirement(passes, seconds, evaluator.is_monotone)
 
-    def _withholding(self, evaluators: Sequence[Evaluator]) -> Withholding | None:
+    def _suppression(self, evaluators: Sequence[Evaluator]) -> AllowedSuppression | None:
         """Classes that may be suppressed: those that fail the plain criteria of classes among the conditions.
 
         None where these treat missing values or suppressed records differently: no one rule suppresses for
         all.
         """
-        asked, limit = _of_classes(evaluators), self._may_be_withheld
+        asked, limit = _of_classes(evaluators), self._suppression_allowed
         readings = _readings(asked)
         if not limit or len(readings) != 1:
             return None
         (reading,) = readings
-        return Withholding(ClassSuppression(tuple(evaluator.model for evaluator in asked), *reading), limit)
+        return AllowedSuppression(
+            ClassSuppression(tuple(evaluator.model for evaluator in asked), *reading), limit
+        )
 
     @property
-    def _may_be_withheld(self) -> int:
+    def _suppression_allowed(self) -> int:
         """How many records a change may suppress."""
         share = self._subject.policy.suppression_limit
         return math.floor(highest_accepted(share * self._context.table.n_records))
@@ -234,8 +243,8 @@ def _written(subject: Subject) -> str | JsonObject | None:
         return None if subject.rule is None else subject.rule.name
     rule = subject.rule.document
     if rule["kind"] == TABLE_LEVEL:
-        withheld = {key: value for key, value in suppression_in_short(rule).items() if value}
-        return {"kind": TABLE_LEVEL, "levels": rule["levels"], **withheld}
+        suppression = {key: value for key, value in suppression_in_short(rule).items() if value}
+        return {"kind": TABLE_LEVEL, "levels": rule["levels"], **suppression}
     definition: JsonObject | None = rule.get("definition")
     return definition
 
@@ -254,12 +263,12 @@ def definition_of_change(
     """
     if change.levels is None:
         return None
-    withheld = {} if change.withholding is None else suppression_document(change.withholding)
+    suppression = {} if change.suppression is None else suppression_document(change.suppression)
     if not isinstance(rule, TableRule):
-        return {"kind": AtLeastDefinition.kind, "rule": written, "levels": dict(change.levels), **withheld}
+        return {"kind": AtLeastDefinition.kind, "rule": written, "levels": dict(change.levels), **suppression}
     levels = {
         name: max(level, change.levels.get(name, 0))
         for name, level in zip(table.attributes, rule.levels, strict=True)
     }
     shown = {name: level for name, level in levels.items() if level}
-    return {"kind": TABLE_LEVEL, "levels": shown, **withheld}
+    return {"kind": TABLE_LEVEL, "levels": shown, **suppression}

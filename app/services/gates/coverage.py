@@ -39,7 +39,7 @@ from app.services.fingerprints import plain
 from app.services.gates.context import EvaluationContext
 from app.services.gates.subject import Subject
 from app.services.releases.aligned_release import AlignedRelease
-from app.services.releases.release_alignment import WITHHELD, readings_of
+from app.services.releases.release_alignment import ASTERISK, readings_of
 from app.services.resources import JsonObject
 
 LEAST_MISSING: Final = 0.1
@@ -149,7 +149,7 @@ def unreadable(subject: Subject, table: Table, aligned: AlignedRelease | None) -
 
 def _says_nothing_in_several_ways(column: TextColumn, top: str) -> bool:
     """Whether cells that show nothing are written differently, so that they can be told apart."""
-    ways = len({"", WITHHELD, top}.intersection(column.values))
+    ways = len({"", ASTERISK, top}.intersection(column.values))
     return ways + (column.n_missing > 0) > 1
 
 
@@ -183,7 +183,7 @@ def _of_file(subject: Subject, context: EvaluationContext, column: TextColumn, n
     table = context.table
     j = table.position(name)
     hierarchy = table.hierarchies[j]
-    nothing, texts = {"", WITHHELD, hierarchy.labels[TOP]}, column.values
+    nothing, texts = {"", ASTERISK, hierarchy.labels[TOP]}, column.values
     code = [NOTHING_SHOWN if text in nothing else place for place, text in enumerate(texts)]
     missing = NOTHING_SHOWN
     if _says_nothing_in_several_ways(column, hierarchy.labels[TOP]):

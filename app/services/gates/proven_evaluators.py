@@ -97,7 +97,7 @@ class OptimumEvaluator(Evaluator):
 async def optimum_evaluator(
     criterion: Requirement, condition: OptimumCondition, context: EvaluationContext
 ) -> OptimumEvaluator:
-    """The probe with its search planned."""
+    """The evaluator with its search planned."""
     scoring, objective = context.scoring(condition.dictionary), optimum_of(condition.objective)
     if isinstance(objective, MinLoss):
         loss = AnonymityProblem.of(objective, condition.scope)

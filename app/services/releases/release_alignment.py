@@ -35,9 +35,9 @@ from app.services.resources import Stored, TenantId
 NOBODY_SAID: Final = (
     "Neither a key column nor the records' order was named, so that nobody knows whose row is whose."
 )
-WITHHELD: Final = "*"
+ASTERISK: Final = "*"
 """What stands for a suppressed cell whatever the hierarchy calls it, beside empty cells."""
-PLACEHOLDERS: Final = frozenset({"", WITHHELD, *USUAL_MARKERS})
+PLACEHOLDERS: Final = frozenset({"", ASTERISK, *USUAL_MARKERS})
 """Texts that say of nobody anything but that nothing is shown."""
 BINARY: Final = {UploadFormat.PARQUET.value: "Parquet", UploadFormat.ARROW.value: "Arrow"}
 """Formats of files that hold more than cells."""
@@ -302,7 +302,7 @@ class _Release:
                         "unknown-value",
                         f"{len(rows)} rows of the release file show a value of {name!r} that is not in its "
                         f"hierarchy (first rows: {shown}).",
-                        f"Write values as the hierarchy does, and {WITHHELD} or nothing for suppressed ones.",
+                        f"Write values as the hierarchy does, and {ASTERISK} or nothing for suppressed ones.",
                     )
                 )
         refuse(faults)
@@ -384,7 +384,7 @@ def readings_of(text: str, replaced: Mapping[str, str]) -> Readings:
         # An apostrophe that keeps spreadsheets from computing.
         plain.append(text[1:])
     named: list[str | None] = [*plain, *(replaced[own] for own in plain if own in replaced)]
-    return (*named, None) if text in ("", WITHHELD) else tuple(named)
+    return (*named, None) if text in ("", ASTERISK) else tuple(named)
 
 
 def _listed(names: Sequence[str]) -> str:

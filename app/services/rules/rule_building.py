@@ -11,7 +11,7 @@ import numpy as np
 
 from app.domain.errors import Fault, NotSupported, joined, pointing_into, refuse
 from app.domain.hierarchies.hierarchy import UNKNOWN
-from app.domain.models.class_suppression import ClassSuppression, suppress_failing, withholding
+from app.domain.models.class_suppression import ClassSuppression, suppress_failing, suppress_records
 from app.domain.rules.condition_truth import Column
 from app.domain.rules.conditional import conditional_rule
 from app.domain.rules.disclosed_values import Ancestors, generalisation, not_above, unknown_value
@@ -106,19 +106,19 @@ def raised_rule(
     """
     levels = table_rule(table, definition.levels, "/rule/levels").levels
     raised = join(table, rule, levels)
-    withheld = definition.suppression
+    suppression = definition.suppression
     if isinstance(raised, TableRule):
-        if withheld is None:
+        if suppression is None:
             return WrittenRule.of(raised, table)
-        return _suppressing(table, raised, withheld, population)
-    if withheld is not None:
-        if withheld.needs_population:
+        return _suppressing(table, raised, suppression, population)
+    if suppression is not None:
+        if suppression.needs_population:
             raise NotSupported(
                 "Classes of rules for single records are not compared with a population by a rule.",
                 "Raise a rule of one level per attribute, or search with min_loss and record_level.",
             )
         with pointing_into("/rule"):
-            raised, _ = suppress_failing(table, raised, withheld)
+            raised, _ = suppress_failing(table, raised, suppression)
     changed = (apply(raised, table) != table.codes).any(axis=1)
     return WrittenRule.of(raised, table, records=int(np.count_nonzero(changed)))
 
@@ -137,11 +137,11 @@ def apply_definition(
     """
     if isinstance(definition, TableLevelDefinition):
         whole = table_rule(table, definition.levels, f"{pointer}/levels")
-        withheld = definition.suppression
-        if population is not None and isinstance(withheld, ClassSuppression):
-            records = suppressed_by_population(table, whole, withheld, population.dictionary)
-            return withholding(table, whole, records, withheld.missing, withheld.suppressed)
-        return whole if withheld is None else suppressed_cells(table, whole, withheld)[0]
+        suppression = definition.suppression
+        if population is not None and isinstance(suppression, ClassSuppression):
+            records = suppressed_by_population(table, whole, suppression, population.dictionary)
+            return suppress_records(table, whole, records, suppression.missing, suppression.suppressed)
+        return whole if suppression is None else suppressed_cells(table, whole, suppression)[0]
     if isinstance(definition, GeneralisationDefinition):
         return generalisation(table, definition.values, f"{pointer}/values")
     return conditional_rule(table, definition.statements, columns, f"{pointer}/statements").rule

@@ -28,7 +28,7 @@ from app.domain.rules.conditions import Condition, comparisons_of, condition_of_
 from app.domain.search.objectives import Criteria
 from app.services.resources import JsonObject
 
-FEWEST_ALIKE: Final = 2
+LEAST_SUPPRESS_CLASSES_BELOW: Final = 2
 """Least ``suppress_classes_below`` that can suppress anything."""
 
 Level = Annotated[int, Ge(0), Le(1_000)]
@@ -90,7 +90,7 @@ class TableLevelDefinition:
     levels: Levels
     suppress_classes_below: Annotated[
         int | None,
-        Ge(FEWEST_ALIKE),
+        Ge(LEAST_SUPPRESS_CLASSES_BELOW),
         Le(2**31),
         doc("Suppress all equivalence classes of fewer records than this: those that fail k-anonymity."),
         Example(5),

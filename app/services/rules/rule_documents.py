@@ -28,8 +28,8 @@ from app.domain.models.class_suppression import (
     ClassSuppression,
     SmallClasses,
     suppress_failing,
+    suppress_records,
     suppress_small,
-    withholding,
 )
 from app.domain.policies.objectives import criteria_of
 from app.domain.rules.rule import CellRule, RecordRule, Rule, TableRule
@@ -127,7 +127,7 @@ def _without(table: Table, rule: TableRule, suppression: ClassSuppression, recor
     """The rule with the records (n,) suppressed; itself where there are none."""
     if not records.any():
         return rule
-    return withholding(table, rule, records, suppression.missing, suppression.suppressed)
+    return suppress_records(table, rule, records, suppression.missing, suppression.suppressed)
 
 
 def suppression_document(suppression: Suppression) -> JsonObject:

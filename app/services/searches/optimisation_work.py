@@ -22,7 +22,7 @@ from app.domain.tables.numbers import to_json_number
 from app.domain.tables.table import Table
 from app.services.ports import UnitOfWork
 from app.services.resources import JsonObject, Kind, NewResource, Stored, TenantId, document_of, reference
-from app.services.rules.rule_definitions import FEWEST_ALIKE
+from app.services.rules.rule_definitions import LEAST_SUPPRESS_CLASSES_BELOW
 from app.services.rules.rule_documents import (
     DICTIONARY,
     POPULATION_SHA256,
@@ -96,7 +96,7 @@ def _rule_of_least_loss(
     order: Order = "class_by_class" if any(own.table_wide for own in problem.privacy) else "size_by_size"
     failing = ClassSuppression(problem.privacy, problem.missing, problem.suppressed, order)
     if failing.needs_population and dictionary_sha256 is not None:
-        records = search.withheld(rule.levels)
+        records = search.suppressed_records(rule.levels)
         return population_suppressing_rule(table, rule, failing, records, dictionary_sha256).document
     # Small classes alone would say nothing of those who are suppressed with them.
     below = None if is_any_silent else suppression_below(table, problem)
@@ -104,14 +104,14 @@ def _rule_of_least_loss(
         return suppressing_rule(table, rule, failing).document
     return (
         rule_document(rule, outcome.attributes)
-        if below < FEWEST_ALIKE
+        if below < LEAST_SUPPRESS_CLASSES_BELOW
         else suppressing_rule(table, rule, SmallClasses(below)).document
     )
 
 
 def suppression_below(table: Table, problem: AnonymityProblem) -> int | None:
     """The least size of classes where that is all that suppression looks at."""
-    sizes = [own.least_alike for own in problem.privacy if own.least_alike is not None]
+    sizes = [own.least_class_size for own in problem.privacy if own.least_class_size is not None]
     is_plain = (problem.missing, problem.suppressed) == ("own_category", "excluded")
     return max(sizes) if is_plain and len(sizes) == len(problem.privacy) and not table.sensitive else None
 

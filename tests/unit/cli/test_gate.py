@@ -277,7 +277,7 @@ CRITERIA = "criteria: [{id: a, severity: block}, {id: b, severity: warn}, {id: c
         (CRITERIA.replace("}]", "}, {id: d}]"), 2),
     ],
 )
-def test_a_pass_that_leaves_out_what_the_policy_demands_is_2(judge, files, criteria, code):
+def test_a_pass_that_leaves_out_what_the_policy_requires_is_2(judge, files, criteria, code):
     (files / "policy.yaml").write_text(POLICY.replace("criteria: []\n", criteria))
     assert judge() == code
 

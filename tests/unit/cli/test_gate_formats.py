@@ -200,7 +200,7 @@ def check_sarif(document, one):
 
 
 @pytest.mark.parametrize("one", OUTCOMES)
-def test_sarif_holds_what_the_standard_demands(one):
+def test_sarif_holds_what_the_standard_requires(one):
     check_sarif(json.loads(FORMATS["sarif"](one)), one)
 
 

@@ -56,7 +56,7 @@ def test_at_most_changes_only_those_above_the_total():
     )
 
 
-def test_rescaled_weights_keep_their_proportions_on_coarser_values():
+def test_rescaled_weights_keep_their_proportions_on_more_general_values():
     rescaled = normalise(T, personal(), Normalisation("equal", 1.0, "rescale"))
     coarse = nodes(("Tippecanoe", "Asian", "High"))
     before = personal().phi(coarse, np.array([1]))
@@ -95,9 +95,9 @@ def test_infinite_weights_are_left_as_they_are_and_out_of_the_sum():
     city = rescaled.weights(0, T.codes[:1, 0], rescaled.groups[:1])
     assert city[0] == pytest.approx(0.6)
     assert np.isinf(rescaled.phi(T.codes, rescaled.groups)).all()
-    withheld = T.codes.copy()
-    withheld[:, 2] = TOP
-    assert rescaled.phi(withheld, rescaled.groups)[:5].tolist() == pytest.approx([1.4] * 5)
+    suppressed = T.codes.copy()
+    suppressed[:, 2] = TOP
+    assert rescaled.phi(suppressed, rescaled.groups)[:5].tolist() == pytest.approx([1.4] * 5)
 
 
 @pytest.mark.parametrize("weight", [0.0, math.inf, 1e-320])

@@ -31,7 +31,7 @@ def test_every_wrong_level_is_named_with_its_bound():
     assert "outside 0..5" in caught.value.faults[1].message
 
 
-def test_suppression_withholds_the_named_attributes_and_no_others():
+def test_suppression_suppresses_the_named_attributes_and_no_others():
     disclosed = apply(suppression(T, ["race"]), T)
     assert (disclosed[:, 1] == TOP).all()
     np.testing.assert_array_equal(disclosed[:, [0, 2]], T.codes[:, [0, 2]])

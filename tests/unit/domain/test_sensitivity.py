@@ -168,9 +168,9 @@ def test_an_infinite_weight_of_one_entity_leaves_the_others_finite():
     s = build_sensitivity(T, "linear_personal", WEIGHTS, overrides)
     phi = s.phi(T.codes, s.groups)
     assert np.isinf(phi).tolist() == [False, True, False, False, False, False]
-    withheld = T.codes.copy()
-    withheld[:, 0] = TOP
-    assert s.phi(withheld, s.groups)[1] == pytest.approx(0.4)
+    suppressed = T.codes.copy()
+    suppressed[:, 0] = TOP
+    assert s.phi(suppressed, s.groups)[1] == pytest.approx(0.4)
 
 
 def test_personal_weights_replace_leaf_weights_and_inner_ones_follow():

@@ -1,4 +1,4 @@
-"""Gaps of releases whose withheld records are judged as one more class."""
+"""Gaps of releases whose suppressed records are judged as one more class."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TABLE = Table(
 )
 
 
-def gap_of_withholding(shown: list[int], criterion: Criterion) -> float:
+def gap_of_suppressing(shown: list[int], criterion: Criterion) -> float:
     codes = np.full_like(TABLE.codes, TOP)
     codes[shown] = TABLE.codes[shown]
     problem = AnonymityProblem((criterion,), 0.9, LossChoice("precision"), suppressed="own_block")
@@ -34,14 +34,14 @@ def gap_of_withholding(shown: list[int], criterion: Criterion) -> float:
 def test_a_great_block_makes_up_for_no_risk_of_the_records_that_remain():
     # Two records that are unique, and eight that are one class if the block counts as one.
     for criterion in (AverageRisk(0.4), SampleUniqueness(0.3)):
-        assert gap_of_withholding([0, 1], criterion) == math.inf
-        assert gap_of_withholding([4, 5, 6, 7, 8, 9], criterion) == 1.0
+        assert gap_of_suppressing([0, 1], criterion) == math.inf
+        assert gap_of_suppressing([4, 5, 6, 7, 8, 9], criterion) == 1.0
 
 
 def test_the_block_is_judged_as_well():
     everybody_but_one = [1, 2, 3, 4, 5, 6, 7, 8, 9]
-    assert gap_of_withholding(everybody_but_one[1:], HighestRisk(0.5)) == 1.0
-    assert gap_of_withholding(everybody_but_one[3:], HighestRisk(0.2)) == math.inf
+    assert gap_of_suppressing(everybody_but_one[1:], HighestRisk(0.5)) == 1.0
+    assert gap_of_suppressing(everybody_but_one[3:], HighestRisk(0.2)) == math.inf
 
 
 def test_a_gap_is_a_share_of_the_value():

@@ -36,7 +36,7 @@ def test_values_that_a_model_names_are_left_out():
     assert "marker" not in quantity_of(demand)
 
 
-def test_every_number_that_can_be_demanded_says_something():
+def test_every_number_that_can_be_required_says_something():
     scores = [ScoreCondition(own.path, "at_most", 1.0) for own in SCORE_VALUES]
     measures = [
         MeasureCondition(name, {}, own.path.replace("<key>", "key"), "at_most", 1)

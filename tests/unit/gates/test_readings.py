@@ -1,4 +1,4 @@
-"""How a gate reads missing values and withheld records, by hand."""
+"""How a gate reads missing values and suppressed records, by hand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import NotSupported
 from app.domain.gates.class_shares import failing_records
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.models.class_suppression import withholding
+from app.domain.models.class_suppression import suppress_records
 from app.domain.models.delta_presence import DeltaPresence
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.population_uniqueness import PopulationUniqueness
@@ -61,17 +61,17 @@ def test_readings_of_missing_values_differ(missing, expected):
         # The block is of x alone: at the others nobody looks.
         ("excluded", "own_block", (0, 1, 2), [0]),
         ("excluded", "excluded", (1, 2), [0]),
-        # Who misses the town shows none, and cannot be told from whom it is withheld.
+        # Who misses the town shows none, and cannot be told from whom it is suppressed.
         ("matches_everything", "own_block", (3,), [0, 4]),
         ("matches_everything", "excluded", (3,), [0, 4]),
     ],
 )
-def test_readings_of_withheld_records_differ(missing, suppressed, withheld, expected):
-    rule = withholding(TABLE, PLAIN, some(*withheld), missing, suppressed)
+def test_readings_of_suppressed_records_differ(missing, suppressed, withheld, expected):
+    rule = suppress_records(TABLE, PLAIN, some(*withheld), missing, suppressed)
     assert failing(missing, suppressed, rule) == expected
 
 
-def test_records_that_are_not_in_a_file_are_no_company_of_those_whose_town_is_withheld():
+def test_records_that_are_not_in_a_file_are_no_company_of_those_whose_town_is_suppressed():
     shown = TABLE.codes.copy()
     shown[0, 0] = 0
     shown[3:] = 0
@@ -97,6 +97,6 @@ def test_a_release_of_nobody_does_not_hide_who_is_outside(lower, fails):
     counter = Counter(table, Dictionary(5, (link_nodes("town", TOWN, people),)))
     for gone in ([0, 1, 2, 3], [0, 1]):
         withheld = np.isin(np.arange(4), gone)
-        release = Release(table, withholding(table, TableRule((0,)), withheld))
+        release = Release(table, suppress_records(table, TableRule((0,)), withheld))
         found = failing_records(release, DeltaPresence(lower, 1.0), counter=counter)
         assert found.tolist() == [fails] * 4

@@ -93,7 +93,7 @@ def test_metrics_of_the_minimal_nodes(levels, height, average, discernibility, k
 
 
 @pytest.mark.spec("LD-S2")
-def test_the_baseline_is_the_divergence_of_everything_withheld():
+def test_the_baseline_is_the_divergence_of_everything_suppressed():
     assert value("kl_divergence", (5, 2, 1)) == pytest.approx(3.850145, abs=5e-7)
     assert value("kl_divergence", (0, 0, 0)) == 0.0
 
@@ -130,7 +130,7 @@ def test_numbers_are_asked_for_only_where_there_are_numbers():
 
 
 def suppressed_by_hand(kind: str, levels: tuple[int, ...], below: int) -> float:
-    """Loss of a rule that withholds classes below a size, record by record."""
+    """Loss of a rule that suppresses classes below a size, record by record."""
     n = len(ROWS)
 
     def chain(j, text):
@@ -143,12 +143,12 @@ def suppressed_by_hand(kind: str, levels: tuple[int, ...], below: int) -> float:
 
     shown = [tuple(chain(j, row[j])[levels[j]] for j in range(3)) for row in ROWS]
     sizes = Counter(shown)
-    withheld = [sizes[key] < below for key in shown]
-    cells = [(0, 0, 0) if out else key for key, out in zip(shown, withheld, strict=True)]
+    suppressed = [sizes[key] < below for key in shown]
+    cells = [(0, 0, 0) if out else key for key, out in zip(shown, suppressed, strict=True)]
     if kind == "discernibility":
-        return sum(f * f for f in sizes.values() if f >= below) + n * sum(withheld)
+        return sum(f * f for f in sizes.values() if f >= below) + n * sum(suppressed)
     if kind == "average_class_size":
-        return n / (sum(f >= below for f in sizes.values()) + any(withheld))
+        return n / (sum(f >= below for f in sizes.values()) + any(suppressed))
     if kind == "ambiguity":
         return sum(math.prod(len(leaves(j, node)) for j, node in enumerate(cell)) for cell in cells)
     if kind == "non_uniform_entropy":
@@ -160,7 +160,7 @@ def suppressed_by_hand(kind: str, levels: tuple[int, ...], below: int) -> float:
         return bits
     if kind == "precision":
         heights = TABLE.heights
-        shares = [1.0 if out else levels[j] / heights[j] for out in withheld for j in range(3)]
+        shares = [1.0 if out else levels[j] / heights[j] for out in suppressed for j in range(3)]
         return sum(shares) / len(shares)
     if kind == "ail":
         total = 0.0

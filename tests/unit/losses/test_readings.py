@@ -50,7 +50,7 @@ def test_at_level_1_an_original_above_leaves_is_as_it_was():
     assert declared.kl_divergence == pytest.approx(2 / 4 * math.log(3 / 2))
 
 
-def test_an_attribute_that_is_withheld_does_not_tell_who_lacked_a_value():
+def test_an_attribute_that_is_suppressed_does_not_tell_who_lacked_a_value():
     found = measured(TableRule((2,)))
     assert found.precision_loss == pytest.approx(3 / 4)
     assert found.non_uniform_entropy == pytest.approx(math.log2(4) + math.log2(4 / 2) + math.log2(4))

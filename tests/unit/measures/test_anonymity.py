@@ -50,7 +50,7 @@ def test_classes_of_the_table_as_it_is():
 
 @pytest.mark.spec("E-33")
 def test_record_level_rules_tell_the_two_readings_apart():
-    """One of two like records withholds its city: neither looks like the other, yet both match both."""
+    """One of two like records suppresses its city: neither looks like the other, yet both match both."""
     table = table_of([("a", "red"), ("a", "red")])
     found = measured(table, record_rule(table, np.array([[2, 0], [0, 0]], dtype=np.int16)))
     assert (found.k_equivalence, found.k_matching) == (1, 2)
@@ -88,6 +88,6 @@ def test_full_domain_rules_on_complete_data_make_the_readings_one(levels):
     assert found.records_below_k == sum(size for size in shown.values() if size < 3)
 
 
-def test_whatever_is_withheld_altogether_is_one_class():
+def test_whatever_is_suppressed_altogether_is_one_class():
     found = measured(TABLE, table_rule(TABLE, {"city": 2, "colour": 1}), k=6)
     assert (found.k_matching, found.class_sizes, found.is_k_anonymous) == (6, (ClassSize(6, 1),), True)

@@ -99,8 +99,8 @@ def test_what_the_dictionary_knows_beside_the_quasi_identifiers_narrows_nothing(
 
 @pytest.mark.spec("FM-5.8")
 def test_suppressed_records_are_no_class_unless_asked_for():
-    rule, withheld = suppress_classes(TABLE, table_rule(TABLE, {"illness": 1}), 2)
-    assert withheld.sum() == 1
+    rule, suppressed = suppress_classes(TABLE, table_rule(TABLE, {"illness": 1}), 2)
+    assert suppressed.sum() == 1
     found = measured(ATTACKER_MODELS, context_of(TABLE, rule))
     assert (found.judged.records_judged, found.judged.records_suppressed) == (4, 1)
     assert found.prosecutor.highest == 1 / 2

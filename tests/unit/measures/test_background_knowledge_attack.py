@@ -231,8 +231,8 @@ def test_long_classes_need_no_more_statements_than_they_have_values():
 
 
 @pytest.mark.parametrize("known_records", [(), (3,)])
-def test_what_is_withheld_of_a_record_is_no_value_to_attack(known_records):
-    """Two records are withheld with their values and judged as a block: nothing of them can be believed."""
+def test_what_is_suppressed_of_a_record_is_no_value_to_attack(known_records):
+    """Two records are suppressed with their values and judged as a block: nothing of them can be believed."""
     rows = [("a", "flu"), ("a", "flu"), ("b", "hiv"), ("b", None)]
     found = tables.table(("q", "s"), (tables.flat("ab"), tables.flat(("flu", "hiv"))), rows, {"s"})
     shown = found.codes.copy(order="F")
@@ -252,7 +252,7 @@ def test_what_is_withheld_of_a_record_is_no_value_to_attack(known_records):
     assert [own.value for own in result.exposed] == ["flu"]
 
 
-def test_statements_tell_nothing_of_what_is_withheld():
+def test_statements_tell_nothing_of_what_is_suppressed():
     rows = [("a", "x", "flu"), ("a", "x", "hiv"), ("b", "x", "flu"), ("b", "y", "hiv")]
     hierarchies = (tables.flat("ab"), tables.flat("xy"), tables.flat(("flu", "hiv")))
     found = tables.table(("q", "s", "t"), hierarchies, rows, {"s", "t"})

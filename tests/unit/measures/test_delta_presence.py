@@ -52,8 +52,8 @@ def test_worst_classes_are_named_by_rows():
 
 
 def test_suppressed_classes_are_left_out_and_not_taken_for_absent():
-    rule, withheld = suppress_classes(TABLE, table_rule(TABLE, {"illness": 1}), 2)
-    assert withheld.sum() == 1
+    rule, suppressed = suppress_classes(TABLE, table_rule(TABLE, {"illness": 1}), 2)
+    assert suppressed.sum() == 1
     found = measured(DELTA_PRESENCE, context_of(TABLE, rule, population_of(PEOPLE)))
     assert (found.judged.records_suppressed, found.greatest) == (1, 0.5)
     assert found.entities_without_records == 3

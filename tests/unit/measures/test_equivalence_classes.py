@@ -123,7 +123,7 @@ def test_suppressed_records_are_no_big_class_unless_asked_for():
 
 
 @pytest.mark.spec("FM-5.8")
-def test_what_a_rule_withholds_of_everybody_suppresses_nobody():
+def test_an_attribute_that_is_suppressed_for_everybody_suppresses_nobody():
     found = measured(table_of_rows(ROWS), TableRule((2, 1, 0)))
     assert (found.k, found.judged.records_suppressed) == (6, 0)
 
@@ -147,7 +147,7 @@ def test_one_column_and_a_constant_column_are_ordinary():
 
 
 @pytest.mark.spec("FM-5.7")
-def test_a_release_that_withholds_everybody_has_no_k_and_no_worst_class():
+def test_a_release_that_suppresses_everybody_has_no_k_and_no_worst_class():
     table = table_of_rows(ROWS)
     found = measured(table, CellRule(np.zeros_like(table.codes)))
     assert (found.k, found.largest, found.worst, found.sizes) == (None, None, None, ())

@@ -118,8 +118,8 @@ def test_suppressed_records_are_no_class_unless_asked_for():
 def test_one_column_and_constant_columns_are_tables():
     found = of_classes({"a": 3})
     assert attacked(found).complete.records == 3
-    withheld = attacked(found, TableRule((1, 0)))
-    assert (withheld.judged.records_suppressed, withheld.complete.classes) == (0, 1)
+    of_suppressed = attacked(found, TableRule((1, 0)))
+    assert (of_suppressed.judged.records_suppressed, of_suppressed.complete.classes) == (0, 1)
     with pytest.raises(InvalidInput, match="sensitive"):
         attacked(Table(found.attributes[:1], found.hierarchies[:1], found.codes[:, :1]))
 

@@ -143,8 +143,8 @@ def test_one_level_up_by_hand():
 
 
 def suppressing():
-    rule, withheld = suppress_classes(TABLE, TableRule((0, 0)), 2)
-    assert withheld.sum() == 6 - 2
+    rule, suppressed = suppress_classes(TABLE, TableRule((0, 0)), 2)
+    assert suppressed.sum() == 6 - 2
     return rule
 
 
@@ -169,8 +169,8 @@ def test_suppressed_records_count_as_fully_generalised():
 
 
 @pytest.mark.spec("LD-E26", "LD-S1")
-def test_withheld_records_are_spread_over_everything():
-    """(a|b|c) evenly for the withheld, by sensitive value; c as it is for the two that are kept."""
+def test_suppressed_records_are_spread_over_everything():
+    """(a|b|c) evenly for the suppressed, by sensitive value; c as it is for the two that are kept."""
     shown = {
         ("a", "x"): 2 / 3,
         ("a", "y"): 2 / 3,
@@ -195,7 +195,7 @@ def test_releases_that_treat_records_differently_are_reconstructed_from_all_thei
                 mass += 1 / (1 if step == 0 else 3 if step == 2 else active["ab" if other in "ab" else "c"])
         total += math.log(ROWS.count((place, ill)) / mass) / 6
     assert found.kl_divergence == pytest.approx(total, abs=1e-14)
-    # Of the two that show ⊥ their only quasi-identifier is withheld: they count as suppressed.
+    # Of the two that show ⊥ their only quasi-identifier is suppressed: they count as suppressed.
     assert found.judged.records_suppressed == 2
     assert found.generalisation_height == 1
 
@@ -284,9 +284,9 @@ def test_the_published_loss_of_adult_with_suppressed_records():
     trees = [Hierarchy.from_rows(read(f"adult_hierarchy_{name}.csv")) for name in header]
     table = table_of(rows, trees, header)
     levels = TableRule((0, 3, 0, 1, 1, 1, 1, 2, 0))
-    rule, withheld = suppress_classes(table, levels, 5)
+    rule, suppressed = suppress_classes(table, levels, 5)
     found = measured(table, rule)
-    assert withheld.sum() == found.judged.records_suppressed == 1178
+    assert suppressed.sum() == found.judged.records_suppressed == 1178
     assert found.geometric == pytest.approx(0.26611081915757495, abs=1e-9)
     assert found.generalisation_height == sum(levels.levels)
 

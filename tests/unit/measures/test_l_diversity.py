@@ -241,7 +241,7 @@ def test_a_missing_sensitive_value_is_a_value_unless_left_out():
 
 
 @pytest.mark.spec("LD-14", "FM-5.8")
-def test_withheld_records_are_left_out_or_a_block_of_their_own():
+def test_suppressed_records_are_left_out_or_a_block_of_their_own():
     rows = [("x", "a"), ("x", "b"), ("y", "a"), ("y", "a")]
     found = tables.table(("q", "s"), (tables.flat("xy"), tables.flat("ab")), rows, {"s"})
     codes = found.codes.copy()

@@ -102,7 +102,7 @@ def test_ages_are_sets_of_birth_dates():
 
 
 @pytest.mark.spec("FM-5.8")
-def test_withheld_records_are_nobodys_or_anybodys():
+def test_suppressed_records_are_nobodys_or_anybodys():
     found, _ = tables.release_1()
     codes = found.codes.copy()
     codes[:6, :3] = TOP

@@ -46,7 +46,7 @@ POPULATION = {
     ("O", "VI"): 270,
     ("O", "C"): 400,
 }
-WITHHELD = TableRule((1, 0))
+SUPPRESSED = TableRule((1, 0))
 
 
 @pytest.mark.spec("LD-S6", "LD-D04")
@@ -62,7 +62,7 @@ WITHHELD = TableRule((1, 0))
 )
 def test_beliefs_about_the_japanese(counts, prior, belief):
     found, known = of_counts(counts, POPULATION)
-    japanese = next(own for own in believed(found, known, WITHHELD).exposed if own.records.rows == (1,))
+    japanese = next(own for own in believed(found, known, SUPPRESSED).exposed if own.records.rows == (1,))
     assert (japanese.prior, japanese.belief) == pytest.approx((prior, belief), rel=1e-12)
 
 
@@ -80,7 +80,7 @@ def test_generalising_can_breach_what_was_private():
     by_row = {own.records.rows[0]: own for own in apart.exposed}
     assert (by_row[1].prior, by_row[1].belief) == pytest.approx((0.3, 0.5))
     assert (by_row[3].prior, by_row[3].belief) == pytest.approx((0.5, 0.7))
-    together = believed(found, known, WITHHELD, **rho)
+    together = believed(found, known, SUPPRESSED, **rho)
     assert together.is_private is False
     worst = together.upward.worst
     # Both ways: s2 falls as far as s1 rises.
@@ -97,7 +97,7 @@ def test_generalising_can_breach_what_was_private():
 @pytest.mark.spec("LD-D04")
 def test_a_class_of_one_value_is_certain_whatever_is_known():
     found, known = of_counts({("J", "HD"): 1, ("O", "HD"): 3}, POPULATION)
-    result = believed(found, known, WITHHELD)
+    result = believed(found, known, SUPPRESSED)
     assert (result.positive.records, result.positive.greatest_belief) == (4, 1.0)
     assert result.negative.records == result.negative.records_ruled_out == 4
     # From 1/150 to 1, and VI from 0.66 to 0.
@@ -111,7 +111,7 @@ def test_a_class_of_one_value_is_certain_whatever_is_known():
 def test_without_dependence_beliefs_are_the_shares_of_the_class():
     population = {(q, s): n * m for q, n in (("J", 2), ("O", 3)) for s, m in (("a", 1), ("b", 4))}
     found, known = of_counts({("J", "a"): 1, ("O", "a"): 2, ("O", "b"): 1}, population)
-    result = believed(found, known, WITHHELD)
+    result = believed(found, known, SUPPRESSED)
     assert {own.value: own.belief for own in result.exposed} == pytest.approx({"a": 3 / 4, "b": 1 / 4})
 
 
@@ -146,7 +146,7 @@ def test_a_population_that_contradicts_the_release_gives_no_number():
     assert (result.records_with_number, result.records_contradicted, result.records_inconsistent) == (3, 2, 0)
     assert result.is_private is None
     found, known = of_counts({("J", "a"): 2, ("O", "b"): 3}, {("O", "a"): 1, ("O", "b"): 2})
-    result = believed(found, known, WITHHELD)
+    result = believed(found, known, SUPPRESSED)
     assert (result.records_with_number, result.records_contradicted, result.records_inconsistent) == (3, 0, 2)
 
 

@@ -131,7 +131,7 @@ def test_what_the_data_do_not_have_is_left_out_with_its_reason():
     assert measured(table).left_out == ()
 
 
-def test_a_release_that_withholds_everybody_has_a_profile_without_numbers():
+def test_a_release_that_suppresses_everybody_has_a_profile_without_numbers():
     table = table_with("disease")
     context = dataclasses.replace(context_of(table), rule=CellRule(np.zeros_like(table.codes)))
     found = PRIVACY_PROFILE.compute(context, PrivacyProfileParameters(), lambda _: None)

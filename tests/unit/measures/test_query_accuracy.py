@@ -201,7 +201,7 @@ def measured(rule=None, table=TABLE, **parameters):
     return result
 
 
-def by_hand(table, shown, withheld, semantics, queries):
+def by_hand(table, shown, suppressed_rows, semantics, queries):
     """Relative errors of queries of leaf intervals, record by record."""
     errors, dropped = [], 0
     for query in queries:
@@ -209,7 +209,7 @@ def by_hand(table, shown, withheld, semantics, queries):
         for row in range(table.n_records):
             if semantics == "excluded" and not table.codes[row, :2].all():
                 continue
-            truth, share = 1.0, 0.0 if withheld[row] else 1.0
+            truth, share = 1.0, 0.0 if suppressed_rows[row] else 1.0
             for j, (first, last) in query.items():
                 hierarchy = table.hierarchies[j]
                 own, cell = int(table.codes[row, j]), int(shown[row, j])
@@ -243,13 +243,13 @@ def test_errors_are_those_of_a_loop_over_records(levels, semantics):
 
 
 @pytest.mark.parametrize("suppressed", ["excluded", "own_block"])
-def test_withheld_records_are_dropped_or_spread_over_everything(suppressed):
-    rule, withheld = suppress_classes(TABLE, TableRule((1, 1, 0)), 2)
-    assert 0 < withheld.sum() < len(PEOPLE)
+def test_suppressed_records_are_dropped_or_spread_over_everything(suppressed):
+    rule, suppressed_rows = suppress_classes(TABLE, TableRule((1, 1, 0)), 2)
+    assert 0 < suppressed_rows.sum() < len(PEOPLE)
     scales = {j: LeafScale(tree) for j, tree in enumerate(TABLE.hierarchies)}
     workload = Workload(scales, (0, 1), 2, 2, 0.4, seed=2)
     queries = [workload.draw() for _ in range(30)]
-    out = withheld if suppressed == "excluded" else [False] * len(PEOPLE)
+    out = suppressed_rows if suppressed == "excluded" else [False] * len(PEOPLE)
     errors, dropped = by_hand(TABLE, rule.codes, out, "matches_everything", queries)
     found = measured(
         rule,

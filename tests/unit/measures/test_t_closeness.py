@@ -94,7 +94,7 @@ def test_hierarchies_that_are_no_trees_have_no_common_height():
 
 @pytest.mark.spec("FM-5.8")
 def test_suppressed_records_are_no_class_and_still_in_the_table():
-    """Two of six records are withheld: they are judged by name only, and the reference has them always."""
+    """Two of six records are suppressed: they are judged by name only, and the reference has them always."""
     found = of_classes([(2, 0), (1, 1), (0, 2)], ("v", "w"))
     levels = np.zeros((6, 2), dtype=np.int16)
     levels[4:, 0] = 1
@@ -151,8 +151,8 @@ def test_the_attribute_must_be_clear():
         measured(T_CLOSENESS, plain)
 
 
-def test_values_that_only_withheld_records_have_are_raised_as_the_others():
-    """The rule shows a1 as the group a; of the withheld a2 the whole table is taken to show the same."""
+def test_values_that_only_suppressed_records_have_are_raised_as_the_others():
+    """The rule shows a1 as the group a; of the suppressed a2 the whole table is taken to show the same."""
     found = of_classes([(1, 0, 0, 0, 1), (1, 0, 0, 0, 1), (0, 2, 0, 0, 0)], ("a1", "a2", "x", "y", "z"), TREE)
     group = found.hierarchies[1].node_of("a")
     shown = found.codes.copy(order="F")
@@ -168,7 +168,7 @@ def test_values_that_only_withheld_records_have_are_raised_as_the_others():
         measured(T_CLOSENESS, found, CellRule(ambiguous))
 
 
-def test_withheld_values_in_a_block_of_their_own_are_counted_as_none():
+def test_suppressed_values_in_a_block_of_their_own_are_counted_as_none():
     found = of_classes([(1, 1), (2, 0)], ("a1", "x"), {"a1": [None], "x": [None]})
     shown = found.codes.copy(order="F")
     shown[2:] = 0

@@ -78,7 +78,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("demand", "place", "code"), ERRORS, ids=[f"{c}{p}" for _, p, c in ERRORS])
-def test_each_mistake_of_a_demand_is_an_error_at_its_place(demand, place, code):
+def test_each_mistake_of_a_condition_is_an_error_at_its_place(demand, place, code):
     errors, _ = found(criterion(demand))
     assert errors == {f"/criteria/0/demand{place}": code}
 
@@ -107,7 +107,7 @@ SCOPES = [
 
 
 @pytest.mark.parametrize(("demand", "scope", "place"), SCOPES)
-def test_a_scope_that_a_demand_does_not_support_is_an_error(demand, scope, place):
+def test_a_scope_that_a_condition_does_not_support_is_an_error(demand, scope, place):
     errors, _ = found(criterion(demand, scope=scope))
     assert errors == {f"/criteria/0/scope{place}": "unsupported-scope"}
 

@@ -200,7 +200,7 @@ def test_what_has_no_bound_is_refused_with_what_can_be_done(wide):
         plan(wide, MIN_RISK, Enumeration())
 
 
-def test_weights_of_infinity_keep_what_they_prohibit_withheld(narrow):
+def test_weights_of_infinity_keep_what_they_prohibit_suppressed(narrow):
     shapes = tuple(shape.copy() for shape in narrow.sensitivity.shapes)
     shapes[0][:, 1:] = math.inf
     factors = narrow.sensitivity.factors.copy()

@@ -60,7 +60,7 @@ def test_looking_for_a_first_rule_hides_no_node_from_the_top_down_search(objecti
 
 @pytest.mark.parametrize("solver", [Enumeration(), BranchAndBound(), TopDown()])
 def test_a_harm_of_failure_bounds_nothing_from_full_suppression(solver):
-    # As it is the record risks 1; withheld, half of the harm of failure, 1.5.
+    # As it is the record risks 1; suppressed, half of the harm of failure, 1.5.
     context = context_of(["a"], ["a", "b"], failure=3.0)
     problem = Problem(MinRisk(0.0), "record_level")
     assert carry_out(plan(context, problem, solver)).objective == 1.0

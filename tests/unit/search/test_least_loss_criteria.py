@@ -95,7 +95,7 @@ def eight_and_four() -> Table:
 
 
 @pytest.mark.spec("LD-D11")
-def test_a_finer_rule_may_be_allowed_where_a_coarser_one_is_not():
+def test_a_more_specific_rule_may_be_allowed_where_a_more_general_one_is_not():
     found = solve(eight_and_four(), AnonymityProblem((EntropyLDiversity(2.0),), 8 / 12))
     assert (found.status, found.rule.levels, found.suppressed_records) == ("optimal", (0, 0), 8)
     assert [own.value for own in found.privacy] == [pytest.approx(2.0)]
@@ -150,14 +150,14 @@ def test_records_with_a_missing_quasi_identifier_are_suppressed_where_that_is_as
 
 
 @pytest.mark.parametrize("suppressed", ["excluded", "own_block"])
-def test_a_rule_withholds_the_classes_that_fail_and_what_they_show(suppressed):
+def test_a_rule_suppresses_the_classes_that_fail_and_what_they_show(suppressed):
     table = eight_and_four()
     plan = AnonymityPlan(table, AnonymityProblem((EntropyLDiversity(2.0),), 1.0))
     found = plan.combine({0: plan.run_block(0, lambda _: None)})
     failing = ClassSuppression((EntropyLDiversity(2.0),), suppressed=suppressed)
-    rule, withheld = suppress_failing(table, found.rule, failing)
-    assert withheld.tolist() == [True] * 8 + [False] * 4
-    assert (plan.withheld(found.rule.levels) == withheld).all()
+    rule, suppressed_rows = suppress_failing(table, found.rule, failing)
+    assert suppressed_rows.tolist() == [True] * 8 + [False] * 4
+    assert (plan.suppressed_records(found.rule.levels) == suppressed_rows).all()
     shown = rule.codes[:8]
     assert (shown[:, 0] == TOP).all()
     assert (shown[:, 1] == (TOP if suppressed == "excluded" else 1)).all()
@@ -172,8 +172,8 @@ def test_table_wide_criteria_suppress_the_smallest_classes():
     # Four classes of nine records are 0.44; without the two single records two of seven are 0.29.
     assert (found.rule.levels, found.suppressed_records, found.classes) == ((0,), 2, 2)
     assert found.privacy[0].value == pytest.approx(2 / 7)
-    _, withheld = suppress_failing(table, found.rule, ClassSuppression((AverageRisk(0.3),)))
-    assert withheld.sum() == 2
+    _, suppressed_rows = suppress_failing(table, found.rule, ClassSuppression((AverageRisk(0.3),)))
+    assert suppressed_rows.sum() == 2
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,7 @@ def test_few_records_take_little_time_as_far_as_something_must_be_disclosed():
     assert (
         seconds(few, "average_class_size", limit=0.3) < seconds(table(), "average_class_size", limit=0.3) / 5
     )
-    # If nothing has to be disclosed, hardly a rule loses much more than all records withheld.
+    # If nothing has to be disclosed, hardly a rule loses much more than all records suppressed.
     assert seconds(few, "average_class_size", limit=1.0) > 3 * seconds(few, "average_class_size", limit=0.3)
 
 

@@ -27,8 +27,8 @@ from app.domain.rules.rule import CellRule, RecordRule, TableRule, apply
 from app.domain.search.budget import Budget
 from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
 from app.domain.search.local_recoding.cells import Cells, cell_loss_of
+from app.domain.search.local_recoding.class_criteria import ClassCriteria
 from app.domain.search.local_recoding.class_losses import recoding_loss_of
-from app.domain.search.local_recoding.demands import Demands
 from app.domain.search.local_recoding.plan import RecodingPlan
 from app.domain.search.local_recoding.recoding import Recoding
 from app.domain.search.plans import least_loss_plan
@@ -76,7 +76,7 @@ def test_records_that_share_a_value_keep_it_whatever_others_need():
     assert found.loss <= 1 / 7
 
 
-def test_local_recoding_gives_the_withheld_a_rule_of_their_own():
+def test_local_recoding_gives_suppressed_records_a_rule_of_their_own():
     rows = [("0", "flu")] * 4 + [("1", "cold")] * 4 + [("4", "flu"), ("6", "cold")]
     table = table_of(*rows)
     problem = AnonymityProblem((KAnonymity(2),), 0.2, local_recoding=True)
@@ -103,7 +103,7 @@ def test_local_recoding_that_changes_nothing_is_not_called_optimal_where_recodin
 
 @pytest.mark.parametrize("hidden", [True, False])
 @pytest.mark.parametrize("sensitive", [ILLNESS, Hierarchy.from_parents({"flu": [None], "cold": [None]})])
-def test_withheld_records_hide_their_sensitive_values_if_asked_to(hidden, sensitive):
+def test_suppressed_records_hide_their_sensitive_values_if_asked_to(hidden, sensitive):
     table = table_of(("0", "flu"), ("0", "cold"), ("7", "cold"), sensitive=sensitive)
     loss = loss_of(table, LossChoice())
     assert isinstance(loss, CellLoss)
@@ -154,7 +154,7 @@ def test_people_that_a_class_could_be_count_for_k_map_beside_its_own_records():
     assert found.loss == pytest.approx(2 / 7 / 3)
 
 
-def test_presence_withholds_single_records_of_a_class_and_not_all_of_it():
+def test_presence_suppresses_single_records_of_a_class_and_not_all_of_it():
     table = table_of(*[("0", "flu")] * 2, ("0", "cold"), ("4", "flu"))
     cells = TREE.encode(["0"] * 4 + ["4"] * 4)[0]
     people = Dictionary(8, (link_nodes("x", TREE, cells),))
@@ -162,7 +162,7 @@ def test_presence_withholds_single_records_of_a_class_and_not_all_of_it():
     found = solved(table, problem, dictionary=people)
     assert found.suppressed_records == 1
     assert sorted(shown(found, table)) == ["*", "0", "0", "4"]
-    # The best rule withholds all three who have 0: two of them are disclosed again.
+    # The best rule suppresses all three who have 0: two of them are disclosed again.
     more = table_of(*[("0", "flu")] * 2, ("0", "cold"), *[("4", "flu")] * 5)
     cells = TREE.encode(["0"] * 4 + ["4"] * 20 + ["6"] * 4)[0]
     people = Dictionary(28, (link_nodes("x", TREE, cells),))
@@ -192,14 +192,14 @@ def test_what_a_population_does_not_tell_is_refused_as_for_a_rule_of_the_whole_t
             least_loss_plan(table, asked, Budget(), people)
 
 
-def test_who_is_left_out_for_a_missing_value_is_no_company_for_the_withheld():
+def test_who_is_left_out_for_a_missing_value_is_no_company_for_suppressed_records():
     table = table_of(("0", "flu"), ("0", "flu"), ("0", "cold"), ("*", "flu"), ("7", "flu"))
     asked = AnonymityProblem((KAnonymity(2),), 0.4, missing="excluded", suppressed="own_block")
     cells = Cells(table, cell_loss_of(table, asked.loss))
     steps = np.where(cells.raw == TREE.node_of("7"), cells.most, 0)
     for problem, allowed in ((asked, False), (replace(asked, suppressed="excluded"), True)):
-        recoding = Recoding(cells, Demands(table, problem), recoding_loss_of(cells, asked.loss), steps)
-        assert (recoding.is_valid, recoding.withheld_records) == (allowed, 2)
+        recoding = Recoding(cells, ClassCriteria(table, problem), recoding_loss_of(cells, asked.loss), steps)
+        assert (recoding.is_valid, recoding.suppressed_records) == (allowed, 2)
 
 
 def test_estimates_of_uniqueness_are_refused_where_missing_values_match_everything():
@@ -270,8 +270,8 @@ def test_adult_loses_less_than_an_eighth_of_what_a_rule_for_the_table_does():
     assert found.loss is not None
     assert found.loss < 0.075
     sizes = Counter(map(tuple, apply(found.rule, adult).tolist()))
-    withheld = sizes.pop((0,) * 9, 0)
-    assert withheld == found.suppressed_records
+    n_suppressed = sizes.pop((0,) * 9, 0)
+    assert n_suppressed == found.suppressed_records
     assert min(sizes.values()) == found.smallest_class == 5
     assert math.isclose(found.bounds.lower + found.bounds.gap, found.loss)
 
@@ -287,8 +287,8 @@ def test_who_leaves_a_block_that_fails_may_break_it_no_more_once_it_passes():
     rows = dict(zip([*kept, *block], table.reduced.inverse.tolist(), strict=True))
     steps = cells.most.copy(order="F")
     steps[[rows[own] for own in kept]] = 2
-    recoding = Recoding(cells, Demands(table, problem), recoding_loss_of(cells, problem.loss), steps)
-    assert not recoding.is_valid, "3 of the 4 withheld have flu"
+    recoding = Recoding(cells, ClassCriteria(table, problem), recoding_loss_of(cells, problem.loss), steps)
+    assert not recoding.is_valid, "3 of the 4 suppressed have flu"
 
     def discloses(record: tuple[str, str]) -> bool:
         one = np.array([rows[record]])

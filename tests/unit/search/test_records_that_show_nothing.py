@@ -1,4 +1,4 @@
-"""Records of which a rule shows no quasi-identifier: withheld as soon as anybody is."""
+"""Records of which a rule shows no quasi-identifier: suppressed as soon as anybody is."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def table_of(*rows):
 def found(table, *privacy, dictionary=None, **options):
     plan = AnonymityPlan(table, AnonymityProblem(privacy, **options), dictionary=dictionary)
     outcome = plan.combine({0: plan.run_block(0, lambda _: None)})
-    gone = [] if outcome.rule is None else np.flatnonzero(plan.withheld(outcome.rule.levels)).tolist()
+    gone = (
+        [] if outcome.rule is None else np.flatnonzero(plan.suppressed_records(outcome.rule.levels)).tolist()
+    )
     return outcome, gone
 
 
@@ -53,23 +55,23 @@ def test_they_count_against_the_limit(engine):
         assert (outcome.rule, outcome.suppressed_records, gone) == (TableRule((2, 0)), 0, [])
 
 
-def test_they_are_a_class_where_nobody_is_withheld():
+def test_they_are_a_class_where_nobody_is_suppressed():
     table = table_of((0, 1), (0, 1), (0, 1), (A, 1), (A, 1))
     outcome, gone = found(table, AverageRisk(0.4), suppression_limit=1.0)
     assert (outcome.rule, outcome.suppressed_records, outcome.classes, gone) == (TableRule((0, 0)), 0, 2, [])
-    rule, withheld = suppress_failing(table, outcome.rule, ClassSuppression((AverageRisk(0.4),)))
+    rule, suppressed = suppress_failing(table, outcome.rule, ClassSuppression((AverageRisk(0.4),)))
     assert rule == outcome.rule
-    assert not withheld.any()
+    assert not suppressed.any()
 
 
 def test_a_mean_is_that_of_the_classes_that_remain():
     """With the three the mean of two classes is 2/5; they go first, and then the other class is too risky."""
     table = table_of((0, 1), (0, 1), (0, 1), (A, 1), (A, 1))
-    _, withheld = suppress_failing(table, TableRule((0, 0)), ClassSuppression((AverageRisk(0.39),)))
-    assert withheld.all()
+    _, suppressed = suppress_failing(table, TableRule((0, 0)), ClassSuppression((AverageRisk(0.39),)))
+    assert suppressed.all()
 
 
-def test_what_remains_is_more_general_where_the_most_general_rule_withholds_everybody():
+def test_what_remains_is_more_general_where_the_most_general_rule_suppresses_everybody():
     table = table_of((0, 1), *([(A, 1)] * 3), *([(B, 1)] * 3), *([(C, 1)] * 6))
     for engine in ENGINES:
         with searched_by(engine):
@@ -80,15 +82,15 @@ def test_what_remains_is_more_general_where_the_most_general_rule_withholds_ever
 
 
 @pytest.mark.parametrize("criterion", [AverageRisk(0.9), EntropyLDiversity(1.0, "s"), HighestRisk(1.0)])
-def test_whatever_is_asked_the_most_general_rule_withholds_everybody_with_who_is_left_out(criterion):
+def test_whatever_is_asked_the_most_general_rule_suppresses_everybody_with_who_is_left_out(criterion):
     table = table_of((0, 1), (A, 1), (A, 2))
     judge = Judge(table, AnonymityProblem((criterion,), 1.0, missing="excluded"))
     assert (judge.judge((1,)).suppressed, judge.judge((2,)).suppressed) == (1, 3)
-    _, withheld = suppress_failing(table, TableRule((2, 0)), ClassSuppression((criterion,), "excluded"))
-    assert withheld.all()
+    _, suppressed = suppress_failing(table, TableRule((2, 0)), ClassSuppression((criterion,), "excluded"))
+    assert suppressed.all()
 
 
-def test_a_search_that_is_stopped_at_once_has_a_rule_that_does_not_withhold_everybody():
+def test_a_search_that_is_stopped_at_once_has_a_rule_that_does_not_suppress_everybody():
     table = table_of((0, 1), (A, 1), (B, 1))
     plan = AnonymityPlan(table, AnonymityProblem((KAnonymity(2),), 0.4, missing="excluded"))
     outcome = plan.combine({0: plan.run_block(0, lambda _: None, lambda: True)})
@@ -113,14 +115,16 @@ def test_who_fails_is_not_counted_twice_for_showing_nothing():
 
 
 def test_who_is_left_out_for_a_missing_value_is_in_no_block_and_hides_all():
-    """The block is that of the two others who are withheld: it has two values, or else fails."""
+    """The block is that of the two others who are suppressed: it has two values, or else fails."""
     table = table_of((0, 2), (A, 1), (A, 2), (B, 1), (B, 2), (C, 1), (D, 2))
     options = {"missing": "excluded", "suppressed": "own_block", "suppression_limit": 0.43}
     privacy = (KAnonymity(2), DistinctLDiversity(2, "s"))
     outcome, gone = found(table, *privacy, loss=LossChoice("height"), **options)
     assert (outcome.rule, gone) == (TableRule((0, 0)), [0, 5, 6])
-    rule, withheld = suppress_failing(table, outcome.rule, ClassSuppression(privacy, "excluded", "own_block"))
-    assert np.flatnonzero(withheld).tolist() == gone
+    rule, suppressed = suppress_failing(
+        table, outcome.rule, ClassSuppression(privacy, "excluded", "own_block")
+    )
+    assert np.flatnonzero(suppressed).tolist() == gone
     assert rule.codes.tolist() == [[0, 0], [A, 1], [A, 2], [B, 1], [B, 2], [0, 1], [0, 2]]
     # A block of one value is not diverse, whatever the record has that is left out.
     outcome, gone = found(
@@ -133,20 +137,20 @@ def test_who_is_left_out_for_a_missing_value_is_in_no_block_and_hides_all():
 
 
 def test_they_do_not_fail_with_others_where_failing_records_are_counted():
-    """A rule of levels withholds nobody: 1 of its 10 records is alone, which is no more than a fifth."""
+    """A rule of levels suppresses nobody: 1 of its 10 records is alone, which is no more than a fifth."""
     table = table_of((0, 1), (0, 1), (0, 1), *([(A, 1)] * 6), (C, 1))
     criteria, rule = (KAnonymity(2),), TableRule((0, 0))
-    assert ClassJudge(table, rule, criteria, 0.2).of((0, 0)).withheld is not None
-    assert ClassJudge(table, rule, criteria, 0.2, withholds=True).of((0, 0)).withheld is None
+    assert ClassJudge(table, rule, criteria, 0.2).of((0, 0)).suppressed is not None
+    assert ClassJudge(table, rule, criteria, 0.2, suppresses=True).of((0, 0)).suppressed is None
 
 
 def test_people_outside_are_told_by_the_least_levels_that_are_shown():
-    """Only the records of x are changed; once they are withheld, nobody can tell that a level was applied."""
+    """Only the records of x are changed; once suppressed, nobody can tell that a level was applied."""
     tree = Hierarchy.from_parents({"a": ["x"], "b": ["x"], "x": [None], "y": [None]})
     a, b, y = (tree.encode([label])[0][0] for label in "aby")
     table = Table(("q",), (tree,), np.array([[a], [y], [y]], dtype=np.int32))
     dictionary = Dictionary(4, (link_nodes("q", tree, np.array([a, b, y, y], dtype=np.int32)),))
     privacy = (DeltaPresence(0.9, 1.0),)
     outcome, _ = found(table, *privacy, dictionary=dictionary, suppression_limit=0.4)
-    # At level 1 somebody of x is withheld, and of the people of x one would be told to have no record.
+    # At level 1 somebody of x is suppressed, and of the people of x one would be told to have no record.
     assert (outcome.status, outcome.rule) == ("infeasible", None)

@@ -193,7 +193,7 @@ def test_add_self_needs_comparable_identifiers():
 
 @pytest.mark.parametrize("policy", ["zero", "add_self"])
 @pytest.mark.parametrize("model", ["I", "II"])
-def test_a_table_without_any_value_has_one_rule_with_the_weights_of_what_is_withheld(policy, model):
+def test_a_table_without_any_value_has_one_rule_with_the_weights_of_what_is_suppressed(policy, model):
     empty, ids = Hierarchy.from_parents({}), np.array(["x", "y", "z"], dtype=object)
     table = Table(("a", "b"), (empty, empty), np.zeros((3, 2), dtype=np.int32), ids)
     links = (link_identity("a", empty, ["u", None]), link_identity("b", empty, [None, "v"]))

@@ -13,7 +13,7 @@ from annotated_types import Ge, Len, MaxLen, doc
 
 from app.domain.analyses.linkage_units import GivenLink
 from app.domain.analyses.record_linkage import RECORD_LINKAGE, LinkageParameters
-from app.domain.catalogue.catalogue_types import DatasetRef, DictionaryRef, ProbedRow, RuleRef
+from app.domain.catalogue.catalogue_types import DatasetRef, DictionaryRef, RowInQuestion, RuleRef
 from app.domain.models.entry import Example, Measure
 from app.services.resources import Kind
 from app.services.scoring.measurement_documents import (
@@ -126,7 +126,7 @@ def test_fields_added_later_leave_the_text_of_earlier_questions_as_it_was():
         "auxiliary", "estimator", "mode", "threshold", "probability_correct", "on_failed_link", "on_conflict",
     }  # fmt: skip
     assert parameters_of(RECORD_LINKAGE, before) == LinkageParameters("register")
-    asked = LinkageParameters("register", "given", links=(GivenLink(ProbedRow(1), 2, 0.5),))
+    asked = LinkageParameters("register", "given", links=(GivenLink(RowInQuestion(1), 2, 0.5),))
     after = document_of_parameters(asked)
     assert set(after) - set(before) == {"links"}
     assert parameters_of(RECORD_LINKAGE, after) == asked

@@ -88,7 +88,7 @@ async def test_records_are_disclosed_each_by_its_own_levels(releases: ReleaseSer
     )
 
 
-async def test_the_manifest_says_what_was_released_and_withheld(
+async def test_the_manifest_says_what_was_released_and_suppressed(
     releases: ReleaseService, actor: Actor, world: World
 ) -> None:
     made = await releases.create(actor, CreateRelease("r", "members", "own"))
@@ -147,7 +147,7 @@ async def test_another_order_under_the_same_name_is_a_conflict(
         await releases.create(actor, CreateRelease("r", "members", "states", order="records"))
 
 
-async def test_everything_withheld_is_one_class(releases: ReleaseService, actor: Actor) -> None:
+async def test_everything_suppressed_is_one_class(releases: ReleaseService, actor: Actor) -> None:
     made = await releases.create(actor, CreateRelease("r", "members", "nothing"))
     summary = made.resource.summary
     assert (summary["classes"], summary["suppressed_cells"], summary["suppressed_records"]) == (1, 8, 4)

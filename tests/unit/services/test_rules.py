@@ -71,7 +71,7 @@ async def test_a_table_rule_shows_levels_by_attribute(rules: RuleService, actor:
     assert rule_of(stored.document, members()) == TableRule((1, 0))
 
 
-async def test_a_rule_that_withholds_small_classes_is_another_rule_than_its_levels(
+async def test_a_rule_that_suppresses_small_classes_is_another_rule_than_its_levels(
     rules: RuleService, actor: Actor
 ) -> None:
     """Indiana has three members, two of one race; the one of the other and the one in Illinois are alone."""

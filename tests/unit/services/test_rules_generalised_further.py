@@ -13,7 +13,7 @@ from app.domain.models.class_suppression import ClassSuppression
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import RecordRule, TableRule, apply
-from app.domain.search.nearest.change import Demand, Withholding
+from app.domain.search.nearest.change import AllowedSuppression, OpaqueRequirement
 from app.domain.search.nearest.nearest import nearest_change
 from app.services.gates.changes import definition_of_change
 from app.services.resources import Actor, Kind, Scope, document_of
@@ -91,7 +91,7 @@ async def test_records_keep_what_is_more_general_already(
     assert by_name.resource.sha256 == inline.resource.sha256
 
 
-async def test_failing_classes_are_withheld_of_any_rule(
+async def test_failing_classes_are_suppressed_of_any_rule(
     rules: RuleService, actor: Actor, world: World
 ) -> None:
     records = RecordLevelDefinition((RecordLevels({"city": 1}, row=1),))
@@ -143,9 +143,9 @@ async def test_a_suggested_change_can_be_stored_as_it_is(
         (RecordRule(steps), "one-record"),
     ):
         for limit in (0, 2):
-            withholding = Withholding(ClassSuppression((KAnonymity(2),)), limit)
-            demand = Demand(two_alike, 1, True)
-            change = nearest_change(table, rule, utility, [demand], withholding=withholding)
+            suppression = AllowedSuppression(ClassSuppression((KAnonymity(2),)), limit)
+            requirement = OpaqueRequirement(two_alike, 1, True)
+            change = nearest_change(table, rule, utility, [requirement], suppression=suppression)
             definition = definition_of_change(change, table, rule, written)
             body = NewRule.model_validate(
                 {

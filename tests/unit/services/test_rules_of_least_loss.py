@@ -22,7 +22,7 @@ ILLNESS = Hierarchy.from_parents({"flu": [None], "cold": [None]})
 
 
 @pytest.mark.parametrize("suppressed", ["excluded", "own_block"])
-def test_withheld_records_show_their_sensitive_values_only_as_a_block_of_their_own(suppressed):
+def test_suppressed_records_show_their_sensitive_values_only_as_a_block_of_their_own(suppressed):
     codes = np.array([[1, 1], [1, 2], [1, 1], [2, 2]], dtype=np.int32)
     table = Table(("x", "illness"), (TREE, ILLNESS), codes, sensitive=frozenset({"illness"}))
     dictionary = Dictionary(4, (link_nodes("x", TREE, np.array([1, 1, 1, 2], dtype=np.int32)),))

@@ -1,4 +1,4 @@
-"""What pages say of the criteria of a policy: one line for every demand there can be."""
+"""What pages say of the criteria of a policy: one line for every condition there can be."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def model(failing_share: float = 0, **parameters):
         ({"kind": "score", "value": "risk_max", "comparison": "at_most", "threshold": "inf"}, "risk max ≤ ∞"),
     ],
 )  # fmt: skip
-def test_a_demand_is_said_with_its_parameters(demand, said):
+def test_a_condition_is_said_with_its_parameters(demand, said):
     assert condition_in_words(demand) == said
 
 

@@ -72,17 +72,17 @@ def _network(tails: Longs, heads: Longs, capacities: Longs, size: int) -> csr_ar
 def _saturate(residual: csr_array, source: int, sink: int, endless: int) -> None:
     """Push a maximum flow through the network, leaving the residual capacities in it.
 
-    Each round solves the network in coarser units, of at most 2³⁰ for what can still flow. Rounding down
-    loses less than one unit per arc of a cut, which bounds what the next round has to push.
+    Each round solves the network in larger units, of at most 2³⁰ for what can still flow. Rounding down loses
+    less than one unit per arc of a cut, which bounds what the next round has to push.
     """
     arcs = max(1, residual.nnz)
     left = endless
     while True:
         shift = max(0, left.bit_length() - _ROUND_BITS)
-        coarse = residual.copy()
-        coarse.data = np.minimum(residual.data >> shift, 2**_ROUND_BITS).astype(np.int32)
+        scaled = residual.copy()
+        scaled.data = np.minimum(residual.data >> shift, 2**_ROUND_BITS).astype(np.int32)
         # One arc before the source bounds the whole flow, which has to fit in 32 bits as well.
-        bounded = _with_gate(coarse, source, min(2**_ROUND_BITS, (left >> shift) + 1))
+        bounded = _with_gate(scaled, source, min(2**_ROUND_BITS, (left >> shift) + 1))
         pushed = maximum_flow(bounded, residual.shape[0], sink).flow[:-1, :-1]
         residual.data -= _aligned(residual, pushed) << shift
         if shift == 0:

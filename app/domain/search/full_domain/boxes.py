@@ -310,14 +310,14 @@ class BoxSearch:
         ).tolist()
         while order:
             free, count = 0, len(order)
-            # The most attributes, from the cheapest on, that can be withheld altogether.
+            # The most attributes, from the cheapest on, that can be suppressed altogether.
             while free < count:
                 middle = (free + count + 1) // 2
-                if not self._descent.is_conflict(self._withheld(levels, order[:middle])):
+                if not self._descent.is_conflict(self._with_suppressed(levels, order[:middle])):
                     count = middle - 1
                 else:
                     free = middle
-            levels = self._withheld(levels, order[:free])
+            levels = self._with_suppressed(levels, order[:free])
             if free == len(order):
                 break
             j = order[free]
@@ -327,7 +327,7 @@ class BoxSearch:
                     break
             order = order[free + 1 :]
 
-    def _withheld(self, levels: Levels, attributes: list[int]) -> Levels:
+    def _with_suppressed(self, levels: Levels, attributes: list[int]) -> Levels:
         found = list(levels)
         for j in attributes:
             found[j] = self._top[j]

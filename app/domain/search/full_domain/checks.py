@@ -132,14 +132,14 @@ class Checks(Progress):
             added = self.loss.added(self.judge.classes.values_of(verdict.choice.necessary))
             known = self.best
             if verdict.allowed:
-                own = self.loss.added(self.judge.withheld_values(levels, verdict))
+                own = self.loss.added(self.judge.suppressed_values(levels, verdict))
                 known = min(known, self.loss.of(levels, own))
             self.note_choice(self._choices.least(levels, added, verdict.choice, known))
         return verdict
 
     def evaluate(self, levels: Levels, verdict: Verdict) -> None:
         """Take an allowed rule as a candidate, unless so many suppressed records lose too much, whoever."""
-        if verdict.withheld is not None and self.best < math.inf:
+        if verdict.suppressed_rows is not None and self.best < math.inf:
             least = self.loss.of(levels, self._choices.least_of(levels, verdict.suppressed))
             if least > self.best + 2 * tie_margin(self.best):
                 return
@@ -165,8 +165,8 @@ class Checks(Progress):
 
     def added_by(self, levels: Levels, verdict: Verdict) -> list[Sums]:
         """What an allowed rule's own suppression adds to its loss."""
-        added = self.loss.added(self.judge.withheld_values(levels, verdict))
-        if verdict.withheld is None:
+        added = self.loss.added(self.judge.suppressed_values(levels, verdict))
+        if verdict.suppressed_rows is None:
             # Whoever is suppressed is lost, too: the same is asked next.
             self._added = levels, added
         return added

@@ -1,4 +1,4 @@
-"""Least loss under privacy criteria for losses that depend on which records a rule makes alike.
+"""Least loss under privacy criteria for losses that depend on the equivalence classes that a rule makes.
 
 Such a loss has no terms to bound it beforehand, but its value without suppression bounds the loss of every
 rule that generalises at least as much. So a checked rule says something in both directions: the rules below
@@ -107,7 +107,7 @@ class ClassProgress(Progress):
 
     def evaluate(self, levels: Levels, verdict: Verdict) -> None:
         """Take an allowed rule as a candidate."""
-        loss = self._loss(levels, self.judge.withheld_rows(levels, verdict))
+        loss = self._loss(levels, self.judge.suppressed_rows(levels, verdict))
         self.note(levels, loss, verdict.suppressed)
 
     def _loss(self, levels: Levels, rows: Bools) -> float:
@@ -130,15 +130,15 @@ class ClassProgress(Progress):
 
     def _pairs(self, levels: Levels, rows: Bools) -> float:
         """Discernibility where classes overlap: kept records times those like them, n per suppressed one."""
-        alike, counts = self.judge.alike(levels, rows), self._counts
-        return float(int(counts[~rows] @ alike[~rows]) + int(counts[rows].sum()) * int(counts.sum()))
+        matching, counts = self.judge.indistinguishable(levels, rows), self._counts
+        return float(int(counts[~rows] @ matching[~rows]) + int(counts[rows].sum()) * int(counts.sum()))
 
     def _least_pairs(self, levels: Levels) -> float:
         """A lower bound of it for every rule at or above the levels."""
         nobody = np.zeros(len(self._counts), dtype=bool)
         # Who is suppressed counts n times, but others no longer count it, as many as are like it at most.
-        alike = self.judge.alike(levels, nobody)
-        spared = np.maximum(2 * alike - int(self._counts.sum()), 0)
+        matching = self.judge.indistinguishable(levels, nobody)
+        spared = np.maximum(2 * matching - int(self._counts.sum()), 0)
         dearest = np.argsort(-spared, kind="stable")
         most = np.minimum(np.cumsum(self._counts[dearest]), self.allowed)
         return self._pairs(levels, nobody) - float(int(spared[dearest] @ np.diff(most, prepend=0)))

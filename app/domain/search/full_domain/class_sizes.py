@@ -296,7 +296,7 @@ class ClassSizes:
         return found
 
     def _rows(self, left: Groups, finer: _Rows | None) -> _Rows:
-        """The distinct records with the left half at coarser groups, from finer ones."""
+        """The distinct records with the left half in more general groups, from more specific ones."""
         members = one_of_each(left.of, left.size)
         if finer is None:
             return _Rows(left.of[self._left.positions], self._right.positions, self._counts, members)

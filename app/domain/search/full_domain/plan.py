@@ -179,8 +179,8 @@ class AnonymityPlan:
                 "Choose another loss, the aggregate mean or sum, or a suppression limit of 0.",
             )
 
-    def withheld(self, levels: tuple[int, ...]) -> Bools:
-        """(n,) records that a rule of levels of all attributes withholds."""
+    def suppressed_records(self, levels: tuple[int, ...]) -> Bools:
+        """(n,) records that a rule with these levels of all attributes suppresses."""
         return suppressed_at(self._table, self._judge, levels)
 
     @property
@@ -355,5 +355,5 @@ class AnonymityPlan:
         loss, judge = self._loss, self._judge
         if isinstance(loss, ClassLoss) or self._problem.loss.is_plain:
             return None
-        added = loss.added(judge.withheld_values(levels, judge.judge(levels)))
+        added = loss.added(judge.suppressed_values(levels, judge.judge(levels)))
         return list(loss.of_attributes(levels, added))

@@ -362,6 +362,6 @@ def sorted_criteria(
             implied += own.implied(whole)
             # What is wrong with a criterion for this table shows when it is asked.
             own.failing(whole)
-    k = max(own.least_alike or 1 for own in (KAnonymity(1), *given, *implied))
-    rest = [own for own in dict.fromkeys((*given, *implied)) if own.least_alike is None]
+    k = max(own.least_class_size or 1 for own in (KAnonymity(1), *given, *implied))
+    rest = [own for own in dict.fromkeys((*given, *implied)) if own.least_class_size is None]
     return [KAnonymity(k), *rest], others

@@ -73,7 +73,7 @@ class Verdict:
         Records that it suppresses; not all of them counted if ``unavoidable`` is too many.
     allowed
         It suppresses few enough, and what remains meets the criteria.
-    withheld, lost
+    suppressed_rows, lost
         (d,) distinct records that it suppresses, and that every more specific rule does; None: those of small
         classes, nothing else counting.
     more
@@ -87,7 +87,7 @@ class Verdict:
     unavoidable: int
     suppressed: int
     allowed: bool
-    withheld: Bools | None = None
+    suppressed_rows: Bools | None = None
     lost: Bools | None = None
     more: int = 0
     choice: Choice | None = None

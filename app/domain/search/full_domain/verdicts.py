@@ -2,8 +2,9 @@
 
 A criterion of the kind ``fewer_fail`` has the same records fail at every more specific rule, and the records
 of a class that fails another one cannot all be kept there (``Criterion.unavoidable``). Records that fail at
-every more specific rule are the rule's *lost* ones. A rule that suppresses anybody suppresses everybody of
-whom its levels disclose nothing, too; if somebody is lost, so is hence whoever lacks every quasi-identifier.
+every more specific rule are the rule's *lost* ones. A rule that suppresses any record also suppresses every
+record of which its levels disclose nothing; if any is lost, so is hence every record whose quasi-identifiers
+are all missing.
 
 Where a missing value matches everything, classes overlap, and suppressing one makes others smaller. Whoever
 is like a record stays like it at every more general rule, hence of all sets of records that meet a criterion
@@ -54,9 +55,9 @@ MUCH: Final = 0.4
 class Judge:
     """Judges the rules of one table.
 
-    ``withholds`` says that suppressed records are withheld, so that readers cannot tell who shows nothing
-    from them; where records of failing classes are only counted, they are not. ``order`` is that in which
-    classes are suppressed for criteria of the whole table.
+    ``suppresses`` says that failing classes are suppressed, so that readers cannot tell a record that shows
+    nothing from a suppressed one; where the records of failing classes are only counted, they can. ``order``
+    is that in which classes are suppressed for criteria of the whole table.
 
     Attributes
     ----------
@@ -84,14 +85,14 @@ class Judge:
         problem: AnonymityProblem,
         dictionary: Dictionary | None = None,
         *,
-        withholds: bool = True,
+        suppresses: bool = True,
         order: Order = "class_by_class",
     ) -> None:
         self._order = order
         self.table = quasi_part(table)
         self.allowed = problem.suppression_allowed(table.n_records)
         self._problem = problem
-        self._bars_outsiders = withholds and any(own.bars_outsiders for own in problem.privacy)
+        self._bars_outsiders = suppresses and any(own.bars_outsiders for own in problem.privacy)
         if dictionary is not None and any(own.needs_tuples for own in problem.privacy):
             levels = (0,) * table.n_attributes
             require_tuples(table, dictionary, table.quasi_identifiers, levels, "/objective")
@@ -101,7 +102,7 @@ class Judge:
         self.rows_left_out: Bools = lacking_records(reduced.codes, known, problem.missing)
         self.left_out = int(reduced.counts[self.rows_left_out].sum())
         self.classes = ClassSizes(self.table, self.rows_left_out if self.left_out else None)
-        self._shows_nothing = ShowsNothing(self.table, matters=withholds)
+        self._shows_nothing = ShowsNothing(self.table, matters=suppresses)
         rows = table.reduced
         groups = group_of_row(table, self.table)
         self.records = JudgedRecords(table, groups, rows.codes, rows.counts)
@@ -112,10 +113,10 @@ class Judge:
         self._monotone, self._others = sorted_criteria(
             problem.privacy, None if self._nobody_left else self._whole
         )
-        self.k = max(own.least_alike or 1 for own in self._monotone)
+        self.k = max(own.least_class_size or 1 for own in self._monotone)
         self._table_wide = [own for own in self._others if own.table_wide]
         self.chooses = bool(self._table_wide) and order == "class_by_class"
-        alone = not self._others and all(own.least_alike for own in self._monotone)
+        alone = not self._others and all(own.least_class_size for own in self._monotone)
         self.is_plain = alone and problem.suppressed == "excluded" and not self.overlaps
 
     @property
@@ -220,10 +221,10 @@ class Judge:
         if nothing is None:
             return Verdict(small, small, True)
         rows = self.small_rows(levels)
-        withheld_rows, never_shown = rows | nothing, self._shows_nothing.always
+        suppressed_rows, never_shown = rows | nothing, self._shows_nothing.always
         lost = rows if never_shown is None else rows | never_shown
-        unavoidable, suppressed = (int(self._counts[own].sum()) for own in (lost, withheld_rows))
-        return Verdict(unavoidable, suppressed, suppressed <= self.allowed, withheld_rows, lost)
+        unavoidable, suppressed = (int(self._counts[own].sum()) for own in (lost, suppressed_rows))
+        return Verdict(unavoidable, suppressed, suppressed <= self.allowed, suppressed_rows, lost)
 
     def _judge_overlapping(self, levels: Levels) -> Verdict:
         judged = self._judged(levels)
@@ -233,7 +234,7 @@ class Judge:
             return Verdict(unavoidable, unavoidable, False, lost, lost)
         return self._concluded(levels, judged, self._suppressed(levels, judged), unavoidable, lost)
 
-    def alike(self, levels: Levels, rows: Bools) -> Longs:
+    def indistinguishable(self, levels: Levels, rows: Bools) -> Longs:
         """(d,) for each distinct record how many of those not in ``rows`` cannot be told from it."""
         judged = self._judged(levels)
         kept = np.ones(judged.n_classes, dtype=bool)
@@ -246,13 +247,13 @@ class Judge:
         judged = self._judged(levels)
         return judged.only(~self._suppressed(levels, judged).classes)
 
-    def withheld_rows(self, levels: Levels, verdict: Verdict) -> Bools:
+    def suppressed_rows(self, levels: Levels, verdict: Verdict) -> Bools:
         """(d,) distinct records that a rule suppresses."""
-        return self.small_rows(levels) if verdict.withheld is None else verdict.withheld
+        return self.small_rows(levels) if verdict.suppressed_rows is None else verdict.suppressed_rows
 
-    def withheld_values(self, levels: Levels, verdict: Verdict) -> list[Longs]:
+    def suppressed_values(self, levels: Levels, verdict: Verdict) -> list[Longs]:
         """Per attribute, how many of the suppressed records have each value."""
-        return self._values(levels, verdict.withheld)
+        return self._values(levels, verdict.suppressed_rows)
 
     def lost_values(self, levels: Levels, verdict: Verdict) -> list[Longs]:
         """Per attribute, how many of the records that every more specific rule suppresses have each value."""

@@ -2,7 +2,7 @@
 
 A loss is a growing function of Σ_j T_j(x_j), with x_j what the cells of attribute j cost over all records and
 T_j growing and concave: a logarithm for the geometric loss, linear for the others. A recoding that is better
-than the best known has x_j ≤ u_j for some u_j, at first for all of them what withholding everything costs.
+than the best known has x_j ≤ u_j for some u_j, at first for all of them what suppressing everything costs.
 Between x_j as the records are and u_j the chord of T_j is below it, so that
 
     Σ_j T_j(x_j) ≥ Σ_j T_j(as they are) + Σ_j slope_j · (x_j − as they are),
@@ -17,7 +17,7 @@ the least records of a class. Ambiguity is bounded by each record alone, as loss
 over attributes is a sum of logarithms. Then each group of attributes is priced for what it multiplies the
 least product of all others with. The height of a recoding is bounded by that of the best table-level rule
 under the criteria that stay met when classes are joined, for the rule of the recoding's greatest levels joins
-its classes and withholds nobody whom the recoding discloses.
+its classes and suppresses no record that the recoding discloses.
 
 The KL divergence is bounded from the densest boxes that records may lie in. Let p_x be the share of the n
 records with the values x, and q_x what a release lets reconstruct of it: the mean over records j of 1 /
@@ -52,7 +52,7 @@ from app.domain.arrays import Floats, Longs
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.loss import LeafDomain, LossChoice
 from app.domain.search.local_recoding.cells import Cells, Pairs, Side
-from app.domain.search.local_recoding.demands import Demands, numbered
+from app.domain.search.local_recoding.class_criteria import ClassCriteria, numbered
 from app.domain.search.local_recoding.record_costs import GoesOn, cheapest_alone, record_prices
 
 Work = Literal["little", "some", "much"]
@@ -88,9 +88,9 @@ class Bound:
 class LossBound(Bound):
     """A bound of a sum over cells, narrowed step by step."""
 
-    def __init__(self, cells: Cells, demands: Demands) -> None:
+    def __init__(self, cells: Cells, criteria: ClassCriteria) -> None:
         self._cells = cells
-        self._demands = demands
+        self._criteria = criteria
         q = range(cells.n_attributes)
         self._from = [cells.least_total(i) for i in q]
         self._to = [cells.greatest_total(i) for i in q]
@@ -102,7 +102,7 @@ class LossBound(Bound):
 
         Work that was done before makes what follows bound better.
         """
-        if self._demands.necessary and goes_on():
+        if self._criteria.necessary and goes_on():
             groups = groups_of_attributes(self._cells, most_levels(self._cells, work))
             if work == "much":
                 self._price(groups, goes_on)
@@ -115,7 +115,7 @@ class LossBound(Bound):
         """Bound the loss by the prices of records in groups of attributes."""
         slopes = self._slopes()
         prices = [
-            record_prices(self._cells, self._demands, own, slopes[list(own)], goes_on) for own in groups
+            record_prices(self._cells, self._criteria, own, slopes[list(own)], goes_on) for own in groups
         ]
         self._raise_to([float(own @ self._cells.amounts) * (1 - SLACK) for own in prices])
 
@@ -128,7 +128,7 @@ class LossBound(Bound):
                 # All rows but the first leave out an attribute each.
                 weights = np.tile(weights, (len(own) + 1, 1))
                 weights[1:][np.diag_indices(len(own))] = 0.0
-            least = cheapest_alone(self._cells, self._demands, own, weights, goes_on)
+            least = cheapest_alone(self._cells, self._criteria, own, weights, goes_on)
             added.append((least @ self._cells.amounts) * (1 - SLACK))
         terms = math.fsum(self._terms)
         total = self._raise_to([float(bounds[0]) for bounds in added])
@@ -194,9 +194,9 @@ def groups_of_attributes(cells: Cells, most: int) -> list[list[int]]:
 class AmbiguityBound(Bound):
     """Σ over records of the least product of leaves that each may show alone."""
 
-    def __init__(self, cells: Cells, demands: Demands, domain: LeafDomain) -> None:
+    def __init__(self, cells: Cells, criteria: ClassCriteria, domain: LeafDomain) -> None:
         self._cells = cells
-        self._demands = demands
+        self._criteria = criteria
         self._as_they_are = np.zeros(cells.size)
         for i, leaves in enumerate(cells.leaves(domain)):
             self._as_they_are += np.log(leaves[cells.raw[:, i]])
@@ -204,19 +204,19 @@ class AmbiguityBound(Bound):
 
     def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
         """Take the attributes in greater groups the more work may be done."""
-        if not self._demands.necessary or not goes_on():
+        if not self._criteria.necessary or not goes_on():
             return
         cells = self._cells
         groups = groups_of_attributes(cells, most_levels(cells, work))
         added = [
-            cheapest_alone(cells, self._demands, own, np.ones((1, len(own))), goes_on)[0] for own in groups
+            cheapest_alone(cells, self._criteria, own, np.ones((1, len(own))), goes_on)[0] for own in groups
         ]
         alone = self._as_they_are + sum(added)
         self._raise_to(np.exp(alone))
         if work == "much":
             for own, of_group in zip(groups, added, strict=True):
                 weights = np.ones(len(own))
-                self._raise_to(record_prices(cells, self._demands, own, weights, goes_on, alone - of_group))
+                self._raise_to(record_prices(cells, self._criteria, own, weights, goes_on, alone - of_group))
 
     def _raise_to(self, of_records: Floats) -> None:
         self.least = max(self.least, self._of(of_records))
@@ -227,39 +227,39 @@ class AmbiguityBound(Bound):
         return float(math.ceil(found)) if found < MOST_EXACT else found
 
 
-def least_discernibility(cells: Cells, demands: Demands) -> float:
-    """Records in as many classes as may be, all about as large, whoever else is withheld."""
-    n, withheld, classes = _classes_at_most(cells, demands)
-    small, larger = np.divmod(n - withheld, np.maximum(classes, 1))
+def least_discernibility(cells: Cells, criteria: ClassCriteria) -> float:
+    """Records in as many classes as may be, all about as large, however many others are suppressed."""
+    n, suppressed, classes = _classes_at_most(cells, criteria)
+    small, larger = np.divmod(n - suppressed, np.maximum(classes, 1))
     squares = larger * (small + 1) ** 2 + (classes - larger) * small**2
-    return float((squares + n * withheld)[_possible(n, withheld, classes)].min(initial=n * n))
+    return float((squares + n * suppressed)[_possible(n, suppressed, classes)].min(initial=n * n))
 
 
-def least_average_class_size(cells: Cells, demands: Demands) -> float:
-    """Records over the most classes that there can be, those withheld being one."""
-    n, withheld, classes = _classes_at_most(cells, demands)
-    most = (classes + (withheld > 0))[_possible(n, withheld, classes)].max(initial=1)
+def least_average_class_size(cells: Cells, criteria: ClassCriteria) -> float:
+    """Records over the most classes that there can be, the suppressed records being one."""
+    n, suppressed, classes = _classes_at_most(cells, criteria)
+    most = (classes + (suppressed > 0))[_possible(n, suppressed, classes)].max(initial=1)
     return n / int(most)
 
 
-def _classes_at_most(cells: Cells, demands: Demands) -> tuple[int, Longs, Longs]:
-    """Records, how many may be withheld (w,), and how many classes the others make then at most (w,)."""
+def _classes_at_most(cells: Cells, criteria: ClassCriteria) -> tuple[int, Longs, Longs]:
+    """Records, how many may be suppressed (w,), and how many classes the others make then at most (w,)."""
     n = int(cells.amounts.sum())
-    withheld = np.arange(int(cells.amounts[demands.left_out].sum()), max(demands.allowed, 0) + 1)
-    return n, withheld, (n - withheld) // demands.least
+    suppressed = np.arange(int(cells.amounts[criteria.left_out].sum()), max(criteria.allowed, 0) + 1)
+    return n, suppressed, (n - suppressed) // criteria.least
 
 
-def _possible(n: int, withheld: Longs, classes: Longs) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """(w,) whether whoever is not withheld makes a class, if there is anybody."""
-    return np.asarray((classes > 0) | (withheld == n))
+def _possible(n: int, suppressed: Longs, classes: Longs) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """(w,) whether the records that are not suppressed make a class, if there are any."""
+    return np.asarray((classes > 0) | (suppressed == n))
 
 
 class DivergenceBound(Bound):
     """What no recoding diverges less than, in nats."""
 
-    def __init__(self, cells: Cells, demands: Demands, domain: LeafDomain) -> None:
+    def __init__(self, cells: Cells, criteria: ClassCriteria, domain: LeafDomain) -> None:
         self._cells = cells
-        self._demands = demands
+        self._criteria = criteria
         self._areas = cells.areas(domain)
         self._are_leaves = []
         for i, tree in enumerate(cells.trees):
@@ -271,8 +271,8 @@ class DivergenceBound(Bound):
         """Bound the divergence with so much work; ``best`` is that of a known recoding, ∞ if none is."""
         groups = groups_of_attributes(self._cells, most_levels(self._cells, work))
         own = [i for i in groups[0] if self._are_leaves[i]] if groups else []
-        if self._demands.necessary and own:
-            densest = _Densest(self._cells, self._demands, own, [self._areas[i] for i in own])
+        if self._criteria.necessary and own:
+            densest = _Densest(self._cells, self._criteria, own, [self._areas[i] for i in own])
             share = self._cells.amounts / int(self._cells.amounts.sum())
             said = densest.share
             for _ in range(SWEEPS[work]):
@@ -295,10 +295,10 @@ class _Densest:
     """
 
     def __init__(
-        self, cells: Cells, demands: Demands, attributes: Sequence[int], areas: list[Floats]
+        self, cells: Cells, criteria: ClassCriteria, attributes: Sequence[int], areas: list[Floats]
     ) -> None:
         self._cells = cells
-        self._demands = demands
+        self._criteria = criteria
         middle = len(attributes) // 2
         weights = np.ones((1, len(attributes)))
         self._left = Side(cells, attributes[:middle], weights[:, :middle])
@@ -315,7 +315,7 @@ class _Densest:
         for levels in self._left.rules():
             if not goes_on():
                 return None
-            pairs = Pairs(self._cells, self._demands, (self._left, levels), self._right)
+            pairs = Pairs(self._cells, self._criteria, (self._left, levels), self._right)
             area = np.empty(pairs.size)
             area[pairs.of] = self._left.of_nodes(levels, self._of_left)[self._left.of]
             of_pairs = self._of_pairs(
@@ -335,18 +335,20 @@ class _Densest:
         return found
 
 
-def bound_of(cells: Cells, demands: Demands, choice: LossChoice, least_height: Callable[[], float]) -> Bound:
+def bound_of(
+    cells: Cells, criteria: ClassCriteria, choice: LossChoice, least_height: Callable[[], float]
+) -> Bound:
     """A lower bound of the loss of all recodings; ``least_height`` bounds the height where that is asked."""
     match choice.kind:
         case "discernibility":
-            return Bound(least_discernibility(cells, demands))
+            return Bound(least_discernibility(cells, criteria))
         case "average_class_size":
-            return Bound(least_average_class_size(cells, demands))
+            return Bound(least_average_class_size(cells, criteria))
         case "ambiguity":
-            return AmbiguityBound(cells, demands, choice.leaves)
+            return AmbiguityBound(cells, criteria, choice.leaves)
         case "kl_divergence":
-            return DivergenceBound(cells, demands, choice.leaves)
+            return DivergenceBound(cells, criteria, choice.leaves)
         case "height":
             return Bound(least_height())
         case _:
-            return LossBound(cells, demands)
+            return LossBound(cells, criteria)

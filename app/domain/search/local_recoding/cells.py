@@ -26,7 +26,7 @@ from app.domain.losses.loss import LeafDomain, LossChoice, Sums
 from app.domain.models.judging import JudgedRecords
 from app.domain.models.suppression import failing_any
 from app.domain.rules.rule import CellRule, RecordRule, apply
-from app.domain.search.local_recoding.demands import Demands, numbered
+from app.domain.search.local_recoding.class_criteria import ClassCriteria, numbered
 from app.domain.tables.distinct import DistinctRows, distinct_rows, group, one_of_each, row_keys
 from app.domain.tables.masks import rows_without_values
 from app.domain.tables.numbers import exact_sum
@@ -178,20 +178,20 @@ class Cells:
     def classes(self, codes: Ints, rows: Rows = ALL) -> tuple[Ints, int]:
         """Number of each row's class, rows of equal codes being one, and how many there are.
 
-        Where missing values match everything, records of a class also miss the same, but for withheld ones.
-        ``rows`` are the distinct records whose codes are given.
+        Where missing values match everything, records of a class also miss the same values, except suppressed
+        ones. ``rows`` are the distinct records whose codes are given.
         """
         if self._patterns is None:
-            return self.alike(codes)
+            return self.classes_of_codes(codes)
         shows = ~rows_without_values(codes)
         pattern = np.where(shows, self._patterns.inverse[rows], 0)
         return _numbered([*codes.T, pattern], [*self.sizes, self._patterns.size])
 
-    def alike(self, codes: Ints) -> tuple[Ints, int]:
+    def classes_of_codes(self, codes: Ints) -> tuple[Ints, int]:
         """Number of what each row discloses, whatever it misses, and how many numbers there are."""
         return _numbered(list(codes.T), self.sizes)
 
-    def is_withheld(self, steps: Steps) -> Bools:
+    def is_suppressed(self, steps: Steps) -> Bools:
         """(d,) records all of whose quasi-identifiers are ⊥."""
         return np.asarray((steps == self.most).all(axis=1))
 
@@ -223,7 +223,7 @@ class Cells:
         return float(self._as_they_are[i])
 
     def greatest_total(self, i: int) -> float:
-        """What they cost if all are withheld."""
+        """What they cost if all are suppressed."""
         return float(self._total(i, self.most[:, i]))
 
     def of_terms(self, terms: list[float]) -> float:
@@ -233,7 +233,7 @@ class Cells:
     def rule(self, steps: Steps, hides_sensitive: Bools | None = None) -> RecordRule | CellRule:
         """The steps as a table-level rule.
 
-        Sensitive attributes stay as they are, but for those of records (d,) that hide them if withheld.
+        Sensitive attributes stay as they are, except those of records (d,) that hide them if suppressed.
         """
         table, inverse = self.table, self.table.reduced.inverse
         found = np.zeros(table.codes.shape, dtype=np.int16, order="F")
@@ -241,17 +241,17 @@ class Cells:
             found[:, j] = steps[inverse, i]
         if hides_sensitive is None or not table.sensitive:
             return RecordRule(found)
-        withheld = np.flatnonzero((self.is_withheld(steps) & hides_sensitive)[inverse])
-        if not len(withheld):
+        suppressed = np.flatnonzero((self.is_suppressed(steps) & hides_sensitive)[inverse])
+        if not len(suppressed):
             return RecordRule(found)
         hidden = [j for j in range(table.n_attributes) if j not in self.attributes]
         if all(table.hierarchies[j].is_tree for j in hidden):
             for j in hidden:
-                found[withheld, j] = table.hierarchies[j].depth[table.codes[withheld, j]]
+                found[suppressed, j] = table.hierarchies[j].depth[table.codes[suppressed, j]]
             return RecordRule(found)
         codes = apply(RecordRule(found), table)
         for j in hidden:
-            codes[withheld, j] = TOP
+            codes[suppressed, j] = TOP
         return CellRule(codes)
 
     def _total(self, i: int, steps: Steps | int) -> int | float:
@@ -346,7 +346,7 @@ class Pairs:
         (p,) combination of each pair.
     """
 
-    def __init__(self, cells: Cells, demands: Demands, left: tuple[Side, Levels], right: Side) -> None:
+    def __init__(self, cells: Cells, criteria: ClassCriteria, left: tuple[Side, Levels], right: Side) -> None:
         groups, self._n_groups = left[0].groups(left[1])
         ours = groups[left[0].of]
         self.of, self.size = numbered(ours * right.size + right.of, self._n_groups * right.size)
@@ -354,7 +354,7 @@ class Pairs:
         self.right = np.empty(self.size, dtype=np.int64)
         self._left[self.of], self.right[self.of] = ours, right.of
         self._side = right
-        self._necessary = demands.necessary
+        self._necessary = criteria.necessary
         self._records = JudgedRecords(cells.table, self.of[cells.table.reduced.inverse].astype(np.int32))
 
     def groups(self, levels: Levels) -> tuple[Longs, int]:

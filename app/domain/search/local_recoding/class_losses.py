@@ -27,7 +27,7 @@ from app.domain.losses.kl_boxes import is_hidden, log_areas
 from app.domain.losses.loss import LeafDomain, LossChoice
 from app.domain.losses.released import ReleaseDivergence
 from app.domain.search.local_recoding.cells import ALL, Cells, Steps
-from app.domain.search.local_recoding.demands import ToldApart, codes_by_row, numbered, told_apart
+from app.domain.search.local_recoding.class_criteria import ToldApart, codes_by_row, numbered, told_apart
 from app.domain.search.local_recoding.losses import (
     After,
     CellSums,
@@ -106,7 +106,7 @@ class ClassSums(RecodingLoss):
     def joining(self, rows: Indices, target: Steps, sizes: Floats, there: Floats) -> Floats:
         """(r,) what a record costs in a class that has so many records with it, ``there`` before."""
 
-    def withholds(self, steps: Steps, rows: Indices) -> Bools:
+    def suppresses(self, steps: Steps, rows: Indices) -> Bools:
         """(r,) rows all of whose quasi-identifiers are ⊥ at their steps."""
         return np.asarray((steps == self._cells.most[rows]).all(axis=1))
 
@@ -117,16 +117,16 @@ class ClassSums(RecodingLoss):
 
 
 class Discernibility(ClassSums):
-    """Σ f² over classes + n · (withheld records): a record costs the size of its class, withheld n.
+    """Σ f² over classes + n · (suppressed records): a record costs the size of its class, a suppressed one n.
 
     Where classes overlap, the size counts whoever matches the class; moves are chosen by its own records.
     """
 
     def of(self, recoded: Recoded) -> float:
-        """Pairs of records that a reader cannot tell apart, n for each withheld record."""
+        """Pairs of records that a reader cannot tell apart, n for each suppressed record."""
         amounts, missing = self._cells.amounts, self._cells.missing
         of, n_classes = recoded.of, recoded.n_classes
-        withheld = int(amounts[self._cells.is_withheld(recoded.steps)].sum())
+        suppressed = int(amounts[self._cells.is_suppressed(recoded.steps)].sum())
         if missing is None:
             records = np.bincount(of, amounts, n_classes).astype(np.int64)
             pairs = int(records @ records)
@@ -134,13 +134,13 @@ class Discernibility(ClassSums):
             told = self.told_apart(recoded, missing)
             records = np.bincount(told.of, amounts, told.size).astype(np.int64)
             pairs = int(records @ matching_records(told.shown, told.is_wildcard, records))
-        # The withheld ones are a class by themselves.
-        return float(pairs - withheld**2 + int(amounts.sum()) * withheld)
+        # The suppressed ones are a class by themselves.
+        return float(pairs - suppressed**2 + int(amounts.sum()) * suppressed)
 
     def costs(self, at: Longs, n_classes: int, rows: Indices, steps: Steps) -> Floats:
-        """Records of the class; n for who is withheld."""
+        """Records of the class; n for suppressed ones."""
         sizes = np.bincount(at, self._cells.amounts[rows], n_classes)
-        return np.where(self.withholds(steps, rows), float(self._cells.amounts.sum()), sizes[at])
+        return np.where(self.suppresses(steps, rows), float(self._cells.amounts.sum()), sizes[at])
 
     def joining(self, rows: Indices, target: Steps, sizes: Floats, there: Floats) -> Floats:
         """Records of the class, and one more for each that is there."""
@@ -149,7 +149,7 @@ class Discernibility(ClassSums):
 
 
 class AverageClassSize(ClassSums):
-    """n / classes, the withheld records being one: a record of f gains 1/f of a class."""
+    """n / classes, the suppressed records being one: a record of f gains 1/f of a class."""
 
     def of(self, recoded: Recoded) -> float:
         """Records per class."""
@@ -202,7 +202,7 @@ class Ambiguity(ClassSums):
 
 
 class Height(RecodingLoss):
-    """Sum over attributes of the greatest level of a changed cell of a record that is not withheld.
+    """Sum over attributes of the greatest level of a changed cell of a record that is not suppressed.
 
     Single moves hardly ever lower it: ``heights`` searches for it.
 
@@ -221,9 +221,9 @@ class Height(RecodingLoss):
         return self._counting.combined("height", [float(level) for level in self.caps(recoded)])
 
     def caps(self, recoded: Recoded) -> tuple[int, ...]:
-        """Per quasi-identifier the greatest level of a changed cell of a record that is not withheld."""
+        """Per quasi-identifier the greatest level of a changed cell of a record that is not suppressed."""
         cells = self._cells
-        kept = ~cells.is_withheld(recoded.steps)
+        kept = ~cells.is_suppressed(recoded.steps)
         found = []
         for i, hierarchy in enumerate(cells.trees):
             shown = recoded.codes[kept & (recoded.steps[:, i] > 0), i]
@@ -231,14 +231,14 @@ class Height(RecodingLoss):
         return tuple(found)
 
     def after(self, recoded: Recoded) -> After:
-        """The records withheld, which is what a search within given levels lowers."""
-        withheld = int(self._cells.amounts[self._cells.is_withheld(recoded.steps)].sum())
+        """How many records are suppressed, which is what a search within given levels lowers."""
+        suppressed = int(self._cells.amounts[self._cells.is_suppressed(recoded.steps)].sum())
 
         def found(rows: Indices, target: Steps) -> float:
             amounts = self._cells.amounts[rows]
             gone = amounts[(target == self._cells.most[rows]).all(axis=1)].sum()
-            was = amounts[self._cells.is_withheld(recoded.steps)[rows]].sum()
-            return float(withheld - was + gone)
+            was = amounts[self._cells.is_suppressed(recoded.steps)[rows]].sum()
+            return float(suppressed - was + gone)
 
         return found
 
@@ -300,15 +300,15 @@ class Divergence(ClassSums):
         amounts, of, n_classes = self._cells.amounts, recoded.of, recoded.n_classes
         if self._cells.missing is not None:
             # What is reconstructed is told by what is shown, whatever it is taken to match.
-            alike, n_classes = self._cells.alike(recoded.codes)
-            of = alike.astype(np.int64)
+            of_codes, n_classes = self._cells.classes_of_codes(recoded.codes)
+            of = of_codes.astype(np.int64)
         shown = recoded.codes[one_of_each(of, n_classes)]
-        withheld = rows_without_values(shown)
-        known = self._lacking & ~shows_nothing(shown[~withheld]).all(axis=0)
+        suppressed = rows_without_values(shown)
+        known = self._lacking & ~shows_nothing(shown[~suppressed]).all(axis=0)
         area = self._area(shown)[of] - self._not_open(known, recoded.codes)
-        area[withheld[of]] = self._everything
-        kept = np.where(withheld[of], 0.0, self._alike(of, n_classes, slice(None), known))
-        gone = np.flatnonzero(withheld[of])
+        area[suppressed[of]] = self._everything
+        kept = np.where(suppressed[of], 0.0, self._in_same_box(of, n_classes, slice(None), known))
+        gone = np.flatnonzero(suppressed[of])
         spread = np.bincount(self._value[gone], amounts[gone], self._n_values)[self._value]
         with np.errstate(divide="ignore"):
             density = np.log(kept) - area
@@ -316,13 +316,13 @@ class Divergence(ClassSums):
                 density = np.logaddexp(density, np.log(spread) - self._everything)
         terms = self._as_they_are - density
         for raw, more in self._open_values:
-            if is_hidden(raw, withheld[of]):
+            if is_hidden(raw, suppressed[of]):
                 terms += more
         return max(0.0, float(amounts @ terms) / int(amounts.sum()))
 
     def costs(self, at: Longs, n_classes: int, rows: Indices, steps: Steps) -> Floats:
         """Values in the record's box, as ln, less ln of its class's records with its sensitive values."""
-        return self._boxes(rows, steps) - np.log(self._alike(at, n_classes, rows, self._lacking))
+        return self._boxes(rows, steps) - np.log(self._in_same_box(at, n_classes, rows, self._lacking))
 
     def joining(self, rows: Indices, target: Steps, sizes: Floats, there: Floats) -> Floats:
         """As if all records of the class had the same sensitive values."""
@@ -332,7 +332,7 @@ class Divergence(ClassSums):
         """(r,) ln of how many values the box of each row has."""
         codes = self._cells.codes(steps, rows)
         area = self._area(codes) - self._not_open(self._lacking, codes, rows)
-        return np.where(self.withholds(steps, rows), self._everything, area)
+        return np.where(self.suppresses(steps, rows), self._everything, area)
 
     def _area(self, codes: Ints) -> Floats:
         """(r,) ln of how many values some disclosed nodes (r, q) have."""
@@ -348,7 +348,7 @@ class Divergence(ClassSums):
             found[self._missing[rows, i]] += self._areas[i][TOP]
         return found
 
-    def _alike(self, at: Longs, n_classes: int, rows: Indices | slice, known: Bools) -> Floats:
+    def _in_same_box(self, at: Longs, n_classes: int, rows: Indices | slice, known: Bools) -> Floats:
         """(r,) records in the box of each row with its sensitive values."""
         keys, limit = at * self._n_values + self._value[rows], n_classes * self._n_values
         for i in np.flatnonzero(known):

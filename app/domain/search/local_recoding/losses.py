@@ -32,7 +32,7 @@ class Recoded:
     steps, codes
         (d, q) steps up from each cell, and disclosed nodes.
     of, n_classes
-        (d,) class of each distinct record, withheld ones included.
+        (d,) class of each distinct record, suppressed ones included.
     """
 
     steps: Steps

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from app.domain.arrays import Bools, Floats, Indices, Ints, Longs
-from app.domain.search.local_recoding.demands import dense, numbered
+from app.domain.search.local_recoding.class_criteria import dense, numbered
 from app.domain.search.local_recoding.losses import TINY, Split, exchanged
 from app.domain.search.local_recoding.recoding import Recoding
 from app.domain.search.local_recoding.record_costs import GoesOn
@@ -87,7 +87,7 @@ class _Splits:
 
 def _best_splits(recoding: Recoding, rows: Indices, barred: Bools) -> _Splits:
     """Per class of the rows the attribute whose step down gains most, of those that pass on their own."""
-    cells, demands = recoding.cells, recoding.demands
+    cells, criteria = recoding.cells, recoding.criteria
     of, n_classes = dense(recoding.of[rows], recoding.n_classes)
     amounts = cells.amounts[rows]
     sizes = np.bincount(of, amounts, n_classes)
@@ -109,9 +109,9 @@ def _best_splits(recoding: Recoding, rows: Indices, barred: Bools) -> _Splits:
         moving = np.bincount(of, amounts * moves, n_classes)
         # Who stays behind needs company: so many of the movers will have to stay, too.
         behind = sizes - moving
-        short = np.where((behind > 0) & (behind < demands.least), demands.least - behind, 0.0)
-        short[alone & demands.may_be_withheld(behind)] = 0.0
-        going = np.where(moving - short >= demands.least, moving - short, 0.0)
+        short = np.where((behind > 0) & (behind < criteria.least), criteria.least - behind, 0.0)
+        short[alone & criteria.may_be_suppressed(behind)] = 0.0
+        going = np.where(moving - short >= criteria.least, moving - short, 0.0)
         gain *= going / np.maximum(moving, 1.0)
         splits.offer(i, gain, moves)
     return splits
@@ -129,7 +129,7 @@ def _passes(
         return shown
 
     placed = recoding.placed_apart(rows, groups, n_groups, codes_of)
-    return np.asarray(~recoding.demands.failing(placed)[groups])
+    return np.asarray(~recoding.criteria.failing(placed)[groups])
 
 
 def exchange(recoding: Recoding, up: int, down: int) -> int:
@@ -151,9 +151,9 @@ def join(recoding: Recoding, levels: tuple[int, ...]) -> int:
 
 
 def join_above(recoding: Recoding) -> int:
-    """Let withheld records join the class above them that costs least; how many records moved."""
+    """Let suppressed records join the class above them that costs least; how many records moved."""
     cells = recoding.cells
-    rows = np.flatnonzero(cells.is_withheld(recoding.steps) & recoding.movable)[:MOST_TAKEN_IN]
+    rows = np.flatnonzero(cells.is_suppressed(recoding.steps) & recoding.movable)[:MOST_TAKEN_IN]
     shown = recoding.codes[one_of_each(recoding.of, recoding.n_classes)]
     shown = np.asfortranarray(shown[~rows_without_values(shown)])
     slopes = cells.slopes(recoding.steps)

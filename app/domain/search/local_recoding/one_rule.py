@@ -1,18 +1,18 @@
-"""Recodings made of rules for the table: round by round, of least height, or one rule for all.
+"""Recodings made of table-level rules: round by round, of least height, or one rule for all.
 
-*Rounds*: the records that a table-level rule withholds get a rule of their own, and so on. Each round
-descends to levels at which the records still withheld make classes that meet the criteria and lower the loss;
-those of other classes stay withheld and are searched again. Whoever is left at the end joins the class of
-other records that discloses most of it, where that class still meets the criteria then.
+*Rounds*: the records that a table-level rule suppresses get a rule of their own, and so on. Each round
+descends to levels at which the records still suppressed make classes that meet the criteria and lower the
+loss; those of other classes stay suppressed and are searched again. Whoever is left at the end joins the
+class of other records that discloses most of it, where that class still meets the criteria then.
 
 *Least generalisation height*: the greatest levels that any disclosed record has. Only levels that no record
 exceeds count, so the search is for these: the records are put at the levels, those of classes that fail are
-withheld, and as many of them as may not be are searched again at lower levels. From the best rule for the
-table levels are lowered one by one while that succeeds.
+suppressed, and as many of them as may not be are searched again at lower levels. From the best table-level
+rule on, levels are lowered one by one while that succeeds.
 
-*One rule*, single records being withheld: δ-presence compares tuples of the population with those of the
-release, which it has only under one rule: so its recodings are levels for the table with whatever records are
-withheld. Of a class that fails not all records need be: they are withheld one after another, of frequent
+*One rule*, with single records suppressed: δ-presence compares tuples of the population with those of the
+release, which it has only under one rule: so its recodings are levels for the whole table, with any records
+suppressed. Of a class that fails not all records need be: they are suppressed one after another, of frequent
 sensitive values first, until the others pass. Levels are all tried if they are few, else those next to the
 best ones.
 """
@@ -29,8 +29,8 @@ import numpy as np
 
 from app.domain.arrays import Bools, Indices, Levels, Longs
 from app.domain.search.local_recoding.cells import Steps
+from app.domain.search.local_recoding.class_criteria import NO_CLASS, Placed, codes_by_row
 from app.domain.search.local_recoding.class_losses import Height
-from app.domain.search.local_recoding.demands import NO_CLASS, Placed, codes_by_row
 from app.domain.search.local_recoding.moves import join_above
 from app.domain.search.local_recoding.recoding import Recoding
 from app.domain.search.local_recoding.record_costs import GoesOn
@@ -42,7 +42,7 @@ LEAST_SAVED: Final = 1e-12
 MOST_TRIED: Final = 500_000
 """Rules times distinct records up to which all levels are tried."""
 SHARE_AT_ONCE: Final = 16
-"""Of so many records of a failing class one is withheld at a time, at least one."""
+"""Of so many records of a failing class one is suppressed at a time, at least one."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Round:
     records: int
 
 
-def recode_withheld(recoding: Recoding, goes_on: GoesOn) -> list[Round]:
-    """Give levels to withheld records, round after round, while that lowers the loss."""
+def recode_suppressed(recoding: Recoding, goes_on: GoesOn) -> list[Round]:
+    """Give levels to suppressed records, round after round, while that lowers the loss."""
     cells = recoding.cells
     rounds: list[Round] = []
     while len(rounds) < MOST_ROUNDS and goes_on():
-        rows = np.flatnonzero(cells.is_withheld(recoding.steps) & recoding.movable)
+        rows = np.flatnonzero(cells.is_suppressed(recoding.steps) & recoding.movable)
         if not len(rows):
             break
         search = RoundSearch(recoding, rows, goes_on)
@@ -72,7 +72,7 @@ def recode_withheld(recoding: Recoding, goes_on: GoesOn) -> list[Round]:
 
 
 class RoundSearch:
-    """The best levels for some withheld records, from the most general ones (``top``) down."""
+    """The best levels for some suppressed records, from the most general ones (``top``) down."""
 
     def __init__(self, recoding: Recoding, rows: Indices, goes_on: GoesOn, top: Levels | None = None) -> None:
         self._recoding = recoding
@@ -103,7 +103,7 @@ class RoundSearch:
         classes = numbers.astype(np.int64)
         codes_of = codes_by_row(classes, n_classes, codes)
         placed = self._recoding.placed_apart(self._rows, classes, n_classes, codes_of)
-        passes = ~self._recoding.demands.failing(placed)[classes]
+        passes = ~self._recoding.criteria.failing(placed)[classes]
         return self._rows[passes], target[passes]
 
     def _lost_after(self, levels: Levels) -> float:
@@ -114,7 +114,7 @@ class RoundSearch:
 
 
 def lowest(begun: Recoding | None, everything: Recoding, losses: Height, goes_on: GoesOn) -> Recoding | None:
-    """The lowest recoding found; ``everything`` withholds all records."""
+    """The lowest recoding found; ``everything`` suppresses all records."""
     highest = within(everything, everything.cells.heights, goes_on)
     candidates = [own for own in (begun, everything, highest) if own is not None and own.is_valid]
     best = min(candidates, key=lambda own: own.loss, default=None)
@@ -133,10 +133,10 @@ def lowest(begun: Recoding | None, everything: Recoding, losses: Height, goes_on
 
 def within(everything: Recoding, levels: Levels, goes_on: GoesOn) -> Recoding:
     """A recoding of no record beyond the levels; not valid if none was found."""
-    cells, demands = everything.cells, everything.demands
-    found = Recoding.of_rule(cells, demands, everything.losses, levels)
-    while found.withheld_records > demands.allowed and goes_on():
-        rows = np.flatnonzero(cells.is_withheld(found.steps) & found.movable)
+    cells, criteria = everything.cells, everything.criteria
+    found = Recoding.of_rule(cells, criteria, everything.losses, levels)
+    while found.suppressed_records > criteria.allowed and goes_on():
+        rows = np.flatnonzero(cells.is_suppressed(found.steps) & found.movable)
         search = RoundSearch(found, rows, goes_on, levels)
         if not len(found.move(*search.recoded(search.best()))):
             break
@@ -153,7 +153,7 @@ def best_levels(
     begun, start
         What is known, and levels to begin with, if there are any.
     everything
-        Withholds all records.
+        Suppresses all records.
     """
     heights = everything.cells.heights
     candidates = [own for own in (begun, everything) if own is not None and own.is_valid]
@@ -182,29 +182,29 @@ def best_levels(
 
 
 def disclose_more(begun: Recoding, levels: Levels) -> list[Round]:
-    """Disclose records at the levels of the rule that withholds them, where that lowers the loss."""
+    """Disclose records at the levels of the rule that suppresses them, where that lowers the loss."""
     more = at_levels(begun, levels)
-    rows = np.flatnonzero(begun.cells.is_withheld(begun.steps) & ~begun.cells.is_withheld(more.steps))
+    rows = np.flatnonzero(begun.cells.is_suppressed(begun.steps) & ~begun.cells.is_suppressed(more.steps))
     moved = begun.move_if_lower(rows, more.steps[rows])
     return [Round(levels, int(begun.cells.amounts[moved].sum()))] if len(moved) else []
 
 
 def at_levels(everything: Recoding, levels: Levels) -> Recoding:
-    """The records at some levels, as few withheld as found so that no class fails."""
-    cells, demands = everything.cells, everything.demands
+    """The records at some levels, as few suppressed as found so that no class fails."""
+    cells, criteria = everything.cells, everything.criteria
     steps = cells.at_levels(levels)
-    shown = Recoding(cells, demands, everything.losses, steps)
+    shown = Recoding(cells, criteria, everything.losses, steps)
     placed = shown.placed
-    kept = shown.movable & (placed.of != placed.withheld)
+    kept = shown.movable & (placed.of != placed.suppressed_class)
     last_first = _last_first(shown)
     while True:
         at = np.where(kept, placed.of, NO_CLASS)
-        failing = demands.failing(Placed(at, placed.limit, placed.codes_of))
+        failing = criteria.failing(Placed(at, placed.limit, placed.codes_of))
         if not failing.any():
             break
-        kept[_next_withheld(at, failing, last_first)] = False
+        kept[_next_suppressed(at, failing, last_first)] = False
     steps[~kept] = cells.most[~kept]
-    return Recoding(cells, demands, everything.losses, steps)
+    return Recoding(cells, criteria, everything.losses, steps)
 
 
 def _last_first(shown: Recoding) -> Longs:
@@ -222,7 +222,7 @@ def _last_first(shown: Recoding) -> Longs:
     return np.lexsort((-turn, shown.of))
 
 
-def _next_withheld(at: Longs, failing: Bools, last_first: Longs) -> Longs:
+def _next_suppressed(at: Longs, failing: Bools, last_first: Longs) -> Longs:
     """The next records to leave each failing class."""
     rows = last_first[(at[last_first] >= 0) & failing[at[last_first]]]
     sizes = np.bincount(at[rows], minlength=len(failing))

@@ -1,10 +1,10 @@
 """The plan of a search for the recoding of single records that loses least: one block, as it is one sequence.
 
-It begins with the best rule for the whole table. For *local recoding* the records that this rule withholds
+It begins with the best rule for the whole table. For *local recoding* the records that this rule suppresses
 get rules of their own, round after round; nothing else changes. For *record-level* rules classes are then
-specialised and records moved between classes, from that recoding and from the one that withholds everything,
-and the better is improved until no move helps. No answer loses more than the best table-level rule. The
-bound is of all recodings; only where it is met is the answer called optimal.
+specialised and records moved between classes, from that recoding and from the one that suppresses everything,
+and the better is improved until no move helps. No answer loses more than the best table-level rule. The bound
+is of all recodings; only where it is met is the answer called optimal.
 
 The height, and criteria under which all disclosed records keep to the same levels, leave no choice of levels
 to single records: for these the levels of all are searched (``heights``, ``one_rule``).
@@ -40,8 +40,8 @@ from app.domain.search.full_domain.problem import (
 )
 from app.domain.search.local_recoding.bounds import Bound, Work, bound_of
 from app.domain.search.local_recoding.cells import Cells, cell_loss_of
+from app.domain.search.local_recoding.class_criteria import ClassCriteria
 from app.domain.search.local_recoding.class_losses import Height, recoding_loss_of
-from app.domain.search.local_recoding.demands import Demands
 from app.domain.search.local_recoding.estimates import bytes_of_recoding, seconds_of_recoding, steps_of_moves
 from app.domain.search.local_recoding.moves import improve, specialise
 from app.domain.search.local_recoding.one_rule import (
@@ -49,7 +49,7 @@ from app.domain.search.local_recoding.one_rule import (
     best_levels,
     disclose_more,
     lowest,
-    recode_withheld,
+    recode_suppressed,
 )
 from app.domain.search.local_recoding.recoding import Recoding
 from app.domain.search.outcome import Bounds
@@ -150,12 +150,12 @@ class RecodingPlan:
             # What one class of all records cannot be split into is no recoding either.
             return _Found(for_table=packed, bound=None).encoded()
         steps = _Steps(self._budget, start.counters.visited_nodes, tick, halted)
-        demands = Demands(self._table, self._problem, self._dictionary)
-        cells = Cells(self._table, self._loss, overlapping=demands.overlaps)
+        criteria = ClassCriteria(self._table, self._problem, self._dictionary)
+        cells = Cells(self._table, self._loss, overlapping=criteria.overlaps)
         bound = bound_of(
-            cells, demands, self._problem.loss, lambda: self._least_height(demands, start, steps)
+            cells, criteria, self._problem.loss, lambda: self._least_height(criteria, start, steps)
         )
-        search = _Search(self._problem, cells, demands, bound, start, steps)
+        search = _Search(self._problem, cells, criteria, bound, start, steps)
         return search.run(packed, self._budget).encoded()
 
     def combine(self, blocks: Mapping[int, bytes]) -> AnonymityOutcome:
@@ -186,14 +186,14 @@ class RecodingPlan:
         )
         return _bounded(outcome, found.loss, found.bound)
 
-    def withheld(self, levels: Levels) -> Bools:
-        """Whose records (n,) a rule for the whole table withholds, if that is the answer."""
-        return self._for_table.withheld(levels)
+    def suppressed_records(self, levels: Levels) -> Bools:
+        """Which records (n,) a table-level rule suppresses, if that is the answer."""
+        return self._for_table.suppressed_records(levels)
 
-    def _least_height(self, demands: Demands, start: AnonymityOutcome, steps: _Steps) -> float:
+    def _least_height(self, criteria: ClassCriteria, start: AnonymityOutcome, steps: _Steps) -> float:
         """What no recoding is lower than: the lowest table-level rule under what joining never breaks."""
         problem = self._problem
-        necessary = demands.necessary or (KAnonymity(1),)
+        necessary = criteria.necessary or (KAnonymity(1),)
         limit, rows = problem.suppression_limit, self._table.reduced
         misses = lacking_records(rows.codes, self._table.quasi_identifiers, "excluded")
         lacking = int(rows.counts[misses].sum())
@@ -202,7 +202,7 @@ class RecodingPlan:
             if is_answered and start.bounds is not None:
                 return start.bounds.lower
         else:
-            # Of whom a recoding shows what the rule of its greatest levels does not, that withholds them.
+            # The rule of its greatest levels suppresses records of which only a recoding shows something.
             limit = min(1.0, limit + lacking / self._table.n_records)
         weaker = AnonymityProblem(necessary, limit, problem.loss, problem.missing, scope=problem.scope)
         plan = AnonymityPlan(self._table, weaker, _begin_with(self._table, weaker, self._budget))
@@ -225,14 +225,14 @@ class _Search:
         self,
         problem: AnonymityProblem,
         cells: Cells,
-        demands: Demands,
+        criteria: ClassCriteria,
         bound: Bound,
         start: AnonymityOutcome,
         steps: _Steps,
     ) -> None:
         self._problem = problem
         self._cells = cells
-        self._demands = demands
+        self._criteria = criteria
         self._bound = bound
         self._start = start
         self._steps = steps
@@ -260,7 +260,7 @@ class _Search:
     @property
     def _moves_single_records(self) -> bool:
         """Whether single records may be given other levels, and that may lower the loss."""
-        return not self._demands.shares_levels and not isinstance(self._losses, Height)
+        return not self._criteria.shares_levels and not isinstance(self._losses, Height)
 
     def _raise_bound(self, work: Work, best: Recoding | None) -> None:
         self._bound.raise_by(work, math.inf if best is None else best.loss, self._steps.goes_on)
@@ -276,21 +276,21 @@ class _Search:
         levels = self._levels()
         if levels is None:
             return None
-        begun = Recoding.of_rule(self._cells, self._demands, self._losses, levels)
-        # A class that the rule discloses as ⊥ throughout is withheld if records have levels of their own.
+        begun = Recoding.of_rule(self._cells, self._criteria, self._losses, levels)
+        # A class that the rule discloses as ⊥ throughout is suppressed if records have levels of their own.
         return begun if begun.is_valid else None
 
     def _rounds(self, begun: Recoding) -> list[Round]:
-        """Recode what the table-level rule withholds."""
-        if not self._demands.shares_levels:
-            return recode_withheld(begun, self._steps.goes_on)
+        """Recode what the table-level rule suppresses."""
+        if not self._criteria.shares_levels:
+            return recode_suppressed(begun, self._steps.goes_on)
         levels = self._levels()
         return [] if levels is None else disclose_more(begun, levels)
 
     def _recoded(self, begun: Recoding | None) -> Recoding | None:
-        """The best recoding found from the beginning and from everything withheld."""
-        everything = Recoding(self._cells, self._demands, self._losses, self._cells.most)
-        if self._demands.shares_levels:
+        """The best recoding found from the beginning and from suppressing everything."""
+        everything = Recoding(self._cells, self._criteria, self._losses, self._cells.most)
+        if self._criteria.shares_levels:
             return best_levels(begun, self._levels(), everything, self._steps.goes_on)
         if isinstance(self._losses, Height):
             return lowest(begun, everything, self._losses, self._steps.goes_on)
@@ -305,13 +305,13 @@ class _Search:
         least = math.inf if self._start.loss is None else self._start.loss
         if loss >= least - tie_margin(least):
             return found
-        remaining = self._demands.judged(best.placed.without_withheld())
+        remaining = self._criteria.judged(best.placed.without_suppressed())
         raw = best.steps.astype("<i2").tobytes("F")
         return replace(
             found,
             steps=base64.b64encode(zlib.compress(raw)).decode("ascii"),
             loss=loss,
-            suppressed=best.withheld_records,
+            suppressed=best.suppressed_records,
             **told_of(remaining, self._problem.privacy),
             rounds=[(own.levels, own.records) for own in rounds],
         )

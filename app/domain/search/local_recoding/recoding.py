@@ -2,7 +2,7 @@
 
 A batch gives records other steps. What it would break is undone: records return from classes that fail, and
 to classes that too many have left, until nothing fails. Criteria need no property for that, since the
-recoding before the batch met them. Records that are withheld altogether need not meet any while they are no
+recoding before the batch met them. Records that are suppressed altogether need not meet any while they are no
 more than allowed. Where classes overlap, a class fails because of what moved from or to it or a class that it
 matches: if none of these moved, it is as it was. So moves are undone there until no class fails.
 """
@@ -18,14 +18,14 @@ import numpy as np
 
 from app.domain.arrays import Bools, Indices, Ints, Levels, Longs
 from app.domain.search.local_recoding.cells import Cells, Steps
-from app.domain.search.local_recoding.demands import (
+from app.domain.search.local_recoding.class_criteria import (
     NO_CLASS,
+    ClassCriteria,
     CodesOf,
-    Demands,
     Placed,
+    class_of_suppressed,
     codes_by_row,
     dense,
-    withheld_class,
 )
 from app.domain.search.local_recoding.losses import Recoded, RecodingLoss
 from app.domain.tables.masks import rows_without_values
@@ -48,11 +48,11 @@ class Batch:
     """
 
     def __init__(
-        self, demands: Demands, amounts: Longs, rows: Indices, placed: Placed, joined: Longs
+        self, criteria: ClassCriteria, amounts: Longs, rows: Indices, placed: Placed, joined: Longs
     ) -> None:
         at = placed.of
         self._placed = placed
-        self._demands = demands
+        self._criteria = criteria
         self._rows = rows
         self._left = at[rows]
         self._joined = joined
@@ -60,7 +60,7 @@ class Batch:
         self._is_left = np.zeros(placed.limit, dtype=bool)
         self._is_left[self._left] = True
         self._at = at.copy()
-        if not demands.overlaps:
+        if not criteria.overlaps:
             touched = self._is_left.copy()
             touched[joined] = True
             # Classes that nobody leaves or joins are as they were: they pass.
@@ -68,14 +68,14 @@ class Batch:
         self._at[rows] = joined
 
     def settled(self, *, excused: bool = False) -> Bools:
-        """(r,) which moves can be made so that no class fails, but for the withheld one if it is excused."""
+        """(r,) which moves leave no class failing, except that of suppressed records if it is excused."""
         ahead = self._records_ahead()
         returned = np.zeros(self._placed.limit, dtype=np.int64)
         moving = np.ones(len(self._rows), dtype=bool)
         while True:
-            failing = self._demands.failing(replace(self._placed, of=self._at))
-            if excused and self._placed.withheld != NO_CLASS:
-                failing[self._placed.withheld] = False
+            failing = self._criteria.failing(replace(self._placed, of=self._at))
+            if excused and self._placed.suppressed_class != NO_CLASS:
+                failing[self._placed.suppressed_class] = False
             if not failing.any():
                 return moving
             before = np.count_nonzero(moving)
@@ -92,21 +92,21 @@ class Batch:
 
     def _without_all_like(self, failing: Bools, moving: Bools) -> Bools:
         """The moves but for all of those that can have made a class fail, where classes overlap."""
-        if not self._demands.overlaps:
+        if not self._criteria.overlaps:
             return moving
-        now = self._demands.likeness(replace(self._placed, of=self._at))
+        now = self._criteria.likeness(replace(self._placed, of=self._at))
         return moving & ~self._like_before(failing)[self._left] & ~now(failing)[self._joined]
 
     @cached_property
     def _like_before(self) -> Callable[[Bools], Bools]:
         """Which classes were chosen ones before the moves or, where they overlap, matched these."""
-        return self._demands.likeness(self._placed)
+        return self._criteria.likeness(self._placed)
 
     def _missing(self, classes: Longs) -> Longs:
         """At least how many records have to return to each class."""
         placed = self._at >= 0
         sizes = np.bincount(self._at[placed], self._amounts[placed], self._placed.limit)[classes]
-        return np.maximum(self._demands.usual - sizes.astype(np.int64), 1)
+        return np.maximum(self._criteria.usual - sizes.astype(np.int64), 1)
 
     def _records_ahead(self) -> Longs:
         """(r,) records that return to a class before each of those that left it: from large classes first."""
@@ -127,7 +127,7 @@ class _State(Recoded):
     """A recoding as it was."""
 
     loss: float
-    fails_withheld: bool | None
+    suppressed_fail: bool | None
 
 
 class Recoding(Recoded):
@@ -136,29 +136,29 @@ class Recoding(Recoded):
     Attributes
     ----------
     movable
-        (d,) records that may be given other steps; the others stay withheld.
+        (d,) records that may be given other steps; the others stay suppressed.
     """
 
-    def __init__(self, cells: Cells, demands: Demands, losses: RecodingLoss, steps: Steps) -> None:
+    def __init__(self, cells: Cells, criteria: ClassCriteria, losses: RecodingLoss, steps: Steps) -> None:
         self.cells = cells
-        self.demands = demands
+        self.criteria = criteria
         self.losses = losses
-        self.movable = ~demands.left_out
+        self.movable = ~criteria.left_out
         self.steps: Steps = np.array(steps, dtype=np.int16, order="F")
-        self.steps[demands.left_out] = cells.most[demands.left_out]
+        self.steps[criteria.left_out] = cells.most[criteria.left_out]
         self.codes: Ints = cells.codes(self.steps)
         found, self.n_classes = cells.classes(self.codes)
         self.of: Longs = found.astype(np.int64)
         self._loss: float | None = None
-        self._fails_withheld: bool | None = None
+        self._suppressed_fail: bool | None = None
 
     @classmethod
-    def of_rule(cls, cells: Cells, demands: Demands, losses: RecodingLoss, levels: Levels) -> Recoding:
-        """That of a table-level rule, whose failing classes are withheld."""
+    def of_rule(cls, cells: Cells, criteria: ClassCriteria, losses: RecodingLoss, levels: Levels) -> Recoding:
+        """That of a table-level rule, whose failing classes are suppressed."""
         steps = cells.at_levels(levels)
-        gone = demands.to_withhold(cls(cells, demands, losses, steps).placed)
+        gone = criteria.to_suppress(cls(cells, criteria, losses, steps).placed)
         steps[gone] = cells.most[gone]
-        return cls(cells, demands, losses, steps)
+        return cls(cells, criteria, losses, steps)
 
     @property
     def loss(self) -> float:
@@ -168,15 +168,15 @@ class Recoding(Recoded):
         return self._loss
 
     @property
-    def withheld_records(self) -> int:
+    def suppressed_records(self) -> int:
         """Records all of whose quasi-identifiers are ⊥."""
-        return int(self.cells.amounts[self.cells.is_withheld(self.steps)].sum())
+        return int(self.cells.amounts[self.cells.is_suppressed(self.steps)].sum())
 
     @property
     def placed(self) -> Placed:
         """The records in their classes."""
         codes_of = codes_by_row(self.of, self.n_classes, self.codes)
-        return Placed(self.of, self.n_classes, codes_of, withheld_class(self.codes, self.of))
+        return Placed(self.of, self.n_classes, codes_of, class_of_suppressed(self.codes, self.of))
 
     def placed_apart(self, rows: Indices, groups: Longs, n_groups: int, codes_of: CodesOf) -> Placed:
         """Some records in groups (r,) that disclose something else, the others in no class.
@@ -184,7 +184,7 @@ class Recoding(Recoded):
         Where classes overlap, the others are in classes of greater numbers: who is in a group may lean on
         them.
         """
-        if not self.demands.overlaps:
+        if not self.criteria.overlaps:
             at = np.full(self.cells.size, NO_CLASS, dtype=np.int64)
             at[rows] = groups
             return Placed(at, n_groups, codes_of)
@@ -198,23 +198,23 @@ class Recoding(Recoded):
             shown[~new] = placed.codes_of(numbers[~new] - n_groups)
             return shown
 
-        withheld = NO_CLASS if placed.withheld == NO_CLASS else placed.withheld + n_groups
-        return Placed(at, n_groups + self.n_classes, found, withheld)
+        suppressed = NO_CLASS if placed.suppressed_class == NO_CLASS else placed.suppressed_class + n_groups
+        return Placed(at, n_groups + self.n_classes, found, suppressed)
 
     @property
     def is_valid(self) -> bool:
-        """Whether every criterion is met and no more records are withheld than allowed."""
+        """Whether every criterion is met and no more records are suppressed than allowed."""
         placed = self.placed
         return (
-            self.withheld_records <= self.demands.allowed
-            and not self.demands.failing(placed).any()
-            and self.demands.met_together(placed, self.codes)
+            self.suppressed_records <= self.criteria.allowed
+            and not self.criteria.failing(placed).any()
+            and self.criteria.met_together(placed, self.codes)
         )
 
     def move(self, rows: Indices, target: Steps) -> Indices:
         """Give records other steps (r, q), as far as all criteria stay met; those that were given them.
 
-        What is given withholds nobody: targets that are ⊥ altogether are left out.
+        No record is suppressed by it: targets that are ⊥ altogether are left out.
         """
         shown = self.cells.codes(target, rows)
         discloses = ~rows_without_values(shown) & self.movable[rows]
@@ -224,37 +224,39 @@ class Recoding(Recoded):
         both = np.concatenate([self.codes, shown])
         whose = np.concatenate([np.arange(len(self.of)), rows])
         numbers = self.cells.classes(both, whose)[0].astype(np.int64)
-        limit, withheld = int(numbers.max()) + 1, withheld_class(both, numbers)
+        limit, suppressed = int(numbers.max()) + 1, class_of_suppressed(both, numbers)
         at, joined = numbers[: len(self.of)].copy(), numbers[len(self.of) :]
-        placed = Placed(at, limit, codes_by_row(numbers, limit, both), withheld)
-        excused = self._withheld_fails
-        moved = Batch(self.demands, self.cells.amounts, rows, placed, joined).settled(excused=excused)
+        placed = Placed(at, limit, codes_by_row(numbers, limit, both), suppressed)
+        excused = self._suppressed_class_fails
+        moved = Batch(self.criteria, self.cells.amounts, rows, placed, joined).settled(excused=excused)
         if not moved.any():
             return rows[:0]
         at[rows[moved]] = joined[moved]
         rows, target, shown = rows[moved], target[moved], shown[moved]
         before = self.codes[rows]
         self.codes[rows] = shown
-        if not self.demands.met_together(placed, self.codes):
+        if not self.criteria.met_together(placed, self.codes):
             self.codes[rows] = before
             return rows[:0]
         self.steps[rows] = target
         self.of, self.n_classes = dense(at, limit)
         self._loss = None
-        self._fails_withheld = None if excused else False
+        self._suppressed_fail = None if excused else False
         return rows
 
     @property
-    def _withheld_fails(self) -> bool:
-        """Whether the withheld records fail as a class, being too many to be left out: then they may.
+    def _suppressed_class_fails(self) -> bool:
+        """Whether the suppressed records fail as a class, being too many to be left out: then they may.
 
         Whoever leaves them cannot break that, and in the end they have to be few enough or pass.
         """
-        if self._fails_withheld is None:
+        if self._suppressed_fail is None:
             placed = self.placed
-            fails = self.demands.failing(placed)
-            self._fails_withheld = placed.withheld != NO_CLASS and bool(fails[placed.withheld])
-        return self._fails_withheld
+            fails = self.criteria.failing(placed)
+            self._suppressed_fail = placed.suppressed_class != NO_CLASS and bool(
+                fails[placed.suppressed_class]
+            )
+        return self._suppressed_fail
 
     def move_if_lower(self, rows: Indices, target: Steps, *, strictly: bool = True) -> Indices:
         """:meth:`move`, unless that raises the loss; halves of the batch are tried then.
@@ -283,9 +285,9 @@ class Recoding(Recoded):
 
     def _state(self) -> _State:
         steps, codes = self.steps.copy(order="F"), self.codes.copy(order="F")
-        return _State(steps, codes, self.of, self.n_classes, self.loss, self._fails_withheld)
+        return _State(steps, codes, self.of, self.n_classes, self.loss, self._suppressed_fail)
 
     def _restore(self, state: _State) -> None:
         self.steps, self.codes = state.steps, state.codes
         self.of, self.n_classes, self._loss = state.of, state.n_classes, state.loss
-        self._fails_withheld = state.fails_withheld
+        self._suppressed_fail = state.suppressed_fail

@@ -4,33 +4,33 @@
 class lies among the records under its nodes. A criterion that stays met when records join a class
 (``fewer_fail``) and fails of all records under some nodes therefore fails of every class disclosed as these
 nodes, in whatever recoding. So each record costs at least what the cheapest nodes above it do under which the
-records meet all such criteria. Withheld it costs what ⊥ does everywhere, which no nodes exceed; and if not
-even all records together meet the criteria, all are withheld. That records under the nodes may be needed
-elsewhere is ignored, which is why this is a bound and not the optimum.
+records meet all such criteria. Suppressed, it costs what ⊥ costs everywhere, which no nodes exceed; and if
+not even all records together meet the criteria, all are suppressed. That records under the nodes may be
+needed elsewhere is ignored, which is why this is a bound and not the optimum.
 
 Of disjoint groups of attributes each adds its own bound, for the records under nodes of all attributes are
 under those of a group. Fewer groups bound better and take more work.
 
 *Prices* of records are such that no class of any recoding costs less. Let c_r(v) ≥ 0 be what record r costs
 disclosed as nodes v above it, a number that never falls when nodes rise; let every class of a recoding that
-is not withheld have k records or more.
+is not suppressed have k records or more.
 
 *Theorem.* Let π_r ≤ c_r(⊥) be such that for all nodes v on which a class may be, with k records or more
 under them, the k greatest π_r − c_r(v) of records under v add up to 0 or less. Then no recoding costs less
 than Σ_r π_r.
 
-*Proof.* A withheld record costs c_r(⊥) ≥ π_r. Any other is in a class C of k records or more that are
-disclosed as the same v, all of them under v. Let e_1 ≥ e_2 ≥ … be the π_r − c_r(v) of its members. The
-first k add up to no more than the k greatest under v, hence to 0 or less, so that e_k ≤ 0 and with it all
-that follow. Thus Σ_C π_r ≤ Σ_C c_r(v), and classes and withheld records are all records. ∎
+*Proof.* A suppressed record costs c_r(⊥) ≥ π_r. Any other is in a class C of k records or more that are
+disclosed as the same v, all of them under v. Let e_1 ≥ e_2 ≥ … be the π_r − c_r(v) of its members. The first
+k add up to no more than the k greatest under v, hence to 0 or less, so that e_k ≤ 0 and with it all that
+follow. Thus Σ_C π_r ≤ Σ_C c_r(v), and classes and suppressed records are all records. ∎
 
 These are prices of the linear programme that covers each record by exactly one class. With no π_r − c_r(v)
 above 0 each record pays its cheapest nodes alone (as above); here it pays for others, too, who are needed
 under these nodes and have cheaper ones of their own.
 
-A class is on v only if all records under v together meet what is necessary (``Demands.necessary``): such
-criteria fail of every part of records of which they fail. Records that have to be withheld for a missing
-value cost c_r(⊥) in every recoding and keep nobody company.
+A class is on v only if all records under v together meet what is necessary (``ClassCriteria.necessary``):
+such criteria fail of every part of records of which they fail. Records that have to be suppressed for a
+missing value cost c_r(⊥) in every recoding and are in no class.
 
 *How prices are found.* All begin at c_r(⊥). Nodes v are looked at once each, cheap levels first. Where the k
 greatest add up to more than 0, all under v are cut to the greatest t with Σ min(π_r − c_r(v), t) = 0 over
@@ -53,7 +53,7 @@ from app.domain.arrays import Bools, Floats, Indices, Levels, Longs
 from app.domain.models.judging import JudgedRecords
 from app.domain.models.suppression import failing_any
 from app.domain.search.local_recoding.cells import MOST_KEPT, Cells, Pairs, Side
-from app.domain.search.local_recoding.demands import NO_CLASS, Demands, numbered
+from app.domain.search.local_recoding.class_criteria import NO_CLASS, ClassCriteria, numbered
 from app.domain.tables.distinct import one_of_each
 
 GoesOn = Callable[[], bool]
@@ -65,7 +65,7 @@ SLOTS: Final = 2**16 - 1
 
 
 def cheapest_alone(
-    cells: Cells, demands: Demands, attributes: Sequence[int], weights: Floats, goes_on: GoesOn
+    cells: Cells, criteria: ClassCriteria, attributes: Sequence[int], weights: Floats, goes_on: GoesOn
 ) -> Floats:
     """What the cells of some attributes of each record cost more than as they are, at least.
 
@@ -85,7 +85,7 @@ def cheapest_alone(
     middle = len(attributes) // 2
     left = Side(cells, attributes[:middle], weights[:, :middle])
     right = Side(cells, attributes[middle:], weights[:, middle:])
-    # If no nodes will do, the record is withheld.
+    # If no nodes will do, the record is suppressed.
     least = left.costs(left.top)[:, left.of] + right.costs(right.top)[:, right.of]
     # The cheap ones first: they leave less to find for the others.
     for levels in sorted(left.rules(), key=lambda own: float(left.costs(own).sum())):
@@ -94,7 +94,7 @@ def cheapest_alone(
         paid = left.costs(levels)[:, left.of]
         cheaper = np.flatnonzero((paid < least).any(axis=0))
         if len(cheaper):
-            pairs = Pairs(cells, demands, (left, levels), right)
+            pairs = Pairs(cells, criteria, (left, levels), right)
             found = _cheapest(pairs, right, cheaper)[:, pairs.of[cheaper]]
             least[:, cheaper] = np.minimum(least[:, cheaper], paid[:, cheaper] + found)
     return np.asarray(least)
@@ -124,7 +124,7 @@ def _cheapest(pairs: Pairs, right: Side, records: Longs) -> Floats:
 
 def record_prices(
     cells: Cells,
-    demands: Demands,
+    criteria: ClassCriteria,
     attributes: Sequence[int],
     weights: Floats,
     goes_on: GoesOn,
@@ -150,30 +150,30 @@ def record_prices(
     middle = len(attributes) // 2
     left = Side(cells, attributes[:middle], weights[None, :middle])
     right = Side(cells, attributes[middle:], weights[None, middle:])
-    return _Prices(cells, demands, (left, right), logarithms).found(goes_on)
+    return _Prices(cells, criteria, (left, right), logarithms).found(goes_on)
 
 
 class _Prices:
     """Prices of records that cost alike, cut by the nodes of one level vector after another."""
 
     def __init__(
-        self, cells: Cells, demands: Demands, sides: tuple[Side, Side], logarithms: Floats | None
+        self, cells: Cells, criteria: ClassCriteria, sides: tuple[Side, Side], logarithms: Floats | None
     ) -> None:
         left, right = sides
         pairs, size = np.arange(cells.size), cells.size
         if logarithms is None:
             pairs, size = numbered(left.of * right.size + right.of, left.size * right.size)
-        # Who has to be withheld comes last, in no class.
-        kept = ~demands.left_out
+        # Records that have to be suppressed come last, in no class.
+        kept = ~criteria.left_out
         self._of, self._size = numbered(np.where(kept, pairs, size + pairs), 2 * size)
         first = one_of_each(self._of, self._size)
         self._n_priced = len(np.unique(self._of[kept]))
         self._amounts = np.bincount(self._of, cells.amounts, self._size).astype(np.int64)[: self._n_priced]
         self._logarithms = None if logarithms is None else logarithms[first]
         self._left, self._right = (_Half(side, first) for side in sides)
-        self._least = demands.least
+        self._least = criteria.least
         self._prices = self._costs(left.top, right.top)
-        self._necessary = [own for own in demands.necessary if own.least_alike is None]
+        self._necessary = [own for own in criteria.necessary if own.least_class_size is None]
         self._records = JudgedRecords(cells.table, self._of[cells.table.reduced.inverse].astype(np.int32))
 
     def found(self, goes_on: GoesOn) -> Floats:

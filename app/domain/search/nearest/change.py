@@ -23,15 +23,15 @@ ChangeStatus = Literal["found", "none_exists", "not_found"]
 
 
 class Candidate(Protocol):
-    """A rule that a demand is asked about."""
+    """A rule of which it is asked whether it meets a requirement."""
 
     @property
     def levels(self) -> Levels:
         """One per attribute of the table: every record is generalised at least so far."""
 
     @property
-    def withholds(self) -> bool:
-        """Whether records are withheld beside it."""
+    def suppresses(self) -> bool:
+        """Whether it suppresses records besides."""
 
     @property
     def rule(self) -> Rule:
@@ -40,26 +40,27 @@ class Candidate(Protocol):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a demand says of a candidate.
+    """What a requirement says of a candidate.
 
     Attributes
     ----------
     holds
         The candidate meets it.
     refutes_below
-        Neither the candidate nor any with no greater level anywhere meets it; never of one that withholds.
+        Neither the candidate nor any with no greater level anywhere meets it; never of one that suppresses
+        records.
     """
 
     holds: bool
     refutes_below: bool = False
 
 
-class Asked(Protocol):
-    """A demand."""
+class ChangeRequirement(Protocol):
+    """What the changed rule has to meet."""
 
     @property
     def cost(self) -> float:
-        """Of an answer, in any unit that all demands share: the cheapest is asked first."""
+        """Of an answer, in any unit that all requirements share: the cheapest is asked first."""
 
     @property
     def monotone(self) -> bool:
@@ -70,15 +71,15 @@ class Asked(Protocol):
         """Whether an answer may refute what is below a candidate."""
 
     def answer(self, candidate: Candidate) -> Answer:
-        """Whether a candidate meets the demand, and what that refutes."""
+        """Whether a candidate meets the requirement, and what that refutes."""
 
 
 @dataclass(frozen=True)
-class Demand:
-    """A demand of which nothing is known but whether rules meet it.
+class OpaqueRequirement:
+    """A requirement of which nothing is known but whether rules meet it.
 
     ``passes`` says so of a rule; None is that it cannot be known: the rule is none that passes, and nothing
-    follows for others. ``cost`` and ``monotone`` are as of any demand.
+    follows for others. ``cost`` and ``monotone`` are as of any requirement.
     """
 
     passes: Callable[[Rule], bool | None]
@@ -93,14 +94,14 @@ class Demand:
     def answer(self, candidate: Candidate) -> Answer:
         """Whether the candidate meets it."""
         holds = self.passes(candidate.rule)
-        return Answer(holds is True, self.monotone and holds is False and not candidate.withholds)
+        return Answer(holds is True, self.monotone and holds is False and not candidate.suppresses)
 
 
 @dataclass(frozen=True)
-class Withholding:
-    """What a change may withhold beside generalising: classes that fail, with at most ``limit`` records.
+class AllowedSuppression:
+    """What a change may suppress besides generalising: classes that fail, with at most ``limit`` records.
 
-    Records that the rule withholds wholly by itself are not counted.
+    Records that the rule itself suppresses wholly are not counted.
     """
 
     classes: ClassSuppression
@@ -109,7 +110,7 @@ class Withholding:
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """The change of least loss of utility with which a rule meets all demands.
+    """The change of least loss of utility with which a rule meets all requirements.
 
     Attributes
     ----------
@@ -120,15 +121,15 @@ class Change:
     levels
         Attributes that are raised: every record is generalised at least so far. Empty if nothing has to be.
     rule
-        The changed rule; what it withholds beside the levels is in it.
-    withholding
-        What is withheld after generalising, None if nothing.
+        The changed rule, with what it suppresses besides the levels.
+    suppression
+        What is suppressed after generalising, None if nothing.
     suppressed_records
-        Records that are withheld by it.
+        Records that it suppresses.
     utility_before, utility_after
         Means over the records, by their weights.
     examined
-        Rules of which at least one demand was asked.
+        Rules on which at least one requirement was evaluated.
     complete
         False if the search was halted: stopped elsewhere, it may answer differently.
     """
@@ -137,7 +138,7 @@ class Change:
     proven: bool
     levels: Mapping[str, int] | None
     rule: Rule | None
-    withholding: ClassSuppression | None
+    suppression: ClassSuppression | None
     suppressed_records: int
     utility_before: float
     utility_after: float | None
@@ -153,12 +154,12 @@ class ClassVerdict:
     ----------
     refutes_below
         Neither here nor at any vector with no greater level anywhere.
-    withheld
+    suppressed
         (n,) records in classes that have to be; None if these are more than the limit.
     """
 
     refutes_below: bool
-    withheld: Bools | None
+    suppressed: Bools | None
 
 
 class ClassJudge:
@@ -170,8 +171,8 @@ class ClassJudge:
         The rule before it is raised.
     limit
         Share of the records that may be in classes that fail.
-    withholds
-        Whether these classes are withheld, with whoever shows nothing, and count together.
+    suppresses
+        Whether these classes are suppressed, with the records that show nothing, and count together.
     """
 
     def __init__(
@@ -184,7 +185,7 @@ class ClassJudge:
         missing: Missing = "own_category",
         suppressed: Suppressed = "excluded",
         dictionary: Dictionary | None = None,
-        withholds: bool = False,
+        suppresses: bool = False,
     ) -> None:
         self._table = table
         self._rule = rule
@@ -195,7 +196,7 @@ class ClassJudge:
             tuple(criteria), suppression_limit=limit, missing=missing, suppressed=suppressed
         )
         shown = _with_sensitive_shown(table, rule, self._sensitive)
-        self._judge = Judge(shown, problem, dictionary, withholds=withholds, order="size_by_size")
+        self._judge = Judge(shown, problem, dictionary, suppresses=suppresses, order="size_by_size")
 
     def knows(self, levels: Levels) -> bool:
         """Whether it judges a vector: sensitive values, if they matter, are as the rule shows them."""
@@ -207,7 +208,7 @@ class ClassJudge:
         verdict = self._judge.judge(own)
         if not verdict.allowed:
             return ClassVerdict(verdict.unavoidable > self._judge.allowed, None)
-        rows = self._judge.withheld_rows(own, verdict)
+        rows = self._judge.suppressed_rows(own, verdict)
         return ClassVerdict(False, rows[self._judge.table.reduced.inverse])
 
 
@@ -221,8 +222,8 @@ def _with_sensitive_shown(table: Table, rule: TableRule, sensitive: Sequence[int
 
 
 @dataclass(frozen=True, eq=False)
-class ClassDemand:
-    """A demand on classes: asked of the judge first, and of whoever has the last word where it says yes."""
+class ClassRequirement:
+    """A requirement on classes: asked of the judge first, and of ``passes`` where the judge says yes."""
 
     judge: ClassJudge
     passes: Callable[[Rule], bool | None]
@@ -232,14 +233,14 @@ class ClassDemand:
 
     def answer(self, candidate: Candidate) -> Answer:
         """Whether the candidate meets it."""
-        if candidate.withholds or not self.judge.knows(candidate.levels):
+        if candidate.suppresses or not self.judge.knows(candidate.levels):
             return Answer(bool(self.passes(candidate.rule)))
         verdict = self.judge.of(candidate.levels)
-        holds = verdict.withheld is not None and bool(self.passes(candidate.rule))
+        holds = verdict.suppressed is not None and bool(self.passes(candidate.rule))
         return Answer(holds, verdict.refutes_below)
 
 
-def privacy_demand(
+def privacy_requirement(
     table: Table,
     rule: Rule,
     criteria: Sequence[Criterion],
@@ -248,10 +249,11 @@ def privacy_demand(
     dictionary: Dictionary | None = None,
     cost: float = 1.0,
     missing: Missing = "own_category",
-) -> Asked:
-    """The demand that at most a share of the records is in classes that fail one of the criteria.
+) -> ChangeRequirement:
+    """The requirement that at most a share of the records is in classes that fail one of the criteria.
 
-    With ``missing: excluded`` whoever lacks a quasi-identifier fails, as long as the rule shows anything.
+    With ``missing: excluded`` records with a missing quasi-identifier fail, as long as the rule shows
+    anything.
 
     ``passes`` has the last word on a rule that is raised from ``rule``, where the classes do not say no.
     InvalidInput where a criterion does not fit the table.
@@ -261,7 +263,7 @@ def privacy_demand(
     # overlap little is known.
     monotone = plain and not table.sensitive and missing != "matches_everything"
     if not isinstance(rule, TableRule):
-        return Demand(passes, cost, monotone)
-    # A table-level rule withholds nobody, so that there is no block of whom it withholds.
+        return OpaqueRequirement(passes, cost, monotone)
+    # A table-level rule suppresses no record, so that there is no block of suppressed ones.
     judge = ClassJudge(table, rule, criteria, failing_share, missing=missing, dictionary=dictionary)
-    return ClassDemand(judge, passes, cost, monotone)
+    return ClassRequirement(judge, passes, cost, monotone)

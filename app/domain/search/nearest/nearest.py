@@ -1,9 +1,9 @@
 """The nearest passing change of a rule.
 
 Level vectors are taken in order of what the raised rule is worth, so that the first that passes loses least.
-Where a demand refutes a vector together with all below it, a chain of vectors above is searched for the most
-general one that it refutes too: few answers then settle most of the lattice. Where failing classes may be
-withheld, the same vectors are taken once more with their utility after that, which is never greater.
+Where a requirement refutes a vector together with all below it, a chain of vectors above is searched for the
+most general one that it refutes too: few answers then settle most of the lattice. Where failing classes may
+be suppressed, the same vectors are taken once more with their utility after that, which is never greater.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ from app.domain.arrays import Levels
 from app.domain.risk.utility import Utility
 from app.domain.rules.rule import Rule, TableRule
 from app.domain.search.budget import UNLIMITED, Budget, EndedError, Halted, HaltedError, never, stop_if
-from app.domain.search.nearest.change import Answer, Asked, Change, ChangeStatus, ClassJudge, Withholding
+from app.domain.search.nearest.change import (
+    AllowedSuppression,
+    Answer,
+    Change,
+    ChangeRequirement,
+    ChangeStatus,
+    ClassJudge,
+)
 from app.domain.search.nearest.raising import (
     Option,
     RaisedRule,
@@ -37,36 +44,36 @@ def nearest_change(
     table: Table,
     rule: Rule,
     utility: Utility,
-    demands: Sequence[Asked],
+    requirements: Sequence[ChangeRequirement],
     *,
     attributes: Sequence[int] | None = None,
-    withholding: Withholding | None = None,
+    suppression: AllowedSuppression | None = None,
     budget: Budget = UNLIMITED,
     tick: Callable[[int], None] = lambda _: None,
     halted: Halted = never,
 ) -> Change:
-    """The change of least loss of utility with which the rule meets all demands.
+    """The change of least loss of utility with which the rule meets all requirements.
 
     A change generalises every record at least to one level per attribute. Of changes that lose as little,
-    that which withholds fewest records, then of the fewest levels, then the lexicographically smallest.
+    that which suppresses fewest records, then of the fewest levels, then the lexicographically smallest.
 
     Parameters
     ----------
-    demands
+    requirements
         What the changed rule has to meet, all of it.
     attributes
         Positions of those that may be raised; None: all. In a hierarchy that is no tree only to ⊥.
-    withholding
-        Classes that may be withheld at the levels; None: none.
+    suppression
+        Classes that may be suppressed at the levels; None: none.
     budget
         ``max_nodes`` rules are examined at most.
     tick
         Takes the rules examined so far.
 
-    InvalidInput where a criterion of ``withholding`` does not fit the table.
+    InvalidInput where a criterion of ``suppression`` does not fit the table.
     """
     raising = Raising(table, rule, utility, None if attributes is None else tuple(attributes))
-    return _Search(raising, demands, withholding, budget, tick, halted).run()
+    return _Search(raising, requirements, suppression, budget, tick, halted).run()
 
 
 class _Search:
@@ -75,15 +82,15 @@ class _Search:
     def __init__(
         self,
         raising: Raising,
-        demands: Sequence[Asked],
-        withholding: Withholding | None,
+        requirements: Sequence[ChangeRequirement],
+        suppression: AllowedSuppression | None,
         budget: Budget,
         tick: Callable[[int], None],
         halted: Halted,
     ) -> None:
         self._raising = raising
-        self._demands = sorted(demands, key=lambda own: own.cost)
-        self._withholding = withholding
+        self._requirements = sorted(requirements, key=lambda own: own.cost)
+        self._suppression = suppression
         self._budget, self._tick, self._halted = budget, tick, halted
         self._settled = nothing_settled(raising.terms)
         self._unavoidable = nothing_settled(raising.terms)
@@ -122,7 +129,7 @@ class _Search:
             else:
                 if self._later[0].utility < floor:
                     break
-                self._take_withholding(heapq.heappop(self._later))
+                self._take_suppressing(heapq.heappop(self._later))
             if self._suffices(upcoming):
                 return False
         return self._best is not None or self._exhausted(seen)
@@ -153,38 +160,38 @@ class _Search:
         return utility >= other - tie_margin(other)
 
     def _take(self, utility: float, vector: Vector) -> None:
-        """Ask about a vector, and say what it is worth with failing classes withheld."""
+        """Ask about a vector, and say what it is worth with failing classes suppressed."""
         levels = self._levels(vector)
         option = Option(-utility, 0, sum(levels), levels, vector)
         if self._best is not None and self._best.rank <= option.rank:
             return
         if vector not in self._settled and self._passes(option):
             self._best = option
-        elif self._withholding is not None and vector not in self._unavoidable:
-            self._consider_withholding(option, self._withholding)
+        elif self._suppression is not None and vector not in self._unavoidable:
+            self._consider_suppressing(option, self._suppression)
 
     def _passes(self, option: Option) -> bool:
-        """Whether a vector meets all demands; what that settles beside is noted."""
+        """Whether a vector meets all requirements; what that settles beside is noted."""
         candidate = self._candidate(option)
         self._count()
         implied = []
-        for number, demand in enumerate(self._demands):
-            if demand.monotone and self._has_passed(number, option.vector):
-                implied.append(demand)
+        for number, requirement in enumerate(self._requirements):
+            if requirement.monotone and self._has_passed(number, option.vector):
+                implied.append(requirement)
                 continue
             answer = self._ask(number, option.vector, candidate)
             if answer.refutes_below:
                 self._settle_above(option.vector, number)
             if not answer.holds:
                 return False
-        # Whoever is to take the answer asks all demands of it.
-        return all(demand.answer(candidate).holds for demand in implied)
+        # The answer itself is evaluated by all requirements.
+        return all(requirement.answer(candidate).holds for requirement in implied)
 
     def _ask(self, number: int, vector: Vector, candidate: RaisedRule) -> Answer:
-        """What a demand says of a vector; noted where it passes and so do all that are more general."""
-        demand = self._demands[number]
-        answer = demand.answer(candidate)
-        if answer.holds and demand.monotone:
+        """What a requirement says of a vector; noted where it passes and so do all that are more general."""
+        requirement = self._requirements[number]
+        answer = requirement.answer(candidate)
+        if answer.holds and requirement.monotone:
             self._passed.setdefault(number, []).append(vector)
         return answer
 
@@ -194,14 +201,14 @@ class _Search:
         )
 
     def _refute_everything(self) -> None:
-        """Settle all vectors at once if a demand refutes the most general one."""
+        """Settle all vectors at once if a requirement refutes the most general one."""
         top = tuple(len(own) - 1 for own in self._raising.terms)
         option = self._option(top)
         self._count()
         candidate = self._candidate(option)
         holds = True
-        for number, demand in enumerate(self._demands):
-            if not demand.refutes:
+        for number, requirement in enumerate(self._requirements):
+            if not requirement.refutes:
                 holds = False
                 continue
             answer = self._ask(number, top, candidate)
@@ -213,7 +220,7 @@ class _Search:
             self._spare = option
 
     def _settle_above(self, vector: Vector, number: int) -> None:
-        """Settle what is below the most general vector of a chain that the demand refutes."""
+        """Settle what is below the most general vector of a chain that the requirement refutes."""
 
         def refutes(own: Vector) -> bool:
             if self._has_passed(number, own):
@@ -232,7 +239,7 @@ class _Search:
         if self._spare is not None and option.utility <= self._spare.utility:
             return
         candidate = self._candidate(option)
-        if all(demand.answer(candidate).holds for demand in self._demands):
+        if all(requirement.answer(candidate).holds for requirement in self._requirements):
             self._spare = option
 
     def _last_on_chain(
@@ -270,8 +277,8 @@ class _Search:
             j = min(open_, key=price)
             vector = (*vector[:j], vector[j] + 1, *vector[j + 1 :])
 
-    def _consider_withholding(self, option: Option, withholding: Withholding) -> None:
-        """Note what a vector is worth with failing classes withheld, if they are few enough."""
+    def _consider_suppressing(self, option: Option, suppression: AllowedSuppression) -> None:
+        """Note what a vector is worth with failing classes suppressed, if they are few enough."""
         judge = self._judge
         levels = option.levels
         if judge is not None and judge.knows(levels):
@@ -285,32 +292,32 @@ class _Search:
                     return known.knows(of) and known.of(of).refutes_below
 
                 self._unavoidable.add_below(self._last_on_chain(option.vector, refutes)[0])
-            records = verdict.withheld
+            records = verdict.suppressed
         else:
             self._count()
-            records = self._raising.withholding(levels, withholding.classes)[1]
+            records = self._raising.raised_and_suppressed(levels, suppression.classes)[1]
         if records is None:
             return
-        own = records & ~self._raising.own_withheld
+        own = records & ~self._raising.suppressed_by_rule
         suppressed = int(own.sum())
-        if not 0 < suppressed <= withholding.limit:
+        if not 0 < suppressed <= suppression.limit:
             return
-        less = option.less + self._raising.withheld_loss(levels, own, withholding.classes)
+        less = option.less + self._raising.suppression_loss(levels, own, suppression.classes)
         heapq.heappush(self._later, Option(less, suppressed, option.total, levels, option.vector))
 
-    def _take_withholding(self, option: Option) -> None:
+    def _take_suppressing(self, option: Option) -> None:
         if self._best is not None and self._best.rank <= option.rank:
             return
         self._count()
         candidate = self._candidate(option)
-        if all(demand.answer(candidate).holds for demand in self._demands):
+        if all(requirement.answer(candidate).holds for requirement in self._requirements):
             self._best = option
 
     def _candidate(self, option: Option) -> RaisedRule:
-        withheld = None
-        if option.suppressed and self._withholding is not None:
-            withheld = self._withholding.classes
-        return RaisedRule(self._raising, option.levels, withheld)
+        suppression = None
+        if option.suppressed and self._suppression is not None:
+            suppression = self._suppression.classes
+        return RaisedRule(self._raising, option.levels, suppression)
 
     def _option(self, vector: Vector) -> Option:
         levels = self._levels(vector)
@@ -325,8 +332,8 @@ class _Search:
         return tuple(own[number] for own, number in zip(self._raising.choices, vector, strict=True))
 
     def _judge_of_classes(self) -> ClassJudge | None:
-        """What knows quickly which classes have to be withheld; None where only trying tells."""
-        asked, raising = self._withholding, self._raising
+        """What knows quickly which classes have to be suppressed; None where only trying tells."""
+        asked, raising = self._suppression, self._raising
         if asked is None or not isinstance(raising.rule, TableRule):
             return None
         own = asked.classes
@@ -338,7 +345,7 @@ class _Search:
             share,
             missing=own.missing,
             suppressed=own.suppressed,
-            withholds=True,
+            suppresses=True,
         )
 
     def _count(self) -> None:

@@ -108,14 +108,14 @@ class Raising:
         return _joined(self.table, self.rule, levels, self.shown.codes)
 
     @cached_property
-    def own_withheld(self) -> Bools:
+    def suppressed_by_rule(self) -> Bools:
         """(n,) records of which a rule for single records by itself discloses nothing."""
         if isinstance(self.rule, TableRule):
             return np.zeros(self.table.n_records, dtype=bool)
         return rows_without_values(self.shown.codes)
 
-    def withheld_loss(self, levels: Levels, records: Bools, suppression: ClassSuppression) -> float:
-        """What withholding the records (n,) takes from the mean utility at the levels."""
+    def suppression_loss(self, levels: Levels, records: Bools, suppression: ClassSuppression) -> float:
+        """What suppressing the records (n,) takes from the mean utility at the levels."""
         rows = np.flatnonzero(records)
         hidden = are_hidden(self.table, records, suppression.missing, suppression.suppressed)[rows]
         lost = np.zeros(len(rows))
@@ -128,8 +128,8 @@ class Raising:
             lost *= self.table.weights[rows]
         return exact_sum(lost) / self._total
 
-    def withholding(self, levels: Levels, suppression: ClassSuppression) -> tuple[Rule, Bools]:
-        """The raised rule with failing classes withheld, and whose these records are (n,)."""
+    def raised_and_suppressed(self, levels: Levels, suppression: ClassSuppression) -> tuple[Rule, Bools]:
+        """The raised rule with failing classes suppressed, and which records these are (n,)."""
         return suppress_failing(self.table, self.raised(levels), suppression)
 
 
@@ -245,15 +245,15 @@ class _ListedSettled:
 
 @dataclass(eq=False)
 class RaisedRule:
-    """A rule raised to levels, with failing classes withheld or not."""
+    """A rule raised to levels, with failing classes suppressed or not."""
 
     raising: Raising
     levels: Levels
     suppression: ClassSuppression | None = None
 
     @property
-    def withholds(self) -> bool:
-        """Whether records are withheld beside the levels."""
+    def suppresses(self) -> bool:
+        """Whether records are suppressed besides the levels."""
         return self.suppression is not None
 
     @cached_property
@@ -261,7 +261,7 @@ class RaisedRule:
         """The rule, made when it is first asked for."""
         if self.suppression is None:
             return self.raising.raised(self.levels)
-        return self.raising.withholding(self.levels, self.suppression)[0]
+        return self.raising.raised_and_suppressed(self.levels, self.suppression)[0]
 
 
 @dataclass(frozen=True, order=True)

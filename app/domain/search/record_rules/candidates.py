@@ -1,8 +1,8 @@
 """MinRisk: the best of rules that are given (Fouad (2012), algorithm 1).
 
-Every rule is scored by the path that scores any rule and held against the threshold as the problem says. The
-published version keeps the last of several equal rules and answers (⊥, ∞) where none is feasible; here
-ties go to the second criterion and then to the rule that was named first.
+Every rule is scored by the path that scores any rule and compared with the threshold as the problem says. The
+published version keeps the last of several equal rules and answers (⊥, ∞) where none is feasible; here ties
+go to the second criterion and then to the rule that was named first.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class CandidatesPlan:
         )
 
     def _choice(self, scores: Sequence[Floats]) -> Choice:
-        """The best of the scored rules by what the problem holds against its threshold."""
+        """The best of the scored rules by what the problem compares with its threshold."""
         risk, most_risk, utility, least_utility = np.array(scores).reshape(-1, 4, 1).transpose(1, 0, 2)
         criteria = Criteria.of(risk, utility, self._problem.objective)
         is_floor = self._problem.objective.kind == "min_risk"

@@ -24,7 +24,7 @@ from app.domain.counting.roll_ups import Ladder, PartsAtLevels, RollUps
 from app.domain.search.axes import Axis
 from app.domain.search.context import SearchContext
 from app.domain.search.profiles import Profiles
-from app.domain.search.walk import Coarser, Start, State, begin, step, walk_order
+from app.domain.search.walk import GeneralisedSuffix, Start, State, begin, step, walk_order
 from app.domain.tables.distinct import group, row_keys
 
 ROLLED_NODES = 5_000
@@ -151,7 +151,10 @@ class LinkedCounts:
         """Give the next linked attribute of the walk a level."""
         k, suffixes = place.depth, self._start.suffixes
         after, moved = step(
-            place.state, self._axes[k].images[level], Coarser(suffixes[k], None, False), suffixes[k + 1]
+            place.state,
+            self._axes[k].images[level],
+            GeneralisedSuffix(suffixes[k], None, False),
+            suffixes[k + 1],
         )
         return Place(after, moved[place.rows], k + 1)
 

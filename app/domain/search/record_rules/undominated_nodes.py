@@ -1,4 +1,4 @@
-"""The best compromises of every distinct record: the nodes of its lattice that no other dominates."""
+"""The Pareto-optimal nodes of every distinct record: those of its lattice that no other dominates."""
 
 from __future__ import annotations
 

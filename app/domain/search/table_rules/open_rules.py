@@ -70,9 +70,9 @@ class Growth:
         total = outer_sum(self.terms).reshape(-1)
         return np.exp(total) if self.multiplies else total
 
-    def between(self, finer: Floats, coarser: float) -> Floats:
-        """What is called g above, of finer rules and a coarser one, from their sizes."""
-        return finer / coarser - 1.0 if self.multiplies else finer - coarser
+    def between(self, more_specific: Floats, more_general: float) -> Floats:
+        """What is called g above, of more specific rules and a more general one, from their sizes."""
+        return more_specific / more_general - 1.0 if self.multiplies else more_specific - more_general
 
 
 def least_growth(context: SearchContext) -> Growth:
@@ -96,7 +96,7 @@ def least_growth(context: SearchContext) -> Growth:
 
 
 def _steps(weights: Floats) -> Floats:
-    """By how much at least each level outweighs the next coarser one, from weights (levels, values)."""
+    """By how much at least each level outweighs the next more general one, from weights (levels, values)."""
     with np.errstate(invalid="ignore"):
         steps = (weights[:-1] - weights[1:]).min(axis=1, initial=np.inf)
     return np.where(np.isfinite(steps), np.maximum(steps, 0.0), 0.0)

@@ -24,8 +24,8 @@ from app.domain.search.walk import (
     Columns,
     State,
     begin,
-    coarser_suffixes,
     expand,
+    generalised_suffixes,
     number_of_run,
     step,
     sums,
@@ -109,8 +109,8 @@ class RiskWalk:
             record_sums = entity_sums
         self.root = replace(start.state, columns=(entity_sums, record_sums, *others))
         self.suffixes = start.suffixes
-        self._coarser = [
-            coarser_suffixes(suffix, axis, later)
+        self._generalised = [
+            generalised_suffixes(suffix, axis, later)
             for suffix, axis, later in zip(self.suffixes, self.axes, self.suffixes[1:], strict=False)
         ]
         self.marks = [self.suffixes[-2].codes.astype(np.int64)]
@@ -145,27 +145,27 @@ class RiskWalk:
             ]
         return any(not weight < limit for weight in [*weights, sensitivity.constant])
 
-    def coarsened(self, state: State, depth: int, level: int) -> State:
+    def generalised(self, state: State, depth: int, level: int) -> State:
         """The state for one more level of an attribute: rows that the level below could still tell apart."""
-        return thin(state, self._coarser[depth][level])
+        return thin(state, self._generalised[depth][level])
 
     def thinned(self, state: State, depth: int, level: int) -> State:
         """The state whose rows to come are no finer than the levels up to ``level`` of the next attribute."""
         for lower in range(level + 1):
-            state = self.coarsened(state, depth, lower)
+            state = self.generalised(state, depth, lower)
         return state
 
     def advance(self, state: State, depth: int, level: int) -> State:
         """The state after one more level, from the state thinned for it."""
-        coarser, later = self._coarser[depth][level], self.suffixes[depth + 1]
+        generalised, later = self._generalised[depth][level], self.suffixes[depth + 1]
         columns = self._charged(state, depth, level)
-        return step(state, self.axes[depth].images[level], coarser, later, columns)[0]
+        return step(state, self.axes[depth].images[level], generalised, later, columns)[0]
 
     def _charged(self, state: State, depth: int, level: int) -> Columns:
         """The state's columns with the weights of one attribute and level added to Φ."""
         if self.weights.is_free(depth, level):
             return state.columns
-        suffix = self._coarser[depth][level].suffix
+        suffix = self._generalised[depth][level].suffix
         codes = suffix.codes[state.rest]
         marks = None
         if self.weights.is_personal(depth):
@@ -183,9 +183,9 @@ class RiskWalk:
     def risks(self, state: State, levels: Sequence[int]) -> tuple[float, float]:
         """Risk of the rule that gives the last attribute its level too, and its part that is monotone."""
         depth = len(levels) - 1
-        coarser, image = self._coarser[depth][levels[depth]], self.axes[depth].images[levels[depth]]
-        suffix, columns = coarser.suffix, self._charged(state, depth, levels[depth])
-        if coarser.exact and self._is_simple:
+        generalised, image = self._generalised[depth][levels[depth]], self.axes[depth].images[levels[depth]]
+        suffix, columns = generalised.suffix, self._charged(state, depth, levels[depth])
+        if generalised.exact and self._is_simple:
             total = float(self._losses(columns[RECORDS:], columns[0]).sum()) / self.context.total_weight
             return total, total if self.bounded[0] else 0.0
         codes = suffix.codes[state.rest]

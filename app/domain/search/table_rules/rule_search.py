@@ -225,7 +225,7 @@ class RuleSearch:
         self._next_fit = len(self._rated) + pause + len(self._rated) // RATINGS_PER_RATING_BETWEEN_FITS
 
     def _climb(self, levels: tuple[int, ...], number: int, cap: float) -> list[tuple[int, ...]]:
-        """The way from a rule to the last coarser one whose risk is expected to exceed the cap."""
+        """The way from a rule to the last more general one whose risk is expected to exceed the cap."""
         way = [levels]
         if not math.isfinite(cap):
             return way
@@ -235,9 +235,9 @@ class RuleSearch:
             most, axis = -1, -1
             for j, size in enumerate(self._shape):
                 if at[j] + 1 < size:
-                    coarser = number + self._strides[j]
-                    if not self._known[coarser] and self._expected[coarser] > least:
-                        below = int(self._below[coarser])
+                    more_general = number + self._strides[j]
+                    if not self._known[more_general] and self._expected[more_general] > least:
+                        below = int(self._below[more_general])
                         if below > most:
                             most, axis = below, j
             if axis < 0:

@@ -184,7 +184,7 @@ class TableScores(RuleScores):
         is_last = depth + 1 == len(self.shape)
         for level in range(self.shape[depth]):
             levels.append(level)
-            state = walk.coarsened(state, depth, level)
+            state = walk.generalised(state, depth, level)
             if is_last:
                 found[level] = walk.risks(state, levels)[0]
             else:
@@ -270,7 +270,7 @@ class TableScores(RuleScores):
             return self._state(before)
         found = self._states.get(prefix)
         if found is None:
-            found = self._walk.coarsened(self._thinned((*before, level - 1)), len(before), level)
+            found = self._walk.generalised(self._thinned((*before, level - 1)), len(before), level)
             self._states.put(prefix, found, _bytes_of(found))
         return found
 

@@ -1,10 +1,10 @@
 """What the classes of a release with levels of its own per record have to meet.
 
 Where a missing value matches everything, they are those that measures tell. Records of one class show the
-same and miss the same values: what a recoding withholds of a record is no wildcard. Where nobody shows
-anything of an attribute it tells nobody apart, and whoever misses it is in the class of those of whom it is
-withheld. Withheld records are one class, whatever they miss, and like nobody else: everybody else shows
-something.
+same and miss the same values: what a recoding suppresses of a record is no wildcard. Where no record shows
+anything of an attribute, it tells no records apart, and those that miss it are in the class of those of which
+it is suppressed. Suppressed records are one class, whatever they miss, and match no other: every other record
+shows something.
 """
 
 from __future__ import annotations
@@ -56,28 +56,28 @@ class Placed:
         Numbers are below it; not all of them need occur.
     codes_of
         What classes disclose; only asked where a population counts or classes overlap.
-    withheld
-        The class of the withheld records, −1 if there is none.
+    suppressed_class
+        The class of the suppressed records, −1 if there is none.
     """
 
     of: Longs
     limit: int
     codes_of: CodesOf
-    withheld: int = NO_CLASS
+    suppressed_class: int = NO_CLASS
 
-    def without_withheld(self) -> Placed:
-        """The same with the withheld records in no class."""
-        if self.withheld == NO_CLASS:
+    def without_suppressed(self) -> Placed:
+        """The same with the suppressed records in no class."""
+        if self.suppressed_class == NO_CLASS:
             return self
-        of = np.where(self.of == self.withheld, NO_CLASS, self.of)
+        of = np.where(self.of == self.suppressed_class, NO_CLASS, self.of)
         return Placed(of, self.limit, self.codes_of)
 
 
-class Demands:
+class ClassCriteria:
     """Criteria on classes of the distinct records of a table.
 
-    The class of the withheld records, if it is named, is left out while it has no more records than allowed,
-    unless withheld records are to be judged.
+    The class of the suppressed records, if it is named, is left out while it has no more records than
+    allowed, unless suppressed records are to be judged.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ class Demands:
     Attributes
     ----------
     allowed
-        Records that may be withheld altogether.
+        Records that may be suppressed altogether.
     left_out
-        (d,) distinct records that have to be withheld, for a missing quasi-identifier.
+        (d,) distinct records that have to be suppressed, for a missing quasi-identifier.
     necessary
         Criteria of the table alone that every class meets which meets all, and that stay met when records
         join a class.
@@ -111,7 +111,7 @@ class Demands:
         self._all = problem.privacy
         self._of_classes = [own for own in problem.privacy if not own.table_wide]
         self._table_wide = [own for own in problem.privacy if own.table_wide]
-        self._judges_withheld = problem.suppressed == "own_block"
+        self._judges_suppressed = problem.suppressed == "own_block"
         self._raw: Ints = table.reduced.codes[:, table.quasi_identifiers]
         self._missing: Bools = table.reduced_missing[:, table.quasi_identifiers]
         self._entities = None
@@ -134,8 +134,8 @@ class Demands:
         # What records as one class do not meet, classes that overlap may.
         necessary = dict.fromkeys(() if self.overlaps else (*asked, *implied))
         self.necessary: tuple[Criterion, ...] = tuple(own for own in necessary if not own.needs_population)
-        self.least = max((own.least_alike or 1 for own in self.necessary), default=1)
-        self.usual = max((own.least_alike or 1 for own in (*asked, *implied)), default=1)
+        self.least = max((own.least_class_size or 1 for own in self.necessary), default=1)
+        self.usual = max((own.least_class_size or 1 for own in (*asked, *implied)), default=1)
 
     def failing(self, placed: Placed) -> Bools:
         """(limit,) which classes fail; none that does not occur."""
@@ -143,9 +143,9 @@ class Demands:
         judged = self.judged(placed, counts_all=self._counts_all)
         inside = judged.class_of_group >= 0
         found[placed.of[inside]] = failing_any(judged, self._of_classes)[judged.class_of_group[inside]]
-        withheld = placed.withheld
-        if withheld != NO_CLASS and found[withheld] and self.leaves_out(placed.of, withheld):
-            found[withheld] = False
+        suppressed = placed.suppressed_class
+        if suppressed != NO_CLASS and found[suppressed] and self.leaves_out(placed.of, suppressed):
+            found[suppressed] = False
         return found
 
     def likeness(self, placed: Placed) -> Callable[[Bools], Bools]:
@@ -165,9 +165,9 @@ class Demands:
 
         return like
 
-    def to_withhold(self, placed: Placed) -> Bools:
-        """(d,) the records of classes that a table-level rule has to withhold, withheld ones included."""
-        judged = self.judged(placed.without_withheld())
+    def to_suppress(self, placed: Placed) -> Bools:
+        """(d,) the records of classes that a table-level rule has to suppress, suppressed ones included."""
+        judged = self.judged(placed.without_suppressed())
 
         def ranks() -> Longs:
             first = one_of_each(judged.class_of_group, judged.n_classes)
@@ -179,7 +179,7 @@ class Demands:
     def met_together(self, placed: Placed, codes: Ints) -> bool:
         """Whether the classes meet the criteria that are about all of them together.
 
-        The disclosed ones have to by themselves, and with the block of the withheld ones if that is judged.
+        The disclosed ones have to by themselves, and with the block of the suppressed ones if that is judged.
         ``codes`` (d, q) are what the records disclose.
         """
         if self.shares_levels and not self._is_one_rule(codes):
@@ -188,27 +188,29 @@ class Demands:
             return True
         judged = self.judged(placed)
         block = np.zeros(judged.n_classes, dtype=bool)
-        block[judged.class_of_group[(placed.of == placed.withheld) & (judged.class_of_group >= 0)]] = True
+        block[
+            judged.class_of_group[(placed.of == placed.suppressed_class) & (judged.class_of_group >= 0)]
+        ] = True
         if first_broken(judged, block, self._table_wide) is not None:
             return False
-        is_judged = block.any() and not self.leaves_out(placed.of, placed.withheld)
+        is_judged = block.any() and not self.leaves_out(placed.of, placed.suppressed_class)
         return not is_judged or passes_with_block(judged, self._table_wide, block)
 
-    def leaves_out(self, of: Longs, withheld: int) -> bool:
-        """Whether the class of the withheld records need not meet the criteria."""
-        if withheld == NO_CLASS:
+    def leaves_out(self, of: Longs, suppressed: int) -> bool:
+        """Whether the class of the suppressed records need not meet the criteria."""
+        if suppressed == NO_CLASS:
             return False
-        return bool(self.may_be_withheld(self._amounts[(of == withheld) | self.left_out].sum()))
+        return bool(self.may_be_suppressed(self._amounts[(of == suppressed) | self.left_out].sum()))
 
-    def may_be_withheld(self, records: npt.NDArray[np.number]) -> Bools:
-        """Whether so many withheld records need not meet the criteria."""
-        return np.asarray(records <= self.allowed) & (not self._judges_withheld)
+    def may_be_suppressed(self, records: npt.NDArray[np.number]) -> Bools:
+        """Whether so many suppressed records need not meet the criteria."""
+        return np.asarray(records <= self.allowed) & (not self._judges_suppressed)
 
     def judged(self, placed: Placed, *, counts_all: bool = True) -> JudgedClasses:
         """The classes as criteria look at them, without gaps between their numbers.
 
-        Who has to be withheld for a missing value is in none of them. Unless all are counted, the population
-        is only of classes that may be too small.
+        Records that have to be suppressed for a missing value are in none of them. Unless all are counted,
+        the population is only of classes that may be too small.
         """
         of = np.where(self.left_out, NO_CLASS, placed.of) if self.left_out.any() else placed.of
         numbers, n_classes = dense(of, placed.limit)
@@ -311,7 +313,7 @@ def codes_by_row(of: Longs, limit: int, codes: Ints) -> CodesOf:
     return found
 
 
-def withheld_class(codes: Ints, of: Longs) -> int:
+def class_of_suppressed(codes: Ints, of: Longs) -> int:
     """The class whose records are ⊥ in all of their codes; −1 if there is none."""
     rows = np.flatnonzero(rows_without_values(codes))
     return int(of[rows[0]]) if len(rows) else NO_CLASS
