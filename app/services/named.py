@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-from app.domain.errors import InvalidInput
 from app.services.gates.evidence_masking import shown_resource
 from app.services.ports import Store, UnitOfWork
 from app.services.resources import (
@@ -19,6 +17,7 @@ from app.services.resources import (
     Period,
     Scope,
     Stored,
+    check_name,
     require,
 )
 
@@ -106,19 +105,3 @@ async def add_resource(
             actor.key_id, f"{new.kind.value}.create", stored.id, {"sha256": stored.sha256, **details}
         )
     return stored, created
-
-
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-
-
-def check_name(name: str, pointer: str = "/name") -> str:
-    """The name if it can be one: 1 to 100 letters, digits, dots, hyphens, underscores."""
-    if _NAME.fullmatch(name) is None:
-        raise InvalidInput.of(
-            pointer,
-            "invalid-name",
-            "A name has 1 to 100 characters: ASCII letters, digits, '.', '_' and '-', "
-            "the first a letter or digit.",
-            "Choose another name.",
-        )
-    return name

@@ -25,9 +25,20 @@ from app.domain.errors import (
 )
 from app.services.datasets.tables import TableLoader
 from app.services.gates.evidence_masking import shown_answer, shown_resource
-from app.services.named import NamedResources, add_resource, check_name
+from app.services.named import NamedResources, add_resource
 from app.services.ports import Store, UnitOfWork
-from app.services.resources import Actor, JsonObject, Kind, NewResource, Run, RunState, Scope, Stored, require
+from app.services.resources import (
+    Actor,
+    JsonObject,
+    Kind,
+    NewResource,
+    Run,
+    RunState,
+    Scope,
+    Stored,
+    check_name,
+    require,
+)
 from app.services.scoring.scoring_inputs import SourceRefs, missing_inputs, missing_sources
 
 MIB: Final = 1024**2

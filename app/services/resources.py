@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, Generic, NewType, TypeVar
 
-from app.domain.errors import Forbidden
+from app.domain.errors import Forbidden, InvalidInput
 
 TenantId = NewType("TenantId", str)
 
@@ -327,3 +328,19 @@ def require(actor: Actor, scope: Scope) -> None:
     """Raise Forbidden, naming the scope, unless the actor's key has it."""
     if scope not in actor.scopes:
         raise Forbidden(scope.value)
+
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def check_name(name: str, pointer: str = "/name") -> str:
+    """The name if it can be one: 1 to 100 letters, digits, dots, hyphens, underscores."""
+    if _NAME.fullmatch(name) is None:
+        raise InvalidInput.of(
+            pointer,
+            "invalid-name",
+            "A name has 1 to 100 characters: ASCII letters, digits, '.', '_' and '-', "
+            "the first a letter or digit.",
+            "Choose another name.",
+        )
+    return name

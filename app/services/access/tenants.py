@@ -17,7 +17,6 @@ from typing import Final
 
 from app.domain.errors import Forbidden, InvalidInput, NotFound, Unauthenticated
 from app.services.access.tenant_settings import Changes, TenantOverview
-from app.services.named import check_name
 from app.services.ports import Clock, Registry, Store, UnitOfWork
 from app.services.resources import (
     Actor,
@@ -29,6 +28,7 @@ from app.services.resources import (
     Scope,
     Tenant,
     TenantId,
+    check_name,
     require,
 )
 

@@ -11,9 +11,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from app.domain.errors import Conflict, Fault, InvalidInput
-from app.services.named import check_name
 from app.services.ports import Clock, Store
-from app.services.resources import Actor, Page, Period, Scope, require
+from app.services.resources import Actor, Page, Period, Scope, check_name, require
 from app.services.runs.webhook_values import Delivery, Webhook, WebhookEvent
 
 MOST_WEBHOOKS: Final = 20
