@@ -72,10 +72,12 @@ class Budget:
         int | None,
         Ge(1),
         Le(2**53),
-        doc("Most nodes that the whole search visits. The same number gives the same answer."),
+        doc(
+            "Most nodes that the whole search visits; a search record by record visits up to two for each "
+            "different record however few are allowed. The same number gives the same answer."
+        ),
         Example(100_000),
     ] = None
-    """At least one for each different record."""
     relative_gap: Annotated[
         float | None,
         Gt(0),
