@@ -24,3 +24,10 @@ def searched_by(engine):
         if engine == "lattice after a descent":
             patch.setattr(anonymity_lattice, "DESCENT_FROM", 1)
         yield
+
+
+def take(progress, levels):
+    """Check a rule and take it as a candidate if it is allowed, as every engine does on its way."""
+    verdict = progress.check(levels)
+    if verdict.allowed:
+        progress.evaluate(levels, verdict)

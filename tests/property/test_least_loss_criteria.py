@@ -27,7 +27,7 @@ from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.full_domain.verdicts import Judge
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
-from tests.oracles.engines import ENGINES, searched_by
+from tests.oracles.engines import ENGINES, searched_by, take
 from tests.oracles.least_loss import (
     FLAT,
     LOSSES,
@@ -130,7 +130,7 @@ def test_no_rule_above_loses_less_than_a_bound_of_classes(table, kind, domain, k
     least = {levels: search.least(levels) for levels in lattice}
     for levels in lattice:
         search.best = float("inf")
-        search.take(levels)
+        take(search, levels)
         for below in lattice:
             if all(a <= b for a, b in zip(below, levels, strict=True)):
                 assert least[below] <= search.best + 1e-9 * max(1.0, search.best), (below, levels)

@@ -19,6 +19,7 @@ from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.full_domain.verdicts import Judge
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
+from tests.oracles.engines import take
 from tests.oracles.recodings import ILLNESS, SMALL
 from tests.oracles.record_prices import CRITERIA, LADDER, LONG
 
@@ -57,7 +58,7 @@ def test_no_rule_below_one_loses_less_than_that_one_says(asked):
     losses = {}
     for levels in rules:
         progress = ClassProgress(judge, loss, table, UNLIMITED, lambda _: None)
-        progress.take(levels)
+        take(progress, levels)
         losses[levels] = progress.best
     for levels in rules:
         least = progress.least_below(levels, judge.judge(levels))
@@ -90,5 +91,5 @@ def test_who_is_kept_may_stand_for_values_of_who_is_suppressed(wide):
     judge, loss = Judge(table, problem), loss_of(table, problem.loss)
     assert isinstance(loss, ClassLoss)
     progress = ClassProgress(judge, loss, table, UNLIMITED, lambda _: None)
-    progress.take((0, 0))
+    take(progress, (0, 0))
     assert progress.least_below((0, 0), judge.judge((0, 0))) <= progress.best
