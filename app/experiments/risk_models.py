@@ -41,7 +41,8 @@ class UnderModel:
     @property
     def mean(self) -> Floats:
         """The risks (k, column), means over the seeds."""
-        return np.mean(self.risks, axis=0)  # type: ignore[no-any-return]
+        mean: Floats = np.mean(self.risks, axis=0)
+        return mean
 
     @property
     def gaps(self) -> Floats:
