@@ -8,6 +8,7 @@ pool of connections blocks, so that it comes to its end, or to its next item, in
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from types import MethodType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
@@ -74,6 +75,9 @@ class stream(_Call[_P, AsyncIterator[_T]]):
 
     def __init__(self, function: Callable[Concatenate[Any, _P], AsyncIterator[_T]]) -> None:
         super().__init__(function, _items)
+        asked = inspect.signature(function)
+        shown = str(asked.return_annotation).removeprefix("Async")
+        self._blocking.__signature__ = asked.replace(return_annotation=shown)  # type: ignore[attr-defined]
 
     @overload
     def __get__(self, instance: None, owner: type) -> Callable[Concatenate[Any, _P], AsyncIterator[_T]]: ...

@@ -12,7 +12,7 @@ import pytest
 from app.api.examples.policies import RELEASE, STRICTER
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.catalogue.result_values import value_at, values_of
-from app.services.gates.policies import NAMES, template
+from app.services.gates.policies import NAMES, NEWEST, template
 from app.services.resources import Scope
 from tests.api.problem_documents import problem_of
 
@@ -164,14 +164,24 @@ async def test_a_comparison_says_what_is_stricter(client: httpx.AsyncClient):
     problem_of(await client.get("/v1/policies/grown/diff?against=none"), 404, "not-found")
 
 
-async def test_templates_can_be_stored_as_they_stand(client: httpx.AsyncClient):
-    items = (await client.get("/v1/policy-templates")).json()["items"]
+@pytest.mark.parametrize("query", ["", "?version=1", "?version=2"])
+async def test_templates_can_be_stored_as_they_stand(client: httpx.AsyncClient, query):
+    version = int(query[-1:] or NEWEST)
+    items = (await client.get(f"/v1/policy-templates{query}")).json()["items"]
     assert [own["name"] for own in items] == list(NAMES)
     for own in items:
         first = await stored(client, own["document"])
         response = await client.post("/v1/policies/yaml", content=own["yaml"], headers=YAML)
         assert (response.status_code, response.json()["sha256"]) == (200, first["sha256"])
-        assert own["yaml"] == template(own["name"]).text
+        assert own["yaml"] == template(f"{own['name']}@{version}").text
+
+
+@pytest.mark.parametrize("version", ["3", "0", "x", "", "1.0", "²"])
+async def test_templates_of_no_version_are_refused(client: httpx.AsyncClient, version):
+    fault = problem_of(
+        await client.get("/v1/policy-templates", params={"version": version}), 422, "invalid-input"
+    )
+    assert [own["pointer"] for own in fault["errors"]] == ["query/version"]
 
 
 async def test_one_version_is_deleted_by_its_own_name_only(client: httpx.AsyncClient):

@@ -6,6 +6,7 @@ import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Response
+from pydantic import BeforeValidator
 
 from app.api.authentication import AnyKey, Governor
 from app.api.bodies.reading import TextBody
@@ -50,6 +51,8 @@ async def list_policy_templates(
     actor: AnyKey,
     version: Annotated[
         TemplateVersion,
+        # In a query a number is text, which a literal does not match.
+        BeforeValidator(lambda text: int(text) if str(text).isdecimal() else text),
         Query(description="Which version of the templates; version 1 is in the format of policies before."),
     ] = NEWEST,
 ) -> PolicyTemplates:

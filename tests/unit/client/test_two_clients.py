@@ -44,6 +44,7 @@ def test_a_call_shows_its_parameters_and_what_it_does():
             assert list(inspect.signature(call).parameters)[-2:] == ["created_after", "created_before"]
             assert (call.__doc__ or "").strip()
             assert call.__self__ is client.rules
+        assert inspect.signature(client.rules.list).return_annotation == "Iterator[Resource]"
     assert inspect.iscoroutinefunction(Rules.get)
     assert inspect.isasyncgenfunction(Rules.list)
 
