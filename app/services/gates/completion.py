@@ -77,17 +77,22 @@ class Completion:
             ),
         )
         await work.webhooks.emit(
-            WebhookEvent.EVALUATION_COMPLETED,
-            {
-                "evaluation": {"id": stored.id, "name": stored.name},
-                "verdict": result["verdict"],
-                "policy": {"name": subject.policy.name, "version": subject.policy.version},
-                "dataset": subject.dataset.name,
-                "evidence": ref.id,
-                "run": run_id,
-            },
+            WebhookEvent.EVALUATION_COMPLETED, _news(subject, stored, result, ref, run_id)
         )
         return ref
+
+
+def _news(
+    subject: Subject, stored: Stored, result: JsonObject, ref: EvidenceRef, run_id: str | None
+) -> JsonObject:
+    return {
+        "evaluation": {"id": stored.id, "name": stored.name},
+        "verdict": result["verdict"],
+        "policy": {"name": subject.policy.name, "version": subject.policy.version},
+        "dataset": subject.dataset.name,
+        "evidence": ref.id,
+        "run": run_id,
+    }
 
 
 def _parameters(subject: Subject, document: JsonObject) -> JsonObject:
