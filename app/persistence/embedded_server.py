@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil
 import psycopg
 
 from app.domain.errors import Unavailable
@@ -187,22 +186,27 @@ class Server:
             pid = int(lines[0])
         except (FileNotFoundError, ValueError, IndexError):
             return
-        if self._is_our_server(pid):
+        if not self._end_if_ours(pid):
+            # The number is free, a zombie's or another program's; PostgreSQL takes its parent's for stale.
+            file.write_text("\n".join([str(os.getpid()), *lines[1:]]) + "\n")
+
+    def _end_if_ours(self, pid: int) -> bool:
+        """End the process if it serves our data folder; whether it did."""
+        # Imported here: only a server that was not shut down leaves a process to look at.
+        import psutil
+
+        try:
             process = psutil.Process(pid)
+            is_ours = str(self.data) in process.cmdline()
+        except psutil.Error:  # gone, a zombie, or not ours to look at
+            return False
+        if is_ours:
             process.send_signal(signal.SIGINT)
             try:
                 process.wait(_STOP_SECONDS)
             except psutil.TimeoutExpired:
                 raise Unavailable(f"An earlier PostgreSQL (process {pid}) does not end.", "End it.") from None
-            return
-        # The number is free, a zombie's or another program's; PostgreSQL takes its parent's for stale.
-        file.write_text("\n".join([str(os.getpid()), *lines[1:]]) + "\n")
-
-    def _is_our_server(self, pid: int) -> bool:
-        try:
-            return str(self.data) in psutil.Process(pid).cmdline()
-        except psutil.Error:  # gone, a zombie, or not ours to look at
-            return False
+        return is_ours
 
     def _last_words(self) -> str:
         text = (self.service / "postgres.log").read_text(errors="replace")
