@@ -72,7 +72,7 @@ def _first_word(scope: Scope) -> str:
 
 def _router(word: str) -> APIRouter:
     start = f"{PREFIX}/{word}"
-    routes = [
+    routes: list[BaseRoute] = [
         route
         for part in PARTS
         if word in part.words
