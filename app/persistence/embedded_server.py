@@ -39,13 +39,20 @@ _SETTINGS = {
     "log_parameter_max_length_on_error": "0",
 }
 
+_OF_PASSING_DATA = {"fsync": "off", "full_page_writes": "off"}
+"""Of data that go with their service: they need not outlive the machine."""
+
 
 @dataclass
 class Server:
-    """The server of a service folder: ``service/data``, its socket folder and ``service/postgres.log``."""
+    """The server of a service folder: ``service/data``, its socket folder and ``service/postgres.log``.
+
+    Data that are not kept survive the server's own death, but not the machine's.
+    """
 
     service: Path
     account: Account | None
+    is_kept: bool = True
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     @property
@@ -87,6 +94,7 @@ class Server:
                     self.program("initdb"), "--pgdata", fresh, "--username", ADMIN_ROLE, "--pwfile", secret,
                     "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C",
                     "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8", "--no-instructions",
+                    *([] if self.is_kept else ["--no-sync"]),
                 ],
                 capture_output=True, check=False, **self._child(),
             )  # fmt: skip
@@ -157,6 +165,7 @@ class Server:
         log = os.open(self.service / "postgres.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             settings = {**_SETTINGS, "unix_socket_directories": str(self.sockets)}
+            settings |= {} if self.is_kept else _OF_PASSING_DATA
             options = [f"--{name}={value}" for name, value in settings.items()]
             self._process = subprocess.Popen(  # noqa: S603 - our own program and arguments
                 [self.program("postgres"), "-D", self.data, *options],
