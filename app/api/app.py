@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TextIO
 
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
 from app.api import health, pages
@@ -12,18 +13,17 @@ from app.api.access_log import request_log
 from app.api.bodies.limits import LARGEST_BYTES, BodiesInFlight
 from app.api.faults import install_handlers
 from app.api.health import Readiness
+from app.api.interface import Interface
 from app.api.metrics import RequestMetrics
 from app.api.middleware import BodyLimit, RequestFrame
-from app.api.openapi import DESCRIPTION, TAGS, VERSION, document_of, operation_id
-from app.api.places import Places, take_place
-from app.api.routers import ROUTERS, UPLOAD_PATHS
-from app.api.routes import Route
+from app.api.places import Places
+from app.api.routers import UPLOAD_PATHS
 from app.api.services import Services
 from app.services.ports import Store
 
 
 def create_app(
-    services: Services,
+    make_services: Callable[[], Services],
     store: Store,
     readiness: Readiness,
     *,
@@ -37,8 +37,8 @@ def create_app(
 
     Parameters
     ----------
-    services
-        The use cases.
+    make_services
+        Makes the use cases, when the first request asks for one.
     store
         Where idempotent replies are kept.
     readiness
@@ -53,15 +53,22 @@ def create_app(
     log_stream
         Where the access log goes; standard error if None.
     """
-    app = routed_app()
-    app.state.services = services
+    app = FastAPI(
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,  # the pages serve it, in parts and made once
+        # Its records hold the messages of exceptions, which may hold personal data.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+    )
+    install_handlers(app)
+    app.router.routes.append(Interface(app.state, make_services))
+    app.include_router(health.router)
+    pages.install_pages(app)
     app.state.store = store
     app.state.readiness = readiness
     app.state.max_body_bytes = max_body_bytes
     app.state.bodies_in_flight = BodiesInFlight()
     app.state.places = places or Places()
-    for route in (route for router in ROUTERS for route in router.routes if isinstance(route, Route)):
-        route.prepare()
     # Layers are entered in the reverse of the order in which they are added.
     app.add_middleware(
         BodyLimit, limit=max_body_bytes, upload_limit=max_upload_bytes, upload_paths=UPLOAD_PATHS
@@ -71,28 +78,4 @@ def create_app(
         metrics=RequestMetrics(registry or CollectorRegistry()),
         log=request_log(log_stream),
     )
-    return app
-
-
-def routed_app() -> FastAPI:
-    """The routes and their document, without anything that does the work."""
-    app = FastAPI(
-        title="privacy-risk",
-        version=VERSION,
-        description=DESCRIPTION,
-        openapi_tags=TAGS,
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,  # the pages serve it, in parts and made once
-        # Its records hold the messages of exceptions, which may hold personal data.
-        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
-        generate_unique_id_function=operation_id,
-    )
-    install_handlers(app)
-    for router in ROUTERS:
-        # Behind the body, so that a slow sender holds no place; until the function ends, not the download.
-        app.include_router(router, dependencies=[Depends(take_place, scope="function")])
-    app.include_router(health.router)
-    pages.install_pages(app)
-    app.openapi = lambda: document_of(app)  # type: ignore[method-assign]
     return app

@@ -8,12 +8,13 @@ from typing import Annotated
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.api.routes import operation_id
 from app.domain.errors import Unavailable
 
 Readiness = Callable[[], Awaitable[Mapping[str, bool]]]
 """Asks each part that the service depends on; the name of a part → whether it answers as it should."""
 
-router = APIRouter(tags=["operation"])
+router = APIRouter(tags=["operation"], generate_unique_id_function=operation_id)
 
 
 class Alive(BaseModel):

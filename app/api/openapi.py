@@ -5,16 +5,15 @@ from __future__ import annotations
 import copy
 from typing import Any, Final
 
-from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi.routing import APIRoute
 from pydantic.json_schema import models_json_schema
 
+from app.api import health
 from app.api.bodies.limits import limit_of
 from app.api.idempotency import HEADER
 from app.api.places import kind_of_place
 from app.api.problems import MEDIA_TYPE, PROBLEM_TYPES, ProblemType
-from app.api.routers import ROUTERS
+from app.api.routers import routers
 from app.api.routers.answers import problems
 from app.api.routers.collection import CLEAN_UP
 from app.api.routes import Route
@@ -95,42 +94,35 @@ _OF_BODIES: Final = problems("malformed-request", "request-timeout", "conflict",
 """The problems of every POST: of its body, and of a repeated one that is still being answered."""
 
 
-def operation_id(route: APIRoute) -> str:
-    """The name of the route's function."""
-    return route.name
-
-
-def document_of(app: FastAPI) -> dict[str, Any]:
-    """The document of the application; made once."""
-    if app.openapi_schema is None:
-        document = get_openapi(
-            title=app.title,
-            version=app.version,
-            openapi_version="3.1.0",
-            description=app.description,
-            routes=app.routes,
-            tags=app.openapi_tags,
-        )
-        _add_problem_schema(document)
-        operations = [
-            operation
-            for path in document["paths"].values()
-            for method, operation in path.items()
-            if method in _METHODS
-        ]
-        _document_places(document)
-        for number, operation in enumerate(operations):
-            is_last = CLEAN_UP in operation["tags"]
-            operation["x-step"] = 2 * len(operations) - number if is_last else number
-            _split_description(operation)
-        limits = _body_limits()
-        for address, path in document["paths"].items():
-            if "post" in path:
-                _describe_post(path["post"], limits.get(address))
-            if "get" in path:
-                _describe_get(path["get"])
-        app.openapi_schema = document
-    return app.openapi_schema
+def made_document() -> dict[str, Any]:
+    """The document of all operations, which it loads: takes a second or two."""
+    document = get_openapi(
+        title="privacy-risk",
+        version=VERSION,
+        openapi_version="3.1.0",
+        description=DESCRIPTION,
+        routes=[route for router in (*routers(), health.router) for route in router.routes],
+        tags=TAGS,
+    )
+    _add_problem_schema(document)
+    operations = [
+        operation
+        for path in document["paths"].values()
+        for method, operation in path.items()
+        if method in _METHODS
+    ]
+    _document_places(document)
+    for number, operation in enumerate(operations):
+        is_last = CLEAN_UP in operation["tags"]
+        operation["x-step"] = 2 * len(operations) - number if is_last else number
+        _split_description(operation)
+    limits = _body_limits()
+    for address, path in document["paths"].items():
+        if "post" in path:
+            _describe_post(path["post"], limits.get(address))
+        if "get" in path:
+            _describe_get(path["get"])
+    return document
 
 
 def _add_problem_schema(document: dict[str, Any]) -> None:
@@ -187,7 +179,7 @@ def _split_description(operation: dict[str, Any]) -> None:
 
 def _body_limits() -> dict[str, int]:
     """Address → most bytes of the body of its POST, for those that state it themselves."""
-    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, Route)]
+    routes = [route for router in routers() for route in router.routes if isinstance(route, Route)]
     return {route.path: limit_of(route.endpoint) for route in routes if "POST" in (route.methods or ())}
 
 

@@ -46,14 +46,17 @@ async def document(request: Request) -> StreamingResponse:
     """
     state = request.app.state
     if not hasattr(state, "document"):
-        state.document = asyncio.create_task(asyncio.to_thread(_document, request.app))
+        state.document = asyncio.create_task(asyncio.to_thread(_document))
     content: bytes = await asyncio.shield(state.document)
     headers = {"Content-Length": str(len(content))}
     return StreamingResponse(_parts(content), media_type="application/json", headers=headers)
 
 
-def _document(app: FastAPI) -> bytes:
-    return json.dumps(app.openapi(), ensure_ascii=False, separators=(",", ":")).encode()
+def _document() -> bytes:
+    # Imported here: it loads the operations of all resources, and few ever look at it.
+    from app.api.openapi import made_document
+
+    return json.dumps(made_document(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 async def _parts(content: bytes) -> AsyncIterator[bytes]:

@@ -8,6 +8,7 @@ from email.message import Message
 from functools import cached_property
 from typing import Any, Final
 
+from fastapi import Depends
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,12 +19,32 @@ from app.api.bodies.limits import limit_of
 from app.api.bodies.reading import SMALL_BYTES, StrictRequest
 from app.api.bodies.validation import SlicedValidator
 from app.api.idempotency import Once, key_of
+from app.api.places import take_place
+
+PREFIX: Final = "/v1"
+"""Where the interface begins. Routers carry it themselves, so that a matched route knows its whole path."""
 
 _WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
 
 
-class Route(APIRoute):
-    """A route that knows who asks before it reads the body, and reads the body whole, within its limit."""
+def operation_id(route: APIRoute) -> str:
+    """The name of the route's function: how the document calls the operation."""
+    return route.name
+
+
+class Operation(APIRoute):
+    """A route of the interface: it takes a place if it is costly, and is called as its function is."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401
+        # Behind the body, so that a slow sender holds no place; until the function ends, not the download.
+        place = Depends(take_place, scope="function")
+        options["dependencies"] = [place, *(options.get("dependencies") or ())]
+        options["generate_unique_id_function"] = operation_id
+        super().__init__(path, endpoint, **options)
+
+
+class Route(Operation):
+    """An operation that knows who asks before it reads the body, and reads it whole, within its limit."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Wrap the framework's handler."""

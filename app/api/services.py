@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 
-from app.services.access.tenants import AuditTrailService, TenantService
-from app.services.datasets.datasets import DatasetService
-from app.services.datasets.dictionaries import DictionaryService
-from app.services.datasets.dictionary_orders import DictionaryOrderService
-from app.services.datasets.dictionary_sets import DictionarySetService
-from app.services.datasets.example_data import ExampleDataService
-from app.services.datasets.hierarchies import HierarchyService
-from app.services.datasets.uploads import UploadService
-from app.services.gates.evaluations import EvaluationService
-from app.services.gates.evidence_service import EvidenceService
-from app.services.gates.policies import PolicyService
-from app.services.gates.waivers import WaiverService
-from app.services.releases.releases import ReleaseService
-from app.services.rules.rules import RuleService
-from app.services.rules.sequential_disclosures import SequentialDisclosureService
-from app.services.runs.runs import RunService
-from app.services.runs.webhooks import WebhookService
-from app.services.scoring.assessments import AssessmentService
-from app.services.scoring.measurements import MeasurementService
-from app.services.scoring.sensitivity_profiles import SensitivityProfileService
-from app.services.searches.frontiers import FrontierService
-from app.services.searches.optimisations import OptimisationService
+if TYPE_CHECKING:
+    # For types alone: what a use case needs is loaded with it.
+    from app.services.access.tenants import AuditTrailService, TenantService
+    from app.services.datasets.datasets import DatasetService
+    from app.services.datasets.dictionaries import DictionaryService
+    from app.services.datasets.dictionary_orders import DictionaryOrderService
+    from app.services.datasets.dictionary_sets import DictionarySetService
+    from app.services.datasets.example_data import ExampleDataService
+    from app.services.datasets.hierarchies import HierarchyService
+    from app.services.datasets.uploads import UploadService
+    from app.services.gates.evaluations import EvaluationService
+    from app.services.gates.evidence_service import EvidenceService
+    from app.services.gates.policies import PolicyService
+    from app.services.gates.waivers import WaiverService
+    from app.services.releases.releases import ReleaseService
+    from app.services.rules.rules import RuleService
+    from app.services.rules.sequential_disclosures import SequentialDisclosureService
+    from app.services.runs.runs import RunService
+    from app.services.runs.webhooks import WebhookService
+    from app.services.scoring.assessments import AssessmentService
+    from app.services.scoring.measurements import MeasurementService
+    from app.services.scoring.sensitivity_profiles import SensitivityProfileService
+    from app.services.searches.frontiers import FrontierService
+    from app.services.searches.optimisations import OptimisationService
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Services:
     audit_trail: AuditTrailService
 
 
-def _services(request: Request) -> Services:
+async def _services(request: Request) -> Services:
     services: Services = request.app.state.services
     return services
 

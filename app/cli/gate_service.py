@@ -35,7 +35,7 @@ def service_client(server: str | None, operations: Operations) -> Iterator[Clien
             yield client
         return
     with temporary_folder(operations) as folder:
-        running = operations.start_service(folder / SERVICE)
+        running = operations.start_service(folder / SERVICE, with_worker=False)
         try:
             with client_of(running) as client:
                 yield client

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
@@ -14,6 +14,7 @@ class RunningService:
 
     ``wait`` returns when one of the processes ends by itself; ``stop`` ends all of them and may be
     called more than once. The memory of the process ``api_pid`` is what benchmarks of uploads watch.
+    ``start_worker`` starts the worker of a service that was started without one, unless it runs already.
     """
 
     base_url: str
@@ -21,6 +22,14 @@ class RunningService:
     api_pid: int
     wait: Callable[[], None]
     stop: Callable[[], None]
+    start_worker: Callable[[], None] = lambda: None
+
+
+class StartService(Protocol):
+    """Starts an embedded service."""
+
+    def __call__(self, home: Path, /, *, with_worker: bool = True) -> RunningService:
+        """Start it, with its worker at once or only when that is started."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ class Operations:
     and its message on standard error.
     """
 
-    start_service: Callable[[Path], RunningService]
+    start_service: StartService
     """Start an embedded service whose files all lie in the folder given, with a tenant and a key of every
     scope of a tenant; returns once it is ready. Logs go to files in that folder.
     """

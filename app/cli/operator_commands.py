@@ -14,7 +14,7 @@ Command = Callable[[argparse.Namespace, Operations], int | None]
 """Does what was asked; its exit status, None for 0."""
 
 
-def add_parsers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the commands."""
 
     def command(name: str, run: Command, about: str) -> argparse.ArgumentParser:

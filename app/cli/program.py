@@ -4,52 +4,57 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Final
 
 from app import __version__
-from app.cli import (
-    demo,
-    experiment,
-    gate,
-    operator_commands,
-    policy,
-    profile,
-    reproduce,
-    sample,
-    signing_key,
-    verify,
-)
-from app.cli.error_text import EXPECTED, error_text
 from app.cli.operations import Operations
+
+COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "demo": ("demo",),
+    "profile": ("profile",),
+    "sample": ("sample",),
+    "gate": ("gate",),
+    "policy": ("policy",),
+    "reproduce": ("reproduce",),
+    "experiment": ("experiment",),
+    "verify": ("verify",),
+    "signing_key": ("signing-key",),
+    "operator_commands": (
+        "tenant", "serve", "worker", "migrate", "bootstrap", "doctor", "rotate-keys", "backup", "restore",
+        "openapi",
+    ),
+}  # fmt: skip
+"""File → the commands that it declares, in the order in which they are listed."""
 
 
 def run(argv: Sequence[str], operations: Operations) -> int:
     """Run one command; the exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
-    arguments = _parser().parse_args(argv)
+    arguments = parser_for(argv).parse_args(argv)
     try:
         return int(arguments.run(arguments, operations) or 0)
-    except EXPECTED as error:
-        print(f"privacy-risk: {error_text(error)}", file=sys.stderr)
-        return 1
     except KeyboardInterrupt:
         return 130
+    except Exception as error:
+        # Imported here: it knows the errors of the client, which most processes never load.
+        from app.cli.error_text import EXPECTED, error_text
+
+        if not isinstance(error, EXPECTED):
+            raise
+        print(f"privacy-risk: {error_text(error)}", file=sys.stderr)
+        return 1
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser_for(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of these arguments: of the command that they name, or of all where they name none."""
     parser = argparse.ArgumentParser(
         prog="privacy-risk",
         description="How much harm a disclosure can do, how useful it still is, and which form is best.",
     )
     parser.add_argument("--version", action="version", version=f"privacy-risk {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    demo.add_parser(commands)
-    profile.add_parser(commands)
-    sample.add_parser(commands)
-    gate.add_parser(commands)
-    policy.add_parser(commands)
-    reproduce.add_parser(commands)
-    experiment.add_parser(commands)
-    verify.add_parser(commands)
-    signing_key.add_parser(commands)
-    operator_commands.add_parsers(commands)
+    named = [file for file, names in COMMANDS.items() if argv[:1] and argv[0] in names]
+    for file in named or COMMANDS:
+        import_module(f"app.cli.{file}").add_parser(commands)
     return parser

@@ -85,23 +85,32 @@ def worker_process(postgres: EmbeddedPostgres) -> Iterator[None]:
         watcher.join()
 
 
-def start_service(home: Path, bootstrap: Callable[[EmbeddedPostgres], Bootstrapped]) -> RunningService:
+def start_service(
+    home: Path, bootstrap: Callable[[EmbeddedPostgres], Bootstrapped], *, with_worker: bool = True
+) -> RunningService:
     """Start PostgreSQL, API and worker with their files in ``home``; returns once the API is ready."""
     stack = ExitStack()
+    running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start_worker() -> None:
+        if "worker" not in running:
+            running["worker"] = _start("worker", _environment(postgres), logs / "worker.log")
+            stack.callback(_end, running["worker"])
+
     try:
         postgres = stack.enter_context(embedded_database(home, is_kept=False))
         logs = home / "logs"
         logs.mkdir(mode=0o700, exist_ok=True)
         key = bootstrap(postgres).api_key
         # The worker has nothing to do before the API answers, and loading it would slow that down.
-        api, base_url = _start_api(_environment(postgres), logs / "api.log", stack)
-        worker = _start("worker", _environment(postgres), logs / "worker.log")
-        stack.callback(_end, worker)
+        running["API"], base_url = _start_api(_environment(postgres), logs / "api.log", stack)
+        if with_worker:
+            start_worker()
     except BaseException:
         stack.close()
         raise
     return RunningService(
-        base_url, key, api.pid, lambda: _wait_for_one({"API": api, "worker": worker}), stack.close
+        base_url, key, running["API"].pid, lambda: _wait_for_one(running), stack.close, start_worker
     )
 
 

@@ -14,14 +14,13 @@ import uvicorn
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
-from app.api.app import create_app, routed_app
+from app.api.app import create_app
 from app.api.connections import BoundedConnection
 from app.api.metrics import serve_metrics
 from app.api.places import Places
 from app.api.services import Services
 from app.composition.configured import MIB, configured_database, tenant_defaults
 from app.composition.database import Database, utc_now
-from app.composition.example_source import example_data_service
 from app.composition.processes import embedded_database, worker_process
 from app.composition.starter import end_with_starter
 from app.logs import configure_logs
@@ -31,32 +30,6 @@ from app.persistence.embedded import EmbeddedPostgres
 from app.persistence.registry import PostgresPageSessions, PostgresRegistry
 from app.persistence.signals import PostgresRunSignals
 from app.persistence.store import PostgresStore
-from app.services.access.tenants import AuditTrailService, TenantService
-from app.services.datasets.datasets import DatasetService
-from app.services.datasets.dictionaries import DictionaryService
-from app.services.datasets.dictionary_orders import DictionaryOrderService
-from app.services.datasets.dictionary_sets import DictionarySetService
-from app.services.datasets.hierarchies import HierarchyService
-from app.services.datasets.ingest.dialect import UploadLimits
-from app.services.datasets.tables import TableLoader
-from app.services.datasets.uploads import UploadService
-from app.services.gates.completion import Completion
-from app.services.gates.evaluations import EvaluationService
-from app.services.gates.evidence import EvidenceIssuer
-from app.services.gates.evidence_service import EvidenceService
-from app.services.gates.policies import PolicyService
-from app.services.gates.waivers import WaiverService
-from app.services.questions import DirectBudget
-from app.services.releases.releases import ReleaseService
-from app.services.rules.rules import RuleService
-from app.services.rules.sequential_disclosures import SequentialDisclosureService
-from app.services.runs.runs import RunService
-from app.services.runs.webhooks import WebhookService
-from app.services.scoring.assessments import AssessmentService
-from app.services.scoring.measurements import MeasurementService
-from app.services.scoring.sensitivity_profiles import SensitivityProfileService
-from app.services.searches.frontiers import FrontierService
-from app.services.searches.optimisations import OptimisationService
 from app.settings import Settings
 from app.web.sessions import Cookies
 from app.web.site import install_pages
@@ -76,7 +49,10 @@ def believed_proxies(networks: Sequence[Network]) -> list[str]:
 
 def openapi() -> dict[str, Any]:
     """The OpenAPI document of the service; needs no database."""
-    return routed_app().openapi()
+    # Imported here: it loads the operations of all resources, which a server does when they are asked for.
+    from app.api.openapi import made_document
+
+    return made_document()
 
 
 def serve(settings: Settings, host: str | None, port: int | None) -> None:
@@ -129,11 +105,16 @@ async def application(
         store = PostgresStore(engine, database.master_key, utc_now, tenant_defaults(settings))
         registry = PostgresRegistry(engine, database.master_key, utc_now)
         await registry.encrypt_webhook_addresses()
-        loader = TableLoader(store, database.table_cache_bytes)
         async with PostgresRunSignals(database.url) as signals:
-            services = _use_cases(settings, store, registry, loader, signals)
+
+            def make_services() -> Services:
+                # Imported here: it loads all that computes, which a process at rest need not hold.
+                from app.composition.use_cases import use_cases
+
+                return use_cases(settings, store, registry, signals, database.table_cache_bytes)
+
             app = create_app(
-                services,
+                make_services,
                 store,
                 partial(doctor.readiness, engine),
                 max_upload_bytes=settings.upload_max_bytes,
@@ -152,49 +133,3 @@ async def application(
 
 def _is_https(settings: Settings) -> bool:
     return settings.public_url is not None and settings.public_url.scheme == "https"
-
-
-def _use_cases(
-    settings: Settings,
-    store: PostgresStore,
-    registry: PostgresRegistry,
-    loader: TableLoader,
-    signals: PostgresRunSignals,
-) -> Services:
-    limits = UploadLimits(
-        max_bytes=settings.upload_max_bytes,
-        max_decompressed_bytes=settings.upload_max_bytes,
-        max_rows=settings.upload_max_rows,
-        max_columns=settings.upload_max_columns,
-        max_cell_bytes=settings.upload_max_cell_bytes,
-        processor_seconds=settings.upload_processor_seconds,
-        processor_seconds_per_mib=settings.upload_processor_seconds_per_mib,
-    )
-    budget = DirectBudget(settings.direct_seconds, settings.direct_mib * MIB)
-    run_bytes = settings.run_memory_mib * MIB
-    completion = Completion(EvidenceIssuer(utc_now))
-    return Services(
-        tenants=TenantService(store, registry, utc_now),
-        hierarchies=HierarchyService(store),
-        uploads=UploadService(store, limits),
-        datasets=DatasetService(store, loader),
-        dictionaries=DictionaryService(store, loader),
-        dictionary_sets=DictionarySetService(store),
-        dictionary_orders=DictionaryOrderService(store, loader),
-        sensitivity_profiles=SensitivityProfileService(store, loader),
-        rules=RuleService(store, loader),
-        assessments=AssessmentService(store, loader, budget),
-        measurements=MeasurementService(store, loader, budget),
-        optimisations=OptimisationService(store, loader, run_bytes),
-        frontiers=FrontierService(store, loader, run_bytes),
-        runs=RunService(store, signals),
-        releases=ReleaseService(store, loader),
-        sequential_disclosures=SequentialDisclosureService(store, loader),
-        policies=PolicyService(store),
-        evaluations=EvaluationService(store, loader, budget, utc_now, completion),
-        waivers=WaiverService(store, utc_now),
-        example_data=example_data_service(store, loader, limits),
-        evidence=EvidenceService(store, utc_now),
-        webhooks=WebhookService(store, utc_now),
-        audit_trail=AuditTrailService(store),
-    )

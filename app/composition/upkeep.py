@@ -28,13 +28,13 @@ from app.services.access.tenants import TenantService
 from app.settings import Settings
 
 
-def start_service(settings: Settings, home: Path) -> RunningService:
+def start_service(settings: Settings, home: Path, *, with_worker: bool = True) -> RunningService:
     """Start an embedded service in this folder, with a tenant for the while that it runs."""
 
     def bootstrap_demo(postgres: EmbeddedPostgres) -> Bootstrapped:
         return _bootstrap(_embedded(postgres), settings, "demo", new_key=False)
 
-    return processes.start_service(home, bootstrap_demo)
+    return processes.start_service(home, bootstrap_demo, with_worker=with_worker)
 
 
 def migrate(settings: Settings, revision: str) -> None:

@@ -109,7 +109,7 @@ def start_embedded(home: Path, *, is_kept: bool = True) -> EmbeddedPostgres:
     account = server_account(service / "data")
     _prepare_home(home, account)
     lock = _lock_or_wait(home / "lock")
-    server = Server(service, account)
+    server = Server(service, account, is_kept)
     if lock is None:
         return _described(home, server, None)
     try:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil
 import psycopg
 
 from app.domain.errors import Unavailable
@@ -40,13 +39,20 @@ _SETTINGS = {
     "log_parameter_max_length_on_error": "0",
 }
 
+_OF_PASSING_DATA = {"fsync": "off", "full_page_writes": "off"}
+"""Of data that go with their service: they need not outlive the machine."""
+
 
 @dataclass
 class Server:
-    """The server of a service folder: ``service/data``, its socket folder and ``service/postgres.log``."""
+    """The server of a service folder: ``service/data``, its socket folder and ``service/postgres.log``.
+
+    Data that are not kept survive the server's own death, but not the machine's.
+    """
 
     service: Path
     account: Account | None
+    is_kept: bool = True
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     @property
@@ -88,6 +94,7 @@ class Server:
                     self.program("initdb"), "--pgdata", fresh, "--username", ADMIN_ROLE, "--pwfile", secret,
                     "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C",
                     "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8", "--no-instructions",
+                    *([] if self.is_kept else ["--no-sync"]),
                 ],
                 capture_output=True, check=False, **self._child(),
             )  # fmt: skip
@@ -158,6 +165,7 @@ class Server:
         log = os.open(self.service / "postgres.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             settings = {**_SETTINGS, "unix_socket_directories": str(self.sockets)}
+            settings |= {} if self.is_kept else _OF_PASSING_DATA
             options = [f"--{name}={value}" for name, value in settings.items()]
             self._process = subprocess.Popen(  # noqa: S603 - our own program and arguments
                 [self.program("postgres"), "-D", self.data, *options],
@@ -187,22 +195,27 @@ class Server:
             pid = int(lines[0])
         except (FileNotFoundError, ValueError, IndexError):
             return
-        if self._is_our_server(pid):
+        if not self._end_if_ours(pid):
+            # The number is free, a zombie's or another program's; PostgreSQL takes its parent's for stale.
+            file.write_text("\n".join([str(os.getpid()), *lines[1:]]) + "\n")
+
+    def _end_if_ours(self, pid: int) -> bool:
+        """End the process if it serves our data folder; whether it did."""
+        # Imported here: only a server that was not shut down leaves a process to look at.
+        import psutil
+
+        try:
             process = psutil.Process(pid)
+            is_ours = str(self.data) in process.cmdline()
+        except psutil.Error:  # gone, a zombie, or not ours to look at
+            return False
+        if is_ours:
             process.send_signal(signal.SIGINT)
             try:
                 process.wait(_STOP_SECONDS)
             except psutil.TimeoutExpired:
                 raise Unavailable(f"An earlier PostgreSQL (process {pid}) does not end.", "End it.") from None
-            return
-        # The number is free, a zombie's or another program's; PostgreSQL takes its parent's for stale.
-        file.write_text("\n".join([str(os.getpid()), *lines[1:]]) + "\n")
-
-    def _is_our_server(self, pid: int) -> bool:
-        try:
-            return str(self.data) in psutil.Process(pid).cmdline()
-        except psutil.Error:  # gone, a zombie, or not ours to look at
-            return False
+        return is_ours
 
     def _last_words(self) -> str:
         text = (self.service / "postgres.log").read_text(errors="replace")

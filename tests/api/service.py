@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import io
 import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
-from unittest import mock
 
 import httpx
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
-from starlette.datastructures import State
 
-from app.api.app import create_app, routed_app
+from app.api.app import create_app
 from app.api.services import Services
 from app.composition.example_source import example_data_service
 from app.domain.search.budget import Halted, never
@@ -167,30 +163,16 @@ def build_api(
         audit_trail=AuditTrailService(store),
     )
     metrics, log = CollectorRegistry(), io.StringIO()
-    with mock.patch("app.api.app.routed_app", _with_shared_routes):
-        app = create_app(
-            services,
-            store,
-            _ready,
-            max_upload_bytes=limits.max_bytes,
-            max_body_bytes=body_bytes,
-            registry=metrics,
-            log_stream=log,
-        )
+    app = create_app(
+        lambda: services,
+        store,
+        _ready,
+        max_upload_bytes=limits.max_bytes,
+        max_body_bytes=body_bytes,
+        registry=metrics,
+        log_stream=log,
+    )
     return Api(app, services, store, loader, registry, clock, metrics, log)
-
-
-def _with_shared_routes() -> FastAPI:
-    """An application with a state and layers of its own, whose routes are those of all others.
-
-    The framework makes what a route needs at its first request, which takes longer than most requests.
-    """
-    app = copy.copy(_routes())
-    app.state, app.user_middleware, app.middleware_stack = State(), [], None
-    return app
-
-
-_routes = cache(routed_app)
 
 
 async def _ready() -> Mapping[str, bool]:

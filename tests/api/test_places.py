@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api.openapi import document_of
+from app.api.openapi import made_document
 from app.api.places import PlaceKind, Places, kind_of_place
 from app.domain.errors import TooManyAtOnce
 from tests.api.problem_documents import problem_of
@@ -163,8 +163,8 @@ async def test_nobody_waits_longer_than_the_places_say() -> None:
     assert places.is_empty
 
 
-def test_every_operation_that_takes_a_place_documents_the_refusal(api: Api) -> None:
-    document = document_of(api.app)
+def test_every_operation_that_takes_a_place_documents_the_refusal() -> None:
+    document = made_document()
     for path in document["paths"].values():
         for method, operation in path.items():
             takes_one = kind_of_place(method, operation["operationId"]) is not None

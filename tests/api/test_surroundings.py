@@ -10,6 +10,7 @@ import httpx
 import pytest
 from prometheus_client import generate_latest
 
+from app.api import openapi
 from app.api.access_log import ALLOWED_KEYS
 from tests.api.problem_documents import problem_of
 
@@ -27,13 +28,13 @@ async def test_every_answer_carries_its_request_id_and_the_security_headers(anon
 
 
 async def test_the_document_is_made_once_beside_the_event_loop_and_sent_in_parts(api, anonymous, monkeypatch):
-    makers, make = [], api.app.openapi
+    makers, make = [], openapi.made_document
 
     def noted() -> dict[str, Any]:
         makers.append(threading.current_thread())
         return make()
 
-    monkeypatch.setattr(api.app, "openapi", noted)
+    monkeypatch.setattr(openapi, "made_document", noted)
     answers = await asyncio.gather(*(anonymous.get("/openapi.json") for _ in range(3)))
     assert [answer.json()["openapi"] for answer in answers] == ["3.1.0"] * 3
     assert len(makers) == 1

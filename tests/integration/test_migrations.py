@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import psycopg
 import pytest
 from alembic import command
+from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 from app.persistence.addresses import sqlalchemy_url
-from app.persistence.migration import alembic_config, migrate
+from app.persistence.migration import alembic_config, head_revision, migrate
 from app.persistence.tables import metadata
 
 
@@ -74,6 +78,17 @@ def test_the_migrations_make_what_the_metadata_say(empty):
     with engine.connect() as connection:
         command.check(alembic_config(connection))
     engine.dispose()
+
+
+def test_a_database_at_the_newest_revision_is_left_alone_without_loading_alembic(empty):
+    assert head_revision() == ScriptDirectory.from_config(alembic_config()).get_current_head()
+    migrate(empty.owner)
+    again = f"import sys; from app.persistence.migration import migrate; migrate({empty.owner!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{again}; print('alembic' in sys.modules)"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "False\n"
 
 
 def test_every_table_is_owned_by_the_owner_and_separated_for_it_too(database_urls):

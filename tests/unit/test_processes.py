@@ -100,6 +100,26 @@ def test_commands_load_nothing_that_only_a_service_needs():
     assert loaded("app.main", {*services, "pandas"}) == "[]\n"
 
 
+def test_a_server_loads_what_its_requests_need_when_they_need_it():
+    """The bodies of all operations, and what computes their answers, take longer to load than all else."""
+    computing = {
+        "scipy",
+        "pyarrow",
+        "faker",
+        "app.domain.analyses",
+        "app.domain.search",
+        "app.composition.use_cases",
+    }
+    interface = {"app.api.routers.assessments", "app.api.schemas.results", "app.api.openapi"}
+    assert loaded("app.composition.serving", computing | interface | {"alembic", "psutil"}) == "[]\n"
+
+
+def test_what_computes_loads_the_parts_of_libraries_that_few_questions_need_later():
+    later = {"scipy.optimize", "scipy.special", "scipy.sparse", "faker"}
+    assert loaded("app.composition.run_process", later) == "[]\n"
+    assert loaded("app.composition.use_cases", later) == "[]\n"
+
+
 def test_a_worker_loads_the_work_in_the_processes_that_do_it():
     assert loaded("app.composition.working", {"scipy", "fastapi", "app.composition.run_process"}) == "[]\n"
 

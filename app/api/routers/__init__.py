@@ -1,90 +1,83 @@
-"""One file per resource; here they stand in the order of the journey down the page."""
+"""One file per resource; here they stand in the order of the journey down the page.
 
-from typing import Final
+A file is loaded when the first of its operations is asked for, or the document of them all: the bodies of all
+operations together take longer to make than all else that a process needs to answer.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pkgutil import resolve_name
+from typing import Final, NamedTuple
 
 from fastapi import APIRouter
 
-from app.api.routers import (
-    access,
-    assessments,
-    audit_events,
-    catalogue,
-    datasets,
-    dictionaries,
-    dictionary_sets,
-    evaluations,
-    evidence,
-    example_data,
-    frontiers,
-    hierarchies,
-    measurements,
-    optimisations,
-    policies,
-    releases,
-    rules,
-    runs,
-    sensitivity_profiles,
-    sequential_disclosures,
-    uploads,
-    waivers,
-    webhooks,
-)
+
+class Part(NamedTuple):
+    """Operations that stand together: the first words of their addresses, and the router in its file."""
+
+    words: tuple[str, ...]
+    place: str
+
+    def router(self) -> APIRouter:
+        """The router, loaded if it is not."""
+        # One thread at a time: two that load files which need each other could see them half made.
+        with _loading:
+            found: APIRouter = resolve_name(f"{__name__}.{self.place}")
+        return found
+
+
+_loading: Final = threading.Lock()
+
 
 _COLLECTIONS: Final = (
-    hierarchies.COLLECTION,
-    uploads.COLLECTION,
-    datasets.COLLECTION,
-    dictionaries.COLLECTION,
-    dictionary_sets.COLLECTION,
-    sensitivity_profiles.COLLECTION,
-    rules.COLLECTION,
-    assessments.COLLECTION,
-    optimisations.COLLECTION,
-    frontiers.COLLECTION,
-    releases.COLLECTION,
-    measurements.COLLECTION,
-    sequential_disclosures.COLLECTION,
-    policies.COLLECTION,
-    evaluations.COLLECTION,
-    waivers.COLLECTION,
-)
+    "hierarchies", "uploads", "datasets", "dictionaries", "dictionary-sets", "sensitivity-profiles", "rules",
+    "assessments", "optimisations", "frontiers", "releases", "measurements", "sequential-disclosures",
+    "policies", "evaluations", "waivers",
+)  # fmt: skip
 
-ROUTERS: Final[tuple[APIRouter, ...]] = (
-    example_data.router,
-    hierarchies.router,
-    uploads.proposals,
-    uploads.streams,
-    uploads.router,
-    datasets.router,
-    dictionaries.router,
-    dictionary_sets.router,
-    dictionary_sets.orders,
-    sensitivity_profiles.router,
-    rules.router,
-    rules.previews,
-    assessments.router,
-    optimisations.router,
-    frontiers.router,
-    runs.router,
-    releases.router,
-    releases.ledgers,
-    catalogue.router,
-    measurements.router,
-    sequential_disclosures.router,
-    policies.beginnings,
-    policies.router,
-    evaluations.gates,
-    evaluations.router,
-    waivers.router,
-    evidence.verdicts,
-    evidence.router,
-    webhooks.router,
-    audit_events.router,
-    access.router,
-    webhooks.clean_up,
+PARTS: Final = (
+    Part(("example-data",), "example_data:router"),
+    Part(("hierarchies",), "hierarchies:router"),
+    Part(("dialect-proposals",), "uploads:proposals"),
+    Part(("uploads",), "uploads:streams"),
+    Part(("uploads",), "uploads:router"),
+    Part(("datasets",), "datasets:router"),
+    Part(("dictionaries",), "dictionaries:router"),
+    Part(("dictionary-sets",), "dictionary_sets:router"),
+    Part(("dictionary-orders",), "dictionary_sets:orders"),
+    Part(("sensitivity-profiles",), "sensitivity_profiles:router"),
+    Part(("rules",), "rules:router"),
+    Part(("rule-previews",), "rules:previews"),
+    Part(("assessments",), "assessments:router"),
+    Part(("optimisations",), "optimisations:router"),
+    Part(("frontiers",), "frontiers:router"),
+    Part(("runs",), "runs:router"),
+    Part(("releases",), "releases:router"),
+    Part(("datasets",), "releases:ledgers"),
+    Part(("catalogue",), "catalogue:router"),
+    Part(("measurements",), "measurements:router"),
+    Part(("sequential-disclosures",), "sequential_disclosures:router"),
+    Part(("policy-templates",), "policies:beginnings"),
+    Part(("policies",), "policies:router"),
+    Part(("gates",), "evaluations:gates"),
+    Part(("evaluations",), "evaluations:router"),
+    Part(("waivers",), "waivers:router"),
+    Part(("evaluations",), "evidence:verdicts"),
+    Part(("assessments", "evidence", "signing-keys"), "evidence:router"),
+    Part(("webhooks",), "webhooks:router"),
+    Part(("audit-events",), "audit_events:router"),
+    Part(("api-keys", "tenant", "tenants"), "access:router"),
+    Part(("webhooks",), "webhooks:clean_up"),
     # What is built on others goes first, for nothing in use can be deleted.
-    *(collection.clean_up_router() for collection in reversed(_COLLECTIONS)),
+    *(Part((word,), f"{word.replace('-', '_')}:COLLECTION.clean_up") for word in reversed(_COLLECTIONS)),
 )
 
 UPLOAD_PATHS: Final = frozenset({"/v1/uploads", "/v1/uploads/form"})
 """Addresses whose bodies are streamed and may be as large as an upload."""
+
+
+def routers() -> Sequence[APIRouter]:
+    """All routers in the order of the page, loaded."""
+    return [part.router() for part in PARTS]

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Body, Path, Request, Response
 
 from app.api.authentication import Administrator, AnyKey, Operator
 from app.api.examples.form import bodies
-from app.api.routers.answers import COMMON, MADE, PREFIX, problems
-from app.api.routes import Route
+from app.api.routers.answers import COMMON, MADE, problems
+from app.api.routes import PREFIX, Route
 from app.api.schemas.access import (
     ApiKey,
     ApiKeyListing,

@@ -8,15 +8,13 @@ from fastapi import Response
 from starlette.responses import StreamingResponse
 
 from app.api.problems import BY_CODE, MEDIA_TYPE
+from app.api.routes import PREFIX
 from app.api.schemas.common import Resource, shown
 from app.api.schemas.runs import Run
 from app.services.questions import Answer, RunStarted
 from app.services.resources import Created, DataFormat, DataStream
 
 A = TypeVar("A", bound=Resource)
-
-PREFIX: Final = "/v1"
-"""Where the interface begins. Routers carry it themselves, so that a matched route knows its whole path."""
 
 Responses = dict[int | str, dict[str, Any]]
 

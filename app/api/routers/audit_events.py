@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from app.api.authentication import Administrator
-from app.api.routers.answers import COMMON, PREFIX
+from app.api.routers.answers import COMMON
 from app.api.routers.collection import CreatedIn, Cursor, Limit
-from app.api.routes import Route
+from app.api.routes import PREFIX, Route
 from app.api.schemas.audit_events import AuditListing, AuditVerification
 from app.api.services import UseCases
 

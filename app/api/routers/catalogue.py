@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from app.api.authentication import AnyKey
-from app.api.routers.answers import COMMON, PREFIX
-from app.api.routes import Route
+from app.api.routers.answers import COMMON
+from app.api.routes import PREFIX, Route
 from app.api.schemas.catalogue import CATALOGUE, Catalogue
 
 router = APIRouter(prefix=PREFIX, tags=["catalogue"], route_class=Route, responses=COMMON)

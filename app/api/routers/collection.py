@@ -6,6 +6,7 @@
 import asyncio
 import inspect
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Response, Security
@@ -13,8 +14,8 @@ from fastapi import APIRouter, Body, Depends, Path, Query, Response, Security
 from app.api.authentication import AnyKey, actor_with_scopes
 from app.api.bodies.limits import USUAL_BYTES, takes_up_to
 from app.api.examples.form import Examples, names
-from app.api.routers.answers import COMMON, MADE, PREFIX, made, problems
-from app.api.routes import Route
+from app.api.routers.answers import COMMON, MADE, made, problems
+from app.api.routes import PREFIX, Route
 from app.api.schemas.common import Listing, Moment, Ref, Resource, listed, shown
 from app.api.schemas.derived import Asking
 from app.api.services import Services, UseCases
@@ -124,8 +125,9 @@ class Collection:
         self.add_get(router)
         return router
 
-    def clean_up_router(self) -> APIRouter:
-        """A router with the operation that deletes."""
+    @cached_property
+    def clean_up(self) -> APIRouter:
+        """The router with the operation that deletes."""
         router = APIRouter(prefix=PREFIX + self.path, tags=[CLEAN_UP], route_class=Route, responses=COMMON)
         self._add_delete(router)
         return router

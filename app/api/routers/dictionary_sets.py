@@ -8,9 +8,9 @@ from fastapi import APIRouter, Body
 
 from app.api.authentication import Assessor
 from app.api.examples.inputs import DICTIONARY_ORDERS, DICTIONARY_SETS
-from app.api.routers.answers import COMMON, PREFIX, problems
+from app.api.routers.answers import COMMON, problems
 from app.api.routers.collection import Collection
-from app.api.routes import Route
+from app.api.routes import PREFIX, Route
 from app.api.schemas.dictionary_sets import (
     DictionaryOrder,
     DictionarySet,

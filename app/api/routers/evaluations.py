@@ -13,7 +13,6 @@ from app.api.examples.form import names
 from app.api.routers.answers import (
     COMMON,
     MADE,
-    PREFIX,
     QUEUED,
     answered,
     problems,
@@ -21,7 +20,7 @@ from app.api.routers.answers import (
     shown_answer,
 )
 from app.api.routers.collection import Collection
-from app.api.routes import Route
+from app.api.routes import PREFIX, Route
 from app.api.schemas.common import Ref
 from app.api.schemas.evaluations import Evaluation, EvaluationPlanAnswer, EvaluationSummary, NewEvaluation
 from app.api.schemas.policies import PolicyRef

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Path, Response
 
 from app.api.authentication import Administrator, AnyKey
 from app.api.examples.form import names
-from app.api.routers.answers import COMMON, PREFIX, REFUSED, problems
+from app.api.routers.answers import COMMON, REFUSED, problems
 from app.api.routers.collection import CreatedIn, Cursor, Limit, NamePart
-from app.api.routes import Route
+from app.api.routes import PREFIX, Route
 from app.api.schemas.common import Ref
 from app.api.schemas.evidence import EvidenceListing, EvidenceSummary, SigningKey, SigningKeys
 from app.api.services import UseCases

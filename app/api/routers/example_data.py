@@ -8,8 +8,8 @@ from fastapi import APIRouter, Body, Response
 
 from app.api.authentication import DataWriter
 from app.api.examples.inputs import EXAMPLE_DATA
-from app.api.routers.answers import COMMON, MADE, PREFIX, problems
-from app.api.routes import Route
+from app.api.routers.answers import COMMON, MADE, problems
+from app.api.routes import PREFIX, Route
 from app.api.schemas.example_data import ExampleDataAnswer, NewExampleData
 from app.api.services import UseCases
 

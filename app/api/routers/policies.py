@@ -12,9 +12,9 @@ from app.api.authentication import AnyKey, Governor
 from app.api.bodies.reading import TextBody
 from app.api.examples.form import names
 from app.api.examples.policies import LINTED, POLICIES, YAML_BODY
-from app.api.routers.answers import COMMON, MADE, PREFIX, located, problems
+from app.api.routers.answers import COMMON, MADE, located, problems
 from app.api.routers.collection import Collection
-from app.api.routes import Route
+from app.api.routes import PREFIX, Route
 from app.api.schemas.common import shown
 from app.api.schemas.policies import NewPolicy, PolicyRef
 from app.api.schemas.policy_answers import (

@@ -10,9 +10,9 @@ from starlette.responses import StreamingResponse
 from app.api.authentication import AnyKey, DataReader
 from app.api.examples.form import names
 from app.api.examples.rules import RELEASES
-from app.api.routers.answers import COMMON, PREFIX, problems, streamed, table_content
+from app.api.routers.answers import COMMON, problems, streamed, table_content
 from app.api.routers.collection import Collection, CreatedIn, Cursor, Limit
-from app.api.routes import Route
+from app.api.routes import PREFIX, Route
 from app.api.schemas.common import Listing, Ref, listed
 from app.api.schemas.releases import NewRelease, Release
 from app.api.services import UseCases

@@ -12,9 +12,9 @@ from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.form import names
 from app.api.examples.rules import RULE_PREVIEWS, RULES
 from app.api.examples.searches import OPTIMISATIONS
-from app.api.routers.answers import COMMON, MADE, PREFIX, made, problems
+from app.api.routers.answers import COMMON, MADE, made, problems
 from app.api.routers.collection import Collection
-from app.api.routes import Route
+from app.api.routes import PREFIX, Route
 from app.api.schemas.common import Ref, shown
 from app.api.schemas.rule_previews import NewRulePreview, RulePreview
 from app.api.schemas.rules import NewRule, Rule

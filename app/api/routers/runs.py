@@ -11,9 +11,9 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.api.authentication import AnyKey, Assessor
 from app.api.examples.form import names
-from app.api.routers.answers import COMMON, PREFIX, problems
+from app.api.routers.answers import COMMON, problems
 from app.api.routers.collection import CreatedIn, Cursor, Limit
-from app.api.routes import Route
+from app.api.routes import PREFIX, Route
 from app.api.schemas.common import Ref
 from app.api.schemas.runs import Run, RunListing, RunMap
 from app.api.services import UseCases

@@ -15,9 +15,9 @@ from app.api.examples.files import FORM_BODY, SAMPLE_BODY, UPLOAD_BODY
 from app.api.examples.form import names
 from app.api.idempotency import Once, key_of
 from app.api.multipart import form_file
-from app.api.routers.answers import COMMON, MADE, PREFIX, made, problems
+from app.api.routers.answers import COMMON, MADE, made, problems
 from app.api.routers.collection import Collection
-from app.api.routes import Route
+from app.api.routes import PREFIX, Operation, Route
 from app.api.schemas.common import Ref
 from app.api.schemas.uploads import (
     DialectProposalAnswer,
@@ -50,7 +50,9 @@ UploadRef = Annotated[Ref, Path(openapi_examples=names("members"))]
 _MADE: Final = MADE | problems("too-large", "quota-exceeded", "too-costly")
 
 # The routes of this router stream their bodies, which the route class of the others would read whole.
-streams = APIRouter(prefix=f"{PREFIX}{COLLECTION.path}", tags=[COLLECTION.plural], responses=COMMON)
+streams = APIRouter(
+    prefix=PREFIX + COLLECTION.path, tags=[COLLECTION.plural], route_class=Operation, responses=COMMON
+)
 router = COLLECTION.router()
 
 

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Body, Path, Request, Response
 
 from app.api.authentication import Administrator
 from app.api.examples.form import names
-from app.api.routers.answers import COMMON, MADE, PREFIX, located, problems
+from app.api.routers.answers import COMMON, MADE, located, problems
 from app.api.routers.collection import CLEAN_UP, CreatedIn, Cursor, Limit
-from app.api.routes import Route
+from app.api.routes import PREFIX, Route
 from app.api.schemas.common import Ref
 from app.api.schemas.webhooks import (
     Delivery,

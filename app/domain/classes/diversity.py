@@ -20,7 +20,7 @@ from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
-from scipy.special import digamma
+import scipy  # which loads its parts itself when they are first used
 
 from app.domain.arrays import Bools, Floats, Longs
 from app.domain.classes.ratios import is_at_most, is_below
@@ -317,7 +317,7 @@ def grassberger(amounts: Longs) -> Floats:
     steps G(2m + 1) = G(2m) and G(2m + 2) = G(2m) + 2/(2m + 1) lead from G(1) = −γ − ln 2 to
     ψ(⌊n/2⌋ + ½) + ln 2, without subtracting nearly equal numbers.
     """
-    found: Floats = np.asarray(digamma(amounts // 2 + 0.5) + np.log(2.0), dtype=np.float64)
+    found: Floats = np.asarray(scipy.special.digamma(amounts // 2 + 0.5) + np.log(2.0), dtype=np.float64)
     return found
 
 

@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-from scipy.special import gammaln
+import scipy  # which loads its parts itself when they are first used
 
 from app.domain.arrays import Floats
 from app.domain.classes.uniqueness import ALPHAS
@@ -81,10 +81,12 @@ def _thetas(people: int, share: float) -> Floats:
     found = np.maximum(people * share ** (1 / (1 - alpha)) - alpha / 2, 0.0)
     logs = (alpha - 1) * np.log(people)
     low, high = -alpha, np.zeros(len(alpha))
-    is_below_0 = logs - gammaln(alpha) >= np.log(share)
+    is_below_0 = logs - scipy.special.gammaln(alpha) >= np.log(share)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        enough = gammaln(middle + 1) - gammaln(middle + alpha) + logs >= np.log(share)
+        enough = scipy.special.gammaln(middle + 1) - scipy.special.gammaln(middle + alpha) + logs >= np.log(
+            share
+        )
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     found = np.where(is_below_0, high, found)
     return np.where(found <= people - 1, found, np.inf)

@@ -22,8 +22,7 @@ from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import digamma, gammaln, pdtrc
+import scipy  # which loads its parts itself when they are first used
 
 from app.domain.arrays import Floats, Longs
 from app.domain.errors import InvalidInput
@@ -179,12 +178,12 @@ def _likeliest_alpha(sample: Sample) -> float | None:
     def slope(alpha: float) -> float:
         theta = _likeliest_theta(sample, alpha)
         blocks = (sample.u - 1 - theta * _reciprocals(theta, alpha, sample.u)) / alpha
-        seen = digamma(sample.sizes - alpha) - digamma(1 - alpha)
+        seen = scipy.special.digamma(sample.sizes - alpha) - scipy.special.digamma(1 - alpha)
         return blocks - float(seen @ sample.classes)
 
     slopes = [slope(alpha) for alpha in ALPHAS]
     maxima = [
-        float(brentq(slope, low, high, xtol=1e-15))
+        float(scipy.optimize.brentq(slope, low, high, xtol=1e-15))
         for low, high, before, after in zip(ALPHAS, ALPHAS[1:], slopes, slopes[1:], strict=False)
         if before > 0 >= after
     ]
@@ -210,14 +209,14 @@ def _likeliest_theta(sample: Sample, alpha: float) -> float:
     step = 1.0
     while slope(low) <= 0:
         low, high, step = low - step, low, 2 * step
-    return math.exp(float(brentq(slope, low, high, xtol=1e-14))) - alpha
+    return math.exp(float(scipy.optimize.brentq(slope, low, high, xtol=1e-14))) - alpha
 
 
 def _reciprocals(theta: float, alpha: float, count: int) -> float:
     """Σ_{i=1}^{count−1} 1/(θ + iα)."""
     x = theta / alpha
     if x < FAR:
-        return float(digamma(x + count) - digamma(x + 1)) / alpha
+        return float(scipy.special.digamma(x + count) - scipy.special.digamma(x + 1)) / alpha
     # Two nearly equal numbers would be subtracted: take the expansion of their difference.
     first, last = x + 1, x + count
     difference = math.log1p((count - 1) / first) + (1 / first - 1 / last) / 2 + (first**-2 - last**-2) / 12
@@ -228,9 +227,13 @@ def _log_likelihood(sample: Sample, alpha: float) -> float:
     """Of α and its likeliest θ, up to a constant."""
     theta = _likeliest_theta(sample, alpha)
     u, n = sample.u, sample.n
-    blocks = (u - 1) * math.log(alpha) + float(gammaln(theta / alpha + u) - gammaln(theta / alpha + 1))
-    draws = float(gammaln(theta + n) - gammaln(theta + 1))
-    sizes = float((gammaln(sample.sizes - alpha) - gammaln(1 - alpha)) @ sample.classes)
+    blocks = (u - 1) * math.log(alpha) + float(
+        scipy.special.gammaln(theta / alpha + u) - scipy.special.gammaln(theta / alpha + 1)
+    )
+    draws = float(scipy.special.gammaln(theta + n) - scipy.special.gammaln(theta + 1))
+    sizes = float(
+        (scipy.special.gammaln(sample.sizes - alpha) - scipy.special.gammaln(1 - alpha)) @ sample.classes
+    )
     return blocks - draws + sizes
 
 
@@ -248,7 +251,11 @@ def slide_negative_binomial(sample: Sample) -> Estimate:
         several = "several solutions" if len(crossings) else "no solution"
         return Estimate(None, f"The equations have {several}.", {"classes": total})
     low, high = LOGITS[crossings[0] : crossings[0] + 2].tolist()
-    logit = float(brentq(lambda x: float(_excess(sample, total, np.array([x]))[0]), low, high, xtol=1e-14))
+    logit = float(
+        scipy.optimize.brentq(
+            lambda x: float(_excess(sample, total, np.array([x]))[0]), low, high, xtol=1e-14
+        )
+    )
     alpha, log_beta = float(_alphas(sample, np.array([logit]))[0]), -math.log1p(math.exp(-logit))
     fitted = {"classes": total, "alpha": alpha, "beta": math.exp(log_beta)}
     uniques = total * math.exp(alpha * log_beta)
@@ -338,7 +345,7 @@ def least_sample_class(k: int, fraction: float, test: SampleTest, significance: 
     some = -math.expm1(-mean) if test == "zero_truncated_poisson" else 1.0
 
     def chance(f: int) -> float:
-        return min(1.0, float(pdtrc(f - 1, mean)) / some) if f > 0 else 1.0
+        return min(1.0, float(scipy.special.pdtrc(f - 1, mean)) / some) if f > 0 else 1.0
 
     low, high = 0, k
     while high - low > 1:

@@ -22,7 +22,6 @@ from importlib import import_module
 from typing import Final
 
 import numpy as np
-from faker.providers.credit_card import Provider as _Cards
 from stdnum import iban, isbn, luhn
 
 from app.domain.arrays import Bools
@@ -74,11 +73,6 @@ _MUCH_STRICTER: Final = 0.5
 _SHAPED_SHARE: Final = 0.95
 _SHAPED_VALUES: Final = 9
 _CARD: Final = re.compile(r"\d(?:[ .-]?\d){11,18}")
-_CARD_STARTS: Final = tuple(
-    (re.compile(prefix.replace("#", r"\d").replace("%", r"[1-9]")), card.length)
-    for card in _Cards.credit_card_types.values()
-    for prefix in card.prefixes
-)
 
 
 def ibans(sample: Sample) -> Found:
@@ -100,8 +94,21 @@ def _is_card(text: str) -> bool:
         return False
     digits = "".join(filter(str.isdecimal, text))
     return luhn.is_valid(digits) and any(
-        length == len(digits) and start.match(digits) for start, length in _CARD_STARTS
+        length == len(digits) and start.match(digits) for start, length in _card_starts()
     )
+
+
+@cache
+def _card_starts() -> Sequence[tuple[re.Pattern[str], int]]:
+    """How the numbers of each kind of card begin, and their length."""
+    # Imported here: Faker looks through all that it has, which takes as long as much of the work here.
+    from faker.providers.credit_card import Provider
+
+    return [
+        (re.compile(prefix.replace("#", r"\d").replace("%", r"[1-9]")), card.length)
+        for card in Provider.credit_card_types.values()
+        for prefix in card.prefixes
+    ]
 
 
 def national_numbers(sample: Sample) -> Found:

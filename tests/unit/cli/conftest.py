@@ -38,7 +38,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
 def operations() -> Operations:
     service = RunningService("http://embedded", "pre.secret", 1, lambda: None, lambda: None)
     verbs = dict.fromkeys(Operations.__dataclass_fields__, lambda *_: None) | {
-        "start_service": lambda home: service
+        "start_service": lambda home, **_: service
     }
     return Operations(**verbs)
 

@@ -136,7 +136,7 @@ def operations(stub):
         f"http://127.0.0.1:{server.server_port}", "pre.secret", 1, lambda: None, lambda: stopped.append(True)
     )
     verbs = dict.fromkeys(Operations.__dataclass_fields__, lambda *_: None) | {
-        "start_service": lambda home: service
+        "start_service": lambda home, **_: service
     }
     yield Operations(**verbs)
     server.shutdown()

@@ -100,7 +100,7 @@ def profiled(stub, tmp_path) -> Callable[..., int]:
     stopped = []
     service = RunningService("http://stub", "pre.secret", 1, lambda: None, lambda: stopped.append(True))
     verbs = dict.fromkeys(Operations.__dataclass_fields__, lambda *_: None) | {
-        "start_service": lambda home: service
+        "start_service": lambda home, **_: service
     }
 
     def run_profile(*more: str, file: str = "patients.csv") -> int:

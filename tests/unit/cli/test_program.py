@@ -5,7 +5,7 @@ import httpx
 import pytest
 
 from app.cli.operations import Bootstrapped, Check, Operations, TenantLine
-from app.cli.program import run
+from app.cli.program import COMMANDS, parser_for, run
 from app.domain.errors import InvalidInput, Unavailable
 
 
@@ -15,6 +15,25 @@ def refuse(*arguments):
 
 def operations(**verbs):
     return Operations(**{name: verbs.get(name, refuse) for name in Operations.__dataclass_fields__})
+
+
+def test_each_command_is_declared_by_the_file_that_is_loaded_for_it():
+    def declared(argv):
+        (action,) = (own for own in parser_for(argv)._actions if own.dest == "==SUPPRESS==" or own.choices)
+        return list(action.choices)
+
+    assert declared([]) == [name for names in COMMANDS.values() for name in names]
+    for names in COMMANDS.values():
+        for name in names:
+            assert declared([name]) == list(names)
+
+
+def test_a_command_that_there_is_not_is_refused_with_all_that_there_are(capsys):
+    with pytest.raises(SystemExit) as ended:
+        run(["guess"], operations())
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert all(name in said for names in COMMANDS.values() for name in names)
 
 
 def test_serve_passes_on_what_was_said_and_nothing_else():

@@ -10,9 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+import scipy  # which loads its parts itself when they are first used
 
 from app.domain.arrays import Bools, Floats, Longs
 
@@ -54,22 +52,22 @@ def least_maximum_closure(profits: Floats, before: Longs, after: Longs) -> Bools
     )
     _saturate(residual, source, sink, endless)
     residual.eliminate_zeros()
-    reached = breadth_first_order(residual, source, return_predecessors=False)
+    reached = scipy.sparse.csgraph.breadth_first_order(residual, source, return_predecessors=False)
     chosen = np.zeros(n + 2, dtype=bool)
     chosen[reached] = True
     return chosen[:n]
 
 
-def _network(tails: Longs, heads: Longs, capacities: Longs, size: int) -> csr_array:
+def _network(tails: Longs, heads: Longs, capacities: Longs, size: int) -> scipy.sparse.csr_array:
     """The network with an arc back for every arc, of capacity 0 where there is none."""
     both = np.concatenate([tails, heads]), np.concatenate([heads, tails])
     room = np.concatenate([capacities, np.zeros(len(capacities), dtype=np.int64)])
-    network = csr_array((room, both), shape=(size, size))
+    network = scipy.sparse.csr_array((room, both), shape=(size, size))
     network.sum_duplicates()
     return network
 
 
-def _saturate(residual: csr_array, source: int, sink: int, endless: int) -> None:
+def _saturate(residual: scipy.sparse.csr_array, source: int, sink: int, endless: int) -> None:
     """Push a maximum flow through the network, leaving the residual capacities in it.
 
     Each round solves the network in larger units, of at most 2³⁰ for what can still flow. Rounding down loses
@@ -83,25 +81,25 @@ def _saturate(residual: csr_array, source: int, sink: int, endless: int) -> None
         scaled.data = np.minimum(residual.data >> shift, 2**_ROUND_BITS).astype(np.int32)
         # One arc before the source bounds the whole flow, which has to fit in 32 bits as well.
         bounded = _with_gate(scaled, source, min(2**_ROUND_BITS, (left >> shift) + 1))
-        pushed = maximum_flow(bounded, residual.shape[0], sink).flow[:-1, :-1]
+        pushed = scipy.sparse.csgraph.maximum_flow(bounded, residual.shape[0], sink).flow[:-1, :-1]
         residual.data -= _aligned(residual, pushed) << shift
         if shift == 0:
             return
         left = arcs << shift
 
 
-def _with_gate(network: csr_array, source: int, capacity: int) -> csr_array:
+def _with_gate(network: scipy.sparse.csr_array, source: int, capacity: int) -> scipy.sparse.csr_array:
     """The network with one more node, from which ``capacity`` flows to the source."""
     n = network.shape[0]
     data = np.concatenate([network.data, np.array([capacity], dtype=np.int32)])
     indices = np.concatenate([network.indices, np.array([source], dtype=network.indices.dtype)])
     indptr = np.concatenate([network.indptr, network.indptr[-1:] + 1])
-    return csr_array((data, indices, indptr), shape=(n + 1, n + 1))
+    return scipy.sparse.csr_array((data, indices, indptr), shape=(n + 1, n + 1))
 
 
-def _aligned(pattern: csr_array, values: csr_array) -> Longs:
+def _aligned(pattern: scipy.sparse.csr_array, values: scipy.sparse.csr_array) -> Longs:
     """The entries of ``values``, all of them on the pattern, in the order of the pattern's data."""
-    values = csr_array(values)
+    values = scipy.sparse.csr_array(values)
     values.sort_indices()
     width = pattern.shape[1]
     rows = np.repeat(np.arange(pattern.shape[0], dtype=np.int64), np.diff(pattern.indptr))
@@ -137,9 +135,13 @@ def greatest(gains: Floats, constraints: Rows) -> LinearOptimum | None:
     Raises ArithmeticError if the solver ends without an answer.
     """
     shape = (len(constraints.limits), len(gains))
-    matrix = csr_array((constraints.values, (constraints.rows, constraints.columns)), shape=shape)
+    matrix = scipy.sparse.csr_array(
+        (constraints.values, (constraints.rows, constraints.columns)), shape=shape
+    )
     tight = {"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE}
-    found = linprog(-gains, matrix, constraints.limits, bounds=(0.0, 1.0), method="highs", options=tight)
+    found = scipy.optimize.linprog(
+        -gains, matrix, constraints.limits, bounds=(0.0, 1.0), method="highs", options=tight
+    )
     if found.status == _INFEASIBLE:
         return None
     if found.status:
