@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 from app.domain.errors import (
@@ -23,10 +23,12 @@ from app.domain.errors import (
     NotSupported,
     PrivacyRiskError,
 )
-from app.services.datasets.tables import TableLoader
+from app.services.answers import Recalled
+from app.services.datasets.tables import OneAtATime, TableLoader
 from app.services.gates.evidence_masking import shown_answer, shown_resource
 from app.services.named import NamedResources, add_resource
 from app.services.ports import Store, UnitOfWork
+from app.services.recollection import Recollection
 from app.services.resources import (
     Actor,
     JsonObject,
@@ -154,6 +156,10 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
 
     write_scope: ClassVar[Scope] = Scope.ASSESS
 
+    def __init__(self, store: Store, loader: TableLoader) -> None:
+        super().__init__(store)
+        self._loader = loader
+
     async def plan(self, actor: Actor, request: R) -> Plan:
         """Cost, route and missing inputs; computes and stores nothing."""
         self._require_for(actor, request)
@@ -165,7 +171,7 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
                 )
             if missing:
                 return Plan(missing=missing)
-            question, _ = await self._resolve(actor, request, "direct")
+            question, _ = await self._resolve(self._store, actor, request, "direct")
             return await asyncio.to_thread(self._plan, await self._prepare(actor, question))
         except (InvalidInput, NotSupported) as error:
             return Plan(missing=faults_of(error))
@@ -175,8 +181,8 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
 
         If the answer is known from an equal question, the run has succeeded at once.
         """
-        question, new, known = await self._look_up(actor, request, "run")
-        estimate: JsonObject = {}
+        question, new, recalled = await self._look_up(actor, request, "run")
+        estimate, known = JsonObject(), recalled.result
         if known is None:
             estimate = await asyncio.to_thread(self._estimate, await self._prepare(actor, question))
             self._refuse_as_run(estimate)
@@ -194,27 +200,30 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
         A run that was stopped keeps its own result, which is not that of an equal question.
         """
         async with self._store.work(actor.tenant) as work:
-            stored = await work.resources.get(self.kind, ref)
-            run = await _latest_run(work, stored)
-            if run is not None and run.state is RunState.SUCCEEDED:
-                result: JsonObject | None = await work.runs.result(run.id)
-            else:
-                result = await work.results.find(self.kind.value, stored.sha256)
+            stored, result = await work.questions.view(self.kind, ref)
             return await self._answer(work, actor, stored, result)
 
-    async def _look_up(
-        self, actor: Actor, request: R, route: Route
-    ) -> tuple[Q, NewResource, JsonObject | None]:
-        """The question, how it will be stored, and its result if it is known."""
+    async def _look_up(self, actor: Actor, request: R, route: Route) -> tuple[Q, NewResource, Recalled]:
+        """The question, how it will be stored, and what is stored of it."""
         self._require_for(actor, request)
         if request.name is not None:
             check_name(request.name)
-        question, new = await self._resolve(actor, request, route)
-        async with self._store.work(actor.tenant) as work:
-            known = await work.results.find(self.kind.value, new.sha256)
-            if known is None:
-                await self._refuse_in_vain(work, new)
-        return question, new, known
+        for faith in (True, False):
+            resources = Recollection(self._store, self._loader.memory, faith=faith)
+            try:
+                question, new = await self._resolve(resources, actor, request, route)
+            except PrivacyRiskError:
+                if not resources.believed:
+                    raise
+                continue
+            async with self._store.work(actor.tenant) as work:
+                recalled = await work.questions.recall(self.kind, new.name, new.sha256, resources.believed)
+                if recalled is None:
+                    continue
+                if recalled.result is None:
+                    await self._refuse_in_vain(work, new)
+            return question, new, recalled
+        raise AssertionError("what is read anew is not in doubt")
 
     async def _answer(
         self,
@@ -229,8 +238,8 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
         return Answer(shown_resource(actor, stored), shown, await self._beside(work, actor, stored), created)
 
     @abstractmethod
-    async def _resolve(self, actor: Actor, request: R, route: Route) -> tuple[Q, NewResource]:
-        """What is asked, and how it will be stored; InvalidInput where its parts do not fit."""
+    async def _resolve(self, store: Store, actor: Actor, request: R, route: Route) -> tuple[Q, NewResource]:
+        """What is asked, as the store says, and how it will be stored; InvalidInput if parts do not fit."""
 
     @abstractmethod
     async def _prepare(self, actor: Actor, question: Q) -> W:
@@ -268,21 +277,31 @@ class DirectService(QuestionService[R, Q, C], Generic[R, Q, C]):
     """Questions that are answered at once where that is small."""
 
     def __init__(self, store: Store, loader: TableLoader, budget: DirectBudget) -> None:
-        super().__init__(store)
-        self._loader = loader
+        super().__init__(store, loader)
         self._budget = budget
+        self._computing = OneAtATime()
 
     async def create(self, actor: Actor, request: R) -> Answer:
         """Answer now; DirectBudgetExceeded if the estimate is above the budget: it must be a run.
 
         So it is where the work takes far longer than was expected of it.
         """
-        question, new, result = await self._look_up(actor, request, "direct")
+        question, new, recalled = await self._look_up(actor, request, "direct")
+        result, stored, created = recalled.result, recalled.stored, False
+
+        async def compute() -> JsonObject:
+            return await asyncio.to_thread(self._result, await self._prepare(actor, question))
+
         if result is None:
-            result = await asyncio.to_thread(self._result, await self._prepare(actor, question))
+            # Who asks the same meanwhile waits for this answer.
+            result = await self._computing.get((actor.tenant, new.sha256), compute)
+            stored = None
         async with self._store.work(actor.tenant) as work:
-            stored, created = await add_resource(work, actor, new, **self._audit_details(result))
-            await work.results.save(self.kind.value, new.sha256, result)
+            if stored is None or stored.sha256 != new.sha256:
+                details = self._audit_details(result)
+                stored, created = await work.questions.answer(new, result, actor.key_id, details)
+            else:
+                stored = replace(stored, document=new.document)
             await self._complete(work, actor, question, stored, result, None)
             answer = await self._answer(work, actor, stored, result, created=created)
             await work.commit()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
+from typing import Any, TypeVar
 
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput
@@ -24,8 +24,27 @@ from app.services.datasets.dictionary_links import (
 from app.services.datasets.text_columns import read_columns
 from app.services.named import NamedResources
 from app.services.ports import Store
+from app.services.recollection import Memory
 from app.services.resources import Kind, Stored, TenantId, document_of
 from app.services.scoring.sensitivity_building import build_profile, read_overrides
+
+T = TypeVar("T")
+
+
+class OneAtATime:
+    """Work that several want at once is done once, for all of them."""
+
+    def __init__(self) -> None:
+        self._doing: dict[Hashable, asyncio.Task[Any]] = {}
+
+    async def get(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What the work brings that is being done for the key, or that begins now; or its error."""
+        if key not in self._doing:
+            self._doing[key] = asyncio.create_task(work())
+            self._doing[key].add_done_callback(lambda _: self._doing.pop(key))
+        # The task is everybody's who waits for it: one who leaves does not end it for the others.
+        found: T = await asyncio.shield(self._doing[key])
+        return found
 
 
 class BoundedCache:
@@ -37,7 +56,7 @@ class BoundedCache:
     def __init__(self, capacity_bytes: int) -> None:
         self._capacity = capacity_bytes
         self._held: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        self._loading: dict[Hashable, asyncio.Task[Any]] = {}
+        self._loading = OneAtATime()
         self.bytes = 0
 
     async def get(self, key: Hashable, load: Callable[[], Awaitable[tuple[Any, int]]]) -> Any:  # noqa: ANN401
@@ -45,18 +64,12 @@ class BoundedCache:
         if key in self._held:
             self._held.move_to_end(key)
             return self._held[key][0]
-        if key not in self._loading:
-            self._loading[key] = asyncio.create_task(self._load(key, load))
-        # The task is everybody's who waits for it: one who leaves does not end it for the others.
-        return await asyncio.shield(self._loading[key])
+        return await self._loading.get(key, lambda: self._load(key, load))
 
     async def _load(self, key: Hashable, load: Callable[[], Awaitable[tuple[Any, int]]]) -> Any:  # noqa: ANN401
-        try:
-            value, size = await load()
-            self.keep(key, value, size)
-            return value
-        finally:
-            del self._loading[key]
+        value, size = await load()
+        self.keep(key, value, size)
+        return value
 
     def keep(self, key: Hashable, value: object, size: int) -> None:
         """Hold a value that is at hand."""
@@ -80,6 +93,7 @@ class TableLoader:
     def __init__(self, store: Store, capacity_bytes: int = 512 * 1024**2) -> None:
         self._store = store
         self._cache = BoundedCache(capacity_bytes)
+        self.memory = Memory()
 
     async def table(self, tenant: TenantId, dataset: Stored) -> Table:
         """The disclosed attributes of a dataset; InvalidInput if it still needs attention."""
