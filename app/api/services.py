@@ -60,7 +60,8 @@ class Services:
     audit_trail: AuditTrailService
 
 
-def _services(request: Request) -> Services:
+# Asynchronous, for the framework calls any other in a thread.
+async def _services(request: Request) -> Services:
     services: Services = request.app.state.services
     return services
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
@@ -23,8 +24,8 @@ from app.domain.errors import (
     NotSupported,
     PrivacyRiskError,
 )
-from app.services.answers import Recalled
-from app.services.datasets.tables import OneAtATime, TableLoader
+from app.services.answers import Recalled, SharedAnswer, SharedAnswers
+from app.services.datasets.tables import TableLoader
 from app.services.gates.evidence_masking import shown_answer, shown_resource
 from app.services.named import NamedResources, add_resource
 from app.services.ports import Store, UnitOfWork
@@ -49,6 +50,8 @@ RUN_BYTES: Final = 8192 * MIB
 """Memory that a run may have, unless an operator says otherwise."""
 
 Route = Literal["direct", "run"]
+
+Q = TypeVar("Q")
 
 
 class Cost(Protocol):
@@ -111,6 +114,24 @@ class RunStarted:
     created: bool
 
 
+@dataclass(frozen=True)
+class Asked(Generic[Q]):
+    """A question, how it will be stored, what is stored of it, and what others find who ask the same."""
+
+    question: Q
+    new: NewResource
+    recalled: Recalled
+    shared: SharedAnswer
+
+    @property
+    def known(self) -> Stored | None:
+        """The question as it is stored, if it is with its answer."""
+        stored = self.recalled.stored
+        if self.recalled.result is None or stored is None or stored.sha256 != self.new.sha256:
+            return None
+        return replace(stored, document=self.new.document)
+
+
 class Request(Protocol):
     """What is asked, maybe under a name."""
 
@@ -143,7 +164,6 @@ class Computation(Workload, Protocol):
 
 
 R = TypeVar("R", bound=Request)
-Q = TypeVar("Q")
 W = TypeVar("W", bound=Workload)
 C = TypeVar("C", bound=Computation)
 
@@ -159,6 +179,7 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
     def __init__(self, store: Store, loader: TableLoader) -> None:
         super().__init__(store)
         self._loader = loader
+        self._shared = SharedAnswers()
 
     async def plan(self, actor: Actor, request: R) -> Plan:
         """Cost, route and missing inputs; computes and stores nothing."""
@@ -181,17 +202,18 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
 
         If the answer is known from an equal question, the run has succeeded at once.
         """
-        question, new, recalled = await self._look_up(actor, request, "run")
-        estimate, known = JsonObject(), recalled.result
-        if known is None:
-            estimate = await asyncio.to_thread(self._estimate, await self._prepare(actor, question))
-            self._refuse_as_run(estimate)
-        async with self._store.work(actor.tenant) as work:
-            stored, created = await add_resource(work, actor, new)
-            run = await start_run(work, stored, estimate)
-            if known is not None:
-                await self._complete(work, actor, question, stored, known, run)
-            await work.commit()
+        estimate: JsonObject = {}
+        async with self._look_up(actor, request, "run") as asked:
+            question, known = asked.question, asked.recalled.result
+            if known is None:
+                estimate = await asyncio.to_thread(self._estimate, await self._prepare(actor, question))
+                self._refuse_as_run(estimate)
+            async with self._store.work(actor.tenant) as work:
+                stored, created = await add_resource(work, actor, asked.new)
+                run = await start_run(work, stored, estimate)
+                if known is not None:
+                    await self._complete(work, actor, question, stored, known, run)
+                await work.commit()
         return RunStarted(stored, run, created)
 
     async def view(self, actor: Actor, ref: str) -> Answer:
@@ -203,8 +225,9 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
             stored, result = await work.questions.view(self.kind, ref)
             return await self._answer(work, actor, stored, result)
 
-    async def _look_up(self, actor: Actor, request: R, route: Route) -> tuple[Q, NewResource, Recalled]:
-        """The question, how it will be stored, and what is stored of it."""
+    @asynccontextmanager
+    async def _look_up(self, actor: Actor, request: R, route: Route) -> AsyncIterator[Asked[Q]]:
+        """The question and what is stored of it, which is shared with whoever asks the same meanwhile."""
         self._require_for(actor, request)
         if request.name is not None:
             check_name(request.name)
@@ -216,14 +239,20 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
                 if not resources.believed:
                     raise
                 continue
-            async with self._store.work(actor.tenant) as work:
-                recalled = await work.questions.recall(self.kind, new.name, new.sha256, resources.believed)
-                if recalled is None:
-                    continue
-                if recalled.result is None:
-                    await self._refuse_in_vain(work, new)
-            return question, new, recalled
-        raise AssertionError("what is read anew is not in doubt")
+            with self._shared.of(actor.tenant, new.sha256) as shared:
+                recalled = await self._recall(actor, new, resources.believed)
+                if recalled is not None:
+                    yield Asked(question, new, recalled, shared)
+                    return
+
+    async def _recall(
+        self, actor: Actor, new: NewResource, believed: Mapping[tuple[Kind, str], str | None]
+    ) -> Recalled | None:
+        async with self._store.work(actor.tenant) as work:
+            recalled = await work.questions.recall(self.kind, new.name, new.sha256, believed)
+            if recalled is not None and recalled.result is None:
+                await self._refuse_in_vain(work, new)
+        return recalled
 
     async def _answer(
         self,
@@ -279,32 +308,27 @@ class DirectService(QuestionService[R, Q, C], Generic[R, Q, C]):
     def __init__(self, store: Store, loader: TableLoader, budget: DirectBudget) -> None:
         super().__init__(store, loader)
         self._budget = budget
-        self._computing = OneAtATime()
 
     async def create(self, actor: Actor, request: R) -> Answer:
         """Answer now; DirectBudgetExceeded if the estimate is above the budget: it must be a run.
 
         So it is where the work takes far longer than was expected of it.
         """
-        question, new, recalled = await self._look_up(actor, request, "direct")
-        result, stored, created = recalled.result, recalled.stored, False
+        async with self._look_up(actor, request, "direct") as asked:
+            question, new, created = asked.question, asked.new, False
 
-        async def compute() -> JsonObject:
-            return await asyncio.to_thread(self._result, await self._prepare(actor, question))
+            async def compute() -> JsonObject:
+                return await asyncio.to_thread(self._result, await self._prepare(actor, question))
 
-        if result is None:
-            # Who asks the same meanwhile waits for this answer.
-            result = await self._computing.get((actor.tenant, new.sha256), compute)
-            stored = None
-        async with self._store.work(actor.tenant) as work:
-            if stored is None or stored.sha256 != new.sha256:
-                details = self._audit_details(result)
-                stored, created = await work.questions.answer(new, result, actor.key_id, details)
-            else:
-                stored = replace(stored, document=new.document)
-            await self._complete(work, actor, question, stored, result, None)
-            answer = await self._answer(work, actor, stored, result, created=created)
-            await work.commit()
+            result = asked.recalled.result or await asked.shared.once(compute)
+            stored = asked.known
+            async with self._store.work(actor.tenant) as work:
+                if stored is None:
+                    details = self._audit_details(result)
+                    stored, created = await work.questions.answer(new, result, actor.key_id, details)
+                await self._complete(work, actor, question, stored, result, None)
+                answer = await self._answer(work, actor, stored, result, created=created)
+                await work.commit()
         return answer
 
     def _result(self, prepared: C) -> JsonObject:

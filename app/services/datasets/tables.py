@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine, Hashable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Any
 
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput
@@ -28,24 +28,6 @@ from app.services.recollection import Memory
 from app.services.resources import Kind, Stored, TenantId, document_of
 from app.services.scoring.sensitivity_building import build_profile, read_overrides
 
-T = TypeVar("T")
-
-
-class OneAtATime:
-    """Work that several want at once is done once, for all of them."""
-
-    def __init__(self) -> None:
-        self._doing: dict[Hashable, asyncio.Task[Any]] = {}
-
-    async def get(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """What the work brings that is being done for the key, or that begins now; or its error."""
-        if key not in self._doing:
-            self._doing[key] = asyncio.create_task(work())
-            self._doing[key].add_done_callback(lambda _: self._doing.pop(key))
-        # The task is everybody's who waits for it: one who leaves does not end it for the others.
-        found: T = await asyncio.shield(self._doing[key])
-        return found
-
 
 class BoundedCache:
     """Least recently used values are dropped first; one load at a time per key.
@@ -56,7 +38,7 @@ class BoundedCache:
     def __init__(self, capacity_bytes: int) -> None:
         self._capacity = capacity_bytes
         self._held: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        self._loading = OneAtATime()
+        self._loading: dict[Hashable, asyncio.Task[Any]] = {}
         self.bytes = 0
 
     async def get(self, key: Hashable, load: Callable[[], Awaitable[tuple[Any, int]]]) -> Any:  # noqa: ANN401
@@ -64,12 +46,18 @@ class BoundedCache:
         if key in self._held:
             self._held.move_to_end(key)
             return self._held[key][0]
-        return await self._loading.get(key, lambda: self._load(key, load))
+        if key not in self._loading:
+            self._loading[key] = asyncio.create_task(self._load(key, load))
+        # The task is everybody's who waits for it: one who leaves does not end it for the others.
+        return await asyncio.shield(self._loading[key])
 
     async def _load(self, key: Hashable, load: Callable[[], Awaitable[tuple[Any, int]]]) -> Any:  # noqa: ANN401
-        value, size = await load()
-        self.keep(key, value, size)
-        return value
+        try:
+            value, size = await load()
+            self.keep(key, value, size)
+            return value
+        finally:
+            del self._loading[key]
 
     def keep(self, key: Hashable, value: object, size: int) -> None:
         """Hold a value that is at hand."""
