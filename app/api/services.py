@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
-
 from fastapi import Depends, Request
+from typing import Annotated, TYPE_CHECKING
 
 if TYPE_CHECKING:
     # For types alone: what a use case needs is loaded with it.
@@ -62,6 +61,7 @@ class Services:
     audit_trail: AuditTrailService
 
 
+# Asynchronous, for the framework calls any other in a thread.
 async def _services(request: Request) -> Services:
     services: Services = request.app.state.services
     return services

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import URL, make_url
+import select
+from typing import Any
+
+from sqlalchemy import URL, event, make_url
+from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 
@@ -21,10 +25,26 @@ def libpq_url(url: str) -> str:
 
 def create_engine(url: str, *, pool_size: int = 10) -> AsyncEngine:
     """An engine for the runtime role; a dead connection is noticed before it is used."""
-    return create_async_engine(
+    engine = create_async_engine(
         sqlalchemy_url(url),
         pool_size=pool_size,
         max_overflow=pool_size,
-        pool_pre_ping=True,
         hide_parameters=True,
     )
+    event.listen(engine.sync_engine, "checkout", _refuse_ended)
+    return engine
+
+
+def _refuse_ended(connection: Any, record: object, proxy: object) -> None:  # noqa: ANN401 - the pool's own
+    """Have the pool connect anew if the server has ended the connection while nobody used it.
+
+    Nothing is due to arrive then but the end itself, or the message that it comes: to look whether there is
+    something to read says what an empty statement would, without going to the server and back.
+    """
+    driver = connection.driver_connection
+    if driver.closed:
+        raise InvalidatePoolError
+    waiting = select.poll()
+    waiting.register(driver.fileno(), select.POLLIN)
+    if waiting.poll(0):
+        raise InvalidatePoolError

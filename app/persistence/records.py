@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from math import ceil
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, delete, extract, func, insert, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, extract, func, insert, select, update
 from sqlalchemy.dialects import postgresql
 
 from app.domain.errors import Conflict, InvalidInput, NotFound
 from app.evidence.canonical import canonical_json
 from app.persistence.repository import Repository
 from app.persistence.resources import new_id
+from app.persistence.results import KEEP
 from app.persistence.tables import api_keys, audit_events, idempotency_keys
 from app.persistence.transactions import TenantTransaction
 from app.services.leases import KEY_LEASE
@@ -143,6 +144,15 @@ class PostgresApiKeys(Repository):
         return api_key(row)
 
 
+_RECORD: Final = insert(audit_events).values(
+    {column: bindparam(f"event_{column.name}") for column in audit_events.c}
+)
+_RECORD_AND_KEEP: Final = _RECORD.add_cte(KEEP.cte("kept"))
+_LAST: Final = (
+    select(audit_events.c.number, audit_events.c.sha256).order_by(audit_events.c.number.desc()).limit(1)
+)
+
+
 class PostgresAudit(Repository):
     """Implements the port ``Audit``: each event carries the hash of the one before."""
 
@@ -177,8 +187,18 @@ class PostgresAudit(Repository):
             return AuditVerification(0, broken, None)
         return AuditVerification(last.number, broken, last.sha256.hex())
 
-    async def record(self, key_id: str, action: str, subject: str, details: JsonObject) -> None:
-        """Append an event; writers of one tenant take turns until they commit."""
+    async def record(
+        self,
+        key_id: str,
+        action: str,
+        subject: str,
+        details: JsonObject,
+        result: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Append an event; writers of one tenant take turns until they commit.
+
+        ``result`` are the values of a result that is kept by the same statement.
+        """
         await self._transaction.take_turn()
         last = await self._last()
         number, previous = (last.number + 1, last.sha256) if last else (1, _CHAIN_START)
@@ -186,17 +206,19 @@ class PostgresAudit(Repository):
             "number": number, "key_id": key_id, "action": action, "subject": subject, "details": details,
             "at": self._clock(),
         }  # fmt: skip
-        digest = _event_hash(self._transaction.tenant, event, previous)
-        await self._transaction.execute(
-            insert(audit_events).values(
-                tenant_id=self._transaction.tenant, previous_sha256=previous, sha256=digest, **event
-            )
-        )
+        event |= {
+            "tenant_id": self._transaction.tenant, "previous_sha256": previous,
+            "sha256": _event_hash(self._transaction.tenant, event, previous),
+        }  # fmt: skip
+        values = {f"event_{name}": value for name, value in event.items()}
+        if result is None:
+            await self._transaction.execute(_RECORD, values)
+        else:
+            await self._transaction.execute(_RECORD_AND_KEEP, {**values, **result})
 
     async def _last(self) -> Any:  # noqa: ANN401 - a row
         """Number and hash of the last event; None before the first."""
-        query = select(audit_events.c.number, audit_events.c.sha256).order_by(audit_events.c.number.desc())
-        return (await self._transaction.execute(query.limit(1))).one_or_none()
+        return (await self._transaction.execute(_LAST)).one_or_none()
 
 
 async def first_broken_event(transaction: TenantTransaction) -> int | None:

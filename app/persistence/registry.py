@@ -7,31 +7,38 @@ import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app.persistence.encryption import MasterKey, new_data_key
 from app.persistence.records import api_key
 from app.persistence.store import PostgresUnitOfWork, unit_of_work
-from app.persistence.transactions import DOCUMENTS_KEY, database_errors
+from app.persistence.transactions import DOCUMENTS_KEY, database_errors, single_statements
 from app.services.access.tenant_settings import USUAL, TenantSettings
 from app.services.ports import Clock
 from app.services.resources import ApiKey, Claim, JsonObject, LostRun, Removed, Tenant, TenantId
 from app.services.runs.webhook_values import DueDelivery
 
 
+@cache
+def _statement(call: str) -> TextClause:
+    """One of the few calls below, made once."""
+    return text(call)
+
+
 class _Functions:
-    """Calls the definer functions on an engine of the runtime role."""
+    """Calls the definer functions on an engine of the runtime role, each in a transaction of its own."""
 
     def __init__(self, engine: AsyncEngine, clock: Clock) -> None:
         self._engine = engine
         self._clock = clock
 
     async def _call(self, statement: str, parameters: Mapping[str, Any]) -> Sequence[Any]:
-        async with database_errors(), self._engine.begin() as connection:
-            return (await connection.execute(text(statement), parameters)).all()
+        async with database_errors(), single_statements(self._engine) as connection:
+            return (await connection.execute(_statement(statement), parameters)).all()
 
 
 class PostgresRegistry(_Functions):

@@ -7,6 +7,7 @@ import binascii
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, func
@@ -26,7 +27,11 @@ class Cursors:
     """
 
     def __init__(self, master_key: MasterKey) -> None:
-        self._key = master_key.derive("list cursors")
+        self._master_key = master_key
+
+    @cached_property
+    def _key(self) -> bytes:
+        return self._master_key.derive("list cursors")
 
     def make(self, serial: int, *listing: str) -> str:
         """The cursor after the row with this serial number."""

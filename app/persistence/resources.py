@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from datetime import datetime
+from typing import Any, Final, NoReturn
 
 from psycopg.errors import ForeignKeyViolation, RestrictViolation
-from sqlalchemy import Select, case, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    bindparam,
+    case,
+    delete,
+    func,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
 
@@ -15,6 +27,7 @@ from app.domain.errors import Conflict, NotFound
 from app.persistence.repository import Context, Repository, contains
 from app.persistence.tables import data_keys, resource_uses, resources, results, runs
 from app.persistence.tenant_settings import PostgresOwnTenant
+from app.persistence.transactions import alone
 from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
 
 _LIVE = (RunState.QUEUED.value, RunState.RUNNING.value)
@@ -25,6 +38,19 @@ _COUNTED = {Kind.UPLOAD: "uploads", Kind.DATASET: "datasets"}
 def new_id() -> str:
     """A random public id: it says nothing and cannot be guessed."""
     return secrets.token_hex(16)
+
+
+_USES: Final = (
+    select(func.array_agg(postgresql.aggregate_order_by(resource_uses.c.used_id, resource_uses.c.position)))
+    .where(resource_uses.c.tenant_id == resources.c.tenant_id, resource_uses.c.user_id == resources.c.id)
+    .scalar_subquery()
+)
+
+COLUMNS: Final[tuple[ColumnElement[Any], ...]] = (
+    resources.c.id, resources.c.serial, resources.c.kind, resources.c.name, resources.c.sha256,
+    resources.c.created_at, resources.c.summary, _USES.label("uses"),
+)  # fmt: skip
+"""What :func:`stored_row` reads of a resource."""
 
 
 class PostgresResources(Repository):
@@ -50,12 +76,7 @@ class PostgresResources(Repository):
             document = await self._vault.seal_bytes(new.packed, new.kind.value, resource_id)
         for _ in range(3):
             created_at = self._clock()
-            statement = postgresql.insert(resources).values(
-                tenant_id=self._transaction.tenant, id=resource_id, kind=new.kind.value, name=new.name,
-                sha256=new.sha256, summary=new.summary, document=document, created_at=created_at,
-            ).on_conflict_do_nothing().returning(resources.c.id)  # fmt: skip
-            if (await self._transaction.execute(statement)).scalar_one_or_none() is not None:
-                await self._add_uses(resource_id, new.uses)
+            if await self._insert(resource_id, new, document, created_at):
                 if new.kind in _COUNTED:
                     await self._owner.admit(_COUNTED[new.kind])
                 return (
@@ -76,7 +97,7 @@ class PostgresResources(Repository):
 
     async def described(self, kind: Kind, ref: str) -> Stored:
         """The same without its document."""
-        return _stored(await self._row(kind, ref))
+        return stored_row(await self._row(kind, ref))
 
     async def list(
         self,
@@ -89,7 +110,7 @@ class PostgresResources(Repository):
         created: Period = ALWAYS,
     ) -> Page[Stored]:
         """One page, newest first; see the port."""
-        query = _columns().where(resources.c.kind == kind.value)
+        query = select(*COLUMNS).where(resources.c.kind == kind.value)
         if built_on:
             users = select(resource_uses.c.user_id).where(resource_uses.c.used_id == built_on)
             query = query.where(resources.c.id.in_(users))
@@ -100,7 +121,7 @@ class PostgresResources(Repository):
         rows, following = await self._page(
             query, table.serial, table.created_at, created, limit, cursor, *listing
         )
-        return Page(tuple(_stored(row) for row in rows), following)
+        return Page(tuple(stored_row(row) for row in rows), following)
 
     async def delete(self, kind: Kind, ref: str) -> None:
         """Delete it with its pieces, their key, its runs and the results that only it leads to."""
@@ -137,21 +158,31 @@ class PostgresResources(Repository):
             .values(touched_at=func.clock_timestamp())
         )
 
-    async def _add_uses(self, user_id: str, uses: tuple[str, ...]) -> None:
-        for position, used_id in enumerate(uses):
-            try:
-                await self._transaction.execute(
-                    insert(resource_uses).values(
-                        tenant_id=self._transaction.tenant,
-                        user_id=user_id,
-                        position=position,
-                        used_id=used_id,
-                    )
-                )
-            except IntegrityError as error:
-                if isinstance(error.orig, ForeignKeyViolation):
-                    raise NotFound("resource", used_id) from None
-                raise
+    async def _insert(
+        self, resource_id: str, new: NewResource, document: bytes, created_at: datetime
+    ) -> bool:
+        """Add the row and what it uses; whether its name was free."""
+        values = {
+            "id": resource_id, "kind": new.kind.value, "name": new.name,
+            "sha256": new.sha256, "summary": new.summary, "document": document, "created_at": created_at,
+            "uses": list(new.uses),
+        }  # fmt: skip
+        try:
+            return (await self._transaction.begin_with(_INSERT, values)).first() is not None
+        except IntegrityError as error:
+            if isinstance(error.orig, ForeignKeyViolation):
+                raise NotFound("resource", await self._first_gone(new.uses)) from None
+            raise
+
+    async def _first_gone(self, used: tuple[str, ...]) -> str:
+        """The first of these ids that leads to nothing, looked for in a new transaction: this one has failed.
+
+        The database does not tell, lest it name rows of another tenant.
+        """
+        await self._transaction.close()
+        query = select(resources.c.id).where(resources.c.id.in_(used))
+        there = set((await self._transaction.execute(query)).scalars())
+        return next((used_id for used_id in used if used_id not in there), used[0])
 
     async def _row(self, kind: Kind, ref: str) -> Any:  # noqa: ANN401 - a row
         row = await self._find(kind, ref)
@@ -160,22 +191,16 @@ class PostgresResources(Repository):
         return row
 
     async def _find(self, kind: Kind, ref: str) -> Any:  # noqa: ANN401 - a row
-        query = (
-            _columns()
-            .add_columns(resources.c.document)
-            .where(resources.c.kind == kind.value, or_(resources.c.id == ref, resources.c.name == ref))
-            .order_by(case((resources.c.id == ref, 0), else_=1))
-            .limit(1)
-        )
-        return (await self._transaction.execute(query)).one_or_none()
+        rows = await self._transaction.read(_FIND, {"kind": kind.value, "ref": ref})
+        return rows[0] if rows else None
 
     async def _opened(self, row: Any) -> Stored:  # noqa: ANN401 - a row
         document = await self._vault.unseal_json(row.document, row.kind, row.id)
-        return _stored(row, document)
+        return stored_row(row, document)
 
     async def _same_or_conflict(self, row: Any, new: NewResource) -> Stored:  # noqa: ANN401 - a row
         if row.sha256 == new.sha256:
-            return _stored(row) if new.packed is not None else await self._opened(row)
+            return stored_row(row) if new.packed is not None else await self._opened(row)
         raise Conflict(
             f"The {new.kind.value} {new.name!r} exists with other content.",
             "Choose another name, or delete that one first.",
@@ -221,22 +246,37 @@ class PostgresResources(Repository):
         )
 
 
-def _columns() -> Select[Any]:
-    uses = (
-        select(
-            func.array_agg(postgresql.aggregate_order_by(resource_uses.c.used_id, resource_uses.c.position))
-        )
-        .where(resource_uses.c.tenant_id == resources.c.tenant_id, resource_uses.c.user_id == resources.c.id)
-        .scalar_subquery()
-    )
+def of_ref(kind: ColumnElement[str], ref: ColumnElement[str], *columns: ColumnElement[Any]) -> Select[Any]:
+    """The resource of a kind with this id, or else with this name."""
     table = resources.c
-    return select(
-        table.id, table.serial, table.kind, table.name, table.sha256, table.created_at, table.summary,
-        uses.label("uses"),
-    )  # fmt: skip
+    return (
+        select(*columns)
+        .where(table.kind == kind, or_(table.id == ref, table.name == ref))
+        .order_by(case((table.id == ref, 0), else_=1))
+        .limit(1)
+    )
 
 
-def _stored(row: Any, document: dict[str, Any] | None = None) -> Stored:  # noqa: ANN401 - a row
+_FIND: Final = alone(of_ref(bindparam("kind"), bindparam("ref"), *COLUMNS, resources.c.document))
+
+# The tenant is set by what the rows are made of, and so before any is checked.
+_INSERT: Final = text("""
+    WITH tenant AS MATERIALIZED (
+        SELECT set_config('app.tenant', :tenant, true)::uuid AS id
+    ), made AS (
+        INSERT INTO resources (tenant_id, id, kind, name, sha256, summary, document, created_at)
+        SELECT tenant.id, :id, :kind, :name, :sha256, :summary, :document, :created_at FROM tenant
+        ON CONFLICT DO NOTHING RETURNING tenant_id, id
+    ), used AS (
+        INSERT INTO resource_uses (tenant_id, user_id, position, used_id)
+        SELECT made.tenant_id, made.id, use.number - 1, use.id
+        FROM made, unnest(CAST(:uses AS text[])) WITH ORDINALITY AS use (id, number)
+    )
+    SELECT id FROM made
+    """).bindparams(bindparam("summary", type_=postgresql.JSONB()))
+
+
+def stored_row(row: Any, document: dict[str, Any] | None = None) -> Stored:  # noqa: ANN401 - a row
     return Stored(
         id=row.id, kind=Kind(row.kind), name=row.name, sha256=row.sha256, created_at=row.created_at,
         summary=row.summary, document=document, uses=tuple(row.uses or ()),

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from app.persistence.encryption import KeyCache, MasterKey
 from app.persistence.evidence import PostgresEvidence, PostgresSigningKeys
 from app.persistence.pieces import PostgresPieces
+from app.persistence.questions import PostgresQuestions
 from app.persistence.records import PostgresApiKeys, PostgresAudit, PostgresIdempotencyKeys
 from app.persistence.repository import Context, Cursors
 from app.persistence.resources import PostgresResources
@@ -22,6 +23,7 @@ from app.persistence.tenant_settings import PostgresOwnTenant
 from app.persistence.transactions import TenantTransaction, Vault, tenant_transaction
 from app.persistence.webhooks import PostgresWebhooks
 from app.services.access.tenant_settings import USUAL, OwnTenant, TenantSettings
+from app.services.answers import Questions
 from app.services.ports import (
     RUN_QUEUE,
     RUN_TASK,
@@ -63,6 +65,7 @@ class PostgresUnitOfWork:
         self.resources: Resources = PostgresResources(context)
         self.pieces: Pieces = PostgresPieces(context)
         self.results: Results = PostgresResults(context)
+        self.questions: Questions = PostgresQuestions(context)
         self.claims = PostgresRuns(context)
         self.runs: Runs = self.claims
         self.signing_keys: SigningKeys = PostgresSigningKeys(context)

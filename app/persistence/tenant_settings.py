@@ -44,7 +44,6 @@ class PostgresOwnTenant(Repository):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._defaults = context.defaults
-        self._itself = tenants.c.id == context.transaction.tenant
 
     async def overview(self) -> TenantOverview:
         """The tenant, its settings and what it has."""
@@ -65,7 +64,8 @@ class PostgresOwnTenant(Repository):
         """Keep these settings, and forget those that go back to the defaults."""
         kept = (await self._row(lock=True)).settings | dict(changes)
         own = {name: value for name, value in kept.items() if value != DEFAULT}
-        await self._transaction.execute(update(tenants).where(self._itself).values(settings=own))
+        itself = tenants.c.id == self._transaction.tenant
+        await self._transaction.execute(update(tenants).where(itself).values(settings=own))
 
     async def admit(self, quota: str) -> None:
         """Raise QuotaExceeded or RateLimited if what was just written takes the tenant above a quota.
@@ -94,5 +94,5 @@ class PostgresOwnTenant(Repository):
         return int((await self._transaction.execute(_USED[quota])).scalar_one())
 
     async def _row(self, *, lock: bool = False) -> Any:  # noqa: ANN401 - a row
-        query = select(tenants).where(self._itself)
+        query = select(tenants).where(tenants.c.id == self._transaction.tenant)
         return (await self._transaction.execute(query.with_for_update() if lock else query)).one()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
-from sqlalchemy import CursorResult, Executable, select, text
+from sqlalchemy import CursorResult, Executable, Select, bindparam, func, select, text, true
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -17,7 +17,7 @@ from app.domain.errors import NotFound, Unavailable
 from app.evidence.canonical import canonical_json
 from app.persistence.encryption import KeyCache, MasterKey, place, seal, unseal
 from app.persistence.tables import data_keys
-from app.services.json_text import sliced_document
+from app.services.json_text import is_small, sliced_document
 from app.services.resources import JsonObject, TenantId
 
 T = TypeVar("T")
@@ -25,6 +25,21 @@ T = TypeVar("T")
 DOCUMENTS_KEY = "documents"
 # Above this, work on bytes is handed to a thread, so that other requests go on meanwhile.
 _THREAD_BYTES = 64 * 1024
+
+_SET_TENANT: Final = text("SELECT set_config('app.tenant', :tenant, true)")
+_TAKE_TURN: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:tenant, 1))")
+
+_TENANT: Final = select(func.set_config("app.tenant", bindparam("tenant"), true()).label("id")).cte("tenant")
+
+
+def alone(query: Select[Any]) -> Select[Any]:
+    """The query as a statement that says itself whose rows it sees; for :meth:`TenantTransaction.read`.
+
+    Its offset, which is 0, follows from the tenant, so that no row can be looked at before that is set.
+    Whatever looked earlier would see none.
+    """
+    found = query.offset(func.length(_TENANT.c.id) * 0).lateral("found")
+    return select(found).select_from(_TENANT.join(found, true()))
 
 
 @asynccontextmanager
@@ -47,16 +62,29 @@ class TenantTransaction:
         self.engine = engine
         self.tenant = tenant
         self._connection: AsyncConnection | None = None
+        self._has_read = False
 
     async def connection(self) -> AsyncConnection:
         """The connection, taken from the pool when it is first needed."""
         if self._connection is None:
-            connection = await self.engine.connect()
-            self._connection = connection
-            await connection.execute(
-                text("SELECT set_config('app.tenant', :tenant, true)"), {"tenant": self.tenant}
-            )
+            self._connection = await self.engine.connect()
+            await self._connection.execute(_SET_TENANT, {"tenant": self.tenant})
         return self._connection
+
+    async def read(self, query: Select[Any], parameters: Mapping[str, Any]) -> Sequence[Any]:
+        """The rows of a statement of :func:`alone`.
+
+        The first one of a unit of work that has not begun its transaction needs none: it goes by itself.
+        """
+        values = {"tenant": self.tenant, **parameters}
+        found: CursorResult[Any]
+        if self._connection is not None or self._has_read:
+            found = await (await self.connection()).execute(query, values)
+            return found.all()
+        self._has_read = True
+        async with single_statements(self.engine) as connection:
+            found = await connection.execute(query, values)
+            return found.all()
 
     async def execute(
         self, statement: Executable, parameters: Mapping[str, Any] | None = None
@@ -64,11 +92,15 @@ class TenantTransaction:
         """Run one statement."""
         return await (await self.connection()).execute(statement, parameters)
 
+    async def begin_with(self, statement: Executable, parameters: Mapping[str, Any]) -> CursorResult[Any]:
+        """Run a statement that sets the tenant itself, as the first one or a later one."""
+        if self._connection is None:
+            self._connection = await self.engine.connect()
+        return await self._connection.execute(statement, {"tenant": self.tenant, **parameters})
+
     async def take_turn(self) -> None:
         """Wait until no other writer of this tenant has the turn; kept until the transaction ends."""
-        await self.execute(
-            text("SELECT pg_advisory_xact_lock(hashtextextended(:tenant, 1))"), {"tenant": self.tenant}
-        )
+        await self.execute(_TAKE_TURN, {"tenant": self.tenant})
 
     async def commit(self) -> None:
         """Make everything durable and give the connection back; a later statement begins anew."""
@@ -81,6 +113,13 @@ class TenantTransaction:
         if self._connection is not None:
             connection, self._connection = self._connection, None
             await connection.close()
+
+
+@asynccontextmanager
+async def single_statements(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+    """A connection on which every statement is a transaction of its own, begun and ended with it."""
+    async with engine.connect() as connection:
+        yield await connection.execution_options(isolation_level="AUTOCOMMIT")
 
 
 @asynccontextmanager
@@ -132,7 +171,11 @@ class Vault:
 
     async def seal_json(self, document: JsonObject, kind: str, owner: str) -> bytes:
         """Encrypt a document, serialised canonically and compressed."""
-        packed = await asyncio.to_thread(lambda: zlib.compress(canonical_json(document), 1))
+
+        def pack() -> bytes:
+            return zlib.compress(canonical_json(document), 1)
+
+        packed = pack() if is_small(document) else await asyncio.to_thread(pack)
         return await self.seal_bytes(packed, kind, owner)
 
     async def unseal_json(self, sealed: bytes, kind: str, owner: str) -> JsonObject:

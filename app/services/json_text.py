@@ -22,6 +22,9 @@ from app.domain.errors import TooLarge
 WINDOW: Final = 64 * 1024
 """Characters that are parsed in one go: about a millisecond."""
 
+SMALL: Final = 16 * 1024
+"""Values and characters of a document that is written or kept without a second thought."""
+
 MOST_PARTS: Final = 3_000_000
 """Commas, colons and opening brackets of a body: what bounds the memory that it becomes."""
 
@@ -83,6 +86,25 @@ def dismantle(value: Any) -> None:  # noqa: ANN401 - any JSON value
             case dict() as members:
                 rest.extend(members.values())
                 members.clear()
+
+
+def is_small(value: Any, most: int = SMALL) -> bool:  # noqa: ANN401 - any JSON value
+    """Whether values and characters together are at most so many; no more of it is looked at."""
+    rest = [value]
+    while rest and most >= 0:
+        part = rest.pop()
+        most -= 1
+        if isinstance(part, str):
+            most -= len(part)
+        elif isinstance(part, dict):
+            most -= len(part)
+            if most >= 0:
+                rest.extend(part.values())
+        elif isinstance(part, list | tuple):
+            most -= len(part)
+            if most >= 0:
+                rest.extend(part)
+    return most >= 0
 
 
 def _read(read: Callable[[], Any]) -> Any:  # noqa: ANN401

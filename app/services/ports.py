@@ -13,6 +13,7 @@ from typing import Final, Protocol
 from app.evidence.envelope import Signer
 from app.evidence.keys import PublicKey
 from app.services.access.tenant_settings import OwnTenant
+from app.services.answers import Questions
 from app.services.gates.evidence_values import NewEvidence, StoredEvidence
 from app.services.resources import (
     ALWAYS,
@@ -332,6 +333,7 @@ class UnitOfWork(Protocol):
     pieces: Pieces
     runs: Runs
     results: Results
+    questions: Questions
     idempotency: IdempotencyKeys
     api_keys: ApiKeys
     audit: Audit

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 from app.domain.errors import (
@@ -23,10 +24,12 @@ from app.domain.errors import (
     NotSupported,
     PrivacyRiskError,
 )
+from app.services.answers import Recalled, SharedAnswer, SharedAnswers
 from app.services.datasets.tables import TableLoader
 from app.services.gates.evidence_masking import shown_answer, shown_resource
 from app.services.named import NamedResources, add_resource
 from app.services.ports import Store, UnitOfWork
+from app.services.recollection import Recollection
 from app.services.resources import (
     Actor,
     JsonObject,
@@ -47,6 +50,8 @@ RUN_BYTES: Final = 8192 * MIB
 """Memory that a run may have, unless an operator says otherwise."""
 
 Route = Literal["direct", "run"]
+
+Q = TypeVar("Q")
 
 
 class Cost(Protocol):
@@ -109,6 +114,24 @@ class RunStarted:
     created: bool
 
 
+@dataclass(frozen=True)
+class Asked(Generic[Q]):
+    """A question, how it will be stored, what is stored of it, and what others find who ask the same."""
+
+    question: Q
+    new: NewResource
+    recalled: Recalled
+    shared: SharedAnswer
+
+    @property
+    def known(self) -> Stored | None:
+        """The question as it is stored, if it is with its answer."""
+        stored = self.recalled.stored
+        if self.recalled.result is None or stored is None or stored.sha256 != self.new.sha256:
+            return None
+        return replace(stored, document=self.new.document)
+
+
 class Request(Protocol):
     """What is asked, maybe under a name."""
 
@@ -141,7 +164,6 @@ class Computation(Workload, Protocol):
 
 
 R = TypeVar("R", bound=Request)
-Q = TypeVar("Q")
 W = TypeVar("W", bound=Workload)
 C = TypeVar("C", bound=Computation)
 
@@ -154,6 +176,11 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
 
     write_scope: ClassVar[Scope] = Scope.ASSESS
 
+    def __init__(self, store: Store, loader: TableLoader) -> None:
+        super().__init__(store)
+        self._loader = loader
+        self._shared = SharedAnswers()
+
     async def plan(self, actor: Actor, request: R) -> Plan:
         """Cost, route and missing inputs; computes and stores nothing."""
         self._require_for(actor, request)
@@ -165,7 +192,7 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
                 )
             if missing:
                 return Plan(missing=missing)
-            question, _ = await self._resolve(actor, request, "direct")
+            question, _ = await self._resolve(self._store, actor, request, "direct")
             return await asyncio.to_thread(self._plan, await self._prepare(actor, question))
         except (InvalidInput, NotSupported) as error:
             return Plan(missing=faults_of(error))
@@ -175,17 +202,18 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
 
         If the answer is known from an equal question, the run has succeeded at once.
         """
-        question, new, known = await self._look_up(actor, request, "run")
         estimate: JsonObject = {}
-        if known is None:
-            estimate = await asyncio.to_thread(self._estimate, await self._prepare(actor, question))
-            self._refuse_as_run(estimate)
-        async with self._store.work(actor.tenant) as work:
-            stored, created = await add_resource(work, actor, new)
-            run = await start_run(work, stored, estimate)
-            if known is not None:
-                await self._complete(work, actor, question, stored, known, run)
-            await work.commit()
+        async with self._look_up(actor, request, "run") as asked:
+            question, known = asked.question, asked.recalled.result
+            if known is None:
+                estimate = await asyncio.to_thread(self._estimate, await self._prepare(actor, question))
+                self._refuse_as_run(estimate)
+            async with self._store.work(actor.tenant) as work:
+                stored, created = await add_resource(work, actor, asked.new)
+                run = await start_run(work, stored, estimate)
+                if known is not None:
+                    await self._complete(work, actor, question, stored, known, run)
+                await work.commit()
         return RunStarted(stored, run, created)
 
     async def view(self, actor: Actor, ref: str) -> Answer:
@@ -194,27 +222,37 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
         A run that was stopped keeps its own result, which is not that of an equal question.
         """
         async with self._store.work(actor.tenant) as work:
-            stored = await work.resources.get(self.kind, ref)
-            run = await _latest_run(work, stored)
-            if run is not None and run.state is RunState.SUCCEEDED:
-                result: JsonObject | None = await work.runs.result(run.id)
-            else:
-                result = await work.results.find(self.kind.value, stored.sha256)
+            stored, result = await work.questions.view(self.kind, ref)
             return await self._answer(work, actor, stored, result)
 
-    async def _look_up(
-        self, actor: Actor, request: R, route: Route
-    ) -> tuple[Q, NewResource, JsonObject | None]:
-        """The question, how it will be stored, and its result if it is known."""
+    @asynccontextmanager
+    async def _look_up(self, actor: Actor, request: R, route: Route) -> AsyncIterator[Asked[Q]]:
+        """The question and what is stored of it, which is shared with whoever asks the same meanwhile."""
         self._require_for(actor, request)
         if request.name is not None:
             check_name(request.name)
-        question, new = await self._resolve(actor, request, route)
+        for faith in (True, False):
+            resources = Recollection(self._store, self._loader.memory, faith=faith)
+            try:
+                question, new = await self._resolve(resources, actor, request, route)
+            except PrivacyRiskError:
+                if not resources.believed:
+                    raise
+                continue
+            with self._shared.of(actor.tenant, new.sha256) as shared:
+                recalled = await self._recall(actor, new, resources.believed)
+                if recalled is not None:
+                    yield Asked(question, new, recalled, shared)
+                    return
+
+    async def _recall(
+        self, actor: Actor, new: NewResource, believed: Mapping[tuple[Kind, str], str | None]
+    ) -> Recalled | None:
         async with self._store.work(actor.tenant) as work:
-            known = await work.results.find(self.kind.value, new.sha256)
-            if known is None:
+            recalled = await work.questions.recall(self.kind, new.name, new.sha256, believed)
+            if recalled is not None and recalled.result is None:
                 await self._refuse_in_vain(work, new)
-        return question, new, known
+        return recalled
 
     async def _answer(
         self,
@@ -229,8 +267,8 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
         return Answer(shown_resource(actor, stored), shown, await self._beside(work, actor, stored), created)
 
     @abstractmethod
-    async def _resolve(self, actor: Actor, request: R, route: Route) -> tuple[Q, NewResource]:
-        """What is asked, and how it will be stored; InvalidInput where its parts do not fit."""
+    async def _resolve(self, store: Store, actor: Actor, request: R, route: Route) -> tuple[Q, NewResource]:
+        """What is asked, as the store says, and how it will be stored; InvalidInput if parts do not fit."""
 
     @abstractmethod
     async def _prepare(self, actor: Actor, question: Q) -> W:
@@ -268,8 +306,7 @@ class DirectService(QuestionService[R, Q, C], Generic[R, Q, C]):
     """Questions that are answered at once where that is small."""
 
     def __init__(self, store: Store, loader: TableLoader, budget: DirectBudget) -> None:
-        super().__init__(store)
-        self._loader = loader
+        super().__init__(store, loader)
         self._budget = budget
 
     async def create(self, actor: Actor, request: R) -> Answer:
@@ -277,15 +314,21 @@ class DirectService(QuestionService[R, Q, C], Generic[R, Q, C]):
 
         So it is where the work takes far longer than was expected of it.
         """
-        question, new, result = await self._look_up(actor, request, "direct")
-        if result is None:
-            result = await asyncio.to_thread(self._result, await self._prepare(actor, question))
-        async with self._store.work(actor.tenant) as work:
-            stored, created = await add_resource(work, actor, new, **self._audit_details(result))
-            await work.results.save(self.kind.value, new.sha256, result)
-            await self._complete(work, actor, question, stored, result, None)
-            answer = await self._answer(work, actor, stored, result, created=created)
-            await work.commit()
+        async with self._look_up(actor, request, "direct") as asked:
+            question, new, created = asked.question, asked.new, False
+
+            async def compute() -> JsonObject:
+                return await asyncio.to_thread(self._result, await self._prepare(actor, question))
+
+            result = asked.recalled.result or await asked.shared.once(compute)
+            stored = asked.known
+            async with self._store.work(actor.tenant) as work:
+                if stored is None:
+                    details = self._audit_details(result)
+                    stored, created = await work.questions.answer(new, result, actor.key_id, details)
+                await self._complete(work, actor, question, stored, result, None)
+                answer = await self._answer(work, actor, stored, result, created=created)
+                await work.commit()
         return answer
 
     def _result(self, prepared: C) -> JsonObject:

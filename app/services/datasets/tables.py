@@ -24,6 +24,7 @@ from app.services.datasets.dictionary_links import (
 from app.services.datasets.text_columns import read_columns
 from app.services.named import NamedResources
 from app.services.ports import Store
+from app.services.recollection import Memory
 from app.services.resources import Kind, Stored, TenantId, document_of
 from app.services.scoring.sensitivity_building import build_profile, read_overrides
 
@@ -80,6 +81,7 @@ class TableLoader:
     def __init__(self, store: Store, capacity_bytes: int = 512 * 1024**2) -> None:
         self._store = store
         self._cache = BoundedCache(capacity_bytes)
+        self.memory = Memory()
 
     async def table(self, tenant: TenantId, dataset: Stored) -> Table:
         """The disclosed attributes of a dataset; InvalidInput if it still needs attention."""

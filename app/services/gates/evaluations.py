@@ -87,7 +87,7 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
         """What every criterion would take, the route, or what is missing; computes and stores nothing."""
         self._require_for(actor, request)
         try:
-            evaluation = await self._evaluation(actor, request)
+            evaluation = await self._evaluation(self._store, actor, request)
         except (InvalidInput, NotSupported, NotFound) as error:
             return EvaluationPlan(missing=faults_of(error))
         return await asyncio.to_thread(self._plan, self._timed(evaluation, 0))
@@ -105,24 +105,24 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
         )
 
     async def _resolve(
-        self, actor: Actor, request: CreateEvaluation, route: Route
+        self, store: Store, actor: Actor, request: CreateEvaluation, route: Route
     ) -> tuple[TimedEvaluation, NewResource]:
-        evaluation = await self._evaluation(actor, request)
+        evaluation = await self._evaluation(store, actor, request)
         rules = await asyncio.to_thread(evaluation.change_rules, route)
         return self._timed(evaluation, rules), new_evaluation(evaluation.subject, request.name, route, rules)
 
     async def _prepare(self, actor: Actor, question: TimedEvaluation) -> TimedEvaluation:
         return question
 
-    async def _evaluation(self, actor: Actor, request: CreateEvaluation) -> Evaluation:
-        subject = await self._subject(actor, request)
-        return await prepare_evaluation(self._store, self._loader, actor.tenant, subject)
+    async def _evaluation(self, store: Store, actor: Actor, request: CreateEvaluation) -> Evaluation:
+        subject = await self._subject(store, actor, request)
+        return await prepare_evaluation(store, self._loader, actor.tenant, subject)
 
     def _timed(self, evaluation: Evaluation, change_rules: int) -> TimedEvaluation:
         return TimedEvaluation(evaluation, change_rules, OVERRUN * self._budget.seconds)
 
-    async def _subject(self, actor: Actor, request: CreateEvaluation) -> Subject:
-        async with self._store.work(actor.tenant) as work:
+    async def _subject(self, store: Store, actor: Actor, request: CreateEvaluation) -> Subject:
+        async with store.work(actor.tenant) as work:
             stored_policy, policy, base = await find_base(work, request)
             slots = await find_slots(work, base, request.dictionaries)
             parameters = await asked_parameters(work, policy, base, slots)
@@ -141,7 +141,7 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
         require_to_name_values(actor, *parameters.values(), *models)
         rule = None
         if request.rule is not None:
-            rule = await find_rule(self._store, self._loader, actor, request.rule, base.dataset)
+            rule = await find_rule(store, self._loader, actor, request.rule, base.dataset)
         known = {criterion.id for criterion in policy.requirements}
         return Subject(
             stored_policy=stored_policy,

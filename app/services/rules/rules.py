@@ -255,6 +255,8 @@ async def _defined(
         record.asks_the_record for record in definition.records
     ):
         require(actor, Scope.DATA_READ)
+    if isinstance(definition, TableLevelDefinition) and definition.suppression is None:
+        return define_rule(definition, table)  # a number per attribute: no work for a thread
     if not isinstance(definition, ConditionalDefinition):
         return await asyncio.to_thread(define_rule, definition, table, None, population)
     require(actor, Scope.DATA_READ)

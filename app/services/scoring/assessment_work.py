@@ -231,5 +231,7 @@ class AssessmentPreparation:
     async def score(self, tenant: TenantId, question: AssessmentQuestion) -> RuleScore:
         """The score, ready to be computed."""
         scoring = await load_scoring(self._loader, tenant, question.sources, question.options)
-        rule = await asyncio.to_thread(question.rule.on, scoring.table)
+        rule = question.rule.made
+        if rule is None:
+            rule = await asyncio.to_thread(question.rule.on, scoring.table)
         return RuleScore(scoring, rule, self._memory_ceiling, bounds=question.bounds)

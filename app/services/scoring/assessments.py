@@ -92,9 +92,9 @@ class AssessmentService(DirectService[CreateAssessment, AssessmentQuestion, Rule
         return stream_columns(columns, format, f"{stored.name}-records")
 
     async def _resolve(
-        self, actor: Actor, request: CreateAssessment, route: Route
+        self, store: Store, actor: Actor, request: CreateAssessment, route: Route
     ) -> tuple[AssessmentQuestion, NewResource]:
-        async with self._store.work(actor.tenant) as work:
+        async with store.work(actor.tenant) as work:
             sources = await find_sources(work, request.refs)
         if request.bounds is not None and sources.is_set:
             raise InvalidInput.of(
@@ -104,7 +104,7 @@ class AssessmentService(DirectService[CreateAssessment, AssessmentQuestion, Rule
                 "Name the dictionary whose risk is to be the bound.",
             )
         options = replace(request.options, attacker_view=sources.view(request.options.attacker_view))
-        rule = await find_rule(self._store, self._loader, actor, request.rule, sources.dataset)
+        rule = await find_rule(store, self._loader, actor, request.rule, sources.dataset)
         question = AssessmentQuestion(sources, rule, options, request.bounds is not None)
         return question, _resource(request, question)
 

@@ -68,9 +68,9 @@ class MeasurementService(DirectService[CreateMeasurement, Question, Measurement]
         require_to_name_values(actor, request.parameters)
 
     async def _resolve(
-        self, actor: Actor, request: CreateMeasurement, route: Route
+        self, store: Store, actor: Actor, request: CreateMeasurement, route: Route
     ) -> tuple[Question, NewResource]:
-        async with self._store.work(actor.tenant) as work:
+        async with store.work(actor.tenant) as work:
             sources = await find_sources(work, request.refs)
             parameters = await with_released_rules(work, request.parameters, sources.dataset)
             by_pointer = {
@@ -79,7 +79,7 @@ class MeasurementService(DirectService[CreateMeasurement, Question, Measurement]
             }
         rule = None
         if request.rule is not None:
-            rule = await find_rule(self._store, self._loader, actor, request.rule, sources.dataset)
+            rule = await find_rule(store, self._loader, actor, request.rule, sources.dataset)
         _require_rules_of(sources.dataset, by_pointer)
         question = Question(
             measure_of(request.measure),

@@ -106,7 +106,7 @@ class FrontierService(SearchService[CreateFrontier, FrontierQuestion]):
     kind: ClassVar[Kind] = Kind.FRONTIER
 
     def __init__(self, store: Store, loader: TableLoader, run_bytes: int = RUN_BYTES) -> None:
-        super().__init__(store, FrontierPreparation(store, loader), run_bytes)
+        super().__init__(store, loader, FrontierPreparation(store, loader), run_bytes)
 
     async def _ask(
         self, work: UnitOfWork, request: CreateFrontier, sources: Sources

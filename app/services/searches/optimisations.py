@@ -76,7 +76,7 @@ class OptimisationService(SearchService[CreateOptimisation, OptimisationQuestion
     kind: ClassVar[Kind] = Kind.OPTIMISATION
 
     def __init__(self, store: Store, loader: TableLoader, run_bytes: int = RUN_BYTES) -> None:
-        super().__init__(store, OptimisationPreparation(store, loader), run_bytes)
+        super().__init__(store, loader, OptimisationPreparation(store, loader), run_bytes)
 
     def _require_for(self, actor: Actor, request: CreateOptimisation) -> None:
         """Criteria that name values ask who has them."""

@@ -96,13 +96,19 @@ class SearchService(QuestionService[R, Q, SearchWork], Generic[R, Q]):
     ``run_bytes`` is the memory that a run may have; a search that is estimated to need more is refused.
     """
 
-    def __init__(self, store: Store, preparation: SearchPreparation[Q], run_bytes: int = RUN_BYTES) -> None:
-        super().__init__(store)
+    def __init__(
+        self,
+        store: Store,
+        loader: TableLoader,
+        preparation: SearchPreparation[Q],
+        run_bytes: int = RUN_BYTES,
+    ) -> None:
+        super().__init__(store, loader)
         self._preparation = preparation
         self._run_bytes = run_bytes
 
-    async def _resolve(self, actor: Actor, request: R, route: Route) -> tuple[Q, NewResource]:
-        async with self._store.work(actor.tenant) as work:
+    async def _resolve(self, store: Store, actor: Actor, request: R, route: Route) -> tuple[Q, NewResource]:
+        async with store.work(actor.tenant) as work:
             return await self._ask(work, request, await find_sources(work, request.refs))
 
     async def _prepare(self, actor: Actor, question: Q) -> SearchWork:

@@ -6,7 +6,7 @@ import copy
 import hashlib
 import json
 import zlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from app.domain.errors import Conflict, NotFound
 from app.evidence.envelope import Signer
 from app.evidence.keys import PublicKey
+from app.services.answers import Recalled
 from app.services.gates.evidence_values import NewEvidence, StoredEvidence
 from app.services.resources import (
     ALWAYS,
@@ -93,6 +94,7 @@ class MemoryWork:
         self.pieces = _Pieces(self)
         self.runs = _Runs(self)
         self.results = _Results(self)
+        self.questions = _Questions(self)
         self.api_keys = _ApiKeys(self)
         self.audit = _Audit(self)
         self.signing_keys = _SigningKeys(self)
@@ -236,6 +238,37 @@ class _Results(_Part):
 
     async def save(self, kind: str, input_sha256: str, document: JsonObject) -> None:
         self.data.results[kind, input_sha256] = document
+
+
+class _Questions(_Part):
+    async def recall(
+        self, kind: Kind, name: str, sha256: str, believed: Mapping[tuple[Kind, str], str | None]
+    ) -> Recalled | None:
+        for (own, ref), id_ in believed.items():
+            if await self._id_of(own, ref) != id_:
+                return None
+        stored = await self._id_of(kind, name)
+        return Recalled(self.data.results.get((kind.value, sha256)), stored and self.data.resources[stored])
+
+    async def view(self, kind: Kind, ref: str) -> tuple[Stored, JsonObject | None]:
+        stored = await self._work.resources.get(kind, ref)
+        return stored, self.data.results.get((kind.value, stored.sha256))
+
+    async def answer(
+        self, new: NewResource, result: JsonObject, key_id: str, details: JsonObject
+    ) -> tuple[Stored, bool]:
+        stored, created = await self._work.resources.add(new)
+        if created:
+            told = {"sha256": stored.sha256, **details}
+            await self._work.audit.record(key_id, f"{new.kind.value}.create", stored.id, told)
+        await self._work.results.save(new.kind.value, new.sha256, result)
+        return stored, created
+
+    async def _id_of(self, kind: Kind, ref: str) -> str | None:
+        try:
+            return (await self._work.resources.get(kind, ref)).id
+        except NotFound:
+            return None
 
 
 class _ApiKeys(_Part):

@@ -12,6 +12,7 @@ from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.sensitivity.sensitivity import build_sensitivity
 from app.domain.sensitivity.weights import ConstantWeight
 from app.domain.tables.table import Table
+from app.services.recollection import Memory
 from app.services.resources import Actor, Kind, NewResource, Stored, TenantId
 from tests.unit.services.memory_store import MemoryStore
 
@@ -68,6 +69,7 @@ class FixedLoader:
         )
         self.asked = 0
         self.needs_attention = False
+        self.memory = Memory()
 
     async def table(self, tenant: TenantId, dataset: Stored) -> Table:
         self.asked += 1
