@@ -69,12 +69,57 @@ def test_bins_are_half_open_and_the_last_is_closed(seed, n):
 def test_groups_are_numbered_alike_in_every_way(seed, n, limit):
     keys = np.random.default_rng(seed).integers(0, limit, n)
     expected, inverse = np.unique(keys, return_index=True, return_inverse=True)[1:]
-    for dense in (0, 10_000):
+    given_keys = keys.copy()
+    for dense, most in ((0, 2**62), (10_000, 2**62), (0, 1)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(distinct, "DENSE_KEYS_PER_ROW", dense)
+            patch.setattr(distinct, "ROWS_AT_ONCE", 7)
+            patch.setattr(distinct, "KEY_LIMIT", most)
             first, numbers_ = group(keys, limit)
         assert np.array_equal(first, expected)
         assert np.array_equal(numbers_, inverse)
+        assert np.array_equal(keys, given_keys)
+
+
+WAYS = {
+    "by a cell for every key": {"DENSE_KEYS_PER_ROW": 10**9},
+    "by sorting": {"DENSE_KEYS_PER_ROW": 0},
+    "by the numbers of the values in use": {"DENSE_KEYS_PER_ROW": 0, "MANY": 0, "KEY_LIMIT": 2**12},
+    "by the ranks of prefixes": {"DENSE_KEYS_PER_ROW": 0, "KEY_LIMIT": 40},
+    "by digits that are joined in twos": {"DENSE_KEYS_PER_ROW": 0, "NARROW_LIMIT": 40},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@given(seed=SEEDS, n=st.integers(1, 60), m=st.integers(1, 6))
+@settings(max_examples=examples(60), deadline=None)
+def test_rows_are_reduced_alike_in_every_way(way, seed, n, m):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 9, m).tolist()
+    kinds = rng.choice([np.int8, np.int32, np.int64], m)
+    columns = [rng.integers(0, size, n).astype(kind) for size, kind in zip(sizes, kinds, strict=True)]
+    expected, inverse, counts = np.unique(
+        np.stack(columns, axis=1), axis=0, return_inverse=True, return_counts=True
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distinct, "ROWS_AT_ONCE", 7)
+        for name, value in WAYS[way].items():
+            patch.setattr(distinct, name, value)
+        found = distinct_rows(columns, sizes, n)
+    assert np.array_equal(found.codes, expected)
+    assert np.array_equal(found.counts, counts)
+    assert np.array_equal(found.inverse, inverse.reshape(-1))
+    assert found.codes.dtype == found.inverse.dtype == np.int32
+
+
+def test_rows_of_many_values_are_told_apart():
+    sizes = [46_341, 46_342, 2]
+    last = [size - 1 for size in sizes]
+    rows = [last, [0, 0, 0], [46_340, 0, 1], last, [46_339, 46_341, 1]]
+    columns = list(np.array(rows, dtype=np.int32).T)
+    found = distinct_rows(columns, sizes, len(rows))
+    assert found.codes.tolist() == [[0, 0, 0], [46_339, 46_341, 1], [46_340, 0, 1], last]
+    assert found.inverse.tolist() == [3, 0, 2, 3, 1]
 
 
 @given(SEEDS, st.integers(1, 40), st.integers(1, 4))

@@ -186,16 +186,17 @@ def equivalence_classes(
     """
     known = positions_of(table, grouping.quasi_identifiers)
     attributes = tuple(dict.fromkeys((*known, *also)))
-    everybody = np.zeros(len(disclosed), dtype=bool)
     if left_out is None:
-        left_out = is_suppressed if grouping.suppressed == "excluded" else everybody
+        left_out = is_suppressed if grouping.suppressed == "excluded" else np.zeros_like(is_suppressed)
     missing = lacking_records(table.codes, known, grouping.missing) & ~left_out
-    kept = np.flatnonzero(~(left_out | missing))
+    gone = left_out | missing
+    kept = np.flatnonzero(~gone) if gone.any() else slice(None)
     wildcards = {}
     if grouping.missing == "matches_everything":
         wildcards = _wildcards(table, disclosed, is_suppressed, kept, known)
+    codes, records, of_kept, is_wildcard = _grouped(table, disclosed, kept, attributes, wildcards)
     of_record = np.full(len(disclosed), -1, dtype=np.int32)
-    codes, records, of_record[kept], is_wildcard = _grouped(table, disclosed, kept, attributes, wildcards)
+    of_record[kept] = of_kept
     return EquivalenceClasses(
         attributes,
         codes,
@@ -208,7 +209,7 @@ def equivalence_classes(
 
 
 def _wildcards(
-    table: Table, disclosed: Ints, is_suppressed: Bools, kept: Longs, known: tuple[int, ...]
+    table: Table, disclosed: Ints, is_suppressed: Bools, kept: Longs | slice, known: tuple[int, ...]
 ) -> dict[int, Bools]:
     """Per attribute with such records which of the kept ones match everything in it.
 
@@ -225,19 +226,22 @@ def _wildcards(
 
 
 def _grouped(
-    table: Table, disclosed: Ints, kept: Longs, attributes: tuple[int, ...], wildcards: dict[int, Bools]
+    table: Table,
+    disclosed: Ints,
+    kept: Longs | slice,
+    attributes: tuple[int, ...],
+    wildcards: dict[int, Bools],
 ) -> tuple[Ints, Longs, Ints, Bools | None]:
     """Codes and records of the classes, the class of each kept record, and where classes match everything."""
-    everyone = len(kept) == len(disclosed)
     columns, sizes = [], []
     for j in attributes:
-        column, size = disclosed[:, j] if everyone else disclosed[kept, j], table.sizes[j]
+        column, size = disclosed[kept, j], table.sizes[j]
         if j in wildcards:
             # A value that is suppressed is told from one that is missing by a code of its own.
             column, size = np.where(shows_nothing(column) & ~wildcards[j], size, column), size + 1
         columns.append(column)
         sizes.append(size)
-    rows = distinct_rows(columns, sizes, len(kept))
+    rows = distinct_rows(columns, sizes, len(columns[0]))
     if not wildcards:
         return rows.codes, rows.counts, rows.inverse, None
     is_wildcard = np.zeros(rows.codes.shape, dtype=bool)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -236,10 +237,10 @@ class Hierarchy:
         return sorted(v for v in common if not any(v != w and v in ups[w] for w in common))
 
     @cached_property
-    def _codes_by_label(self) -> dict[str, int]:
-        """Leaf of the label first, else the only inner node of it; ambiguous labels are absent."""
+    def _codes_by_label(self) -> dict[str | None, int]:
+        """Leaf of the label first, else the only inner node of it; ambiguous labels are absent, None is ⊥."""
         inner: dict[str, list[int]] = {}
-        found: dict[str, int] = {}
+        found: dict[str | None, int] = {None: TOP}
         for code, (label, leaf) in enumerate(zip(self.labels, self.is_leaf.tolist(), strict=True)):
             if leaf:
                 found.setdefault(label, code)
@@ -257,11 +258,9 @@ class Hierarchy:
     def encode(self, values: Sequence[str | None]) -> tuple[Ints, set[str]]:
         """Node code per value: missing (None) becomes ⊥, an unknown value −1 and a member of the set."""
         known = self._codes_by_label
-        codes = np.array(
-            [TOP if value is None else known.get(value, UNKNOWN) for value in values], dtype=np.int32
-        )
-        unknown = {value for value in values if value is not None and value not in known}
-        return codes, unknown
+        codes = np.fromiter(map(known.get, values, repeat(UNKNOWN)), dtype=np.int32, count=len(values))
+        unknown = np.flatnonzero(codes == UNKNOWN).tolist()
+        return codes, {value for i in unknown if (value := values[i]) is not None}
 
     def require_tree(
         self, what: str, instead: str = "use rules that name the disclosed values per record"

@@ -73,7 +73,7 @@ async def read_columns(
     tables = []
     async for payload in work.pieces.read(upload.id):
         tables.append(await asyncio.to_thread(read_piece, payload, wanted))
-    return await asyncio.to_thread(_columns, tables)
+    return await asyncio.to_thread(columns_of, tables)
 
 
 def check_columns_exist(upload: Stored, names: Sequence[str], pointer: str) -> None:
@@ -83,7 +83,8 @@ def check_columns_exist(upload: Stored, names: Sequence[str], pointer: str) -> N
     refuse(faults)
 
 
-def _columns(tables: Sequence[pa.Table]) -> dict[str, TextColumn]:
+def columns_of(tables: Sequence[pa.Table]) -> dict[str, TextColumn]:
+    """The columns by name of one table in parts, whose columns hold each distinct text of a part once."""
     whole = pa.concat_tables(tables).unify_dictionaries()
     return {name: _column(whole.column(name)) for name in whole.column_names}
 

@@ -40,7 +40,10 @@ def test_suppression_suppresses_the_named_attributes_and_no_others():
 
 
 def test_identity_discloses_everything_as_it_is():
-    np.testing.assert_array_equal(apply(identity(3), T), T.codes)
+    disclosed = apply(identity(3), T)
+    np.testing.assert_array_equal(disclosed, T.codes)
+    with pytest.raises(ValueError, match="read-only"):
+        disclosed[0, 0] = 0
 
 
 def test_steps_of_a_record_end_at_the_top():

@@ -19,9 +19,9 @@ _BLANKS = " \t"
 def check_cell_lengths(table: pa.Table, limits: UploadLimits, first_row: int) -> None:
     """Raise TooLarge, naming rows, if a cell is longer than the limit."""
     for column in table.columns:
-        lengths = np.concatenate([_lengths(chunk) for chunk in column.chunks] or [np.empty(0, np.int32)])
-        rows = np.flatnonzero(lengths > limits.max_cell_bytes) + first_row
-        if len(rows):
+        lengths = [_lengths(chunk) for chunk in column.chunks]
+        if any(own.max(initial=0) > limits.max_cell_bytes for own in lengths):
+            rows = np.flatnonzero(np.concatenate(lengths) > limits.max_cell_bytes) + first_row
             raise faults.cell_too_long(limits.max_cell_bytes, rows[: faults.ROWS_NAMED].tolist(), len(rows))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import codecs
 from typing import Final
 
 import numpy as np
@@ -61,13 +61,35 @@ class CsvReader:
 
     def _take(self) -> list[pa.Table]:
         text = bytes(self._buffer)
+        table = self._take_plain(text)
+        return self._take_strictly(text) if table is None else [table]
+
+    def _take_plain(self, text: bytes) -> pa.Table | None:
+        """The complete rows of text in which nothing but delimiters and line ends has a meaning.
+
+        None for any other, and wherever something might be wrong, of which nothing is taken.
+        """
+        if self.columns is None or self._blank_row is not None:
+            return None
+        lines = csv_records.plain_lines(text, self._dialect.quote, len(self.columns))
+        if lines is None or len(text) - lines.stop > self._limits.max_record_bytes:
+            return None
+        try:
+            table = self._parse(memoryview(text)[: lines.stop], has_quotes=False)
+        except pa.ArrowInvalid:  # too few or too many cells
+            return None
+        if table.num_rows != lines.n or self.rows + lines.n > self._limits.max_rows:
+            return None
+        self._keep(text[lines.stop :])
+        return self._checked(table)
+
+    def _take_strictly(self, text: bytes) -> list[pa.Table]:
         dialect = self._dialect
         in_header = self.columns is None and dialect.header
         first_row = self.rows + (0 if in_header else 1)
         block, rest = csv_records.split(text, dialect.delimiter, dialect.quote, first_row)
         self._check_rest(rest)
-        self._buffer = bytearray(rest)
-        self._threshold = max(BLOCK_BYTES, 2 * len(rest))
+        self._keep(rest)
         if block is None:
             return []
         self._check_text(block, first_row)
@@ -75,6 +97,11 @@ class CsvReader:
             block = self._take_columns(block)
         table = self._take_rows(block)
         return [] if table is None else [table]
+
+    def _keep(self, rest: bytes) -> None:
+        """Wait for the end of a record."""
+        self._buffer = bytearray(rest)
+        self._threshold = max(BLOCK_BYTES, 2 * len(rest))
 
     def _check_rest(self, rest: bytes) -> None:
         if len(rest) > self._limits.max_record_bytes:
@@ -122,11 +149,18 @@ class CsvReader:
             raise faults.ragged_rows(len(columns), rows, len(wrong))
         if self.rows + n > self._limits.max_rows:
             raise faults.too_many("rows", self._limits.max_rows)
-        table = self._parse(block)
+        try:
+            table = self._parse(memoryview(block.text), block.has_quotes)
+        except pa.ArrowInvalid:
+            # Its message repeats cells, so it goes no further.
+            raise faults.damaged("csv") from None
         if table.num_rows != n:
             raise faults.damaged("csv")
+        return self._checked(table)
+
+    def _checked(self, table: pa.Table) -> pa.Table:
         check_cell_lengths(table, self._limits, self.rows + 1)
-        self.rows += n
+        self.rows += table.num_rows
         return with_missing(table, self._dialect) if self._dialect.trim else table
 
     def _without_trailing_blanks(self, block: RecordBlock, n_columns: int) -> RecordBlock:
@@ -147,29 +181,28 @@ class CsvReader:
             cut, block.ends[:keep], block.delimiters[block.delimiters < len(cut)], block.has_quotes
         )
 
-    def _parse(self, block: RecordBlock) -> pa.Table:
+    def _parse(self, text: memoryview, has_quotes: bool) -> pa.Table:
+        """Well-formed records as columns of text."""
         dialect = self._dialect
         names = list(self.columns or ())
-        size = len(block.text) + 1
-        try:
-            return pyarrow.csv.read_csv(
-                io.BytesIO(block.text),
-                pyarrow.csv.ReadOptions(column_names=names, block_size=size, use_threads=False),
-                pyarrow.csv.ParseOptions(
-                    delimiter=dialect.delimiter,
-                    quote_char=dialect.quote if dialect.quote is not None else False,
-                    newlines_in_values=block.has_quotes,
-                    ignore_empty_lines=False,
-                ),
-                pyarrow.csv.ConvertOptions(
-                    column_types=dict.fromkeys(names, pa.string()),
-                    # Trimmed cells are compared with the markers after trimming.
-                    null_values=[] if dialect.trim else list(dialect.missing),
-                    strings_can_be_null=True,
-                    quoted_strings_can_be_null=True,
-                    check_utf8=False,
-                ),
-            )
-        except pa.ArrowInvalid:
-            # Its message repeats cells, so it goes no further.
-            raise faults.damaged("csv") from None
+        if bytes(text[: len(codecs.BOM_UTF8)]) == codecs.BOM_UTF8:
+            # The parser drops a mark at the head of what it is given: here that is part of a cell.
+            text = memoryview(codecs.BOM_UTF8 + text)
+        return pyarrow.csv.read_csv(
+            pa.BufferReader(text),
+            pyarrow.csv.ReadOptions(column_names=names, block_size=len(text) + 1, use_threads=False),
+            pyarrow.csv.ParseOptions(
+                delimiter=dialect.delimiter,
+                quote_char=dialect.quote if has_quotes else False,
+                newlines_in_values=has_quotes,
+                ignore_empty_lines=False,
+            ),
+            pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                # Trimmed cells are compared with the markers after trimming.
+                null_values=[] if dialect.trim else list(dialect.missing),
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=True,
+                check_utf8=False,
+            ),
+        )

@@ -99,6 +99,38 @@ class RecordBlock:
         )
 
 
+@dataclass(frozen=True)
+class PlainLines:
+    """``n`` records, one a line, that end at the position ``stop``."""
+
+    n: int
+    stop: int
+
+
+def plain_lines(text: bytes, quote: str | None, columns: int) -> PlainLines | None:
+    """The lines that are complete, if every one is a record in which no character needs to be looked at.
+
+    That is so in UTF-8 text without quotes and NUL, and without empty lines unless there is but one column.
+    Cells are not counted, and carriage returns not looked for within lines: a parser that ends lines at them
+    finds more than ``n``. None if it is not so.
+    """
+    stop = text.rfind(b"\n") + 1
+    if not stop or b"\0" in text or (quote is not None and quote.encode() in text):
+        return None
+    array = np.frombuffer(text, dtype=np.uint8, count=stop)
+    is_end = array == _LF
+    if columns > 1:
+        begins_empty = is_end | (array == _CR) if b"\r" in text else is_end
+        if begins_empty[0] or (is_end[:-1] & begins_empty[1:]).any():
+            return None
+    if not text.isascii():
+        try:
+            text[:stop].decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+    return PlainLines(int(np.count_nonzero(is_end)), stop)
+
+
 def split(text: bytes, delimiter: str, quote: str | None, first_row: int) -> tuple[RecordBlock | None, bytes]:
     """The complete records at the head of ``text``, and the rest.
 
