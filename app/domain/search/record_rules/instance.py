@@ -322,10 +322,11 @@ class RecordInstance:
         ]
         return Moves.among_ancestors(self.context.table.hierarchies, tuple(ladders))
 
-    def n_own_nodes(self) -> Floats:
-        """Nodes of each distinct record's own lattice, float64 (d,)."""
-        sizes = [axis.depth[self._codes[:, j]] + 1 for j, axis in enumerate(self._axes)]
-        product: Floats = np.prod(sizes, axis=0)
+    def n_own_nodes(self, rows: slice | Longs) -> Floats:
+        """Nodes of the own lattices of some distinct records, float64 (rows,)."""
+        product = np.ones(1)
+        for j, axis in enumerate(self._axes):
+            product = product * (axis.depth + 1)[self._codes[rows, j]]
         return product
 
     def rule_of(self, nodes: npt.NDArray[np.integer]) -> RecordRule | CellRule:

@@ -122,7 +122,7 @@ class RecordPlan(RecordSearch):
         sign = -1.0 if self._problem.objective.kind == "max_utility" else 1.0
         found["ties"], found["bound"] = choice.ties, sign * choice.value
         # Beyond a record's own top nodes only repeat it: they are not looked at.
-        own = self._instance.n_own_nodes()[rows]
+        own = self._instance.n_own_nodes(rows)
         for counter in ("visited", "risks", "utilities"):
             found[counter] = own
 
