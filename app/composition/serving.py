@@ -20,7 +20,7 @@ from app.api.metrics import serve_metrics
 from app.api.places import Places
 from app.api.services import Services
 from app.composition.configured import MIB, configured_database, tenant_defaults
-from app.composition.database import Database, utc_now
+from app.composition.database import Database, processors, utc_now
 from app.composition.example_source import example_data_service
 from app.composition.processes import embedded_database, worker_process
 from app.composition.starter import end_with_starter
@@ -185,8 +185,8 @@ def _use_cases(
         rules=RuleService(store, loader),
         assessments=AssessmentService(store, loader, budget),
         measurements=MeasurementService(store, loader, budget),
-        optimisations=OptimisationService(store, loader, run_bytes),
-        frontiers=FrontierService(store, loader, run_bytes),
+        optimisations=OptimisationService(store, loader, run_bytes, processors()),
+        frontiers=FrontierService(store, loader, run_bytes, processors()),
         runs=RunService(store, signals),
         releases=ReleaseService(store, loader),
         sequential_disclosures=SequentialDisclosureService(store, loader),

@@ -75,8 +75,10 @@ class OptimisationService(SearchService[CreateOptimisation, OptimisationQuestion
 
     kind: ClassVar[Kind] = Kind.OPTIMISATION
 
-    def __init__(self, store: Store, loader: TableLoader, run_bytes: int = RUN_BYTES) -> None:
-        super().__init__(store, OptimisationPreparation(store, loader), run_bytes)
+    def __init__(
+        self, store: Store, loader: TableLoader, run_bytes: int = RUN_BYTES, threads: int = 1
+    ) -> None:
+        super().__init__(store, OptimisationPreparation(store, loader, threads), run_bytes)
 
     def _require_for(self, actor: Actor, request: CreateOptimisation) -> None:
         """Criteria that name values ask who has them."""

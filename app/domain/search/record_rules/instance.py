@@ -158,13 +158,14 @@ class RecordInstance:
 
     @property
     def n_bytes(self) -> int:
-        """Estimated bytes of the distinct records, the counts and one evaluation."""
+        """Estimated bytes of the distinct records, the counts and an evaluation by every thread."""
         cells = max(self.n_nodes, CELLS_AT_ONCE)
         held = (
             self.n_distinct * BYTES_PER_RECORD_AND_ATTRIBUTE * len(self.shape)
             + 4 * self.context.table.n_records
         )
-        return held + sum(counts.n_bytes + 5 * 8 * cells for counts in self._counts) + 5 * 8 * cells
+        evaluated = self.context.threads * 5 * 8 * cells * (len(self._counts) + 1)
+        return held + sum(counts.n_bytes for counts in self._counts) + evaluated
 
     @property
     def rows_at_once(self) -> int:
