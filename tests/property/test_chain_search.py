@@ -19,7 +19,6 @@ from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.large_lattices import exchanges as exchange_search
 from app.domain.search.large_lattices import near_bounds
-from app.domain.search.large_lattices import exchanges as exchanges_of_a_node
 from app.domain.search.large_lattices import near_bounds as surroundings
 from app.domain.search.large_lattices import plan as chain_search
 from app.domain.search.large_lattices.chains import ChainInstance
@@ -190,7 +189,7 @@ def test_most_of_the_correlated_records_are_proved():
 
 
 @QUICK
-@given(contexts(), POLICIES, st.sampled_from([0, 1, exchanges_of_a_node.MOST_LISTED]), st.data())
+@given(contexts(), POLICIES, st.sampled_from([0, 1, exchange_search.MOST_LISTED]), st.data())
 def test_exchanges_count_what_each_node_counts(context, policy, most_listed, data):
     instance = ChainInstance(context, policy)
     chains = instance.chains(data.draw(st.integers(0, instance.n_distinct - 1)))
@@ -199,7 +198,7 @@ def test_exchanges_count_what_each_node_counts(context, policy, most_listed, dat
     steps = Steps.of(chains)
     everybody = NearRows.of(chains, steps, np.arange(instance.index.n_entities))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exchanges_of_a_node, "MOST_LISTED", most_listed)
+        patch.setattr(exchange_search, "MOST_LISTED", most_listed)
         by_bits = BitExchanges.of(chains, steps, levels)
     bounds = by_bits.counts.copy()
     by_bits.refine(np.arange(by_bits.counts.size))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from app.domain.counting import roll_ups
 from app.domain.risk.utility import build_utility
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import MinRisk
@@ -40,6 +42,19 @@ def many_pieces(monkeypatch):
     monkeypatch.setattr(rule_scores, "ROWS_AT_ONCE", 60)
     monkeypatch.setattr(rule_scores, "LEAST_ROWS", 100)
     monkeypatch.setattr(instances, "CELLS_PER_BLOCK", 300 * 500)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_sorted_counts_are_the_same_by_any_number_of_threads(context, monkeypatch, threads):
+    rolled = instances.RecordInstance(context, "zero", "known").rolled
+    monkeypatch.setattr(roll_ups, "FEW_CELLS", 1)
+    monkeypatch.setattr(roll_ups, "DENSE_CELLS", 1)
+    by_sort = instances.RecordInstance(replace(context, threads=threads), "zero", "known").rolled
+    for counts in (rolled, by_sort):
+        counts.prepare(range(1), lambda: None)
+    rows = slice(0, 700)
+    for levels in itertools.product(range(5), range(3), range(4)):
+        assert np.array_equal(rolled.at_levels(rows).counts(levels), by_sort.at_levels(rows).counts(levels))
 
 
 QUESTIONS = {
