@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
 from fastapi import Depends, Request
-from typing import Annotated, TYPE_CHECKING
 
 if TYPE_CHECKING:
     # For types alone: what a use case needs is loaded with it.

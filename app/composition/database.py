@@ -1,7 +1,8 @@
-"""What every composition root starts from: where the data are, and what time it is."""
+"""What every composition root starts from: where the data are, what time it is, and what computes."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -20,3 +21,10 @@ class Database:
 def utc_now() -> datetime:
     """The present."""
     return datetime.now(UTC)
+
+
+def processors() -> int:
+    """How many processors this process may use: the threads of a search."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

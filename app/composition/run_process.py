@@ -5,7 +5,7 @@ It stands beside ``main`` so that the process of a run need not import HTTP and 
 
 from __future__ import annotations
 
-from app.composition.database import Database, utc_now
+from app.composition.database import Database, processors, utc_now
 from app.domain.search.budget import Halted
 from app.persistence.addresses import create_engine
 from app.persistence.store import PostgresStore
@@ -30,8 +30,8 @@ async def execute(database: Database, claim: Claim, report: Report, stopped: Hal
         prepare: dict[Kind, Prepare] = {
             Kind.ASSESSMENT: AssessmentPreparation(store, loader),
             Kind.MEASUREMENT: MeasurementPreparation(store, loader),
-            Kind.OPTIMISATION: OptimisationPreparation(store, loader),
-            Kind.FRONTIER: FrontierPreparation(store, loader),
+            Kind.OPTIMISATION: OptimisationPreparation(store, loader, processors()),
+            Kind.FRONTIER: FrontierPreparation(store, loader, processors()),
             # Its criteria share what is loaded, whatever the service's own cache may hold.
             Kind.EVALUATION: EvaluationPreparation(
                 store, TableLoader(store), Completion(EvidenceIssuer(utc_now))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.api.services import Services
 from app.composition.configured import MIB
-from app.composition.database import utc_now
+from app.composition.database import processors, utc_now
 from app.composition.example_source import example_data_service
 from app.services.access.tenants import AuditTrailService, TenantService
 from app.services.datasets.datasets import DatasetService
@@ -69,8 +69,8 @@ def use_cases(
         rules=RuleService(store, loader),
         assessments=AssessmentService(store, loader, budget),
         measurements=MeasurementService(store, loader, budget),
-        optimisations=OptimisationService(store, loader, run_bytes),
-        frontiers=FrontierService(store, loader, run_bytes),
+        optimisations=OptimisationService(store, loader, run_bytes, processors()),
+        frontiers=FrontierService(store, loader, run_bytes, processors()),
         runs=RunService(store, signals),
         releases=ReleaseService(store, loader),
         sequential_disclosures=SequentialDisclosureService(store, loader),

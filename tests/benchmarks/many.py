@@ -150,8 +150,9 @@ def candidates(context: SearchContext) -> Row:
         peak_bytes=found.peak_bytes,
         counters={"candidates": evaluated, "bytes_moved": 2 * 8 * instance.index.n_words},
         same_result=same,
-        detail=f"every single step from a first rule of {len(nodes)} records, by the bits of the nodes; the "
-        f"scan is that of {SCANNED} of them",
+        detail=f"every single step from a first rule of {len(nodes)} records: generalisations by the bits of "
+        f"the nodes, specialisations among the entities that these leave; the scan is that of "
+        f"{SCANNED} of them",
         bar_seconds=12e-6,
         aim_seconds=7e-6,
     )

@@ -189,15 +189,17 @@ def test_most_of_the_correlated_records_are_proved():
 
 
 @QUICK
-@given(contexts(), POLICIES, st.data())
-def test_exchanges_count_what_each_node_counts(context, policy, data):
+@given(contexts(), POLICIES, st.sampled_from([0, 1, exchange_search.MOST_LISTED]), st.data())
+def test_exchanges_count_what_each_node_counts(context, policy, most_listed, data):
     instance = ChainInstance(context, policy)
     chains = instance.chains(data.draw(st.integers(0, instance.n_distinct - 1)))
     lows = chains.low.tolist()
     levels = np.array([data.draw(st.integers(a, b)) for a, b in zip(lows, chains.heights, strict=True)])
     steps = Steps.of(chains)
     everybody = NearRows.of(chains, steps, np.arange(instance.index.n_entities))
-    by_bits = BitExchanges.of(chains, steps, levels)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exchange_search, "MOST_LISTED", most_listed)
+        by_bits = BitExchanges.of(chains, steps, levels)
     bounds = by_bits.counts.copy()
     by_bits.refine(np.arange(by_bits.counts.size))
     for exchanges in (everybody.exchanges(levels), by_bits):

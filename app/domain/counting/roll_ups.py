@@ -27,10 +27,14 @@ from app.domain.counting.calibration import (
 )
 from app.domain.counting.ordered_rows import Column, OrderedRows
 from app.domain.tables.distinct import row_keys
+from app.domain.threads import in_order
 
 DENSE_CELLS = 2**25
 FEW_CELLS = 2**16
 CELLS_PER_ROW = 8
+ORDERED_BYTES = 36
+COUNTED_BYTES = 20
+"""Per row while it is sorted, and by each thread that then counts on one level."""
 
 Counts = Integers
 Node = tuple[int, ...]
@@ -108,15 +112,23 @@ class RollUps:
         Codes per attribute of the dictionary's rows, and how many entities each row stands for.
     parts
         Codes per attribute of the rows that are counted for.
+    threads
+        How many may work at once.
     """
 
     def __init__(
-        self, ladders: Sequence[Ladder], entities: Sequence[Ints], weights: Longs, parts: Sequence[Ints]
+        self,
+        ladders: Sequence[Ladder],
+        entities: Sequence[Ints],
+        weights: Longs,
+        parts: Sequence[Ints],
+        threads: int = 1,
     ) -> None:
         self._ladders = ladders
         self._entities = entities
         self._weights = weights
         self._parts = parts
+        self._threads = threads
         n_rows = len(weights) + self.n_parts
         self._most_cells = max(FEW_CELLS, min(DENSE_CELLS, CELLS_PER_ROW * n_rows))
         nodes = list(itertools.product(*(range(len(ladder.sizes)) for ladder in ladders)))
@@ -139,7 +151,8 @@ class RollUps:
         n_sorted = sum(map(len, self._by_sort[1].values()))
         rows = len(self._weights) + self.n_parts
         held = 4 * sum(cells) + 4 * n_sorted * self.n_parts
-        return held + max(16 * max(cells, default=0), 56 * rows if n_sorted else 0)
+        by_sort = (ORDERED_BYTES + self._threads * COUNTED_BYTES) * rows if n_sorted else 0
+        return held + max(16 * max(cells, default=0), by_sort)
 
     @property
     def seconds(self) -> float:
@@ -262,12 +275,16 @@ class RollUps:
         del weights
         at = np.flatnonzero(rows.order >= n_entities)
         part = rows.order[at] - n_entities
-        for rung in rungs:
+
+        def counted(rung: int) -> Counts:
             runs = rows.runs(None if of_last is not None else ladder.classes[rung], at)
             sums = np.diff(total[runs.last], prepend=total.dtype.type(0))
             found = np.empty(self.n_parts, dtype=self._type)
             found[part] = sums[runs.of]
-            self._rows[(*node[:last], rung, *node[last + 1 :])] = self._typed(found)
+            return found
+
+        for rung, found in zip(rungs, in_order(counted, rungs, self._threads), strict=True):
+            self._rows[(*node[:last], rung, *node[last + 1 :])] = found
 
     def _columns(self, last: int, node: Node) -> list[Column]:
         """Of all attributes but the last, entities before parts."""

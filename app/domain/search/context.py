@@ -28,6 +28,7 @@ class SearchContext:
     ``sensitivity`` is Φ; ``failure`` is Ψ, the harm if the attacker names the wrong person (None: none).
     ``dictionaries`` are those that an attacker may have: then ``dictionary`` is not used, without them it is
     the one there is. ``rules`` are what references to rules in a solver's parameters lead to, by reference.
+    ``threads`` is how many may work at once, which changes no answer.
     """
 
     table: Table
@@ -38,6 +39,7 @@ class SearchContext:
     model: RiskModel = MODEL_I
     dictionaries: DictionarySet | None = None
     rules: Mapping[str, Rule] = field(default_factory=dict)
+    threads: int = 1
 
     @cached_property
     def links(self) -> tuple[LinkedAttribute | None, ...]:

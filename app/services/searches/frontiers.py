@@ -96,7 +96,8 @@ class FrontierPreparation(SearchPreparation[FrontierQuestion]):
     async def work(self, tenant: TenantId, question: FrontierQuestion) -> FrontierWork:
         """Load what the frontier rests on, and plan its search."""
         scoring = await load_scoring(self._loader, tenant, question.sources, question.options)
-        search = await asyncio.to_thread(lambda: plan_frontier(scoring.context, question.problem))
+        context = replace(scoring.context, threads=self._threads)
+        search = await asyncio.to_thread(plan_frontier, context, question.problem)
         return FrontierWork(search, scoring.utility)
 
 
@@ -105,8 +106,10 @@ class FrontierService(SearchService[CreateFrontier, FrontierQuestion]):
 
     kind: ClassVar[Kind] = Kind.FRONTIER
 
-    def __init__(self, store: Store, loader: TableLoader, run_bytes: int = RUN_BYTES) -> None:
-        super().__init__(store, loader, FrontierPreparation(store, loader), run_bytes)
+    def __init__(
+        self, store: Store, loader: TableLoader, run_bytes: int = RUN_BYTES, threads: int = 1
+    ) -> None:
+        super().__init__(store, loader, FrontierPreparation(store, loader, threads), run_bytes)
 
     async def _ask(
         self, work: UnitOfWork, request: CreateFrontier, sources: Sources

@@ -244,6 +244,7 @@ class OptimisationPreparation(SearchPreparation[OptimisationQuestion]):
                 sha256: rule_of(require_rule_of(rule, sources.dataset), scoring.table)
                 for sha256, rule in question.candidates.items()
             }
-            return plan(replace(scoring.context, rules=rules), problem, question.solver, budget)
+            context = replace(scoring.context, rules=rules, threads=self._threads)
+            return plan(context, problem, question.solver, budget)
 
         return ScoredWork(await asyncio.to_thread(planned), scoring, question)

@@ -18,13 +18,26 @@ from app.services.fingerprints import new_resource
 from app.services.named import add_resource
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import RUN_BYTES
-from app.services.resources import Actor, JsonObject, Kind, NewResource, Run, RunState, Stored, document_of
+from app.services.resources import (
+    Actor,
+    JsonObject,
+    Kind,
+    NewResource,
+    Run,
+    RunState,
+    Stored,
+    document_of,
+)
 from app.services.rules.rule_documents import require_rule_of
 from app.services.scoring.measurement_documents import references_in, with_references
 from app.services.scoring.scoring_inputs import SourceRefs, Sources
 from app.services.scoring.scoring_options import ScoringOptions
 from app.services.searches.objectives import SearchBudget, scored_problem, solver_document
-from app.services.searches.optimisation_work import OptimisationPreparation, OptimisationQuestion, found_rule
+from app.services.searches.optimisation_work import (
+    OptimisationPreparation,
+    OptimisationQuestion,
+    found_rule,
+)
 from app.services.searches.searches import SearchService, warnings_about
 
 
@@ -75,8 +88,10 @@ class OptimisationService(SearchService[CreateOptimisation, OptimisationQuestion
 
     kind: ClassVar[Kind] = Kind.OPTIMISATION
 
-    def __init__(self, store: Store, loader: TableLoader, run_bytes: int = RUN_BYTES) -> None:
-        super().__init__(store, loader, OptimisationPreparation(store, loader), run_bytes)
+    def __init__(
+        self, store: Store, loader: TableLoader, run_bytes: int = RUN_BYTES, threads: int = 1
+    ) -> None:
+        super().__init__(store, loader, OptimisationPreparation(store, loader, threads), run_bytes)
 
     def _require_for(self, actor: Actor, request: CreateOptimisation) -> None:
         """Criteria that name values ask who has them."""

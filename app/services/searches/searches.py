@@ -60,11 +60,15 @@ Q = TypeVar("Q", bound=SearchQuestion)
 
 
 class SearchPreparation(ABC, Generic[Q]):
-    """Makes the work of a stored question; a ``Prepare`` of run execution."""
+    """Makes the work of a stored question; a ``Prepare`` of run execution.
 
-    def __init__(self, store: Store, loader: TableLoader) -> None:
+    ``threads`` is how many may search at once.
+    """
+
+    def __init__(self, store: Store, loader: TableLoader, threads: int = 1) -> None:
         self._store = store
         self._loader = loader
+        self._threads = threads
 
     async def __call__(self, tenant: TenantId, stored: Stored) -> SearchWork:
         """Load what the question rests on, and plan its search."""

@@ -1,7 +1,8 @@
 """First rules of one record, and the local search whose node no exchange improves.
 
-Counts of all exchanges of a node are taken by bits where many entities are nearby. Those of pairs start as
-upper bounds and become exact where they are asked for. With g(up) entities gained by the generalisation
+Counts of all exchanges of a node are taken by bits where many entities are nearby; where few are consistent
+with the node itself, its specialisations are counted among those. The counts of pairs start as upper bounds
+and become exact where they are asked for. With g(up) entities gained by the generalisation
 alone, a pair counts at most min(count(up), count(down) + g(up)): what it counts more than ``down`` alone was
 gained by ``up``.
 
@@ -36,6 +37,9 @@ MOST_ROUNDS = 1000
 
 FEW = 2**9
 
+MOST_LISTED = 2**11
+"""Entities of a node up to which those of its specialisations are counted by their thresholds."""
+
 
 @dataclass(frozen=True, eq=False)
 class BitExchanges(Exchanges):
@@ -63,8 +67,12 @@ class BitExchanges(Exchanges):
         for i, (j, level) in enumerate(zip(up.tolist(), up_level.tolist(), strict=True), start=1):
             rest = others.get(j, whole)
             counts[i, 0] = _size_with(chains, rest, linked, j, level, spare)
-        for i, (j, level) in enumerate(zip(down.tolist(), down_level.tolist(), strict=True), start=1):
-            counts[0, i] = _size_with(chains, whole, linked, j, level, spare)
+        if counts[0, 0] <= MOST_LISTED:
+            listed = NearRows.listed(chains, members_of(whole))
+            counts[0, 1:] = (listed[:, down] <= down_level).sum(axis=0)
+        else:
+            for i, (j, level) in enumerate(zip(down.tolist(), down_level.tolist(), strict=True), start=1):
+                counts[0, i] = _size_with(chains, whole, linked, j, level, spare)
         gained = counts[1:, :1] - counts[0, 0]
         counts[1:, 1:] = np.minimum(counts[1:, :1], counts[0, 1:] + gained)
         exact = np.zeros(counts.shape, dtype=bool)

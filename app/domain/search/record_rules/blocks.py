@@ -107,6 +107,10 @@ class RecordSearch(ABC):
 
     def _joined(self, blocks: Mapping[int, bytes]) -> npt.NDArray[np.void]:
         """The rows of all records; UNSOLVED those of blocks that are missing."""
+        if len(blocks) == self.n_blocks:
+            return np.concatenate(
+                [np.frombuffer(blocks[i], dtype=self._row_type) for i in range(self.n_blocks)]
+            )
         found = self._unsolved(self.units)
         for index, block in blocks.items():
             rows = self._rows(index)

@@ -114,6 +114,7 @@ class LinkedCounts:
             [rows[j] for j in self.linked],
             weights.astype(np.int64),
             [self._parts[j] for j in self.linked],
+            self._context.threads,
         )
         walked = self.n_nodes * (
             SECONDS_PER_WALKED_NODE + (self.n_parts + len(weights)) * SECONDS_PER_WALKED_ROW

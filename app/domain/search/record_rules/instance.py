@@ -158,13 +158,14 @@ class RecordInstance:
 
     @property
     def n_bytes(self) -> int:
-        """Estimated bytes of the distinct records, the counts and one evaluation."""
+        """Estimated bytes of the distinct records, the counts and an evaluation by every thread."""
         cells = max(self.n_nodes, CELLS_AT_ONCE)
         held = (
             self.n_distinct * BYTES_PER_RECORD_AND_ATTRIBUTE * len(self.shape)
             + 4 * self.context.table.n_records
         )
-        return held + sum(counts.n_bytes + 5 * 8 * cells for counts in self._counts) + 5 * 8 * cells
+        evaluated = self.context.threads * 5 * 8 * cells * (len(self._counts) + 1)
+        return held + sum(counts.n_bytes for counts in self._counts) + evaluated
 
     @property
     def rows_at_once(self) -> int:
@@ -322,10 +323,11 @@ class RecordInstance:
         ]
         return Moves.among_ancestors(self.context.table.hierarchies, tuple(ladders))
 
-    def n_own_nodes(self) -> Floats:
-        """Nodes of each distinct record's own lattice, float64 (d,)."""
-        sizes = [axis.depth[self._codes[:, j]] + 1 for j, axis in enumerate(self._axes)]
-        product: Floats = np.prod(sizes, axis=0)
+    def n_own_nodes(self, rows: slice | Longs) -> Floats:
+        """Nodes of the own lattices of some distinct records, float64 (rows,)."""
+        product = np.ones(1)
+        for j, axis in enumerate(self._axes):
+            product = product * (axis.depth + 1)[self._codes[rows, j]]
         return product
 
     def rule_of(self, nodes: npt.NDArray[np.integer]) -> RecordRule | CellRule:

@@ -55,7 +55,7 @@ class _Part:
 
 def n_combinations(instance: RecordInstance) -> float:
     """Rules for all records, the product of the sizes of their lattices."""
-    return float(np.prod(instance.n_own_nodes()[instance.of_record]))
+    return float(np.prod(instance.n_own_nodes(slice(None))[instance.of_record]))
 
 
 class JointPlan:

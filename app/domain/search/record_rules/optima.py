@@ -15,6 +15,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from operator import mul
 
 import numpy as np
 
@@ -97,14 +98,22 @@ class Terms:
         """How much one level of each attribute adds to a node's number."""
         return [math.prod(self.shape[j + 1 :]) for j in range(len(self.shape))]
 
+    @cached_property
+    def _linked_strides(self) -> list[int]:
+        return [self.strides[j] for j in self.linked]
+
+    @cached_property
+    def _unlinked_strides(self) -> list[int]:
+        return [self.strides[j] for j in self.unlinked]
+
     def nodes_of(self, attributes: Sequence[int]) -> list[Levels]:
         """All levels of some attributes."""
         return list(itertools.product(*(range(self.shape[j]) for j in attributes)))
 
     def number(self, linked: Levels, unlinked: Levels) -> int:
         """The node's number."""
-        pairs = (*zip(self.linked, linked, strict=True), *zip(self.unlinked, unlinked, strict=True))
-        return sum(self.strides[j] * level for j, level in pairs)
+        of_linked = sum(map(mul, self._linked_strides, linked))
+        return int(of_linked + sum(map(mul, self._unlinked_strides, unlinked)))
 
     def utility_at(self, levels: Sequence[int]) -> Floats:
         """Utility of each record at a node, summed as anywhere else."""

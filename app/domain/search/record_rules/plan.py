@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Floats, Longs
+from app.domain.arrays import Floats, Ints, Longs
 from app.domain.counting.calibration import BYTES_PER_SCORED_RECORD, SECONDS_PER_SCORED_RECORD
 from app.domain.rules.rule import CellRule, RecordRule
 from app.domain.search.budget import UNLIMITED, Budget, Halted, stop_if
@@ -20,6 +22,7 @@ from app.domain.search.record_rules.blocks import (
     HALTED,
     UNSOLVED,
     RecordSearch,
+    block_of,
     bounds_of,
     popular,
     try_on_all,
@@ -29,6 +32,7 @@ from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.record_rules.optima import optima_of
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, choose
 from app.domain.search.solvers import Aruba, Enumeration
+from app.domain.threads import in_order
 
 SEARCHES_PER_BLOCK = 500
 
@@ -85,44 +89,54 @@ class RecordPlan(RecordSearch):
     def _solve(
         self, rows: range, found: npt.NDArray[np.void], tick: Callable[[int], None], halted: Halted
     ) -> None:
-        first, last = rows.start, rows.stop
         self._instance.prepare(rows, lambda: self._visit(tick, halted))
-        at_once = self._instance.rows_at_once if self._how else self._optima.rows_at_once
-        for start in range(first, last, at_once):
-            if halted():
-                break
-            some = np.arange(start, min(last, start + at_once))
-            self._solve_some(
-                some, found[start - first : start - first + len(some)], tick, halted, start - first
-            )
-            tick(start - first + len(some))
+        if self._how is not None:
+            self._search_each(self._how, rows, found, tick, halted)
+            return
+        n_pieces = math.ceil(len(rows) / self._optima.rows_at_once)
 
-    def _solve_some(
+        def choose_some(piece: range) -> int:
+            some = np.arange(rows.start + piece.start, rows.start + piece.stop)
+            self._choose(some, found[piece.start : piece.stop])
+            return piece.stop
+
+        pieces = takewhile(
+            lambda _: not halted(), (block_of(len(rows), n_pieces, i) for i in range(n_pieces))
+        )
+        for done in in_order(choose_some, pieces, self._instance.context.threads):
+            tick(done)
+
+    def _search_each(
         self,
-        rows: Longs,
+        how: LatticeSolver,
+        rows: range,
         found: npt.NDArray[np.void],
         tick: Callable[[int], None],
         halted: Halted,
-        done: int,
     ) -> None:
-        if self._how is not None:
-            lattices = self._instance.evaluate(rows)
+        at_once = self._instance.rows_at_once
+        for start in range(0, len(rows), at_once):
+            if halted():
+                return
+            some = np.arange(rows.start + start, rows.start + min(len(rows), start + at_once))
+            lattices = self._instance.evaluate(some)
             risk, utility = lattices.risk, lattices.utility
-            bounds, tops = self._instance.bounds(rows, lattices), self._instance.tops(rows).tolist()
-            for i in range(len(rows)):
+            bounds, tops = self._instance.bounds(some, lattices), self._instance.tops(some).tolist()
+            for i in range(len(some)):
                 if halted():
                     return
                 lattice = self._lattice(tops[i], risk[:, i], bounds[:, i], utility[:, i])
-                self._search(self._how, lattice, int(rows[i]), found[i : i + 1], halted)
-                tick(done + i + 1)
-            return
+                self._search(how, lattice, int(some[i]), found[start + i : start + i + 1], halted)
+                tick(start + i + 1)
+
+    def _choose(self, rows: Longs, found: npt.NDArray[np.void]) -> None:
         choice, found["risk"] = self._optima.of(rows)
         found["node"], found["code"], found["reach"] = choice.node, choice.code, choice.reach
         # A bound is of what is minimised, the value of what was asked for.
         sign = -1.0 if self._problem.objective.kind == "max_utility" else 1.0
         found["ties"], found["bound"] = choice.ties, sign * choice.value
         # Beyond a record's own top nodes only repeat it: they are not looked at.
-        own = self._instance.n_own_nodes()[rows]
+        own = self._instance.n_own_nodes(rows)
         for counter in ("visited", "risks", "utilities"):
             found[counter] = own
 
@@ -177,7 +191,7 @@ class RecordPlan(RecordSearch):
         outcome = self._outcome(
             found,
             found["reach"],
-            lambda: self._rule(found["node"]),
+            lambda: self._rule(np.ascontiguousarray(found["node"])),
             is_open=bool(found["truncated"].any()),
             n_absent=instance.n_absent,
             n_rules=instance.n_nodes,
@@ -189,6 +203,6 @@ class RecordPlan(RecordSearch):
             complete=complete,
         )
 
-    def _rule(self, nodes: Longs) -> RecordRule | CellRule | None:
+    def _rule(self, nodes: Ints) -> RecordRule | CellRule | None:
         """The rule that gives each distinct record its node; None if a search found none for one of them."""
         return self._instance.rule_of(nodes[self._instance.of_record]) if (nodes >= 0).all() else None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import takewhile
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +17,16 @@ from app.domain.counting.calibration import (
     SECONDS_PER_TAKEN_NODE,
 )
 from app.domain.search.budget import Halted, HaltedError, never, stop_if
+from app.domain.search.record_rules.blocks import block_of
 from app.domain.search.record_rules.choices import Curves
 from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.record_rules.optima import Companion, Terms, are_separable
 from app.domain.search.selection import MOST_NODES, SLACK, LeastTwo
 from app.domain.tables.numbers import tie_margins
+from app.domain.threads import in_order
 
 UNSOLVED = -1
-SCANNED_AT_ONCE = 2**13
+SCANNED_AT_ONCE = 2**14
 
 POINT = np.dtype([("utility", "<f8"), ("risk", "<f8"), ("node", "<i4")])
 RECORD = np.dtype([("points", "<i4"), ("reach", "<f8")])
@@ -52,17 +56,19 @@ def curves_of_block(
     except HaltedError:
         return heads.tobytes()
     source = curve_source(instance, floor)
-    step = source.rows_at_once
-    for start in range(rows.start, rows.stop, step):
-        if halted():
-            break
-        these = np.arange(start, min(rows.stop, start + step))
-        part = heads[start - rows.start : start - rows.start + len(these)]
-        part["reach"], part["points"], found = source.of(these)
+    n_pieces = math.ceil(len(rows) / source.rows_at_once)
+
+    def curves_of_some(piece: range) -> tuple[int, npt.NDArray[np.void]]:
+        some = np.arange(rows.start + piece.start, rows.start + piece.stop)
+        part = heads[piece.start : piece.stop]
+        part["reach"], part["points"], found = source.of(some)
+        return piece.stop, found
+
+    pieces = takewhile(lambda _: not halted(), (block_of(len(rows), n_pieces, i) for i in range(n_pieces)))
+    for done, found in in_order(curves_of_some, pieces, instance.context.threads):
         points.append(found)
-        tick(start - rows.start + len(these))
-    packed = np.concatenate(points) if points else np.empty(0, dtype=POINT)
-    return heads.tobytes() + packed.tobytes()
+        tick(done)
+    return b"".join([heads.data, *(found.data for found in points)])
 
 
 def curves_of(blocks: Mapping[int, bytes], rows: Sequence[int]) -> tuple[Curves, Longs]:

@@ -35,6 +35,7 @@ from app.domain.search.table_rules.open_rules import Growth, RuleRisk, least_gro
 from app.domain.search.table_rules.row_scores import RowScores
 from app.domain.search.table_rules.scores import RuleScores, TableScores, Tick
 from app.domain.sensitivity.sensitivity import constant_sensitivity
+from app.domain.threads import in_order
 
 LEAST_ROWS = 100_000
 ROWS_AT_ONCE = 2**15
@@ -154,27 +155,37 @@ class SummedScores(RuleScores):
         """Mean risks per node of the linked attributes and number of the unlinked ones' levels."""
         instance = self._instance
         instance.prepare(range(instance.n_distinct), lambda: tick(0))
-        sums: list[list[list[float]]] = [[[] for _ in numbers] for numbers in by_node.values()]
-        for rows in self._ranges():
-            terms = Terms(instance, rows)
-            mass = instance.mass[rows] if counted is None else instance.mass[rows] * counted[rows]
-            companions = [term for _, term in terms.companions()]
-            for (linked, numbers), of_node in zip(by_node.items(), sums, strict=True):
-                share = terms.share(linked)
-                base = terms.base(linked, share)
-                share = share * mass
-                base *= mass
-                whole = np.array([share.sum()]), np.array([base.sum()])
-                for number, of_rule in zip(numbers.tolist(), of_node, strict=True):
-                    term = companions[number]
-                    # What is the same for all records can be left until their shares are summed.
-                    shares, bases = whole if isinstance(term, float) else (share, base)
-                    risk = np.empty(len(shares))
-                    terms.risk_into(risk, shares, bases, term)
-                    of_rule.append(float(risk.sum()))
+        sums: list[list[float]] = []
+        for of_range in in_order(
+            lambda rows: self._sums(rows, by_node, counted), self._ranges(), instance.context.threads
+        ):
+            sums.append(of_range)
             tick(0)
         total = instance.context.total_weight
-        return [np.array([math.fsum(parts) / total for parts in of_node]) for of_node in sums]
+        means = np.array([math.fsum(parts) / total for parts in zip(*sums, strict=True)])
+        return np.split(means, np.cumsum([len(numbers) for numbers in by_node.values()])[:-1])
+
+    def _sums(self, rows: slice, by_node: dict[Levels, Longs], counted: Bools | None) -> list[float]:
+        """What a range of records adds to each of the means, one node after the other."""
+        instance = self._instance
+        terms = Terms(instance, rows)
+        mass = instance.mass[rows] if counted is None else instance.mass[rows] * counted[rows]
+        companions = [term for _, term in terms.companions()]
+        sums: list[float] = []
+        for linked, numbers in by_node.items():
+            share = terms.share(linked)
+            base = terms.base(linked, share)
+            share = share * mass
+            base *= mass
+            whole = np.array([share.sum()]), np.array([base.sum()])
+            for number in numbers.tolist():
+                term = companions[number]
+                # What is the same for all records can be left until their shares are summed.
+                shares, bases = whole if isinstance(term, float) else (share, base)
+                risk = np.empty(len(shares))
+                terms.risk_into(risk, shares, bases, term)
+                sums.append(float(risk.sum()))
+        return sums
 
     def _mean_share(self, linked: Levels) -> float:
         """Mean of 1/|ρ| over the records that somebody is consistent with."""
