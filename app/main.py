@@ -36,7 +36,7 @@ def operations(settings: Settings) -> Operations:
     return Operations(
         start_service=_verb("composition.upkeep:start_service", settings),
         end_server=_verb("persistence.embedded:end_server"),
-        serve=_verb("composition.serving:serve", settings),
+        serve=_verb("composition.service:serve", settings),
         worker=_verb("composition.working:worker", settings),
         migrate=_verb("composition.upkeep:migrate", settings),
         bootstrap=_verb("composition.upkeep:bootstrap", settings),

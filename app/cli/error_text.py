@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Final
 
 import httpx
@@ -21,3 +23,14 @@ def error_text(error: Exception) -> str:
     if isinstance(error, PrivacyRiskError):
         return f"{error.message} {error.remedy}".rstrip()
     return str(error) or type(error).__name__
+
+
+def told(work: Callable[[], int | None]) -> int:
+    """Do the work; its exit status (None: 0), with what went wrong told on standard error."""
+    try:
+        return work() or 0
+    except EXPECTED as error:
+        print(f"privacy-risk: {error_text(error)}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 
 from app import __version__
@@ -19,20 +18,14 @@ from app.cli import (
     signing_key,
     verify,
 )
-from app.cli.error_text import EXPECTED, error_text
+from app.cli.error_text import told
 from app.cli.operations import Operations
 
 
 def run(argv: Sequence[str], operations: Operations) -> int:
     """Run one command; the exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
     arguments = _parser().parse_args(argv)
-    try:
-        return int(arguments.run(arguments, operations) or 0)
-    except EXPECTED as error:
-        print(f"privacy-risk: {error_text(error)}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
+    return told(lambda: arguments.run(arguments, operations))
 
 
 def _parser() -> argparse.ArgumentParser:

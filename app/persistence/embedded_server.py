@@ -27,7 +27,7 @@ _LONGEST_SOCKET_FOLDER = 80
 _SETTINGS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
-    "max_connections": "80",
+    "max_connections": "200",
     "shared_buffers": "128MB",
     "jit": "off",
     "max_wal_senders": "0",
