@@ -69,7 +69,7 @@ class Settings(BaseSettings):
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     """Port of the API; 0 takes a free one."""
     processes: Annotated[int, Field(ge=0, le=MOST_PROCESSES)] = 1
-    """Processes that answer requests; 0 takes one per core."""
+    """Processes that answer requests; 0 takes one per core. Caches and places are each one's own."""
     public_url: HttpUrl | None = Field(
         None,
         description="Address that browsers use, such as `https://risk.example.org`. With https the "

@@ -26,7 +26,7 @@ from app.composition.example_source import example_data_service
 from app.persistence import doctor
 from app.persistence.addresses import create_engine
 from app.persistence.registry import PostgresPageSessions, PostgresRegistry
-from app.persistence.signals import PostgresRunSignals
+from app.persistence.signals import Erased, PostgresRunSignals
 from app.persistence.store import PostgresStore
 from app.services.access.tenants import AuditTrailService, TenantService
 from app.services.datasets.datasets import DatasetService
@@ -138,7 +138,16 @@ async def application(
         registry = PostgresRegistry(engine, database.master_key, utc_now)
         await registry.encrypt_webhook_addresses()
         loader = TableLoader(store, database.table_cache_bytes)
-        async with PostgresRunSignals(database.url) as signals:
+
+        def forget(erased: Erased | None) -> None:
+            if erased is None:
+                store.forget_all()
+                loader.forget_all()
+            else:
+                store.forget(erased.tenant, erased.id)
+                loader.forget(erased.tenant, erased.sha256)
+
+        async with PostgresRunSignals(database.url, forget) as signals:
             services = _use_cases(settings, store, registry, loader, signals)
             app = create_app(
                 services,

@@ -17,6 +17,9 @@ from app.persistence.tables import data_keys, resource_uses, resources, results,
 from app.persistence.tenant_settings import PostgresOwnTenant
 from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
 
+ERASURES_CHANNEL = "erasures"
+"""Tells who listens that a resource was deleted: its tenant, its id and the hash of its content."""
+
 _LIVE = (RunState.QUEUED.value, RunState.RUNNING.value)
 _USERS_SHOWN = 100
 _COUNTED = {Kind.UPLOAD: "uploads", Kind.DATASET: "datasets"}
@@ -127,6 +130,9 @@ class PostgresResources(Repository):
         if kind is Kind.UPLOAD:
             await self._transaction.execute(delete(data_keys).where(data_keys.c.id == row.id))
             self._vault.forget(row.id)
+        # Sent when it is true: other processes hold in memory what they have read of it.
+        erased = f"{self._transaction.tenant} {row.id} {row.sha256}"
+        await self._transaction.execute(select(func.pg_notify(ERASURES_CHANNEL, erased)))
 
     async def _leave_uploads(self, row: Any) -> None:  # noqa: ANN401 - a row
         """Note that the uploads it is built on are used no longer: their retention begins now."""

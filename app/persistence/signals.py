@@ -1,4 +1,4 @@
-"""News of runs, by one LISTEN connection for all who wait in a process."""
+"""News of runs and of erasures, by one LISTEN connection for all in a process who want to know."""
 
 from __future__ import annotations
 
@@ -6,17 +6,33 @@ import asyncio
 import contextlib
 import logging
 from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 import psycopg
 
 from app.persistence.addresses import libpq_url
+from app.persistence.resources import ERASURES_CHANNEL
 from app.persistence.runs import NEWS_CHANNEL
 
 _RECONNECT_SECONDS = 0.5
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Erased:
+    """A resource that was deleted, in whatever process."""
+
+    tenant: str
+    id: str
+    sha256: str
+
+
+Forget = Callable[[Erased | None], None]
+"""Drops from memory what was erased; everything if that is None, for something may have been missed."""
 
 
 class PostgresRunSignals:
@@ -26,8 +42,9 @@ class PostgresRunSignals:
     a while of their own accord. A lost connection wakes everybody once it is back.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, forget: Forget = lambda _: None) -> None:
         self._url = libpq_url(url)
+        self._forget = forget
         self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
         self._listener: asyncio.Task[None] | None = None
 
@@ -66,10 +83,15 @@ class PostgresRunSignals:
             try:
                 async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
                     await connection.execute(f"LISTEN {NEWS_CHANNEL}")
+                    await connection.execute(f"LISTEN {ERASURES_CHANNEL}")
                     listening.set()
                     self._wake_all()
+                    self._forget(None)
                     async for news in connection.notifies():
-                        self._wake(news.payload)
+                        if news.channel == ERASURES_CHANNEL:
+                            self._forget(Erased(*news.payload.split(" ")))
+                        else:
+                            self._wake(news.payload)
             except psycopg.OperationalError as error:
                 logger.warning("listening for news of runs is interrupted: %s", type(error).__name__)
             await asyncio.sleep(_RECONNECT_SECONDS)

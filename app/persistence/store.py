@@ -111,6 +111,14 @@ class PostgresStore:
         """One transaction of one tenant."""
         return unit_of_work(self._engine, tenant, self._master_key, self._clock, self._defaults, self._keys)
 
+    def forget(self, tenant: str, key_id: str) -> None:
+        """Drop a data key from memory that somebody else has destroyed; nothing if it is not held."""
+        self._keys.drop(tenant, key_id)
+
+    def forget_all(self) -> None:
+        """Drop all data keys from memory."""
+        self._keys.clear()
+
 
 @asynccontextmanager
 async def unit_of_work(

@@ -53,10 +53,12 @@ class BoundedCache:
     async def _load(self, key: Hashable, load: Callable[[], Awaitable[tuple[Any, int]]]) -> Any:  # noqa: ANN401
         try:
             value, size = await load()
-            self.keep(key, value, size)
+            if self._loading.get(key) is asyncio.current_task():  # else it was dropped meanwhile
+                self.keep(key, value, size)
             return value
         finally:
-            del self._loading[key]
+            if self._loading.get(key) is asyncio.current_task():
+                del self._loading[key]
 
     def keep(self, key: Hashable, value: object, size: int) -> None:
         """Hold a value that is at hand."""
@@ -67,6 +69,14 @@ class BoundedCache:
         while self.bytes > self._capacity:
             _, (_, dropped) = self._held.popitem(last=False)
             self.bytes -= dropped
+
+    def drop(self, is_meant: Callable[[Hashable], bool]) -> None:
+        """Hold no value of these keys any more, nor any that is just being loaded."""
+        for key in [key for key in self._loading if is_meant(key)]:
+            del self._loading[key]
+        for key in [key for key in self._held if is_meant(key)]:
+            _, size = self._held.pop(key)
+            self.bytes -= size
 
 
 # Bytes beside the arrays themselves, measured: Python strings of ids, labels and tuples of hierarchies.
@@ -102,6 +112,14 @@ class TableLoader:
     def keep_table(self, tenant: TenantId, dataset: Stored, table: Table) -> None:
         """Hold a table that was encoded just now, so that it need not be read again."""
         self._cache.keep(("table", tenant, dataset.sha256), table, _bytes_of_table(table))
+
+    def forget(self, tenant: str, sha256: str) -> None:
+        """Drop from memory what was made of a resource with this content."""
+        self._cache.drop(lambda key: isinstance(key, tuple) and key[1] == tenant and sha256 in key[2:])
+
+    def forget_all(self) -> None:
+        """Drop everything from memory."""
+        self._cache.drop(lambda _: True)
 
     async def dictionary(
         self, tenant: TenantId, dictionary: Stored, dataset: Stored, pointer: str = "/dictionary"

@@ -20,8 +20,9 @@ def operations(**verbs):
 def test_serve_passes_on_what_was_said_and_nothing_else():
     said = []
     assert run(["serve"], operations(serve=lambda *address: said.append(address))) == 0
-    assert run(["serve", "--host", "::1", "--port", "0"], operations(serve=lambda *a: said.append(a))) == 0
-    assert said == [(None, None), ("::1", 0)]
+    given = ["serve", "--host", "::1", "--port", "0", "--processes", "2"]
+    assert run(given, operations(serve=lambda *address: said.append(address))) == 0
+    assert said == [(None, None, None), ("::1", 0, 2)]
 
 
 def test_migrate_goes_to_the_newest_revision_unless_told_otherwise():
