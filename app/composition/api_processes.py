@@ -9,12 +9,11 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
-from socket import socket
 from typing import Final, NoReturn
 
 from app.cli.error_text import told
@@ -53,17 +52,14 @@ class _Answering:
 
 
 class ApiProcesses:
-    """So many processes that answer requests on the same sockets.
+    """So many processes that answer requests at one address.
 
     The others are started once the first answers: what nobody could mend by trying again is then said once.
     ``forget`` is told the number of each process that has ended.
     """
 
-    def __init__(
-        self, number: int, sockets: Sequence[socket], answer: Answer, forget: Callable[[int], None]
-    ) -> None:
+    def __init__(self, number: int, answer: Answer, forget: Callable[[int], None]) -> None:
         self._number = number
-        self._sockets = sockets
         self._answer = answer
         self._forget = forget
         self._running: list[_Answering] = []
@@ -129,9 +125,7 @@ class ApiProcesses:
         self._next_start = time.monotonic() + self._pause
 
     def _end(self) -> None:
-        """Let nobody in any more, have what was begun answered, and end all processes."""
-        for one in self._sockets:
-            one.close()
+        """Have what was begun answered, and end all processes."""
         for answering in self._running:
             answering.process.terminate()
         deadline = time.monotonic() + STOP_SECONDS

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import logging
 import os
-import socket
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,14 +12,16 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from multiprocessing import get_context, parent_process
 
+import uvloop
+
 from app.cli.ending import leaving_on_sigterm
 from app.cli.error_text import told
+from app.composition.addresses import held_addresses
 from app.composition.api_processes import STOP_SECONDS, ApiProcesses
 from app.composition.configured import MIB, configured_database
 from app.composition.database import Database
 from app.composition.processes import embedded_database, worker_process
 from app.composition.starter import end_with, end_with_starter
-from app.domain.errors import Unavailable
 from app.logs import configure_logs
 from app.settings import MOST_PROCESSES, Settings
 
@@ -65,7 +65,7 @@ def _answering(settings: Settings) -> AbstractContextManager[Callable[[Database]
 def _answer_alone(settings: Settings, database: Database) -> None:
     from app.composition.serving import answer  # not by a process that only watches over others
 
-    asyncio.run(answer(settings, database))
+    uvloop.run(answer(settings, database))
 
 
 @contextmanager
@@ -105,21 +105,21 @@ def _answer_together(settings: Settings, database: Callable[[], Database]) -> No
         from app.composition import serving
 
         found = database()
-        sockets = bound_sockets(settings.host, settings.port)
+        held = held_addresses(settings.host, settings.port)
 
         def answer(ready: Callable[[], None], speaks_for_all: bool) -> None:
             shown = sum_of_all(counters) if counters and speaks_for_all else None
-            asyncio.run(serving.answer(settings, found, serving.Shared(sockets, ready, shown)))
+            uvloop.run(serving.answer(settings, found, serving.Shared(held, ready, shown)))
 
         def forget(number: int) -> None:
             if counters is not None:
                 leave_out(number, counters)
 
-        where = ", ".join("{}:{}".format(*one.getsockname()[:2]) for one in sockets)
+        where = ", ".join("{}:{}".format(*one.getsockname()[:2]) for one in held)
         logger.info("%d processes answer at %s", settings.processes, where)
         gc.collect()
         gc.freeze()  # what all of them share stays shared: nobody looks through it again
-        ApiProcesses(settings.processes, sockets, answer, forget).keep()
+        ApiProcesses(settings.processes, answer, forget).keep()
 
 
 @contextmanager
@@ -131,24 +131,3 @@ def _counters(settings: Settings) -> Iterator[str | None]:
     with tempfile.TemporaryDirectory(prefix="privacy-risk-metrics-") as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         yield folder
-
-
-def bound_sockets(host: str, port: int) -> list[socket.socket]:
-    """A socket for each address of the host. None listens yet: nobody is let in whom nobody answers."""
-    sockets = []
-    try:
-        for family, kind, protocol, _, address in socket.getaddrinfo(
-            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        ):
-            sockets.append(socket.socket(family, kind, protocol))
-            sockets[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:
-                sockets[-1].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            sockets[-1].bind(address)
-    except OSError as error:
-        for one in sockets:
-            one.close()
-        raise Unavailable(
-            f"The API cannot listen on {host}:{port}: {error.strerror}.", "Choose another address or port."
-        ) from None
-    return sockets

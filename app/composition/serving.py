@@ -20,6 +20,7 @@ from app.api.connections import BoundedConnection
 from app.api.metrics import serve_metrics
 from app.api.places import Places
 from app.api.services import Services
+from app.composition.addresses import at_the_address_of
 from app.composition.configured import MIB, tenant_defaults
 from app.composition.database import Database, utc_now
 from app.composition.example_source import example_data_service
@@ -84,7 +85,8 @@ def openapi() -> dict[str, Any]:
 class Shared:
     """What a process shares with others that answer requests at the same address."""
 
-    sockets: Sequence[socket]
+    addresses: Sequence[socket]
+    """Sockets that hold the addresses, and do not listen."""
     ready: Callable[[], None]
     """Called once it answers."""
     shown: CollectorRegistry | None
@@ -123,7 +125,8 @@ async def answer(settings: Settings, database: Database, shared: Shared | None =
             if shared is None:
                 await uvicorn.Server(config).serve()
             else:
-                await _Server(config, shared.ready).serve([*shared.sockets])
+                listening = [at_the_address_of(one) for one in shared.addresses]
+                await _Server(config, shared.ready).serve(listening)
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from psycopg.errors import ForeignKeyViolation, RestrictViolation
 from sqlalchemy import Select, case, delete, func, insert, or_, select, update
@@ -17,8 +17,13 @@ from app.persistence.tables import data_keys, resource_uses, resources, results,
 from app.persistence.tenant_settings import PostgresOwnTenant
 from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
 
-ERASURES_CHANNEL = "erasures"
-"""Tells who listens that a resource was deleted: its tenant, its id and the hash of its content."""
+DELETIONS_CHANNEL: Final = "deletions"
+"""Says what was deleted that other processes may hold: its tenant, its id and the hash of its content."""
+
+_HELD: Final = frozenset(
+    {Kind.UPLOAD, Kind.HIERARCHY, Kind.DATASET, Kind.DICTIONARY, Kind.SENSITIVITY_PROFILE}
+)
+"""Kinds of what processes keep in memory, encoded, beyond one request or run."""
 
 _LIVE = (RunState.QUEUED.value, RunState.RUNNING.value)
 _USERS_SHOWN = 100
@@ -130,9 +135,9 @@ class PostgresResources(Repository):
         if kind is Kind.UPLOAD:
             await self._transaction.execute(delete(data_keys).where(data_keys.c.id == row.id))
             self._vault.forget(row.id)
-        # Sent when it is true: other processes hold in memory what they have read of it.
-        erased = f"{self._transaction.tenant} {row.id} {row.sha256}"
-        await self._transaction.execute(select(func.pg_notify(ERASURES_CHANNEL, erased)))
+        if kind in _HELD:  # the news is sent when it is true
+            gone_for_all = f"{self._transaction.tenant} {row.id} {row.sha256}"
+            await self._transaction.execute(select(func.pg_notify(DELETIONS_CHANNEL, gone_for_all)))
 
     async def _leave_uploads(self, row: Any) -> None:  # noqa: ANN401 - a row
         """Note that the uploads it is built on are used no longer: their retention begins now."""

@@ -14,7 +14,7 @@ from typing import Self
 import psycopg
 
 from app.persistence.addresses import libpq_url
-from app.persistence.resources import ERASURES_CHANNEL
+from app.persistence.resources import DELETIONS_CHANNEL
 from app.persistence.runs import NEWS_CHANNEL
 
 _RECONNECT_SECONDS = 0.5
@@ -83,12 +83,12 @@ class PostgresRunSignals:
             try:
                 async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
                     await connection.execute(f"LISTEN {NEWS_CHANNEL}")
-                    await connection.execute(f"LISTEN {ERASURES_CHANNEL}")
+                    await connection.execute(f"LISTEN {DELETIONS_CHANNEL}")
                     listening.set()
                     self._wake_all()
                     self._forget(None)
                     async for news in connection.notifies():
-                        if news.channel == ERASURES_CHANNEL:
+                        if news.channel == DELETIONS_CHANNEL:
                             self._forget(Erased(*news.payload.split(" ")))
                         else:
                             self._wake(news.payload)

@@ -194,14 +194,14 @@ async def test_a_new_user_that_a_deletion_overtakes_is_told_that_it_is_gone(stor
 
 
 async def test_every_process_is_told_what_was_erased_once_that_is_true(store, tenant, database_urls):
-    stored, _ = await add(store, tenant, rule())
+    stored, _ = await add(store, tenant, NewResource(Kind.HIERARCHY, "places", "a" * 64, {}, {}, ()))
     erased: asyncio.Queue[Erased | None] = asyncio.Queue()
     async with PostgresRunSignals(database_urls.runtime, erased.put_nowait), asyncio.timeout(30):
         assert await erased.get() is None
         async with store.work(tenant) as work:
-            await work.resources.delete(Kind.RULE, stored.id)
+            await work.resources.delete(Kind.HIERARCHY, stored.id)
         async with store.work(tenant) as work:
-            await work.resources.delete(Kind.RULE, stored.id)
+            await work.resources.delete(Kind.HIERARCHY, stored.id)
             await asyncio.sleep(0.2)
             assert erased.empty()
             await work.commit()
