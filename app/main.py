@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from pkgutil import resolve_name
-from typing import Any
-
-from pydantic import ValidationError
-
 from app.cli.operations import Operations
 from app.cli.program import run as run_program
 from app.settings import Settings
-
+from collections.abc import Callable, Sequence
+from pkgutil import resolve_name
+from pydantic import ValidationError
+from typing import Any
 
 def main() -> None:
     """Run the command line; status 2 if a setting is none: whoever reads a gate's status must not see 1."""
@@ -36,7 +33,7 @@ def operations(settings: Settings) -> Operations:
     return Operations(
         start_service=_verb("composition.upkeep:start_service", settings),
         end_server=_verb("persistence.embedded:end_server"),
-        serve=_verb("composition.serving:serve", settings),
+        serve=_verb("composition.service:serve", settings),
         worker=_verb("composition.working:worker", settings),
         migrate=_verb("composition.upkeep:migrate", settings),
         bootstrap=_verb("composition.upkeep:bootstrap", settings),

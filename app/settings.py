@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import AliasChoices, BeforeValidator, Field, HttpUrl, IPvAnyNetwork, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+MOST_PROCESSES: Final = 16
+"""Most processes that answer requests of one service: an embedded database has connections for so many."""
 
 
 def default_home() -> Path:
@@ -65,6 +68,8 @@ class Settings(BaseSettings):
     """Address that the API listens on."""
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     """Port of the API; 0 takes a free one."""
+    processes: Annotated[int, Field(ge=0, le=MOST_PROCESSES)] = 1
+    """Processes that answer requests; 0 takes one per core. Caches and places are each one's own."""
     public_url: HttpUrl | None = Field(
         None,
         description="Address that browsers use, such as `https://risk.example.org`. With https the "

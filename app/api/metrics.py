@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120)
 
@@ -24,8 +25,25 @@ class RequestMetrics:
             buckets=SECONDS,
             registry=registry,
         )
-        self.in_flight = Gauge(f"{prefix}_requests_in_flight", "Requests being answered.", registry=registry)
+        self.in_flight = Gauge(
+            f"{prefix}_requests_in_flight",
+            "Requests being answered.",
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
         self.received = Counter(f"{prefix}_received_bytes", "Bytes of bodies read.", registry=registry)
+
+
+def sum_of_all(folder: str) -> CollectorRegistry:
+    """What the processes that count in this folder have counted together, also those that have ended."""
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, path=folder)  # type: ignore[no-untyped-call]
+    return registry
+
+
+def leave_out(process: int, folder: str) -> None:
+    """Forget what an ended process had in progress."""
+    mark_process_dead(process, folder)  # type: ignore[no-untyped-call]
 
 
 def serve_metrics(registry: CollectorRegistry, host: str, port: int) -> Callable[[], None]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-
 @dataclass(frozen=True)
 class RunningService:
     """An embedded service: Postgres, API and worker as processes of their own.
@@ -76,9 +75,9 @@ class Operations:
     """
     end_server: Callable[[Path], None]
     """End the database that outlived the service whose files are in the folder given; nothing if none did."""
-    serve: Callable[[str | None, int | None], None]
-    """Serve the API on this host and port until interrupted (None: the configured one); without a database
-    address also an embedded Postgres and one worker.
+    serve: Callable[[str | None, int | None, int | None], None]
+    """Serve the API on this host and port, by so many processes, until interrupted (None: as configured);
+    without a database address also an embedded Postgres and one worker.
     """
     worker: Callable[[], None]
     """Work off the queue until interrupted."""

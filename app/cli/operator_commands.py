@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from app.cli.operations import Operations, TenantLine
+from app.settings import MOST_PROCESSES
 from collections.abc import Callable
 from pathlib import Path
-
-from app.cli.operations import Operations, TenantLine
 
 Command = Callable[[argparse.Namespace, Operations], int | None]
 """Does what was asked; its exit status, None for 0."""
@@ -30,11 +30,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )  # fmt: skip
     serve = command(
         "serve",
-        lambda asked, operations: operations.serve(asked.host, asked.port),
+        lambda asked, operations: operations.serve(asked.host, asked.port, asked.processes),
         "serve the API; without DATABASE_URL also an embedded PostgreSQL and a worker",
     )
     serve.add_argument("--host", help="address to listen on (default: PRIVACY_RISK_HOST)")
     serve.add_argument("--port", type=int, help="port to listen on (default: PRIVACY_RISK_PORT)")
+    serve.add_argument(
+        "--processes", type=_processes, metavar="N",
+        help="processes that answer requests, 0 for one per core (default: PRIVACY_RISK_PROCESSES)",
+    )  # fmt: skip
     command("worker", lambda _, operations: operations.worker(), "work off the queue of runs")
     migrate = command(
         "migrate",
@@ -84,6 +88,12 @@ def _setting(text: str) -> tuple[str, str]:
     if not found:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form SETTING=VALUE")
     return name, value
+
+
+def _processes(text: str) -> int:
+    if not text.isdecimal() or int(text) > MOST_PROCESSES:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to {MOST_PROCESSES}")
+    return int(text)
 
 
 def run_bootstrap(arguments: argparse.Namespace, operations: Operations) -> int:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
-from importlib import import_module
-from typing import Final
-
 from app import __version__
 from app.cli.operations import Operations
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Final
 
 COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "demo": ("demo",),
@@ -32,8 +31,13 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
 def run(argv: Sequence[str], operations: Operations) -> int:
     """Run one command; the exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
     arguments = parser_for(argv).parse_args(argv)
+    return told(lambda: arguments.run(arguments, operations))
+
+
+def told(work: Callable[[], int | None]) -> int:
+    """Do the work; its exit status (None: 0), with what went wrong told on standard error."""
     try:
-        return int(arguments.run(arguments, operations) or 0)
+        return work() or 0
     except KeyboardInterrupt:
         return 130
     except Exception as error:

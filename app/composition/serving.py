@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import ipaddress
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from functools import partial
-from typing import Any, Final
-
 import uvicorn
-from fastapi import FastAPI
-from prometheus_client import CollectorRegistry
-
 from app.api.app import create_app
 from app.api.connections import BoundedConnection
 from app.api.metrics import serve_metrics
 from app.api.places import Places
 from app.api.services import Services
-from app.composition.configured import MIB, configured_database, tenant_defaults
+from app.composition.addresses import at_the_address_of
+from app.composition.configured import MIB, tenant_defaults
 from app.composition.database import Database, utc_now
-from app.composition.processes import embedded_database, worker_process
-from app.composition.starter import end_with_starter
-from app.logs import configure_logs
 from app.persistence import doctor
 from app.persistence.addresses import create_engine
-from app.persistence.embedded import EmbeddedPostgres
 from app.persistence.registry import PostgresPageSessions, PostgresRegistry
 from app.persistence.signals import PostgresRunSignals
+from app.services.ports import Erased
 from app.persistence.store import PostgresStore
 from app.settings import Settings
 from app.web.sessions import Cookies
 from app.web.site import install_pages
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from fastapi import FastAPI
+from functools import partial
+from prometheus_client import CollectorRegistry
+from socket import socket
+from typing import Any, Final
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+ALONE: Final = 10
+EACH: Final = 5
+"""Connections with the database that a process keeps, alone or beside others; at need as many again."""
 
 OWN_MACHINE: Final = ("127.0.0.1", "::1")
 
@@ -55,31 +56,39 @@ def openapi() -> dict[str, Any]:
     return made_document()
 
 
-def serve(settings: Settings, host: str | None, port: int | None) -> None:
-    """Serve until interrupted; without a database address with an embedded PostgreSQL and one worker."""
-    end_with_starter()
-    configure_logs(settings.log_level)
-    chosen = settings.model_copy(
-        update={"host": host or settings.host, "port": settings.port if port is None else port}
-    )
-    if settings.database_url is not None:
-        asyncio.run(_serve(chosen, configured_database(settings)))
-        return
-    with embedded_database(settings.home, status_when_ended=0) as postgres, worker_process(postgres):
-        asyncio.run(_serve(chosen, _embedded(postgres, settings)))
+@dataclass(frozen=True)
+class Shared:
+    """What a process shares with others that answer requests at the same address."""
+
+    addresses: Sequence[socket]
+    """Sockets that hold the addresses, and do not listen."""
+    ready: Callable[[], None]
+    """Called once it answers."""
+    shown: CollectorRegistry | None
+    """What all have counted, for the one that shows it."""
 
 
-def _embedded(postgres: EmbeddedPostgres, settings: Settings) -> Database:
-    return Database(postgres.runtime_url, postgres.master_key, settings.table_cache_mib * MIB)
+class _Server(uvicorn.Server):
+    """A server that tells when it answers."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        """Begin to answer."""
+        await super().startup(sockets)
+        self._ready()
 
 
-async def _serve(settings: Settings, database: Database) -> None:
-    metrics = CollectorRegistry()
-    stop_metrics = None
-    if settings.metrics_port is not None:
-        stop_metrics = serve_metrics(metrics, settings.metrics_host, settings.metrics_port)
-    try:
-        async with application(settings, database, metrics) as app:
+async def answer(settings: Settings, database: Database, shared: Shared | None = None) -> None:
+    """Answer requests until asked to end: at the configured address, or at one that is shared."""
+    counted = CollectorRegistry()
+    with ExitStack() as stack:
+        shown = counted if shared is None else shared.shown
+        if shown is not None and settings.metrics_port is not None:
+            stack.callback(serve_metrics(shown, settings.metrics_host, settings.metrics_port))
+        async with application(settings, database, counted) as app:
             # What was made up to here stays; looking through it again would hold requests up.
             gc.collect()
             gc.freeze()
@@ -88,10 +97,11 @@ async def _serve(settings: Settings, database: Database) -> None:
                 server_header=False, timeout_graceful_shutdown=5, http=BoundedConnection, ws="none",
                 forwarded_allow_ips=believed_proxies(settings.trusted_proxies),
             )  # fmt: skip
-            await uvicorn.Server(config).serve()
-    finally:
-        if stop_metrics is not None:
-            stop_metrics()
+            if shared is None:
+                await uvicorn.Server(config).serve()
+            else:
+                listening = [at_the_address_of(one) for one in shared.addresses]
+                await _Server(config, shared.ready).serve(listening)
 
 
 @asynccontextmanager
@@ -99,20 +109,31 @@ async def application(
     settings: Settings, database: Database, metrics: CollectorRegistry
 ) -> AsyncIterator[FastAPI]:
     """The API on an open database; refuses one that could leak or cannot be read."""
-    engine = create_engine(database.url)
+    engine = create_engine(database.url, pool_size=ALONE if settings.processes == 1 else EACH)
     try:
         await doctor.refuse_unsafe(engine, database.master_key)
         store = PostgresStore(engine, database.master_key, utc_now, tenant_defaults(settings))
         registry = PostgresRegistry(engine, database.master_key, utc_now)
         await registry.encrypt_webhook_addresses()
-        async with PostgresRunSignals(database.url) as signals:
+        loaders: list[TableLoader] = []  # what the use cases read tables through, once they are made
 
-            def make_services() -> Services:
-                # Imported here: it loads all that computes, which a process at rest need not hold.
-                from app.composition.use_cases import use_cases
+        def forget(erased: Erased | None) -> None:
+            if erased is None:
+                store.forget_all()
+            else:
+                store.forget(erased.tenant, erased.id)
+            for loader in loaders:
+                loader.forget(erased)
 
-                return use_cases(settings, store, registry, signals, database.table_cache_bytes)
+        def make_services() -> Services:
+            # Imported here: it loads all that computes, which a process at rest need not hold.
+            from app.composition.use_cases import use_cases
+            from app.services.datasets.tables import TableLoader
 
+            loaders.append(TableLoader(store, database.table_cache_bytes))
+            return use_cases(settings, store, registry, signals, loaders[-1])
+
+        async with PostgresRunSignals(database.url, forget) as signals:
             app = create_app(
                 make_services,
                 store,

@@ -19,8 +19,12 @@ def end_with_starter() -> None:
     A worker that outlived a killed service would go on beside that of the next one, with older code.
     """
     starter = os.environ.pop(STARTED_BY, None)
-    if starter is None:
-        return
+    if starter is not None:
+        end_with(int(starter))
+
+
+def end_with(starter: int) -> None:
+    """Have the kernel ask this process to end when the process that started it dies."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != int(starter):  # it died before the kernel was told
+    if os.getppid() != starter:  # it died before the kernel was told
         sys.exit(1)

@@ -41,10 +41,9 @@ def use_cases(
     store: Store,
     registry: Registry,
     signals: RunSignals,
-    table_cache_bytes: int,
+    loader: TableLoader,
 ) -> Services:
-    """All use cases on a store; tables that were read are kept up to so many bytes."""
-    loader = TableLoader(store, table_cache_bytes)
+    """All use cases on a store."""
     limits = UploadLimits(
         max_bytes=settings.upload_max_bytes,
         max_decompressed_bytes=settings.upload_max_bytes,

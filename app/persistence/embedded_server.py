@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
+import psycopg
 import signal
 import stat
 import subprocess
 import tempfile
 import time
+from app.domain.errors import Unavailable
+from app.persistence.embedded_binaries import Account, NEWEST, binaries
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import psycopg
-
-from app.domain.errors import Unavailable
-from app.persistence.embedded_binaries import NEWEST, Account, binaries
 
 ADMIN_ROLE = "postgres"
 _START_SECONDS = 60.0
@@ -26,7 +24,7 @@ _LONGEST_SOCKET_FOLDER = 80
 _SETTINGS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
-    "max_connections": "80",
+    "max_connections": "200",
     "shared_buffers": "128MB",
     "jit": "off",
     "max_wal_senders": "0",

@@ -130,3 +130,7 @@ class KeyCache:
     def drop(self, tenant: str, key_id: str) -> None:
         """Forget a destroyed key."""
         self._keys.pop((tenant, key_id), None)
+
+    def clear(self) -> None:
+        """Forget all keys: some may have been destroyed."""
+        self._keys.clear()

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from app.domain.errors import Conflict, NotFound
+from app.persistence.repository import Context, Repository, contains
+from app.persistence.tables import data_keys, resource_uses, resources, results, runs
+from app.persistence.tenant_settings import PostgresOwnTenant
+from app.persistence.transactions import alone
+from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final, NoReturn
-
 from psycopg.errors import ForeignKeyViolation, RestrictViolation
 from sqlalchemy import (
     ColumnElement,
@@ -22,13 +26,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
+from typing import Any, Final, NoReturn
 
-from app.domain.errors import Conflict, NotFound
-from app.persistence.repository import Context, Repository, contains
-from app.persistence.tables import data_keys, resource_uses, resources, results, runs
-from app.persistence.tenant_settings import PostgresOwnTenant
-from app.persistence.transactions import alone
-from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
+DELETIONS_CHANNEL: Final = "deletions"
+"""Says what was deleted that other processes may hold: its tenant, its id and the hash of its content."""
+
+_HELD: Final = frozenset(
+    {Kind.UPLOAD, Kind.HIERARCHY, Kind.DATASET, Kind.DICTIONARY, Kind.SENSITIVITY_PROFILE}
+)
+"""Kinds of what processes keep in memory, encoded, beyond one request or run."""
 
 _LIVE = (RunState.QUEUED.value, RunState.RUNNING.value)
 _USERS_SHOWN = 100
@@ -148,6 +154,9 @@ class PostgresResources(Repository):
         if kind is Kind.UPLOAD:
             await self._transaction.execute(delete(data_keys).where(data_keys.c.id == row.id))
             self._vault.forget(row.id)
+        if kind in _HELD:  # the news is sent when it is true
+            gone_for_all = f"{self._transaction.tenant} {row.id} {row.sha256}"
+            await self._transaction.execute(select(func.pg_notify(DELETIONS_CHANNEL, gone_for_all)))
 
     async def _leave_uploads(self, row: Any) -> None:  # noqa: ANN401 - a row
         """Note that the uploads it is built on are used no longer: their retention begins now."""

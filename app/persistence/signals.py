@@ -1,4 +1,4 @@
-"""News of runs, by one LISTEN connection for all who wait in a process."""
+"""What processes tell each other through the database: news of runs, and deletions of data."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import asyncio
 import contextlib
 import logging
 from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
 import psycopg
 
 from app.persistence.addresses import libpq_url
+from app.persistence.resources import DELETIONS_CHANNEL
 from app.persistence.runs import NEWS_CHANNEL
+from app.services.ports import Erased, Forget
+from app.services.resources import TenantId
 
 _RECONNECT_SECONDS = 0.5
 
@@ -26,8 +30,9 @@ class PostgresRunSignals:
     a while of their own accord. A lost connection wakes everybody once it is back.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, forget: Forget = lambda _: None) -> None:
         self._url = libpq_url(url)
+        self._forget = forget
         self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
         self._listener: asyncio.Task[None] | None = None
 
@@ -62,17 +67,15 @@ class PostgresRunSignals:
             self._listener = None
 
     async def _listen(self, listening: asyncio.Event) -> None:
-        while True:
-            try:
-                async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
-                    await connection.execute(f"LISTEN {NEWS_CHANNEL}")
-                    listening.set()
-                    self._wake_all()
-                    async for news in connection.notifies():
-                        self._wake(news.payload)
-            except psycopg.OperationalError as error:
-                logger.warning("listening for news of runs is interrupted: %s", type(error).__name__)
-            await asyncio.sleep(_RECONNECT_SECONDS)
+        async for news in _heard(self._url, NEWS_CHANNEL, DELETIONS_CHANNEL):
+            if news is None:
+                listening.set()
+                self._wake_all()
+                self._forget(None)
+            elif news.channel == DELETIONS_CHANNEL:
+                self._forget(_erased(news))
+            else:
+                self._wake(news.payload)
 
     def _wake(self, run_id: str) -> None:
         for news in self._waiting.get(run_id, ()):
@@ -81,3 +84,35 @@ class PostgresRunSignals:
     def _wake_all(self) -> None:
         for run_id in self._waiting:
             self._wake(run_id)
+
+
+class PostgresDeletions:
+    """Implements the port ``Deletions`` by one connection."""
+
+    def __init__(self, url: str) -> None:
+        self._url = libpq_url(url)
+
+    async def follow(self, forget: Callable[[TenantId | None], Awaitable[None]]) -> None:
+        """Tell of each tenant of which data are deleted, and of all whenever listening has begun."""
+        async for news in _heard(self._url, DELETIONS_CHANNEL):
+            await forget(None if news is None else _erased(news).tenant)
+
+
+def _erased(news: psycopg.Notify) -> Erased:
+    tenant, resource, sha256 = news.payload.split(" ")
+    return Erased(TenantId(tenant), resource, sha256)
+
+
+async def _heard(url: str, *channels: str) -> AsyncIterator[psycopg.Notify | None]:
+    """What is said on the channels, without end; None whenever listening begins: earlier news are lost."""
+    while True:
+        try:
+            async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+                for channel in channels:
+                    await connection.execute(f"LISTEN {channel}")
+                yield None
+                async for news in connection.notifies():
+                    yield news
+        except psycopg.OperationalError as error:
+            logger.warning("listening on %s is interrupted: %s", channels, type(error).__name__)
+        await asyncio.sleep(_RECONNECT_SECONDS)

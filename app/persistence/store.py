@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-
-from procrastinate import App, PsycopgConnector
-from procrastinate.exceptions import AlreadyEnqueued
-from sqlalchemy.ext.asyncio import AsyncEngine
-
 from app.persistence.encryption import KeyCache, MasterKey
 from app.persistence.evidence import PostgresEvidence, PostgresSigningKeys
 from app.persistence.pieces import PostgresPieces
@@ -22,17 +15,17 @@ from app.persistence.runs import PostgresRuns
 from app.persistence.tenant_settings import PostgresOwnTenant
 from app.persistence.transactions import TenantTransaction, Vault, tenant_transaction
 from app.persistence.webhooks import PostgresWebhooks
-from app.services.access.tenant_settings import USUAL, OwnTenant, TenantSettings
+from app.services.access.tenant_settings import OwnTenant, TenantSettings, USUAL
 from app.services.answers import Questions
 from app.services.ports import (
-    RUN_QUEUE,
-    RUN_TASK,
     ApiKeys,
     Audit,
     Clock,
     Evidence,
     IdempotencyKeys,
     Pieces,
+    RUN_QUEUE,
+    RUN_TASK,
     Resources,
     Results,
     Runs,
@@ -41,7 +34,11 @@ from app.services.ports import (
     Webhooks,
 )
 from app.services.resources import TenantId
-
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import AlreadyEnqueued
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 class PostgresUnitOfWork:
     """Implements the port ``UnitOfWork``; the transaction begins with the first statement.
@@ -113,6 +110,14 @@ class PostgresStore:
     def work(self, tenant: TenantId) -> AbstractAsyncContextManager[UnitOfWork]:
         """One transaction of one tenant."""
         return unit_of_work(self._engine, tenant, self._master_key, self._clock, self._defaults, self._keys)
+
+    def forget(self, tenant: str, key_id: str) -> None:
+        """Drop a data key from memory that somebody else has destroyed; nothing if it is not held."""
+        self._keys.drop(tenant, key_id)
+
+    def forget_all(self) -> None:
+        """Drop all data keys from memory."""
+        self._keys.clear()
 
 
 @asynccontextmanager

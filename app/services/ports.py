@@ -398,3 +398,17 @@ class RunSignals(Protocol):
 
     async def wait(self, run_id: str, timeout_seconds: float) -> None:
         """Return when something about the run may have changed, or after the timeout."""
+
+
+@dataclass(frozen=True)
+class Erased:
+    """A resource that was deleted, in whatever process."""
+
+    tenant: TenantId
+    id: str
+    sha256: str
+    """The hash of its content."""
+
+
+Forget = Callable[[Erased | None], None]
+"""Drops from memory what was erased; everything if that is None, for something may have been missed."""

@@ -15,7 +15,7 @@ from typing import Final
 
 from app.domain.errors import NotFound
 from app.services.json_text import is_small
-from app.services.ports import Resources, Store, UnitOfWork
+from app.services.ports import Erased, Resources, Store, UnitOfWork
 from app.services.resources import Kind, Stored, TenantId
 
 MOST_KEPT: Final = 512
@@ -45,6 +45,15 @@ class Memory:
             self._held[tenant, kind, ref] = found
             if len(self._held) > self._most:
                 self._held.popitem(last=False)
+
+    def forget(self, erased: Erased | None) -> None:
+        """Drop what led to an erased resource; everything if that is None."""
+        for key in [
+            key
+            for key, found in self._held.items()
+            if erased is None or (found is not None and key[0] == erased.tenant and found.id == erased.id)
+        ]:
+            del self._held[key]
 
 
 class Recollection:

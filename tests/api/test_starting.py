@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from http.cookies import SimpleCookie
 
 import httpx
@@ -11,6 +12,8 @@ from prometheus_client import CollectorRegistry
 
 from app.composition.database import Database
 from app.composition.serving import application
+from app.persistence.encryption import KeyCache
+from app.services.datasets.tables import TableLoader
 from app.settings import Settings
 
 pytestmark = pytest.mark.anyio
@@ -49,3 +52,17 @@ async def test_a_public_address_of_https_makes_the_cookies_secure(started, monke
     ):
         ((name, cookie),) = SimpleCookie((await browser.get("/sign-in")).headers["set-cookie"]).items()
     assert (bool(cookie["secure"]), name.startswith("__Host-")) == (secure, secure)
+
+
+async def test_a_process_forgets_what_was_erased_in_another(started, client, monkeypatch):
+    forgotten = asyncio.Queue()
+    monkeypatch.setattr(TableLoader, "forget", lambda self, *erased: forgotten.put_nowait(erased))
+    monkeypatch.setattr(KeyCache, "drop", lambda self, *erased: forgotten.put_nowait(erased))
+    definition = {"kind": "rows", "rows": [["a", "x"], ["b", "x"]]}
+    made = (await client.post("/v1/hierarchies", json={"name": "h", "definition": definition})).json()
+    async with started(), asyncio.timeout(30):
+        assert (await client.delete("/v1/hierarchies/h")).status_code == 204
+        (tenant, key), (same, content) = sorted(
+            [await forgotten.get(), await forgotten.get()], key=lambda erased: len(erased[1])
+        )
+    assert (key, content, tenant) == (made["id"], made["sha256"], same)

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from app.domain.errors import Conflict, InvalidInput, NotFound
+from app.persistence.signals import Erased, PostgresRunSignals
 from app.services.resources import Kind, NewResource
 
 pytestmark = pytest.mark.anyio
@@ -190,3 +191,25 @@ async def test_a_new_user_that_a_deletion_overtakes_is_told_that_it_is_gone(stor
         await work.commit()
     with pytest.raises(NotFound):
         await adding
+
+
+async def test_every_process_is_told_what_was_erased_once_that_is_true(store, tenant, database_urls):
+    stored, _ = await add(store, tenant, NewResource(Kind.HIERARCHY, "places", "a" * 64, {}, {}, ()))
+    erased: asyncio.Queue[Erased | None] = asyncio.Queue()
+    async with PostgresRunSignals(database_urls.runtime, erased.put_nowait), asyncio.timeout(30):
+        assert await erased.get() is None
+        async with store.work(tenant) as work:
+            await work.resources.delete(Kind.HIERARCHY, stored.id)
+        async with store.work(tenant) as work:
+            await work.resources.delete(Kind.HIERARCHY, stored.id)
+            await asyncio.sleep(0.2)
+            assert erased.empty()
+            await work.commit()
+        assert await erased.get() == Erased(tenant, stored.id, stored.sha256)
+        with psycopg.connect(database_urls.admin, autocommit=True) as superuser:
+            superuser.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+            )
+        assert await erased.get() is None, "what was erased meanwhile is not known"
+        assert erased.empty()

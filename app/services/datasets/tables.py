@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
-from typing import Any
-
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
@@ -23,11 +19,13 @@ from app.services.datasets.dictionary_links import (
 )
 from app.services.datasets.text_columns import read_columns
 from app.services.named import NamedResources
-from app.services.ports import Store
+from app.services.ports import Erased, Store
 from app.services.recollection import Memory
 from app.services.resources import Kind, Stored, TenantId, document_of
 from app.services.scoring.sensitivity_building import build_profile, read_overrides
-
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Any
 
 class BoundedCache:
     """Least recently used values are dropped first; one load at a time per key.
@@ -54,10 +52,12 @@ class BoundedCache:
     async def _load(self, key: Hashable, load: Callable[[], Awaitable[tuple[Any, int]]]) -> Any:  # noqa: ANN401
         try:
             value, size = await load()
-            self.keep(key, value, size)
+            if self._loading.get(key) is asyncio.current_task():  # else it was dropped meanwhile
+                self.keep(key, value, size)
             return value
         finally:
-            del self._loading[key]
+            if self._loading.get(key) is asyncio.current_task():
+                del self._loading[key]
 
     def keep(self, key: Hashable, value: object, size: int) -> None:
         """Hold a value that is at hand."""
@@ -68,6 +68,14 @@ class BoundedCache:
         while self.bytes > self._capacity:
             _, (_, dropped) = self._held.popitem(last=False)
             self.bytes -= dropped
+
+    def drop(self, is_meant: Callable[[Hashable], bool]) -> None:
+        """Hold no value of these keys any more, nor any that is just being loaded."""
+        for key in [key for key in self._loading if is_meant(key)]:
+            del self._loading[key]
+        for key in [key for key in self._held if is_meant(key)]:
+            _, size = self._held.pop(key)
+            self.bytes -= size
 
 
 # Bytes beside the arrays themselves, measured: Python strings of ids, labels and tuples of hierarchies.
@@ -104,6 +112,14 @@ class TableLoader:
     def keep_table(self, tenant: TenantId, dataset: Stored, table: Table) -> None:
         """Hold a table that was encoded just now, so that it need not be read again."""
         self._cache.keep(("table", tenant, dataset.sha256), table, _bytes_of_table(table))
+
+    def forget(self, erased: Erased | None) -> None:
+        """Drop from memory what was made of an erased resource; everything if that is None."""
+        self.memory.forget(erased)
+        self._cache.drop(
+            lambda key: erased is None
+            or (isinstance(key, tuple) and key[1] == erased.tenant and erased.sha256 in key[2:])
+        )
 
     async def dictionary(
         self, tenant: TenantId, dictionary: Stored, dataset: Stored, pointer: str = "/dictionary"

@@ -1,13 +1,12 @@
-import json
-from pathlib import Path
+
 
 import httpx
+import json
 import pytest
-
 from app.cli.operations import Bootstrapped, Check, Operations, TenantLine
 from app.cli.program import COMMANDS, parser_for, run
 from app.domain.errors import InvalidInput, Unavailable
-
+from pathlib import Path
 
 def refuse(*arguments):
     raise AssertionError("this operation is not part of the command")
@@ -39,8 +38,9 @@ def test_a_command_that_there_is_not_is_refused_with_all_that_there_are(capsys):
 def test_serve_passes_on_what_was_said_and_nothing_else():
     said = []
     assert run(["serve"], operations(serve=lambda *address: said.append(address))) == 0
-    assert run(["serve", "--host", "::1", "--port", "0"], operations(serve=lambda *a: said.append(a))) == 0
-    assert said == [(None, None), ("::1", 0)]
+    given = ["serve", "--host", "::1", "--port", "0", "--processes", "2"]
+    assert run(given, operations(serve=lambda *address: said.append(address))) == 0
+    assert said == [(None, None, None), ("::1", 0, 2)]
 
 
 def test_migrate_goes_to_the_newest_revision_unless_told_otherwise():

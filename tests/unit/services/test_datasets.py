@@ -198,3 +198,23 @@ async def test_a_table_is_loaded_once_however_many_wait_for_it(world: World) -> 
     small = TableLoader(world.store, capacity_bytes=1)
     again = await small.table(world.actor.tenant, dataset)
     assert again is not await small.table(world.actor.tenant, dataset)
+
+
+async def test_what_was_erased_leaves_memory_also_if_it_is_just_being_loaded(world: World) -> None:
+    dataset = await world.members()
+    tenant = world.actor.tenant
+    loader = TableLoader(world.store)
+    kept = await loader.table(tenant, dataset)
+    for other in (("other", dataset.sha256), (tenant, "0" * 64)):
+        loader.forget(*other)
+        assert await loader.table(tenant, dataset) is kept
+    loader.forget(tenant, dataset.sha256)
+    loading = asyncio.create_task(loader.table(tenant, dataset))
+    await asyncio.sleep(0)
+    loader.forget(tenant, dataset.sha256)
+    loaded = await loading
+    held = await loader.table(tenant, dataset)
+    assert kept is not loaded is not held
+    assert await loader.table(tenant, dataset) is held
+    loader.forget_all()
+    assert await loader.table(tenant, dataset) is not held

@@ -1,0 +1,133 @@
+"""The service as its operator starts it: in this process, or with several that answer at one address."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from multiprocessing import get_context, parent_process
+
+import uvloop
+
+from app.cli.ending import leaving_on_sigterm
+from app.cli.program import told
+from app.composition.addresses import held_addresses
+from app.composition.api_processes import STOP_SECONDS, ApiProcesses
+from app.composition.configured import MIB, configured_database
+from app.composition.database import Database
+from app.composition.processes import embedded_database, worker_process
+from app.composition.starter import end_with, end_with_starter
+from app.logs import configure_logs
+from app.settings import MOST_PROCESSES, Settings
+
+logger = logging.getLogger(__name__)
+
+
+def serve(settings: Settings, host: str | None, port: int | None, processes: int | None) -> None:
+    """Serve until interrupted; without a database address with an embedded PostgreSQL and one worker."""
+    end_with_starter()
+    configure_logs(settings.log_level)
+    number = settings.processes if processes is None else processes
+    chosen = settings.model_copy(
+        update={
+            "host": host or settings.host,
+            "port": settings.port if port is None else port,
+            "processes": number or min(len(os.sched_getaffinity(0)), MOST_PROCESSES),
+        }
+    )
+    if settings.database_url is not None:
+        database = configured_database(settings)
+        if chosen.processes == 1:
+            _answer_alone(chosen, database)
+        else:
+            _answer_together(chosen, lambda: database)
+        return
+    # Before this process has threads, which watch over database and worker.
+    with (
+        _answering(chosen) as answer,
+        embedded_database(settings.home, status_when_ended=0) as postgres,
+        worker_process(postgres),
+    ):
+        answer(Database(postgres.runtime_url, postgres.master_key, settings.table_cache_mib * MIB))
+
+
+def _answering(settings: Settings) -> AbstractContextManager[Callable[[Database], None]]:
+    if settings.processes == 1:
+        return nullcontext(partial(_answer_alone, settings))
+    return _front(settings)
+
+
+def _answer_alone(settings: Settings, database: Database) -> None:
+    from app.composition.serving import answer  # not by a process that only watches over others
+
+    uvloop.run(answer(settings, database))
+
+
+@contextmanager
+def _front(settings: Settings) -> Iterator[Callable[[Database], None]]:
+    """A process that watches over those that answer; it loads what they need while the database starts."""
+    context = get_context("fork")
+    theirs, ours = context.Pipe(duplex=False)
+
+    def life() -> None:
+        starter = parent_process()
+        if starter is not None:
+            end_with(starter.ident or 0)
+        sys.exit(told(lambda: _answer_together(settings, theirs.recv)))
+
+    front = context.Process(target=life)
+    front.start()
+
+    def answer(database: Database) -> None:
+        ours.send(database)
+        front.join()
+        sys.exit(1)  # by itself it ends for a reason that it has told
+
+    try:
+        yield answer
+    finally:
+        front.terminate()
+        front.join(2 * STOP_SECONDS)
+        if front.is_alive():
+            front.kill()
+
+
+def _answer_together(settings: Settings, database: Callable[[], Database]) -> None:
+    """Answer with several processes, which this one starts and watches over."""
+    with leaving_on_sigterm(0), _counters(settings) as counters:
+        # Not before: what counts requests looks at its first import whether it is alone.
+        from app.api.metrics import leave_out, sum_of_all
+        from app.composition import serving
+
+        found = database()
+        held = held_addresses(settings.host, settings.port)
+
+        def answer(ready: Callable[[], None], speaks_for_all: bool) -> None:
+            shown = sum_of_all(counters) if counters and speaks_for_all else None
+            uvloop.run(serving.answer(settings, found, serving.Shared(held, ready, shown)))
+
+        def forget(number: int) -> None:
+            if counters is not None:
+                leave_out(number, counters)
+
+        where = ", ".join("{}:{}".format(*one.getsockname()[:2]) for one in held)
+        logger.info("%d processes answer at %s", settings.processes, where)
+        gc.collect()
+        gc.freeze()  # what all of them share stays shared: nobody looks through it again
+        ApiProcesses(settings.processes, answer, forget).keep()
+
+
+@contextmanager
+def _counters(settings: Settings) -> Iterator[str | None]:
+    """A folder in which the processes count together; None if nobody asks what they have counted."""
+    if settings.metrics_port is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="privacy-risk-metrics-") as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        yield folder
