@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from psycopg.errors import ForeignKeyViolation, RestrictViolation
 from sqlalchemy import Select, case, delete, func, insert, or_, select, update
@@ -16,6 +16,14 @@ from app.persistence.repository import Context, Repository, contains
 from app.persistence.tables import data_keys, resource_uses, resources, results, runs
 from app.persistence.tenant_settings import PostgresOwnTenant
 from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
+
+DELETIONS_CHANNEL: Final = "deletions"
+"""Says of which tenant data were deleted that other processes may hold."""
+
+_HELD: Final = frozenset(
+    {Kind.UPLOAD, Kind.HIERARCHY, Kind.DATASET, Kind.DICTIONARY, Kind.SENSITIVITY_PROFILE}
+)
+"""Kinds of what processes keep in memory, encoded, beyond one request or run."""
 
 _LIVE = (RunState.QUEUED.value, RunState.RUNNING.value)
 _USERS_SHOWN = 100
@@ -127,6 +135,10 @@ class PostgresResources(Repository):
         if kind is Kind.UPLOAD:
             await self._transaction.execute(delete(data_keys).where(data_keys.c.id == row.id))
             self._vault.forget(row.id)
+        if kind in _HELD:
+            await self._transaction.execute(
+                select(func.pg_notify(DELETIONS_CHANNEL, self._transaction.tenant))
+            )
 
     async def _leave_uploads(self, row: Any) -> None:  # noqa: ANN401 - a row
         """Note that the uploads it is built on are used no longer: their retention begins now."""

@@ -1,4 +1,4 @@
-"""News of runs, by one LISTEN connection for all who wait in a process."""
+"""What processes tell each other through the database: news of runs, and deletions of data."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import asyncio
 import contextlib
 import logging
 from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
 import psycopg
 
 from app.persistence.addresses import libpq_url
+from app.persistence.resources import DELETIONS_CHANNEL
 from app.persistence.runs import NEWS_CHANNEL
+from app.services.resources import TenantId
 
 _RECONNECT_SECONDS = 0.5
 
@@ -20,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class PostgresRunSignals:
-    """Implements the port ``RunSignals``; listens while it is entered as a context manager.
+    """Implements the port ``RunSignals`` by one connection; listens while it is entered as a context manager.
 
     News that comes between a caller's look and its wait is not kept for it: callers look again after
     a while of their own accord. A lost connection wakes everybody once it is back.
@@ -62,17 +65,12 @@ class PostgresRunSignals:
             self._listener = None
 
     async def _listen(self, listening: asyncio.Event) -> None:
-        while True:
-            try:
-                async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
-                    await connection.execute(f"LISTEN {NEWS_CHANNEL}")
-                    listening.set()
-                    self._wake_all()
-                    async for news in connection.notifies():
-                        self._wake(news.payload)
-            except psycopg.OperationalError as error:
-                logger.warning("listening for news of runs is interrupted: %s", type(error).__name__)
-            await asyncio.sleep(_RECONNECT_SECONDS)
+        async for run_id in _heard(self._url, NEWS_CHANNEL):
+            if run_id is None:
+                listening.set()
+                self._wake_all()
+            else:
+                self._wake(run_id)
 
     def _wake(self, run_id: str) -> None:
         for news in self._waiting.get(run_id, ()):
@@ -81,3 +79,29 @@ class PostgresRunSignals:
     def _wake_all(self) -> None:
         for run_id in self._waiting:
             self._wake(run_id)
+
+
+class PostgresDeletions:
+    """Implements the port ``Deletions`` by one connection."""
+
+    def __init__(self, url: str) -> None:
+        self._url = libpq_url(url)
+
+    async def follow(self, forget: Callable[[TenantId | None], Awaitable[None]]) -> None:
+        """Tell of each tenant of which data are deleted, and of all whenever listening has begun."""
+        async for tenant in _heard(self._url, DELETIONS_CHANNEL):
+            await forget(None if tenant is None else TenantId(tenant))
+
+
+async def _heard(url: str, channel: str) -> AsyncIterator[str | None]:
+    """What is said on a channel, without end; None whenever listening begins: earlier news are lost."""
+    while True:
+        try:
+            async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+                await connection.execute(f"LISTEN {channel}")
+                yield None
+                async for news in connection.notifies():
+                    yield news.payload
+        except psycopg.OperationalError as error:
+            logger.warning("listening on %s is interrupted: %s", channel, type(error).__name__)
+        await asyncio.sleep(_RECONNECT_SECONDS)

@@ -5,7 +5,7 @@ Persistence and workers implement them; an in-memory twin lives with the tests.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Final, Protocol
@@ -396,3 +396,13 @@ class RunSignals(Protocol):
 
     async def wait(self, run_id: str, timeout_seconds: float) -> None:
         """Return when something about the run may have changed, or after the timeout."""
+
+
+class Deletions(Protocol):
+    """Tells who keeps a tenant's data in memory that some of these were deleted."""
+
+    async def follow(self, forget: Callable[[TenantId | None], Awaitable[None]]) -> None:
+        """Call ``forget`` with each tenant of which data are deleted, until cancelled.
+
+        With None where that may have gone unnoticed: any tenant's may have been deleted.
+        """

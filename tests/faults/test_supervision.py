@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -14,8 +15,9 @@ import pytest
 
 from app.services.resources import Claim, RunState
 from app.workers.child import Limits
+from app.workers.children import ChildProcesses
 from app.workers.executor import RunExecutor, Worker
-from app.workers.supervisor import ChildProcesses, Ending, Supervisor
+from app.workers.supervisor import Ending, Supervisor
 from tests.faults import entries
 from tests.processes import HANG_SECONDS, command_line, descendants, is_alive
 from tests.unit.workers.run_store import MemoryRuns
@@ -31,8 +33,8 @@ class Bench:
         self.store = MemoryRuns()
         self.store.add_run()
         self.stop = asyncio.Event()
-        children = ChildProcesses(entry, Limits(memory, seconds), [])
-        self.supervisor = Supervisor(self.store, children)
+        self.children = ChildProcesses(partial(entries.always, entry), Limits(memory, seconds), [])
+        self.supervisor = Supervisor(self.store, self.children)
         worker = Worker("worker", slots, 15.0, self.stop)
         self.executor = RunExecutor(self.store, self.store, self.supervisor, worker)
 
@@ -60,11 +62,17 @@ def children_of_tests() -> list[psutil.Process]:
 
 
 def execute(bench: Bench) -> None:
-    asyncio.run(bench.executor.execute("run-1"))
+    async def main() -> None:
+        await bench.executor.execute("run-1")
+        await bench.children.forget(None)
+
+    asyncio.run(main())
 
 
 async def attempt(bench: Bench):
-    return await bench.supervisor.attempt(await bench.claim(), bench.stop)
+    outcome = await bench.supervisor.attempt(await bench.claim(), bench.stop)
+    await bench.children.forget(None)
+    return outcome
 
 
 @pytest.fixture(autouse=True)
