@@ -22,6 +22,7 @@ from app.services.gates.waivers import WaiverService
 from app.services.releases.releases import ReleaseService
 from app.services.rules.rules import RuleService
 from app.services.rules.sequential_disclosures import SequentialDisclosureService
+from app.services.runs.direct_runs import DirectRuns
 from app.services.runs.runs import RunService
 from app.services.runs.webhooks import WebhookService
 from app.services.scoring.assessments import AssessmentService
@@ -49,6 +50,7 @@ class Services:
     optimisations: OptimisationService
     frontiers: FrontierService
     runs: RunService
+    direct_runs: DirectRuns
     releases: ReleaseService
     sequential_disclosures: SequentialDisclosureService
     policies: PolicyService

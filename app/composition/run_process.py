@@ -15,7 +15,7 @@ from app.services.datasets.tables import TableLoader
 from app.services.gates.completion import Completion
 from app.services.gates.evaluations import EvaluationPreparation
 from app.services.gates.evidence import EvidenceIssuer
-from app.services.ports import Store
+from app.services.ports import Clock, Store
 from app.services.resources import Claim, Kind
 from app.services.runs.run_execution import Prepare, Report, RunExecution
 from app.services.scoring.assessment_work import AssessmentPreparation
@@ -28,7 +28,8 @@ from app.workers.child import Execute
 def open_runs(database: Database) -> Execute:
     """What executes claims, one after the other; its connection and what it has loaded serve them all."""
     store = PostgresStore(create_engine(database.url, pool_size=1), database.master_key, utc_now)
-    execution = run_execution(store, TableLoader(store, database.table_cache_bytes))
+    # The criteria of an evaluation share what is loaded, whatever the service's own cache may hold.
+    execution = run_execution(store, TableLoader(store, database.table_cache_bytes), TableLoader(store))
     loop = asyncio.Runner()
 
     def execute(claim: Claim, report: Report, stopped: Halted) -> None:
@@ -37,16 +38,15 @@ def open_runs(database: Database) -> Execute:
     return execute
 
 
-def run_execution(store: Store, loader: TableLoader) -> RunExecution:
-    """Does the work of every kind of run."""
+def run_execution(
+    store: Store, loader: TableLoader, of_evaluations: TableLoader, clock: Clock = utc_now
+) -> RunExecution:
+    """Does the work of every kind of run; evaluations have a loader of their own."""
     prepare: dict[Kind, Prepare] = {
         Kind.ASSESSMENT: AssessmentPreparation(store, loader),
         Kind.MEASUREMENT: MeasurementPreparation(store, loader),
         Kind.OPTIMISATION: OptimisationPreparation(store, loader),
         Kind.FRONTIER: FrontierPreparation(store, loader),
-        # Its criteria share what is loaded, whatever the service's own cache may hold.
-        Kind.EVALUATION: EvaluationPreparation(
-            store, TableLoader(store), Completion(EvidenceIssuer(utc_now))
-        ),
+        Kind.EVALUATION: EvaluationPreparation(store, of_evaluations, Completion(EvidenceIssuer(clock))),
     }
     return RunExecution(store, prepare)

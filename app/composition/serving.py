@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import ipaddress
+import os
+import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -23,6 +25,7 @@ from app.composition.configured import MIB, configured_database, tenant_defaults
 from app.composition.database import Database, utc_now
 from app.composition.example_source import example_data_service
 from app.composition.processes import embedded_database, worker_process
+from app.composition.run_process import run_execution
 from app.composition.starter import end_with_starter
 from app.logs import configure_logs
 from app.persistence import doctor
@@ -46,10 +49,11 @@ from app.services.gates.evidence import EvidenceIssuer
 from app.services.gates.evidence_service import EvidenceService
 from app.services.gates.policies import PolicyService
 from app.services.gates.waivers import WaiverService
-from app.services.questions import DirectBudget
+from app.services.questions import Claimant, DirectBudget
 from app.services.releases.releases import ReleaseService
 from app.services.rules.rules import RuleService
 from app.services.rules.sequential_disclosures import SequentialDisclosureService
+from app.services.runs.direct_runs import DirectRuns
 from app.services.runs.runs import RunService
 from app.services.runs.webhooks import WebhookService
 from app.services.scoring.assessments import AssessmentService
@@ -172,6 +176,7 @@ def _use_cases(
     )
     budget = DirectBudget(settings.direct_seconds, settings.direct_mib * MIB)
     run_bytes = settings.run_memory_mib * MIB
+    claimant = Claimant(budget, f"{socket.gethostname()}:{os.getpid()}")
     completion = Completion(EvidenceIssuer(utc_now))
     return Services(
         tenants=TenantService(store, registry, utc_now),
@@ -188,6 +193,7 @@ def _use_cases(
         optimisations=OptimisationService(store, loader, run_bytes),
         frontiers=FrontierService(store, loader, run_bytes),
         runs=RunService(store, signals),
+        direct_runs=DirectRuns(store, run_execution(store, loader, loader), claimant),
         releases=ReleaseService(store, loader),
         sequential_disclosures=SequentialDisclosureService(store, loader),
         policies=PolicyService(store),

@@ -151,6 +151,9 @@ class Runs(Protocol):
     async def events_after(self, run_id: str, number: int, limit: int) -> Sequence[RunEvent]:
         """At most ``limit`` events in order, from the one after ``number``."""
 
+    async def claim(self, run_id: str, worker: str, silent_seconds: float) -> Claim | None:
+        """Take a queued or lost run for one attempt more; see :class:`Registry`."""
+
     async def heartbeat(self, claim: Claim, progress: Progress | None) -> Wishes:
         """Record life and progress; answers what was asked of the run meanwhile."""
 

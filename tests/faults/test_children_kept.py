@@ -15,7 +15,7 @@ from app.workers.child import Limits
 from app.workers.children import Child, ChildProcesses
 from app.workers.supervisor import Ending
 from tests.faults import entries
-from tests.faults.test_supervision import MIB, Bench, children_of_tests
+from tests.faults.supervised import MIB, Bench, children_of_tests
 from tests.processes import HANG_SECONDS, is_alive
 from tests.unit.workers.run_store import TENANT
 

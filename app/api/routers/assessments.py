@@ -17,7 +17,6 @@ from app.api.routers.answers import (
     QUEUED,
     answered,
     problems,
-    run_started,
     shown_answer,
     streamed,
     table_content,
@@ -25,8 +24,9 @@ from app.api.routers.answers import (
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import Assessment, AssessmentSummary, NewAssessment, PlanAnswer
 from app.api.schemas.common import Ref
-from app.api.schemas.runs import Run
+from app.api.schemas.runs import AnsweredRun, Run
 from app.api.services import UseCases
+from app.api.waiting import RunStarter
 from app.services.resources import DataFormat, Scope
 
 COLLECTION = Collection(
@@ -80,16 +80,14 @@ async def create_assessment(
 async def create_assessment_run(
     actor: Assessor,
     services: UseCases,
-    response: Response,
+    start: RunStarter,
     body: Annotated[NewAssessment, Body(openapi_examples=ASSESSMENT_RUNS)],
-) -> Run:
+) -> AnsweredRun | Run:
     """Score a rule in the background.
 
     Stores the assessment and queues its run; Location is the run's address. Needs the scope `assess`.
     """
-    return run_started(
-        await services.assessments.create_run(actor, await asyncio.to_thread(body.request)), response
-    )
+    return await start(services.assessments, actor, await asyncio.to_thread(body.request))
 
 
 COLLECTION.add_list(router)

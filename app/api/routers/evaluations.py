@@ -17,7 +17,6 @@ from app.api.routers.answers import (
     QUEUED,
     answered,
     problems,
-    run_started,
     shown_answer,
 )
 from app.api.routers.collection import Collection
@@ -25,8 +24,9 @@ from app.api.routes import Route
 from app.api.schemas.common import Ref
 from app.api.schemas.evaluations import Evaluation, EvaluationPlanAnswer, EvaluationSummary, NewEvaluation
 from app.api.schemas.policies import PolicyRef
-from app.api.schemas.runs import Run
+from app.api.schemas.runs import AnsweredRun, Run
 from app.api.services import UseCases
+from app.api.waiting import RunStarter
 from app.services.resources import Scope
 
 TAG = "gates"
@@ -81,16 +81,16 @@ async def evaluate_gate(
 async def evaluate_gate_run(
     actor: Assessor,
     services: UseCases,
-    response: Response,
+    start: RunStarter,
     policy: Gate,
     body: Annotated[NewEvaluation, Body(openapi_examples=gate_examples.RUNS)],
-) -> Run:
+) -> AnsweredRun | Run:
     """Evaluate a release in the background.
 
     Stores the evaluation and queues its run; Location is the run's address. Until it has succeeded there is
     no verdict. Needs the scope `assess`.
     """
-    return run_started(await services.evaluations.create_run(actor, body.request(policy)), response)
+    return await start(services.evaluations, actor, body.request(policy))
 
 
 COLLECTION.add_list(router)

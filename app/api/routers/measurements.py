@@ -11,13 +11,14 @@ from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples import measurements as measurement_examples
 from app.api.examples.form import names
-from app.api.routers.answers import MADE, QUEUED, answered, problems, run_started, shown_answer
+from app.api.routers.answers import MADE, QUEUED, answered, problems, shown_answer
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
 from app.api.schemas.common import Ref
 from app.api.schemas.measurements import Measurement, MeasurementSummary, NewMeasurement
-from app.api.schemas.runs import Run
+from app.api.schemas.runs import AnsweredRun, Run
 from app.api.services import UseCases
+from app.api.waiting import RunStarter
 from app.services.resources import Scope
 
 COLLECTION = Collection(
@@ -65,16 +66,14 @@ async def create_measurement(
 async def create_measurement_run(
     actor: Assessor,
     services: UseCases,
-    response: Response,
+    start: RunStarter,
     body: Annotated[NewMeasurement, Body(openapi_examples=measurement_examples.RUNS)],
-) -> Run:
+) -> AnsweredRun | Run:
     """Compute a measure in the background.
 
     Stores the measurement and queues its run; Location is the run's address. Needs the scope `assess`.
     """
-    return run_started(
-        await services.measurements.create_run(actor, await asyncio.to_thread(body.request)), response
-    )
+    return await start(services.measurements, actor, await asyncio.to_thread(body.request))
 
 
 COLLECTION.add_list(router)
