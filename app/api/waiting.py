@@ -7,12 +7,13 @@ from time import monotonic
 from typing import Annotated, Any, Final
 
 from fastapi import Depends, Header, Request, Response
+from starlette.responses import JSONResponse
 
 from app.api.places import leave_place
 from app.api.routers.answers import located
 from app.api.schemas.runs import AnsweredRun, Run
 from app.api.services import UseCases
-from app.services.questions import QuestionService
+from app.services.questions import QuestionService, R
 from app.services.resources import Actor, RunState
 
 LONGEST_WAIT_SECONDS: Final = 60
@@ -56,10 +57,12 @@ class RunStart:
         self._services = services
         self._prefer = prefer
 
-    async def __call__(self, service: QuestionService[Any, Any, Any], actor: Actor, question: Any) -> Run:  # noqa: ANN401
+    async def __call__(
+        self, service: QuestionService[Any, Any, Any], actor: Actor, question: Any
+    ) -> Run | JSONResponse:  # noqa: ANN401
         """The run with its address: 202 while it goes on, 200 if it was there or has ended.
 
-        Who waits is answered with the result of a run that has succeeded.
+        Who waits is answered with the result of a run that has succeeded, which the run's own body has not.
         """
         seconds = preferred_wait(self._prefer, self._response)
         direct = self._services.direct_runs
@@ -75,7 +78,8 @@ class RunStart:
         located(self._response, f"/runs/{run.id}", created, 202)
         if seconds is None or run.state is not RunState.SUCCEEDED:
             return Run.of(run)
-        return AnsweredRun.with_result(run, await self._services.runs.result(actor, run.id))
+        answer = AnsweredRun.with_result(run, await self._services.runs.result(actor, run.id))
+        return JSONResponse(answer.model_dump(mode="json"), 200, dict(self._response.headers))
 
 
 RunStarter = Annotated[RunStart, Depends()]

@@ -8,7 +8,9 @@ from fastapi import Response
 from starlette.responses import StreamingResponse
 
 from app.api.problems import BY_CODE, MEDIA_TYPE
+from app.api.schemas.assessments import PlanAnswer
 from app.api.schemas.common import Resource, shown
+from app.api.schemas.runs import AnsweredRun, Run
 from app.services.questions import Answer
 from app.services.resources import Created, DataFormat, DataStream
 
@@ -48,7 +50,8 @@ MADE: Final[Responses] = {
 QUEUED: Final[Responses] = {
     200: {
         "description": "The same work was asked for before, or the run has ended while the client waited, or "
-        "(dry run) what the work would cost."
+        "(dry run) what the work would cost.",
+        "model": AnsweredRun | Run | PlanAnswer,
     },
     **REFUSED,
     **COMMON,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Path, Query, Response
+from starlette.responses import JSONResponse
 
 from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
@@ -24,7 +25,7 @@ from app.api.routes import Route
 from app.api.schemas.common import Ref
 from app.api.schemas.evaluations import Evaluation, EvaluationPlanAnswer, EvaluationSummary, NewEvaluation
 from app.api.schemas.policies import PolicyRef
-from app.api.schemas.runs import AnsweredRun, Run
+from app.api.schemas.runs import Run
 from app.api.services import UseCases
 from app.api.waiting import RunStarter
 from app.services.resources import Scope
@@ -76,7 +77,7 @@ async def evaluate_gate(
     return answered(Evaluation, COLLECTION.path, found, response)
 
 
-@gates.post("/{policy}/evaluations/runs", status_code=202, responses=QUEUED)
+@gates.post("/{policy}/evaluations/runs", status_code=202, response_model=Run, responses=QUEUED)
 @takes_up_to(LARGEST_BYTES)
 async def evaluate_gate_run(
     actor: Assessor,
@@ -84,7 +85,7 @@ async def evaluate_gate_run(
     start: RunStarter,
     policy: Gate,
     body: Annotated[NewEvaluation, Body(openapi_examples=gate_examples.RUNS)],
-) -> AnsweredRun | Run:
+) -> Run | JSONResponse:
     """Evaluate a release in the background.
 
     Stores the evaluation and queues its run; Location is the run's address. Until it has succeeded there is

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from fastapi import Body, Path, Query, Response
+from starlette.responses import JSONResponse
 
 from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
@@ -16,7 +17,7 @@ from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
 from app.api.schemas.common import Ref
 from app.api.schemas.frontiers import Frontier, FrontierSummary, NewFrontier
-from app.api.schemas.runs import AnsweredRun, Run
+from app.api.schemas.runs import Run
 from app.api.services import UseCases
 from app.api.waiting import RunStarter
 from app.services.questions import require_result
@@ -36,7 +37,7 @@ _PICTURE_HEADERS: Final = {
 router = COLLECTION.router()
 
 
-@router.post("", status_code=202, responses=QUEUED)
+@router.post("", status_code=202, response_model=Run | PlanAnswer, responses=QUEUED)
 @takes_up_to(LARGEST_BYTES)
 async def create_frontier(
     actor: Assessor,
@@ -45,7 +46,7 @@ async def create_frontier(
     start: RunStarter,
     body: Annotated[NewFrontier, Body(openapi_examples=FRONTIERS)],
     dry_run: Annotated[bool, Query(description="Only estimate: cost and missing inputs.")] = False,
-) -> AnsweredRun | Run | PlanAnswer:
+) -> Run | PlanAnswer | JSONResponse:
     """Ask for all Pareto-optimal rules.
 
     The rules that no other beats in both risk and utility, each labelled with what is proven of it. The

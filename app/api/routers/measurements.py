@@ -6,6 +6,7 @@ import asyncio
 from typing import Annotated
 
 from fastapi import Body, Path, Query, Response
+from starlette.responses import JSONResponse
 
 from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
@@ -16,7 +17,7 @@ from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
 from app.api.schemas.common import Ref
 from app.api.schemas.measurements import Measurement, MeasurementSummary, NewMeasurement
-from app.api.schemas.runs import AnsweredRun, Run
+from app.api.schemas.runs import Run
 from app.api.services import UseCases
 from app.api.waiting import RunStarter
 from app.services.resources import Scope
@@ -61,14 +62,14 @@ async def create_measurement(
     return answered(Measurement, COLLECTION.path, found, response)
 
 
-@router.post("/runs", status_code=202, responses=QUEUED)
+@router.post("/runs", status_code=202, response_model=Run, responses=QUEUED)
 @takes_up_to(LARGEST_BYTES)
 async def create_measurement_run(
     actor: Assessor,
     services: UseCases,
     start: RunStarter,
     body: Annotated[NewMeasurement, Body(openapi_examples=measurement_examples.RUNS)],
-) -> AnsweredRun | Run:
+) -> Run | JSONResponse:
     """Compute a measure in the background.
 
     Stores the measurement and queues its run; Location is the run's address. Needs the scope `assess`.

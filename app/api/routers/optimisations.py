@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Body, Path, Query, Response
+from starlette.responses import JSONResponse
 
 from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
@@ -15,7 +16,7 @@ from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
 from app.api.schemas.common import Ref
 from app.api.schemas.optimisations import NewOptimisation, Optimisation, OptimisationSummary
-from app.api.schemas.runs import AnsweredRun, Run
+from app.api.schemas.runs import Run
 from app.api.services import UseCases
 from app.api.waiting import RunStarter
 from app.services.resources import Scope
@@ -25,7 +26,7 @@ COLLECTION = Collection("optimisation", OptimisationSummary, tuple(OPTIMISATIONS
 router = COLLECTION.router()
 
 
-@router.post("", status_code=202, responses=QUEUED)
+@router.post("", status_code=202, response_model=Run | PlanAnswer, responses=QUEUED)
 @takes_up_to(LARGEST_BYTES)
 async def create_optimisation(
     actor: Assessor,
@@ -34,7 +35,7 @@ async def create_optimisation(
     start: RunStarter,
     body: Annotated[NewOptimisation, Body(openapi_examples=OPTIMISATIONS)],
     dry_run: Annotated[bool, Query(description="Only estimate: cost and missing inputs.")] = False,
-) -> AnsweredRun | Run | PlanAnswer:
+) -> Run | PlanAnswer | JSONResponse:
     """Ask for the best rule.
 
     The search is a run; Location is its address. When it has succeeded, the best rule is stored as a rule
