@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
+from pkgutil import resolve_name
+from typing import Any
+
+from pydantic import ValidationError
+
 from app.cli.operations import Operations
 from app.cli.program import run as run_program
 from app.settings import Settings
-from collections.abc import Callable, Sequence
-from pkgutil import resolve_name
-from pydantic import ValidationError
-from typing import Any
+
 
 def main() -> None:
     """Run the command line; status 2 if a setting is none: whoever reads a gate's status must not see 1."""

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from privacy_risk.answers import cursor_in, items_in
 from privacy_risk.calls import Calls, call, stream
-from privacy_risk.connection import Parameters
+from privacy_risk.connection import Parameters, waiting
 from privacy_risk.periods import period
 from privacy_risk.pools import Pool
 from privacy_risk.values import Json, Resource, ResourcePage, Run
@@ -91,9 +91,13 @@ class Answered(Collection[Pool]):
     """Questions that are answered directly or, above the direct budget, by a run."""
 
     @call
-    async def start_run(self, body: Json) -> Run:
-        """Answer in the background, as work above the direct budget must be."""
-        return Run.from_document(await self._connection.post(f"{self._path}/runs", body))
+    async def start_run(self, body: Json, wait_seconds: int = 0) -> Run:
+        """Answer in the background, as work above the direct budget must be.
+
+        As soon as the run has ended, then with its ``result``, or after ``wait_seconds``.
+        """
+        headers = waiting(wait_seconds)
+        return Run.from_document(await self._connection.post(f"{self._path}/runs", body, headers=headers))
 
     @call
     async def plan(self, body: Json) -> Json:
@@ -105,9 +109,14 @@ class Searched(Deletable[Pool]):
     """Questions that always take a run."""
 
     @call
-    async def start_run(self, body: Json) -> Run:
-        """Ask; the run's result holds the answer."""
-        return Run.from_document(await self._connection.post(self._path, body))
+    async def start_run(self, body: Json, wait_seconds: int = 0) -> Run:
+        """Ask; the run's result holds the answer.
+
+        As soon as the run has ended, then with its ``result``, or after ``wait_seconds``. For who waits the
+        service does small work at once.
+        """
+        headers = waiting(wait_seconds)
+        return Run.from_document(await self._connection.post(self._path, body, headers=headers))
 
     @call
     async def plan(self, body: Json) -> Json:

@@ -60,12 +60,12 @@ class Connection(Generic[Pool]):
         body: Json | None = None,
         parameters: Parameters | None = None,
         idempotency_key: str | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Json:
         """The JSON object that a POST of a JSON object answers."""
         sent: dict[str, Any] = {} if body is None else {"json": body}
-        response = await self._send(
-            "POST", path, params=_said(parameters), headers=self._once(idempotency_key), **sent
-        )
+        once = {**self._once(idempotency_key), **(headers or {})}
+        response = await self._send("POST", path, params=_said(parameters), headers=once, **sent)
         return json_object(response)
 
     async def post_content(
@@ -145,6 +145,11 @@ class Connection(Generic[Pool]):
         if idempotency_key is None and self._retries.attempts == 1:
             return {}
         return {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+
+
+def waiting(seconds: int) -> Mapping[str, str]:
+    """The header that asks to be answered at the end of a run, or after so many seconds; none for 0."""
+    return {"Prefer": f"wait={seconds}"} if seconds else {}
 
 
 def _final(method: str, attempt: int, failure: httpx.Response | httpx.TransportError) -> httpx.Response:

@@ -8,7 +8,7 @@ from datetime import datetime
 from privacy_risk.answers import items_in
 from privacy_risk.calls import Calls, call, stream
 from privacy_risk.collection import Collection, Deletable, Evidenced
-from privacy_risk.connection import VERSION
+from privacy_risk.connection import VERSION, waiting
 from privacy_risk.periods import period
 from privacy_risk.pools import Pool
 from privacy_risk.problems import checked_content
@@ -56,9 +56,13 @@ class Evaluations(Deletable[Pool], Evidenced[Pool]):
         return Resource.from_document(await self._connection.post(_gate(policy), body))
 
     @call
-    async def start_run(self, policy: str, body: Json) -> Run:
-        """Judge in the background; the run's result is the verdict."""
-        return Run.from_document(await self._connection.post(f"{_gate(policy)}/runs", body))
+    async def start_run(self, policy: str, body: Json, wait_seconds: int = 0) -> Run:
+        """Judge in the background; the run's result is the verdict.
+
+        As soon as the run has ended, then with its ``result``, or after ``wait_seconds``.
+        """
+        headers = waiting(wait_seconds)
+        return Run.from_document(await self._connection.post(f"{_gate(policy)}/runs", body, headers=headers))
 
     @call
     async def plan(self, policy: str, body: Json) -> Json:

@@ -10,6 +10,7 @@ import httpx
 
 from privacy_risk.answers import cursor_in, items_in
 from privacy_risk.calls import Calls, call, stream
+from privacy_risk.connection import waiting
 from privacy_risk.events import EventParser
 from privacy_risk.periods import period
 from privacy_risk.pools import Pool
@@ -23,8 +24,7 @@ class Runs(Calls[Pool]):
     @call
     async def get(self, run_id: str, wait_seconds: int = 0) -> Run:
         """The run, as soon as it is final or after ``wait_seconds``."""
-        headers = {"Prefer": f"wait={wait_seconds}"} if wait_seconds else {}
-        document = await self._connection.get_json(f"{self._path}/{run_id}", headers=headers)
+        document = await self._connection.get_json(f"{self._path}/{run_id}", headers=waiting(wait_seconds))
         return Run.from_document(document)
 
     @call

@@ -61,7 +61,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class Run:
-    """One execution; ``error`` is the problem that ended a failed run."""
+    """One execution; ``error`` is the problem that ended a failed run.
+
+    ``result`` is what a run found that was waited for where it was started, and had succeeded by then.
+    """
 
     id: str
     state: str
@@ -69,6 +72,7 @@ class Run:
     progress: Progress | None
     error: Mapping[str, Any] | None
     document: Mapping[str, Any]
+    result: Mapping[str, Any] | None = None
 
     @property
     def is_final(self) -> bool:
@@ -86,6 +90,7 @@ class Run:
             progress=None if progress is None else Progress.from_document(progress),
             error=document.get("error"),
             document=document,
+            result=document.get("result"),
         )
 
 

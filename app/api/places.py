@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
@@ -109,11 +109,20 @@ class Places:
 
 
 async def take_place(request: Request, actor: Annotated[Actor, Depends(authenticate)]) -> AsyncIterator[None]:
-    """Hold the place that the operation needs until its function has ended, however it does."""
+    """Hold the place that the operation needs until its function has ended, however it does.
+
+    The function may leave it before, see :func:`leave_place`.
+    """
     kind = kind_of_place(request.method, request.scope["route"].name)
-    if kind is None:
+    async with AsyncExitStack() as place:
+        if kind is not None:
+            places: Places = request.app.state.places
+            await place.enter_async_context(places.taken(kind, actor.tenant))
+        request.state.place = place
         yield
-        return
-    places: Places = request.app.state.places
-    async with places.taken(kind, actor.tenant):
-        yield
+
+
+async def leave_place(request: Request) -> None:
+    """Leave the request's place to others: it only waits from now on."""
+    place: AsyncExitStack = request.state.place
+    await place.aclose()

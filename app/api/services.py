@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 
+from app.services.runs.direct_runs import DirectRuns
+
 if TYPE_CHECKING:
     # For types alone: what a use case needs is loaded with it.
     from app.services.access.tenants import AuditTrailService, TenantService
@@ -51,6 +53,7 @@ class Services:
     optimisations: OptimisationService
     frontiers: FrontierService
     runs: RunService
+    direct_runs: DirectRuns
     releases: ReleaseService
     sequential_disclosures: SequentialDisclosureService
     policies: PolicyService

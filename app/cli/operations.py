@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+
 @dataclass(frozen=True)
 class RunningService:
     """An embedded service: Postgres, API and worker as processes of their own.

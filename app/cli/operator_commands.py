@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from app.cli.operations import Operations, TenantLine
-from app.settings import MOST_PROCESSES
 from collections.abc import Callable
 from pathlib import Path
+
+from app.cli.operations import Operations, TenantLine
+from app.settings import MOST_PROCESSES
 
 Command = Callable[[argparse.Namespace, Operations], int | None]
 """Does what was asked; its exit status, None for 0."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from app import __version__
-from app.cli.operations import Operations
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Final
+
+from app import __version__
+from app.cli.operations import Operations
 
 COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "demo": ("demo",),

@@ -1,24 +1,21 @@
-"""What a worker hands to the process of a run.
+"""What a worker hands to its processes of runs.
 
 It imports nothing of what the work needs: that is loaded by the processes that do it, not by the worker.
 """
 
 from __future__ import annotations
 
-import asyncio
 from typing import Final
 
 from app.composition.database import Database
-from app.domain.search.budget import Halted
-from app.services.resources import Claim
-from app.services.runs.run_execution import Report
+from app.workers.child import Execute
 
 RUN_PROCESS: Final = "app.composition.run_process"
 """The module that does the work: for whoever can load it before there is any."""
 
 
-def execute_claim(database: Database, claim: Claim, report: Report, stopped: Halted) -> None:
-    """Do one run's work to its end in the store; called in the run's own process."""
-    from app.composition.run_process import execute
+def open_runs(database: Database) -> Execute:
+    """What executes claims; called once in each process of runs."""
+    from app.composition import run_process
 
-    asyncio.run(execute(database, claim, report, stopped))
+    return run_process.open_runs(database)

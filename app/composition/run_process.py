@@ -1,9 +1,11 @@
-"""The composition root of a run's own process: only the rooms that the work itself needs.
+"""The composition root of a process of runs: only the rooms that the work itself needs.
 
-It stands beside ``main`` so that the process of a run need not import HTTP and the command line.
+It stands beside ``main`` so that such a process need not import HTTP and the command line.
 """
 
 from __future__ import annotations
+
+import asyncio
 
 from app.composition.database import Database, processors, utc_now
 from app.domain.search.budget import Halted
@@ -13,30 +15,38 @@ from app.services.datasets.tables import TableLoader
 from app.services.gates.completion import Completion
 from app.services.gates.evaluations import EvaluationPreparation
 from app.services.gates.evidence import EvidenceIssuer
+from app.services.ports import Clock, Store
 from app.services.resources import Claim, Kind
 from app.services.runs.run_execution import Prepare, Report, RunExecution
 from app.services.scoring.assessment_work import AssessmentPreparation
 from app.services.scoring.measurement_work import MeasurementPreparation
 from app.services.searches.frontiers import FrontierPreparation
 from app.services.searches.optimisation_work import OptimisationPreparation
+from app.workers.child import Execute
 
 
-async def execute(database: Database, claim: Claim, report: Report, stopped: Halted) -> None:
-    """Do one run's work to its end in the store."""
-    engine = create_engine(database.url, pool_size=1)
-    try:
-        store = PostgresStore(engine, database.master_key, utc_now)
-        loader = TableLoader(store, database.table_cache_bytes)
-        prepare: dict[Kind, Prepare] = {
-            Kind.ASSESSMENT: AssessmentPreparation(store, loader),
-            Kind.MEASUREMENT: MeasurementPreparation(store, loader),
-            Kind.OPTIMISATION: OptimisationPreparation(store, loader, processors()),
-            Kind.FRONTIER: FrontierPreparation(store, loader, processors()),
-            # Its criteria share what is loaded, whatever the service's own cache may hold.
-            Kind.EVALUATION: EvaluationPreparation(
-                store, TableLoader(store), Completion(EvidenceIssuer(utc_now))
-            ),
-        }
-        await RunExecution(store, prepare).execute(claim, report, stopped)
-    finally:
-        await engine.dispose()
+def open_runs(database: Database) -> Execute:
+    """What executes claims, one after the other; its connection and what it has loaded serve them all."""
+    store = PostgresStore(create_engine(database.url, pool_size=1), database.master_key, utc_now)
+    # The criteria of an evaluation share what is loaded, whatever the service's own cache may hold.
+    execution = run_execution(store, TableLoader(store, database.table_cache_bytes), TableLoader(store))
+    loop = asyncio.Runner()
+
+    def execute(claim: Claim, report: Report, stopped: Halted) -> None:
+        loop.run(execution.execute(claim, report, stopped))
+
+    return execute
+
+
+def run_execution(
+    store: Store, loader: TableLoader, of_evaluations: TableLoader, clock: Clock = utc_now
+) -> RunExecution:
+    """Does the work of every kind of run; evaluations have a loader of their own."""
+    prepare: dict[Kind, Prepare] = {
+        Kind.ASSESSMENT: AssessmentPreparation(store, loader),
+        Kind.MEASUREMENT: MeasurementPreparation(store, loader),
+        Kind.OPTIMISATION: OptimisationPreparation(store, loader, processors()),
+        Kind.FRONTIER: FrontierPreparation(store, loader, processors()),
+        Kind.EVALUATION: EvaluationPreparation(store, of_evaluations, Completion(EvidenceIssuer(clock))),
+    }
+    return RunExecution(store, prepare)

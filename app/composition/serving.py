@@ -4,32 +4,34 @@ from __future__ import annotations
 
 import gc
 import ipaddress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from socket import socket
+from typing import Any, Final
+
 import uvicorn
+from fastapi import FastAPI
+from prometheus_client import CollectorRegistry
+
 from app.api.app import create_app
 from app.api.connections import BoundedConnection
 from app.api.metrics import serve_metrics
 from app.api.places import Places
 from app.api.services import Services
 from app.composition.addresses import at_the_address_of
-from app.composition.configured import MIB, tenant_defaults
+from app.composition.configured import tenant_defaults
 from app.composition.database import Database, utc_now
 from app.persistence import doctor
 from app.persistence.addresses import create_engine
 from app.persistence.registry import PostgresPageSessions, PostgresRegistry
 from app.persistence.signals import PostgresRunSignals
-from app.services.ports import Erased
 from app.persistence.store import PostgresStore
+from app.services.ports import Erased
 from app.settings import Settings
 from app.web.sessions import Cookies
 from app.web.site import install_pages
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass
-from fastapi import FastAPI
-from functools import partial
-from prometheus_client import CollectorRegistry
-from socket import socket
-from typing import Any, Final
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import socket
+
 from app.api.services import Services
 from app.composition.configured import MIB
 from app.composition.database import processors, utc_now
 from app.composition.example_source import example_data_service
+from app.composition.run_process import run_execution
 from app.services.access.tenants import AuditTrailService, TenantService
 from app.services.datasets.datasets import DatasetService
 from app.services.datasets.dictionaries import DictionaryService
@@ -22,10 +26,11 @@ from app.services.gates.evidence_service import EvidenceService
 from app.services.gates.policies import PolicyService
 from app.services.gates.waivers import WaiverService
 from app.services.ports import Registry, RunSignals, Store
-from app.services.questions import DirectBudget
+from app.services.questions import Claimant, DirectBudget
 from app.services.releases.releases import ReleaseService
 from app.services.rules.rules import RuleService
 from app.services.rules.sequential_disclosures import SequentialDisclosureService
+from app.services.runs.direct_runs import DirectRuns
 from app.services.runs.runs import RunService
 from app.services.runs.webhooks import WebhookService
 from app.services.scoring.assessments import AssessmentService
@@ -55,6 +60,7 @@ def use_cases(
     )
     budget = DirectBudget(settings.direct_seconds, settings.direct_mib * MIB)
     run_bytes = settings.run_memory_mib * MIB
+    claimant = Claimant(budget, f"{socket.gethostname()}:{os.getpid()}")
     completion = Completion(EvidenceIssuer(utc_now))
     return Services(
         tenants=TenantService(store, registry, utc_now),
@@ -71,6 +77,7 @@ def use_cases(
         optimisations=OptimisationService(store, loader, run_bytes, processors()),
         frontiers=FrontierService(store, loader, run_bytes, processors()),
         runs=RunService(store, signals),
+        direct_runs=DirectRuns(store, run_execution(store, loader, loader), claimant),
         releases=ReleaseService(store, loader),
         sequential_disclosures=SequentialDisclosureService(store, loader),
         policies=PolicyService(store),

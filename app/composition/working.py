@@ -8,12 +8,13 @@ from functools import partial
 
 from app.composition.configured import MIB, configured_database, tenant_defaults
 from app.composition.database import Database, utc_now
-from app.composition.run_entry import RUN_PROCESS, execute_claim
+from app.composition.run_entry import RUN_PROCESS, open_runs
 from app.composition.starter import end_with_starter
 from app.logs import configure_logs
 from app.persistence import doctor
 from app.persistence.addresses import create_engine, libpq_url
 from app.persistence.registry import PostgresRegistry
+from app.persistence.signals import PostgresDeletions
 from app.persistence.store import PostgresStore
 from app.settings import Settings
 from app.workers.child import Limits
@@ -45,8 +46,9 @@ async def _serve_queue(settings: Settings, database: Database) -> None:
         await run_worker(
             PostgresStore(engine, database.master_key, utc_now),
             registry,
+            PostgresDeletions(database.url),
             libpq_url(database.url),
-            partial(execute_claim, database),
+            partial(open_runs, database),
             options,
             utc_now,
             stop,

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-import psycopg
 import signal
 import stat
 import subprocess
 import tempfile
 import time
-from app.domain.errors import Unavailable
-from app.persistence.embedded_binaries import Account, NEWEST, binaries
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import psycopg
+
+from app.domain.errors import Unavailable
+from app.persistence.embedded_binaries import NEWEST, Account, binaries
 
 ADMIN_ROLE = "postgres"
 _START_SECONDS = 60.0

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from app.domain.errors import Conflict, NotFound
-from app.persistence.repository import Context, Repository, contains
-from app.persistence.tables import data_keys, resource_uses, resources, results, runs
-from app.persistence.tenant_settings import PostgresOwnTenant
-from app.persistence.transactions import alone
-from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any, Final, NoReturn
+
 from psycopg.errors import ForeignKeyViolation, RestrictViolation
 from sqlalchemy import (
     ColumnElement,
@@ -26,15 +22,19 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
-from typing import Any, Final, NoReturn
+
+from app.domain.errors import Conflict, NotFound
+from app.persistence.repository import Context, Repository, contains
+from app.persistence.tables import data_keys, resource_uses, resources, results, runs
+from app.persistence.tenant_settings import PostgresOwnTenant
+from app.persistence.transactions import alone
+from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
 
 DELETIONS_CHANNEL: Final = "deletions"
 """Says what was deleted that other processes may hold: its tenant, its id and the hash of its content."""
 
-_HELD: Final = frozenset(
-    {Kind.UPLOAD, Kind.HIERARCHY, Kind.DATASET, Kind.DICTIONARY, Kind.SENSITIVITY_PROFILE}
-)
-"""Kinds of what processes keep in memory, encoded, beyond one request or run."""
+_HELD: Final = frozenset(Kind) - {Kind.ASSESSMENT, Kind.MEASUREMENT, Kind.EVALUATION}
+"""Kinds of what questions name, which processes keep in memory beyond one request or run."""
 
 _LIVE = (RunState.QUEUED.value, RunState.RUNNING.value)
 _USERS_SHOWN = 100

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class PostgresRunSignals:
-    """Implements the port ``RunSignals``; listens while it is entered as a context manager.
+    """Implements the port ``RunSignals`` by one connection; listens while it is entered as a context manager.
 
     News that comes between a caller's look and its wait is not kept for it: callers look again after
     a while of their own accord. A lost connection wakes everybody once it is back.

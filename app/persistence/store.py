@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import AlreadyEnqueued
+from sqlalchemy.ext.asyncio import AsyncEngine
+
 from app.persistence.encryption import KeyCache, MasterKey
 from app.persistence.evidence import PostgresEvidence, PostgresSigningKeys
 from app.persistence.pieces import PostgresPieces
@@ -15,17 +22,17 @@ from app.persistence.runs import PostgresRuns
 from app.persistence.tenant_settings import PostgresOwnTenant
 from app.persistence.transactions import TenantTransaction, Vault, tenant_transaction
 from app.persistence.webhooks import PostgresWebhooks
-from app.services.access.tenant_settings import OwnTenant, TenantSettings, USUAL
+from app.services.access.tenant_settings import USUAL, OwnTenant, TenantSettings
 from app.services.answers import Questions
 from app.services.ports import (
+    RUN_QUEUE,
+    RUN_TASK,
     ApiKeys,
     Audit,
     Clock,
     Evidence,
     IdempotencyKeys,
     Pieces,
-    RUN_QUEUE,
-    RUN_TASK,
     Resources,
     Results,
     Runs,
@@ -34,11 +41,7 @@ from app.services.ports import (
     Webhooks,
 )
 from app.services.resources import TenantId
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from procrastinate import App, PsycopgConnector
-from procrastinate.exceptions import AlreadyEnqueued
-from sqlalchemy.ext.asyncio import AsyncEngine
+
 
 class PostgresUnitOfWork:
     """Implements the port ``UnitOfWork``; the transaction begins with the first statement.

@@ -5,7 +5,7 @@ Persistence and workers implement them; an in-memory twin lives with the tests.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Final, Protocol
@@ -39,7 +39,14 @@ from app.services.resources import (
     TenantId,
     Wishes,
 )
-from app.services.runs.webhook_values import Attempt, Delivery, DueDelivery, Message, Webhook, WebhookEvent
+from app.services.runs.webhook_values import (
+    Attempt,
+    Delivery,
+    DueDelivery,
+    Message,
+    Webhook,
+    WebhookEvent,
+)
 
 RUN_QUEUE: Final = "runs"
 RUN_TASK: Final = "execute_run"
@@ -151,6 +158,9 @@ class Runs(Protocol):
 
     async def events_after(self, run_id: str, number: int, limit: int) -> Sequence[RunEvent]:
         """At most ``limit`` events in order, from the one after ``number``."""
+
+    async def claim(self, run_id: str, worker: str, silent_seconds: float) -> Claim | None:
+        """Take a queued or lost run for one attempt more; see :class:`Registry`."""
 
     async def heartbeat(self, claim: Claim, progress: Progress | None) -> Wishes:
         """Record life and progress; answers what was asked of the run meanwhile."""
@@ -412,3 +422,13 @@ class Erased:
 
 Forget = Callable[[Erased | None], None]
 """Drops from memory what was erased; everything if that is None, for something may have been missed."""
+
+
+class Deletions(Protocol):
+    """Tells who keeps a tenant's data in memory that some of these were deleted."""
+
+    async def follow(self, forget: Callable[[TenantId | None], Awaitable[None]]) -> None:
+        """Call ``forget`` with each tenant of which data are deleted, until cancelled.
+
+        With None where that may have gone unnoticed: any tenant's may have been deleted.
+        """

@@ -32,6 +32,7 @@ from app.services.ports import Store, UnitOfWork
 from app.services.recollection import Recollection
 from app.services.resources import (
     Actor,
+    Claim,
     JsonObject,
     Kind,
     NewResource,
@@ -81,6 +82,14 @@ class DirectBudget:
 
 
 @dataclass(frozen=True)
+class Claimant:
+    """Who does runs within the budget at once: its name in the store."""
+
+    budget: DirectBudget
+    worker: str
+
+
+@dataclass(frozen=True)
 class Plan:
     """The answer to a dry run: cost and route, or what is missing for the work to be possible."""
 
@@ -107,11 +116,15 @@ class Answer:
 
 @dataclass(frozen=True)
 class RunStarted:
-    """A resource whose work was handed to a run (or was found done: the run has succeeded)."""
+    """A resource whose work was handed to a run (or was found done: the run has succeeded).
+
+    ``claim`` is for the claimant who is to do the run at once; None: it is another's, or queued, or done.
+    """
 
     resource: Stored
     run: Run
     created: bool
+    claim: Claim | None = None
 
 
 @dataclass(frozen=True)
@@ -197,8 +210,8 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
         except (InvalidInput, NotSupported) as error:
             return Plan(missing=faults_of(error))
 
-    async def create_run(self, actor: Actor, request: R) -> RunStarted:
-        """Store the question and queue its run in one transaction.
+    async def create_run(self, actor: Actor, request: R, claimant: Claimant | None = None) -> RunStarted:
+        """Store the question and queue its run, or claim it for who can do it at once, in one transaction.
 
         If the answer is known from an equal question, the run has succeeded at once.
         """
@@ -206,15 +219,18 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
         async with self._look_up(actor, request, "run") as asked:
             question, known = asked.question, asked.recalled.result
             if known is None:
-                estimate = await asyncio.to_thread(self._estimate, await self._prepare(actor, question))
+                prepared = await self._prepare(actor, question)
+                estimate = await asyncio.to_thread(self._estimate, prepared)
                 self._refuse_as_run(estimate)
+                if claimant is not None and not self._is_small_run(prepared, claimant.budget):
+                    claimant = None
             async with self._store.work(actor.tenant) as work:
                 stored, created = await add_resource(work, actor, asked.new)
-                run = await start_run(work, stored, estimate)
+                run, claim = await start_run(work, stored, estimate, claimant)
                 if known is not None:
                     await self._complete(work, actor, question, stored, known, run)
                 await work.commit()
-        return RunStarted(stored, run, created)
+        return RunStarted(stored, run, created, claim)
 
     async def view(self, actor: Actor, ref: str) -> Answer:
         """The question with its result, if there is one yet: its own run's, else that of an equal one.
@@ -285,6 +301,10 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
     def _estimate(self, prepared: W) -> JsonObject:
         """The estimate that is kept with a run."""
         return asdict(prepared.cost)
+
+    def _is_small_run(self, prepared: W, budget: DirectBudget) -> bool:
+        """Whether all that a run would compute is within the budget."""
+        return budget.allows(prepared.cost)
 
     def _refuse_as_run(self, estimate: JsonObject) -> None:
         """Raise if a run may not do the work."""
@@ -367,15 +387,24 @@ def faults_of(error: PrivacyRiskError) -> tuple[Fault, ...]:
     return (Fault("", error.code, error.message, remedy),)
 
 
-async def start_run(work: UnitOfWork, stored: Stored, estimate: JsonObject) -> Run:
-    """The resource's latest run, or a new one, queued, if there is none that works or has worked."""
+async def start_run(
+    work: UnitOfWork, stored: Stored, estimate: JsonObject, claimant: Claimant | None
+) -> tuple[Run, Claim | None]:
+    """The resource's latest run, or a new one if there is none that works or has worked.
+
+    That is queued, or claimed for the claimant.
+    """
     latest = await _latest_run(work, stored)
     if latest is not None and (latest.state is RunState.SUCCEEDED or not latest.state.is_final):
-        return latest
+        return latest, None
     run = await work.runs.create(stored, stored.sha256, estimate)
-    if not run.state.is_final:
+    if run.state.is_final:
+        return run, None
+    if claimant is None:
         await work.enqueue(run.id)
-    return run
+        return run, None
+    # Nobody else knows of it yet.
+    return run, await work.runs.claim(run.id, claimant.worker, 0.0)
 
 
 async def _latest_run(work: UnitOfWork, stored: Stored) -> Run | None:

@@ -1,16 +1,20 @@
-"""The inside of a run's own process: its limits, its ties to the worker, and how its end is told.
+"""The inside of a process of runs: its limits, its ties to the worker, and how the end of a run is told.
 
-A child talks to its worker over one channel. It sends ``Progress`` as often as the work reports it and
-at most one ``Failure``; leaving with status 0 and no failure means that the run has been finished in
-the store. Anything else (killed, crashed) is the worker's to judge. The worker sends a message only to
-have the run stopped: the child then finishes it with the best that it has found.
+A child talks to its worker over one channel. It is sent one ``Claim`` after the other, and while it works on
+one perhaps the message to stop: it then finishes the run with the best that it has found. It sends
+``Progress`` as often as the work reports it and at last ``Ended``; that without a failure means that the run
+has been finished in the store. Anything else (killed, crashed) is the worker's to judge.
+
+What one run has loaded is there for the next. A child that should not be used again says so and leaves.
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
+import queue
 import resource
 import signal
 import threading
@@ -31,11 +35,19 @@ Report = Callable[[Progress], None]
 
 Stopped = Callable[[], bool]
 
-Entry = Callable[[Claim, Report, Stopped], None]
-"""Executes a claim to its end in the store. Importable by name: the child is a fresh interpreter.
+Execute = Callable[[Claim, Report, Stopped], None]
+"""Executes a claim to its end in the store.
 
 Soon after ``Stopped`` answers True it ends with the best so far.
 """
+
+Entry = Callable[[], Execute]
+"""Called once in a child, with its first claim. Importable by name: the child is a fresh interpreter."""
+
+STOP: Final = "stop"
+
+KEPT_SHARE: Final = 1 / 16
+"""Of a run's memory limit: a process that has grown by more since before its first run is not kept."""
 
 REPORT_SECONDS: Final = 0.1
 PR_SET_PDEATHSIG: Final = 1
@@ -61,14 +73,27 @@ class Failure:
     where: tuple[str, ...] = ()
 
 
-def child_main(entry: Entry, claim: Claim, limits: Limits, channel: Connection) -> None:
-    """Execute the claim within its limits; the target of the child process."""
+@dataclass(frozen=True)
+class Ended:
+    """An attempt is over, perhaps by a failure; ``reusable`` unless the process is about to leave."""
+
+    failure: Failure | None
+    reusable: bool
+
+
+def child_main(entry: Entry, limits: Limits, channel: Connection) -> None:
+    """Execute one claim after the other, each within the limits; the target of the child process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's interrupt is the worker's to interpret
-    stopped = _listen_to_the_worker(channel)
-    _cap_memory(limits.memory_bytes)
-    failure = _execute(entry, claim, limits, _reporter(channel), stopped)
-    if failure is not None:
-        channel.send(failure)
+    worker = _Worker(channel)
+    memory = _Memory(limits.memory_bytes)
+    execute = functools.cache(entry)
+    reusable = True
+    while reusable:
+        claim = worker.next_claim()
+        memory.cap()
+        failure = _execute(execute, claim, limits, _reporter(channel), worker.has_said_stop)
+        reusable = failure is None and memory.is_modest()
+        channel.send(Ended(failure, reusable))
     # Threads of libraries must not keep a process whose work is done.
     os._exit(0)
 
@@ -79,7 +104,7 @@ def leave_at_once() -> None:
 
 def _execute(entry: Entry, claim: Claim, limits: Limits, report: Report, stopped: Stopped) -> Failure | None:
     try:
-        entry(claim, report, stopped)
+        entry()(claim, report, stopped)
     except Fenced:
         return None
     except PrivacyRiskError as error:
@@ -128,41 +153,75 @@ def _reporter(channel: Connection) -> Report:
     return report
 
 
-def _listen_to_the_worker(channel: Connection) -> Stopped:
-    """Whether the worker has sent its message; end this process when its end of the channel closes.
+class _Worker:
+    """What the worker says; this process ends when its end of the channel closes.
 
     Its death alone does that. The kernel's own signal comes first where there is one: the direct
     parent is the fork server, which dies with the worker. A thread could be kept waiting by a long
     call that holds the interpreter's lock.
     """
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
-    stopped = threading.Event()
+    def __init__(self, channel: Connection) -> None:
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        self._channel = channel
+        self._claims: queue.SimpleQueue[Claim] = queue.SimpleQueue()
+        self._stopped = threading.Event()
+        threading.Thread(target=self._listen, daemon=True, name="worker-watch").start()
 
-    def listen() -> None:
+    def next_claim(self) -> Claim:
+        """The next run to execute, waited for."""
+        return self._claims.get()
+
+    def has_said_stop(self) -> bool:
+        """Whether the present run is to be stopped."""
+        return self._stopped.is_set()
+
+    def _listen(self) -> None:
         try:
             while True:
-                channel.recv_bytes()
-                stopped.set()
+                said: Claim | str = self._channel.recv()
+                if isinstance(said, Claim):
+                    self._stopped.clear()  # what was said before was said of the run before
+                    self._claims.put(said)
+                else:
+                    self._stopped.set()
         except (EOFError, OSError):
             os._exit(1)
 
-    threading.Thread(target=listen, daemon=True, name="worker-watch").start()
-    return stopped.is_set
 
-
-def _cap_memory(limit: int) -> None:
-    """Keep the resident memory of this process below ``limit``.
+class _Memory:
+    """Keeps the resident memory that each run adds to this process's own below ``limit`` bytes.
 
     The kernel caps address space, of which a fresh interpreter has reserved far more than it uses.
-    That difference is added, so that the limit speaks of memory in use. The allocator would reserve
+    That difference is added, so that the limit speaks of memory in use. What earlier runs have left counts
+    for none: whether a run gets by with its memory does not depend on them. The allocator would reserve
     64 MiB for each thread that allocates: it is told to have one arena for all of them.
     """
-    ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+
+    def __init__(self, limit: int) -> None:
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+        self._limit = limit
+        _, self._resident_at_first = _size_and_resident()
+        # A crash that writes its memory to disk would write personal data in clear.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    def cap(self) -> None:
+        """Let the run that begins have the limit."""
+        size, _ = _size_and_resident()
+        cap = size - self._resident_at_first + self._limit
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(
+            resource.RLIMIT_AS, (cap if hard == resource.RLIM_INFINITY else min(cap, hard), hard)
+        )
+
+    def is_modest(self) -> bool:
+        """Whether the runs so far have left little enough for the process to be kept."""
+        ctypes.CDLL(None).malloc_trim(0)
+        _, resident = _size_and_resident()
+        return resident - self._resident_at_first <= KEPT_SHARE * self._limit
+
+
+def _size_and_resident() -> tuple[int, int]:
+    """Address space and resident memory of this process, in bytes."""
     size, resident = (int(pages) for pages in Path("/proc/self/statm").read_text().split()[:2])
-    reserved = (size - resident) * resource.getpagesize()
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    cap = limit + reserved if hard == resource.RLIM_INFINITY else min(limit + reserved, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (cap, hard))
-    # A crash that writes its memory to disk would write personal data in clear.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    return size * resource.getpagesize(), resident * resource.getpagesize()

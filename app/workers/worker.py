@@ -1,21 +1,22 @@
-"""A worker: takes runs off the queue and executes each in a child process of its own."""
+"""A worker: takes runs off the queue and executes them in child processes."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 
-from app.services.ports import Clock, Registry, Store
+from app.services.ports import Clock, Deletions, Registry, Store
 from app.workers.child import Entry, Limits
+from app.workers.children import ChildProcesses
 from app.workers.executor import RunExecutor, Worker
 from app.workers.public_addresses import Network
 from app.workers.queue import RunQueue
 from app.workers.reaper import Reaper
 from app.workers.retention import RetentionKeeper
-from app.workers.supervisor import ChildProcesses, Supervisor
+from app.workers.supervisor import Supervisor
 from app.workers.webhook_delivery import WebhookDelivery
 from app.workers.webhook_sender import WebhookSender
 
@@ -27,7 +28,7 @@ class WorkerOptions:
     limits: Limits
     """Memory and wall-clock time of one attempt of a run."""
     slots: int = 1
-    """Runs executed at once, each in its own process."""
+    """Runs executed at once, each in a process."""
     silent_seconds: float = 15.0
     """Silence after which a run counts as lost by its worker."""
     preload: Sequence[str] = ()
@@ -39,6 +40,7 @@ class WorkerOptions:
 async def run_worker(
     store: Store,
     registry: Registry,
+    deletions: Deletions,
     conninfo: str,
     entry: Entry,
     options: WorkerOptions,
@@ -49,11 +51,13 @@ async def run_worker(
 
     Parameters
     ----------
+    deletions
+        Tells whose data must not stay in memory.
     conninfo
         libpq connection string of the queue's database, for the runtime role.
     entry
-        Executes a claim inside the child process. It is pickled by name, with its arguments where it
-        is a ``functools.partial``.
+        Answers, inside the child process, what executes its claims. It is pickled by name, with its arguments
+        where it is a ``functools.partial``.
     """
     children = ChildProcesses(entry, options.limits, options.preload)
     await children.prepare()
@@ -67,7 +71,22 @@ async def run_worker(
             group.create_task(queue.serve(stop))
             group.create_task(delivery.serve(stop))
             group.create_task(reaper.serve(stop))
+            group.create_task(_until(stop, deletions.follow(children.forget)))
             group.create_task(RetentionKeeper(registry).serve(stop))
     finally:
         stop.set()
         await executor.drain()
+        await children.forget(None)
+
+
+async def _until(stop: asyncio.Event, work: Coroutine[None, None, None]) -> None:
+    """Do work that never ends by itself until ``stop`` is set."""
+    working, stopped = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
+    finally:
+        working.cancel()
+        stopped.cancel()
+        await asyncio.gather(working, stopped, return_exceptions=True)

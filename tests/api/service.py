@@ -16,6 +16,7 @@ from prometheus_client import CollectorRegistry
 from app.api.app import create_app
 from app.api.services import Services
 from app.composition.example_source import example_data_service
+from app.composition.run_process import run_execution
 from app.domain.search.budget import Halted, never
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
@@ -29,27 +30,24 @@ from app.services.datasets.ingest.dialect import UploadLimits
 from app.services.datasets.tables import TableLoader
 from app.services.datasets.uploads import UploadService
 from app.services.gates.completion import Completion
-from app.services.gates.evaluations import EvaluationPreparation, EvaluationService
+from app.services.gates.evaluations import EvaluationService
 from app.services.gates.evidence import EvidenceIssuer
 from app.services.gates.evidence_service import EvidenceService
 from app.services.gates.policies import PolicyService
 from app.services.gates.waivers import WaiverService
 from app.services.ports import Clock
-from app.services.questions import DirectBudget
+from app.services.questions import Claimant, DirectBudget
 from app.services.releases.releases import ReleaseService
-from app.services.resources import Actor, Claim, Kind, Scope
+from app.services.resources import Actor, Claim, Scope
 from app.services.rules.rules import RuleService
 from app.services.rules.sequential_disclosures import SequentialDisclosureService
-from app.services.runs.run_execution import RunExecution
+from app.services.runs.direct_runs import DirectRuns
 from app.services.runs.runs import RunService
 from app.services.runs.webhooks import WebhookService
-from app.services.scoring.assessment_work import AssessmentPreparation
 from app.services.scoring.assessments import AssessmentService
-from app.services.scoring.measurement_work import MeasurementPreparation
 from app.services.scoring.measurements import MeasurementService
 from app.services.scoring.sensitivity_profiles import SensitivityProfileService
-from app.services.searches.frontiers import FrontierPreparation, FrontierService
-from app.services.searches.optimisation_work import OptimisationPreparation
+from app.services.searches.frontiers import FrontierService
 from app.services.searches.optimisations import OptimisationService
 from privacy_risk import AsyncClient, Retries
 
@@ -111,16 +109,8 @@ class Api:
 
     async def execute(self, claim: Claim, stopped: Halted = never) -> None:
         """Do what a claim is for."""
-        prepare = {
-            Kind.ASSESSMENT: AssessmentPreparation(self.store, self.loader),
-            Kind.MEASUREMENT: MeasurementPreparation(self.store, self.loader),
-            Kind.OPTIMISATION: OptimisationPreparation(self.store, self.loader),
-            Kind.FRONTIER: FrontierPreparation(self.store, self.loader),
-            Kind.EVALUATION: EvaluationPreparation(
-                self.store, self.loader, Completion(EvidenceIssuer(self.clock))
-            ),
-        }
-        await RunExecution(self.store, prepare).execute(claim, lambda progress: None, stopped)
+        execution = run_execution(self.store, self.loader, self.loader, self.clock)
+        await execution.execute(claim, lambda progress: None, stopped)
 
     def log_lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.log.getvalue().splitlines()]
@@ -150,6 +140,9 @@ def build_api(
         optimisations=OptimisationService(store, loader),
         frontiers=FrontierService(store, loader),
         runs=RunService(store, InstantSignals()),
+        direct_runs=DirectRuns(
+            store, run_execution(store, loader, loader, clock), Claimant(DirectBudget(), "test api")
+        ),
         releases=ReleaseService(store, loader),
         sequential_disclosures=SequentialDisclosureService(store, loader),
         policies=PolicyService(store),

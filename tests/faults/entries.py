@@ -6,16 +6,22 @@ import asyncio
 import os
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from app.domain.errors import NotSupported
 from app.services.resources import Claim, Progress
-from app.workers.child import Limits
-from app.workers.supervisor import ChildProcesses
+from app.workers.child import Execute, Limits
+from app.workers.children import ChildProcesses
 from tests.processes import HANG_SECONDS
 from tests.unit.workers.run_store import TENANT
+
+
+def always(execute: Execute) -> Execute:
+    """With the function that executes every claim an entry."""
+    return execute
 
 
 def finish(claim: Claim, report, stopped) -> None:
@@ -61,6 +67,26 @@ def start_too_many_threads(claim: Claim, report, stopped) -> None:
         threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 
 
+_hoard: list[np.ndarray] = []
+
+
+def keep_some_memory(claim: Claim, report, stopped) -> None:
+    """40 MiB that every run leaves in its process."""
+    _hoard.append(np.ones(40 * 1024**2 // 8))
+
+
+def use_most_of_the_memory(claim: Claim, report, stopped) -> None:
+    """Of a gibibyte 960 MiB, and leave 48 MiB of that."""
+    _hoard.append(np.ones(48 * 1024**2 // 8))
+    np.ones(912 * 1024**2 // 8)
+
+
+def work_in_the_second_run(claim: Claim, report, stopped) -> None:
+    """The first one ends at once."""
+    if claim.run_id != "run-1":
+        work_until_stopped(claim, report, stopped)
+
+
 def refuse(claim: Claim, report, stopped) -> None:
     raise NotSupported("levels need trees", "use another hierarchy")
 
@@ -80,10 +106,10 @@ def die_twice_then_finish(claim: Claim, report, stopped) -> None:
 
 def supervise_forever(pid_file: str) -> None:
     """Be a worker with one child that computes; write the child's process number to a file."""
-    children = ChildProcesses(hold_the_interpreter, Limits(1024**3, 60.0), [])
+    children = ChildProcesses(partial(always, hold_the_interpreter), Limits(1024**3, 60.0), [])
 
     async def start() -> None:
-        child = children.start(Claim("run-1", TENANT, 1))
+        child = await children.take(Claim("run-1", TENANT, 1))
         async with asyncio.timeout(HANG_SECONDS):
             while child.progress is None:  # noqa: ASYNC110 - set by another process
                 await asyncio.sleep(0.01)

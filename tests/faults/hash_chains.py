@@ -13,8 +13,9 @@ from app.persistence.addresses import create_engine
 from app.persistence.encryption import MasterKey
 from app.persistence.store import PostgresStore
 from app.services.fingerprints import sha256_of
-from app.services.resources import Claim, Kind, NewResource, Stored, TenantId
+from app.services.resources import Kind, NewResource, Stored, TenantId
 from app.services.runs.run_execution import Conclusion, RunExecution
+from app.workers.child import Execute
 
 LINKS_PER_UNIT = 40_000
 
@@ -71,13 +72,11 @@ class ChainEntry:
     runtime_url: str
     master_key: str
 
-    def __call__(self, claim: Claim, report, stopped) -> None:
-        asyncio.run(self._execute(claim, report, stopped))
-
-    async def _execute(self, claim: Claim, report, stopped) -> None:
-        engine = create_engine(self.runtime_url, pool_size=1)
-        store = PostgresStore(engine, MasterKey.from_text(self.master_key), lambda: datetime.now(UTC))
-        try:
-            await RunExecution(store, {Kind.OPTIMISATION: _prepare}).execute(claim, report, stopped)
-        finally:
-            await engine.dispose()
+    def __call__(self) -> Execute:
+        store = PostgresStore(
+            create_engine(self.runtime_url, pool_size=1),
+            MasterKey.from_text(self.master_key),
+            lambda: datetime.now(UTC),
+        )
+        execution, loop = RunExecution(store, {Kind.OPTIMISATION: _prepare}), asyncio.Runner()
+        return lambda *told: loop.run(execution.execute(*told))

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from app.services.fingerprints import canonical_json as canonical
-from app.services.resources import Kind, RunState
+from app.services.resources import Kind, NewResource, RunState
 from tests.faults.conftest import SILENT_SECONDS
 from tests.faults.hash_chains import HashChains
 from tests.processes import HANG_SECONDS, is_alive
@@ -191,3 +191,22 @@ async def test_progress_is_told_often_never_backwards_and_can_be_resumed(bench, 
     half = len(events) // 2
     rest = [event async for event in bench.service.events(bench.actor, run_id, after=half)]
     assert rest == events[half:]
+
+
+async def test_deleted_data_leave_no_process_that_has_loaded_them(bench, start_worker):
+    worker = start_worker()
+    hierarchy = NewResource(Kind.HIERARCHY, "held", "b" * 64, {}, {})
+    async with bench.store.work(bench.tenant) as work:
+        await work.resources.add(hierarchy)
+        await work.commit()
+    assert await bench.result_bytes(await bench.start_run("first", 2, 8)) == undisturbed(2, 8)
+    (child,) = worker.children()
+    assert await bench.result_bytes(await bench.start_run("second", 2, 9)) == undisturbed(2, 9)
+    assert worker.children() == [child]
+    async with bench.store.work(bench.tenant) as work:
+        await work.resources.delete(Kind.HIERARCHY, "held")
+        await work.commit()
+    async with asyncio.timeout(HANG_SECONDS):
+        while is_alive(child):  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.02)
+    assert await bench.result_bytes(await bench.start_run("third", 2, 10)) == undisturbed(2, 10)

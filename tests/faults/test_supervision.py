@@ -12,59 +12,27 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.services.resources import Claim, RunState
-from app.workers.child import Limits
-from app.workers.executor import RunExecutor, Worker
-from app.workers.supervisor import ChildProcesses, Ending, Supervisor
+from app.services.resources import RunState
+from app.workers.supervisor import Ending
 from tests.faults import entries
-from tests.processes import HANG_SECONDS, command_line, descendants, is_alive
-from tests.unit.workers.run_store import MemoryRuns
+from tests.faults.supervised import MIB, Bench, children_of_tests
+from tests.processes import HANG_SECONDS, is_alive
 
-MIB = 1024**2
 ROOT = Path(__file__).parents[2]
 
 
-class Bench:
-    """A worker around an in-memory store, its children real."""
-
-    def __init__(self, entry, memory: int = 1024 * MIB, seconds: float = 60.0, slots: int = 1) -> None:
-        self.store = MemoryRuns()
-        self.store.add_run()
-        self.stop = asyncio.Event()
-        children = ChildProcesses(entry, Limits(memory, seconds), [])
-        self.supervisor = Supervisor(self.store, children)
-        worker = Worker("worker", slots, 15.0, self.stop)
-        self.executor = RunExecutor(self.store, self.store, self.supervisor, worker)
-
-    @property
-    def run(self):
-        return self.store.state.runs["run-1"]
-
-    async def claim(self) -> Claim:
-        claim = await self.store.claim("run-1", "worker", 15.0)
-        assert claim is not None
-        return claim
-
-    async def until(self, condition) -> None:
-        async with asyncio.timeout(HANG_SECONDS):
-            while not condition():  # noqa: ASYNC110 - the condition looks at other processes
-                await asyncio.sleep(0.005)
-
-
-def children_of_tests() -> list[psutil.Process]:
-    """The processes of runs: children of this process's fork server, not those of another tier's database."""
-    servers = [
-        p for p in psutil.Process().children() if "multiprocessing.forkserver" in " ".join(command_line(p))
-    ]
-    return [child for server in servers for child in descendants(server)]
-
-
 def execute(bench: Bench) -> None:
-    asyncio.run(bench.executor.execute("run-1"))
+    async def main() -> None:
+        await bench.executor.execute("run-1")
+        await bench.children.forget(None)
+
+    asyncio.run(main())
 
 
 async def attempt(bench: Bench):
-    return await bench.supervisor.attempt(await bench.claim(), bench.stop)
+    outcome = await bench.supervisor.attempt(await bench.claim(), bench.stop)
+    await bench.children.forget(None)
+    return outcome
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from app.persistence.addresses import create_engine, libpq_url
 from app.persistence.encryption import MasterKey
 from app.persistence.registry import PostgresRegistry
+from app.persistence.signals import PostgresDeletions
 from app.persistence.store import PostgresStore
 from app.workers.child import Limits
 from app.workers.worker import WorkerOptions, run_worker
@@ -27,6 +28,7 @@ async def main(url: str, key_text: str, silent_seconds: float) -> None:
     await run_worker(
         PostgresStore(engine, key, clock),
         PostgresRegistry(engine, key, clock),
+        PostgresDeletions(url),
         libpq_url(url),
         ChainEntry(url, key_text),
         options,

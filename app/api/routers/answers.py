@@ -9,9 +9,10 @@ from starlette.responses import StreamingResponse
 
 from app.api.problems import BY_CODE, MEDIA_TYPE
 from app.api.routes import PREFIX
+from app.api.schemas.assessments import PlanAnswer
 from app.api.schemas.common import Resource, shown
-from app.api.schemas.runs import Run
-from app.services.questions import Answer, RunStarted
+from app.api.schemas.runs import AnsweredRun, Run
+from app.services.questions import Answer
 from app.services.resources import Created, DataFormat, DataStream
 
 A = TypeVar("A", bound=Resource)
@@ -45,7 +46,11 @@ MADE: Final[Responses] = {
 """The further answers of an operation that creates a resource."""
 
 QUEUED: Final[Responses] = {
-    200: {"description": "The same work was asked for before, or (dry run) what the work would cost."},
+    200: {
+        "description": "The same work was asked for before, or the run has ended while the client waited, or "
+        "(dry run) what the work would cost.",
+        "model": AnsweredRun | Run | PlanAnswer,
+    },
     **REFUSED,
     **COMMON,
     **problems("invalid-input", "not-supported", "memory-limit", "not-found", "rate-limited"),
@@ -75,12 +80,6 @@ def answered(answer: type[A], path: str, found: Answer, response: Response) -> A
 def shown_answer(answer: type[A], found: Answer) -> A:
     """A question with its result and what is shown beside it."""
     return shown(answer, found.resource, result=found.result, **found.beside)
-
-
-def run_started(started: RunStarted, response: Response) -> Run:
-    """The run of an accepted request with its address."""
-    located(response, f"/runs/{started.run.id}", started.created, 202)
-    return Run.of(started.run)
 
 
 _MEDIA_TYPES: Final = {

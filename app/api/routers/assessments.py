@@ -6,7 +6,7 @@ import asyncio
 from typing import Annotated
 
 from fastapi import Body, Path, Query, Response
-from starlette.responses import StreamingResponse
+from starlette.responses import JSONResponse, StreamingResponse
 
 from app.api.authentication import AnyKey, Assessor, DataReader
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
@@ -17,7 +17,6 @@ from app.api.routers.answers import (
     QUEUED,
     answered,
     problems,
-    run_started,
     shown_answer,
     streamed,
     table_content,
@@ -27,6 +26,7 @@ from app.api.schemas.assessments import Assessment, AssessmentSummary, NewAssess
 from app.api.schemas.common import Ref
 from app.api.schemas.runs import Run
 from app.api.services import UseCases
+from app.api.waiting import RunStarter
 from app.services.resources import DataFormat, Scope
 
 COLLECTION = Collection(
@@ -75,21 +75,19 @@ async def create_assessment(
     return answered(Assessment, COLLECTION.path, found, response)
 
 
-@router.post("/runs", status_code=202, responses=QUEUED)
+@router.post("/runs", status_code=202, response_model=Run, responses=QUEUED)
 @takes_up_to(LARGEST_BYTES)
 async def create_assessment_run(
     actor: Assessor,
     services: UseCases,
-    response: Response,
+    start: RunStarter,
     body: Annotated[NewAssessment, Body(openapi_examples=ASSESSMENT_RUNS)],
-) -> Run:
+) -> Run | JSONResponse:
     """Score a rule in the background.
 
     Stores the assessment and queues its run; Location is the run's address. Needs the scope `assess`.
     """
-    return run_started(
-        await services.assessments.create_run(actor, await asyncio.to_thread(body.request)), response
-    )
+    return await start(services.assessments, actor, await asyncio.to_thread(body.request))
 
 
 COLLECTION.add_list(router)

@@ -5,27 +5,26 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Path, Query, Response
+from starlette.responses import JSONResponse
 
 from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples import gates as gate_examples
 from app.api.examples.form import names
-from app.api.routers.answers import (
-    COMMON,
-    MADE,
-    QUEUED,
-    answered,
-    problems,
-    run_started,
-    shown_answer,
-)
+from app.api.routers.answers import COMMON, MADE, QUEUED, answered, problems, shown_answer
 from app.api.routers.collection import Collection
 from app.api.routes import PREFIX, Route
 from app.api.schemas.common import Ref
-from app.api.schemas.evaluations import Evaluation, EvaluationPlanAnswer, EvaluationSummary, NewEvaluation
+from app.api.schemas.evaluations import (
+    Evaluation,
+    EvaluationPlanAnswer,
+    EvaluationSummary,
+    NewEvaluation,
+)
 from app.api.schemas.policies import PolicyRef
 from app.api.schemas.runs import Run
 from app.api.services import UseCases
+from app.api.waiting import RunStarter
 from app.services.resources import Scope
 
 TAG = "gates"
@@ -75,21 +74,21 @@ async def evaluate_gate(
     return answered(Evaluation, COLLECTION.path, found, response)
 
 
-@gates.post("/{policy}/evaluations/runs", status_code=202, responses=QUEUED)
+@gates.post("/{policy}/evaluations/runs", status_code=202, response_model=Run, responses=QUEUED)
 @takes_up_to(LARGEST_BYTES)
 async def evaluate_gate_run(
     actor: Assessor,
     services: UseCases,
-    response: Response,
+    start: RunStarter,
     policy: Gate,
     body: Annotated[NewEvaluation, Body(openapi_examples=gate_examples.RUNS)],
-) -> Run:
+) -> Run | JSONResponse:
     """Evaluate a release in the background.
 
     Stores the evaluation and queues its run; Location is the run's address. Until it has succeeded there is
     no verdict. Needs the scope `assess`.
     """
-    return run_started(await services.evaluations.create_run(actor, body.request(policy)), response)
+    return await start(services.evaluations, actor, body.request(policy))
 
 
 COLLECTION.add_list(router)

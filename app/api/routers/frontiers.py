@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from fastapi import Body, Path, Query, Response
+from starlette.responses import JSONResponse
 
 from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.form import names
 from app.api.examples.searches import FRONTIERS
 from app.api.frontier_map import draw_frontier
-from app.api.routers.answers import QUEUED, Responses, problems, run_started, shown_answer
+from app.api.routers.answers import QUEUED, Responses, problems, shown_answer
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
 from app.api.schemas.common import Ref
 from app.api.schemas.frontiers import Frontier, FrontierSummary, NewFrontier
 from app.api.schemas.runs import Run
 from app.api.services import UseCases
+from app.api.waiting import RunStarter
 from app.services.questions import require_result
 from app.services.resources import Scope
 
@@ -35,15 +37,16 @@ _PICTURE_HEADERS: Final = {
 router = COLLECTION.router()
 
 
-@router.post("", status_code=202, responses=QUEUED)
+@router.post("", status_code=202, response_model=Run | PlanAnswer, responses=QUEUED)
 @takes_up_to(LARGEST_BYTES)
 async def create_frontier(
     actor: Assessor,
     services: UseCases,
     response: Response,
+    start: RunStarter,
     body: Annotated[NewFrontier, Body(openapi_examples=FRONTIERS)],
     dry_run: Annotated[bool, Query(description="Only estimate: cost and missing inputs.")] = False,
-) -> Run | PlanAnswer:
+) -> Run | PlanAnswer | JSONResponse:
     """Ask for all Pareto-optimal rules.
 
     The rules that no other beats in both risk and utility, each labelled with what is proven of it. The
@@ -53,7 +56,7 @@ async def create_frontier(
     if dry_run:
         response.status_code = 200
         return PlanAnswer.model_validate(await services.frontiers.plan(actor, body.request()))
-    return run_started(await services.frontiers.create_run(actor, body.request()), response)
+    return await start(services.frontiers, actor, body.request())
 
 
 COLLECTION.add_list(router)

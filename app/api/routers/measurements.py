@@ -6,18 +6,20 @@ import asyncio
 from typing import Annotated
 
 from fastapi import Body, Path, Query, Response
+from starlette.responses import JSONResponse
 
 from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples import measurements as measurement_examples
 from app.api.examples.form import names
-from app.api.routers.answers import MADE, QUEUED, answered, problems, run_started, shown_answer
+from app.api.routers.answers import MADE, QUEUED, answered, problems, shown_answer
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
 from app.api.schemas.common import Ref
 from app.api.schemas.measurements import Measurement, MeasurementSummary, NewMeasurement
 from app.api.schemas.runs import Run
 from app.api.services import UseCases
+from app.api.waiting import RunStarter
 from app.services.resources import Scope
 
 COLLECTION = Collection(
@@ -60,21 +62,19 @@ async def create_measurement(
     return answered(Measurement, COLLECTION.path, found, response)
 
 
-@router.post("/runs", status_code=202, responses=QUEUED)
+@router.post("/runs", status_code=202, response_model=Run, responses=QUEUED)
 @takes_up_to(LARGEST_BYTES)
 async def create_measurement_run(
     actor: Assessor,
     services: UseCases,
-    response: Response,
+    start: RunStarter,
     body: Annotated[NewMeasurement, Body(openapi_examples=measurement_examples.RUNS)],
-) -> Run:
+) -> Run | JSONResponse:
     """Compute a measure in the background.
 
     Stores the measurement and queues its run; Location is the run's address. Needs the scope `assess`.
     """
-    return run_started(
-        await services.measurements.create_run(actor, await asyncio.to_thread(body.request)), response
-    )
+    return await start(services.measurements, actor, await asyncio.to_thread(body.request))
 
 
 COLLECTION.add_list(router)

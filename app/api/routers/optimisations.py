@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Body, Path, Query, Response
+from starlette.responses import JSONResponse
 
 from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.form import names
 from app.api.examples.searches import OPTIMISATIONS
-from app.api.routers.answers import QUEUED, problems, run_started, shown_answer
+from app.api.routers.answers import QUEUED, problems, shown_answer
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
 from app.api.schemas.common import Ref
 from app.api.schemas.optimisations import NewOptimisation, Optimisation, OptimisationSummary
 from app.api.schemas.runs import Run
 from app.api.services import UseCases
+from app.api.waiting import RunStarter
 from app.services.resources import Scope
 
 COLLECTION = Collection("optimisation", OptimisationSummary, tuple(OPTIMISATIONS), write_scope=Scope.ASSESS)
@@ -24,15 +26,16 @@ COLLECTION = Collection("optimisation", OptimisationSummary, tuple(OPTIMISATIONS
 router = COLLECTION.router()
 
 
-@router.post("", status_code=202, responses=QUEUED)
+@router.post("", status_code=202, response_model=Run | PlanAnswer, responses=QUEUED)
 @takes_up_to(LARGEST_BYTES)
 async def create_optimisation(
     actor: Assessor,
     services: UseCases,
     response: Response,
+    start: RunStarter,
     body: Annotated[NewOptimisation, Body(openapi_examples=OPTIMISATIONS)],
     dry_run: Annotated[bool, Query(description="Only estimate: cost and missing inputs.")] = False,
-) -> Run | PlanAnswer:
+) -> Run | PlanAnswer | JSONResponse:
     """Ask for the best rule.
 
     The search is a run; Location is its address. When it has succeeded, the best rule is stored as a rule
@@ -42,7 +45,7 @@ async def create_optimisation(
     if dry_run:
         response.status_code = 200
         return PlanAnswer.model_validate(await services.optimisations.plan(actor, body.request()))
-    return run_started(await services.optimisations.create_run(actor, body.request()), response)
+    return await start(services.optimisations, actor, body.request())
 
 
 COLLECTION.add_list(router)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
@@ -17,11 +16,8 @@ from app.api.routes import PREFIX, Route
 from app.api.schemas.common import Ref
 from app.api.schemas.runs import Run, RunListing, RunMap
 from app.api.services import UseCases
+from app.api.waiting import LONGEST_WAIT_SECONDS, preferred_wait
 from app.services.resources import RunState
-
-LONGEST_WAIT_SECONDS: Final = 60
-
-_WAIT: Final = re.compile(r"(?:^|[,;\s])wait=(\d{1,6})(?:$|[,;\s])")
 
 router = APIRouter(prefix=f"{PREFIX}/runs", tags=["runs"], route_class=Route, responses=COMMON)
 
@@ -84,11 +80,9 @@ async def get_run(
 
     As it stands, or with `Prefer: wait=20` as soon as it is final.
     """
-    wait = _WAIT.search(prefer or "")
-    if wait is None:
+    seconds = preferred_wait(prefer, response)
+    if seconds is None:
         return Run.of(await services.runs.get(actor, run_id))
-    seconds = min(int(wait[1]), LONGEST_WAIT_SECONDS)
-    response.headers["Preference-Applied"] = f"wait={seconds}"
     return Run.of(await services.runs.wait(actor, run_id, seconds))
 
 

@@ -64,6 +64,17 @@ class Run(Answer):
         return cls.model_validate({**vars(run), "resource": resource, "progress": progress})
 
 
+class AnsweredRun(Run):
+    """A run that has succeeded, with its result."""
+
+    result: Annotated[dict[str, Any], Field(description="The same as at `/v1/runs/{ref}/result`.")]
+
+    @classmethod
+    def with_result(cls, run: resources.Run, result: dict[str, Any]) -> AnsweredRun:
+        """The use case's answers as a body."""
+        return cls.model_validate({**vars(Run.of(run)), "result": result})
+
+
 class RunListing(Answer):
     """Part of the list of runs, newest first."""
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Any
+
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
@@ -23,9 +27,7 @@ from app.services.ports import Erased, Store
 from app.services.recollection import Memory
 from app.services.resources import Kind, Stored, TenantId, document_of
 from app.services.scoring.sensitivity_building import build_profile, read_overrides
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
-from typing import Any
+
 
 class BoundedCache:
     """Least recently used values are dropped first; one load at a time per key.
@@ -117,8 +119,10 @@ class TableLoader:
         """Drop from memory what was made of an erased resource; everything if that is None."""
         self.memory.forget(erased)
         self._cache.drop(
-            lambda key: erased is None
-            or (isinstance(key, tuple) and key[1] == erased.tenant and erased.sha256 in key[2:])
+            lambda key: (
+                erased is None
+                or (isinstance(key, tuple) and key[1] == erased.tenant and erased.sha256 in key[2:])
+            )
         )
 
     async def dictionary(

@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 from app.domain.errors import InvalidInput, NotFound, NotSupported
@@ -113,6 +113,11 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
 
     async def _prepare(self, actor: Actor, question: TimedEvaluation) -> TimedEvaluation:
         return question
+
+    def _is_small_run(self, prepared: TimedEvaluation, budget: DirectBudget) -> bool:
+        """Runs look for many changes, each of which takes an evaluation."""
+        cost = prepared.cost
+        return budget.allows(replace(cost, seconds=(1 + prepared.change_rules) * cost.seconds))
 
     async def _evaluation(self, store: Store, actor: Actor, request: CreateEvaluation) -> Evaluation:
         subject = await self._subject(store, actor, request)

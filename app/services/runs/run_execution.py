@@ -1,4 +1,4 @@
-"""What happens inside a run's process: load, compute block by block, combine, finish in one transaction.
+"""What happens in an attempt of a run: load, compute block by block, combine, finish in one transaction.
 
 Finished blocks are kept in the store, so a second attempt computes only the others. A block's bytes depend
 on nothing but the work and its number, and the result on nothing but the blocks: it is the same however
@@ -166,14 +166,14 @@ class RunExecution:
             if index not in blocks:
                 blocks[index] = await self._do_block(claim, work, index, tracker, halted)
         last = tracker.complete() if len(blocks) == work.n_blocks else tracker.stage("finishing")
-        conclusion = work.conclude({index: blocks[index][HEADER.size :] for index in sorted(blocks)})
+        found = {index: blocks[index][HEADER.size :] for index in sorted(blocks)}
+        conclusion = await asyncio.to_thread(work.conclude, found)
         await self._finish(claim, run, resource, conclusion, last)
 
     async def _do_block(
         self, claim: Claim, work: Work, index: int, tracker: _Tracker, halted: Halted
     ) -> bytes:
-        # Nothing else waits in this process, so the block may as well hold the event loop.
-        block = work.run_block(index, tracker.tick, halted)
+        block = await asyncio.to_thread(work.run_block, index, tracker.tick, halted)
         payload = HEADER.pack(tracker.end_block(), work.n_blocks, _units(work)) + block
         if not halted():  # else it may not be finished
             await self._with_store(claim, lambda unit: unit.runs.save_block(claim, index, payload))

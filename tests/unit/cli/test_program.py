@@ -1,12 +1,13 @@
-
+import json
+from pathlib import Path
 
 import httpx
-import json
 import pytest
+
 from app.cli.operations import Bootstrapped, Check, Operations, TenantLine
 from app.cli.program import COMMANDS, parser_for, run
 from app.domain.errors import InvalidInput, Unavailable
-from pathlib import Path
+
 
 def refuse(*arguments):
     raise AssertionError("this operation is not part of the command")

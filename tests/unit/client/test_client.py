@@ -298,3 +298,24 @@ def test_a_list_that_does_not_go_on_is_not_asked_for_without_end(cursor):
     page = httpx.Response(200, json={"items": [], "next_cursor": cursor})
     with client_of(lambda _: page) as client, pytest.raises(AnswerError, match="does not go on"):
         list(client.audit_events.list())
+
+
+def test_whoever_waits_for_a_run_is_given_its_result():
+    seen = []
+
+    def handler(request):
+        seen.append((request.url.path, request.headers.get("Prefer")))
+        answered = request.headers.get("Prefer") and "gates" not in request.url.path
+        return httpx.Response(200, json=run("succeeded") | ({"result": {"risk": 1}} if answered else {}))
+
+    with client_of(handler) as client:
+        assert client.optimisations.start_run({}, wait_seconds=20).result == {"risk": 1}
+        assert client.assessments.start_run({}, wait_seconds=5).result == {"risk": 1}
+        assert client.evaluations.start_run("p", {}, wait_seconds=60).result is None
+        assert client.frontiers.start_run({}).result is None
+    assert seen == [
+        ("/v1/optimisations", "wait=20"),
+        ("/v1/assessments/runs", "wait=5"),
+        ("/v1/gates/p/evaluations/runs", "wait=60"),
+        ("/v1/frontiers", None),
+    ]

@@ -1,0 +1,86 @@
+"""``Prefer: wait=20``: whoever asks waits for the end of a run."""
+
+from __future__ import annotations
+
+import re
+from time import monotonic
+from typing import Annotated, Any, Final
+
+from fastapi import Depends, Header, Request, Response
+from starlette.responses import JSONResponse
+
+from app.api.places import leave_place
+from app.api.routers.answers import located
+from app.api.schemas.runs import AnsweredRun, Run
+from app.api.services import UseCases
+from app.services.questions import QuestionService
+from app.services.resources import Actor, RunState
+
+LONGEST_WAIT_SECONDS: Final = 60
+
+_WAIT: Final = re.compile(r"(?:^|[,;\s])wait=(\d{1,6})(?:$|[,;\s])")
+
+
+def preferred_wait(prefer: str | None, response: Response) -> int | None:
+    """Seconds that a Prefer header asks to wait, of those that are granted; None if it does not ask.
+
+    The response says that the preference is heeded.
+    """
+    wait = _WAIT.search(prefer or "")
+    if wait is None:
+        return None
+    seconds = min(int(wait[1]), LONGEST_WAIT_SECONDS)
+    response.headers["Preference-Applied"] = f"wait={seconds}"
+    return seconds
+
+
+class RunStart:
+    """Starts the run of a question, and waits for its end if that is preferred."""
+
+    def __init__(
+        self,
+        request: Request,
+        response: Response,
+        services: UseCases,
+        prefer: Annotated[
+            str | None,
+            Header(
+                max_length=200,
+                description=f"`wait=20` waits up to 20 s (at most {LONGEST_WAIT_SECONDS}) for the run's end; "
+                "the answer is then 200 with the run and its `result`. Small work is done at once.",
+                examples=["wait=20"],
+            ),
+        ] = None,
+    ) -> None:
+        self._request = request
+        self._response = response
+        self._services = services
+        self._prefer = prefer
+
+    async def __call__(
+        self, service: QuestionService[Any, Any, Any], actor: Actor, question: Any
+    ) -> Run | JSONResponse:
+        """The run with its address: 202 while it goes on, 200 if it was there or has ended.
+
+        Who waits is answered with the result of a run that has succeeded, which the run's own body has not.
+        """
+        seconds = preferred_wait(self._prefer, self._response)
+        direct = self._services.direct_runs
+        started = await service.create_run(actor, question, direct.claimant if seconds else None)
+        run, created = started.run, started.created
+        if seconds is not None:
+            ends = monotonic() + seconds
+            if started.claim is not None:
+                await direct.finish(started.claim, seconds)
+            await leave_place(self._request)
+            run = await self._services.runs.wait(actor, run.id, max(0.0, ends - monotonic()))
+            created = created and not run.state.is_final
+        located(self._response, f"/runs/{run.id}", created, 202)
+        if seconds is None or run.state is not RunState.SUCCEEDED:
+            return Run.of(run)
+        answer = AnsweredRun.with_result(run, await self._services.runs.result(actor, run.id))
+        return JSONResponse(answer.model_dump(mode="json"), 200, dict(self._response.headers))
+
+
+RunStarter = Annotated[RunStart, Depends()]
+"""What starts runs, for a route's parameter."""

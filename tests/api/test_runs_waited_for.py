@@ -1,0 +1,284 @@
+"""``Prefer: wait`` where a run is asked for: small work at once, larger work by a worker."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+
+from app.api.examples.assessments import ASSESSMENT_RUNS
+from app.api.examples.gates import POLICY
+from app.api.examples.gates import RUNS as EVALUATION_RUNS
+from app.api.examples.measurements import RUNS as MEASUREMENT_RUNS
+from app.api.examples.searches import FRONTIERS, OPTIMISATIONS
+from app.domain.search.table_rules.table_level import TableEnumeration
+from app.services.questions import DirectBudget
+from tests.api.problem_documents import problem_of
+from tests.processes import HANG_SECONDS
+
+pytestmark = pytest.mark.anyio
+
+WAIT = {"Prefer": "wait=30"}
+
+
+def asked(name: str, floor: float = 5.5) -> dict[str, Any]:
+    question = OPTIMISATIONS["members-optimum"]["value"]
+    return question | {"name": name, "objective": {"kind": "min_risk", "utility_floor": floor}}
+
+
+async def state_of(client: httpx.AsyncClient, name: str) -> str | None:
+    found = await client.get(f"/v1/runs/{name}")
+    return found.json()["state"] if found.status_code == 200 else None
+
+
+async def until(client: httpx.AsyncClient, name: str, state: str) -> None:
+    async with asyncio.timeout(HANG_SECONDS):
+        while await state_of(client, name) != state:  # noqa: ASYNC110 - the state is the database's
+            await asyncio.sleep(0.01)
+
+
+def allow_nothing_at_once(api) -> None:
+    direct = api.services.direct_runs
+    direct.claimant = replace(direct.claimant, budget=DirectBudget(seconds=0.0))
+
+
+class Search:
+    """The search that computes: it counts its calls, and lasts until it is let go or halted."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, goes: bool, heeds_halts: bool = True) -> None:
+        self.calls = 0
+        self.go = threading.Event()
+        if goes:
+            self.go.set()
+        run_block: Callable[..., bytes] = TableEnumeration.run_block
+
+        def counted(search, index, tick, halted) -> bytes:
+            self.calls += 1
+            while not self.go.wait(0.01) and not (heeds_halts and halted()):
+                pass
+            return run_block(search, index, tick, halted)
+
+        monkeypatch.setattr(TableEnumeration, "run_block", counted)
+
+
+async def test_small_work_is_answered_at_once_with_what_a_worker_would_have_found(api, journey):
+    queued = await journey.post("/v1/optimisations", json=asked("best"))
+    assert queued.status_code == 202
+    assert "result" not in queued.json()
+    await api.work_off(queued.json()["id"])
+    by_worker = (await journey.get("/v1/optimisations/best")).json()
+    rule = (await journey.get("/v1/rules/best")).json()
+    for kind in ("rules", "optimisations"):
+        assert (await journey.delete(f"/v1/{kind}/best")).status_code == 204
+
+    response = await journey.post("/v1/optimisations", json=asked("best"), headers=WAIT)
+    assert response.status_code == 200, response.text
+    assert response.headers["preference-applied"] == "wait=30"
+    run = response.json()
+    assert response.headers["location"] == f"/v1/runs/{run['id']}"
+    assert (run["state"], run["attempt"]) == ("succeeded", 1)
+    assert run["id"] != queued.json()["id"]
+    assert run["input_sha256"] == queued.json()["input_sha256"]
+    assert run["result"] == by_worker["result"]
+    assert (await journey.get("/v1/runs/best/result")).json() == run["result"]
+    shown = (await journey.get("/v1/optimisations/best")).json()
+    assert {**shown, "id": None, "created_at": None} == {**by_worker, "id": None, "created_at": None}
+    assert (await journey.get("/v1/rules/best")).json()["sha256"] == rule["sha256"]
+    without = {key: value for key, value in run.items() if key != "result"}
+    assert (await journey.get("/v1/runs/best")).json() == without
+    lines = (await journey.get("/v1/runs/best/events")).text.splitlines()
+    told = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+    assert [own["state"] for own in told if "state" in own] == ["queued", "running", "succeeded"]
+
+
+@pytest.mark.parametrize(
+    ("path", "examples"),
+    [
+        ("/v1/assessments/runs", ASSESSMENT_RUNS),
+        ("/v1/measurements/runs", MEASUREMENT_RUNS),
+        ("/v1/frontiers", FRONTIERS),
+    ],
+)
+async def test_every_route_that_starts_a_run_takes_the_preference(journey, path, examples):
+    body = next(iter(examples.values()))["value"] | {"name": "waited-for"}
+    response = await journey.post(path, json=body, headers=WAIT)
+    assert response.status_code == 200, response.text
+    found = await journey.get("/v1/runs/waited-for/result")
+    assert response.json()["result"] == found.json()
+
+
+async def test_an_evaluation_that_looks_for_many_changes_waits_for_a_worker(api, journey):
+    (body,) = (example["value"] for example in EVALUATION_RUNS.values())
+    path = f"/v1/gates/{next(iter(POLICY))}/evaluations/runs"
+    asking = journey.post(path, json=body | {"name": "judged"}, headers=WAIT)
+    posting = asyncio.create_task(asking)
+    await until(journey, "judged", "queued")
+    await api.work_off((await journey.get("/v1/runs/judged")).json()["id"])
+    response = await posting
+    assert response.status_code == 200, response.text
+    assert response.json()["result"] == (await journey.get("/v1/runs/judged/result")).json()
+
+
+async def test_larger_work_waits_for_a_worker_and_takes_no_place_meanwhile(api, journey):
+    allow_nothing_at_once(api)
+    posting = asyncio.create_task(journey.post("/v1/optimisations", json=asked("large"), headers=WAIT))
+    await until(journey, "large", "queued")
+    async with asyncio.timeout(HANG_SECONDS):
+        while not api.app.state.places.is_empty:  # noqa: ASYNC110 - a request's doing
+            await asyncio.sleep(0.01)
+    assert not posting.done()
+    await api.work_off((await journey.get("/v1/runs/large")).json()["id"])
+    response = await posting
+    assert response.status_code == 200
+    assert response.json()["result"] == (await journey.get("/v1/runs/large/result")).json()
+
+
+async def test_work_that_does_not_end_in_time_is_accepted(api, journey):
+    allow_nothing_at_once(api)
+    response = await journey.post("/v1/optimisations", json=asked("slow"), headers={"Prefer": "wait=1"})
+    assert (response.status_code, response.json()["state"]) == (202, "queued")
+    assert "result" not in response.json()
+    assert response.headers["preference-applied"] == "wait=1"
+
+
+@pytest.mark.parametrize("prefer", ["wait=soon", "respond-async", "wait=-1", "wait=1.5", ""])
+async def test_other_preferences_are_not_heeded(journey, prefer):
+    response = await journey.post("/v1/optimisations", json=asked("other"), headers={"Prefer": prefer})
+    assert (response.status_code, response.json()["state"]) == (202, "queued")
+    assert "preference-applied" not in response.headers
+
+
+async def test_no_time_to_wait_is_none(journey):
+    response = await journey.post("/v1/optimisations", json=asked("none"), headers={"Prefer": "wait=0"})
+    assert (response.status_code, response.json()["state"]) == (202, "queued")
+    too_long = {"Prefer": "wait=1;" + 200 * " "}
+    refused = await journey.post("/v1/optimisations", json=asked("x"), headers=too_long)
+    problem_of(refused, 422, "invalid-input")
+    problem_of(await journey.get("/v1/runs/none", headers=too_long), 422, "invalid-input")
+
+
+async def test_a_question_that_was_answered_before_is_answered_with_its_result(api, journey):
+    first = (await journey.post("/v1/optimisations", json=asked("asked"), headers=WAIT)).json()
+    again = await journey.post("/v1/optimisations", json=asked("asked"), headers=WAIT)
+    assert (again.status_code, again.json()) == (200, first)
+    other = await journey.post("/v1/optimisations", json=asked("under-another-name"), headers=WAIT)
+    assert (other.status_code, other.json()["result"]) == (200, first["result"])
+    plain = await journey.post("/v1/optimisations", json=asked("asked"))
+    assert (plain.status_code, "result" in plain.json()) == (200, False)
+
+
+async def test_a_repeated_key_is_answered_with_the_same_and_computed_once(journey, monkeypatch):
+    search = Search(monkeypatch, goes=True)
+    headers = WAIT | {"Idempotency-Key": "4711"}
+    first = await journey.post("/v1/optimisations", json=asked("once"), headers=headers)
+    again = await journey.post("/v1/optimisations", json=asked("once"), headers=headers)
+    assert (again.status_code, again.content) == (200, first.content)
+    assert again.headers["idempotency-replayed"] == "true"
+    assert search.calls == 1
+
+
+async def test_two_who_ask_the_same_at_once_are_answered_by_one_run(journey, monkeypatch):
+    search = Search(monkeypatch, goes=False)
+    posts = [
+        asyncio.create_task(journey.post("/v1/optimisations", json=asked("same"), headers=WAIT))
+        for _ in range(2)
+    ]
+    await until(journey, "same", "running")
+    await asyncio.sleep(0.3)
+    search.go.set()
+    first, second = [(await post).json() for post in posts]
+    assert first == second
+    assert search.calls == 1
+
+
+async def test_a_run_that_is_cancelled_meanwhile_ends_without_a_result(journey, monkeypatch):
+    search = Search(monkeypatch, goes=False, heeds_halts=False)
+    posting = asyncio.create_task(journey.post("/v1/optimisations", json=asked("cancelled"), headers=WAIT))
+    await until(journey, "cancelled", "running")
+    assert (await journey.post("/v1/runs/cancelled/cancel")).json()["cancel_requested"]
+    response = await posting
+    search.go.set()
+    assert (response.status_code, response.json()["state"]) == (200, "cancelled")
+    assert "result" not in response.json()
+    await asyncio.sleep(0.2)
+    assert await state_of(journey, "cancelled") == "cancelled"
+    problem_of(await journey.get("/v1/rules/cancelled"), 404, "not-found")
+    assert (await journey.get("/v1/optimisations/cancelled")).json()["result"] is None
+
+
+async def test_a_run_that_is_stopped_meanwhile_ends_with_the_best_so_far(journey, monkeypatch):
+    Search(monkeypatch, goes=False)
+    posting = asyncio.create_task(journey.post("/v1/optimisations", json=asked("stopped"), headers=WAIT))
+    await until(journey, "stopped", "running")
+    await journey.post("/v1/runs/stopped/stop")
+    response = await posting
+    assert response.status_code == 200
+    assert (response.json()["state"], response.json()["result"]["reproducible"]) == ("succeeded", False)
+
+
+async def test_work_that_takes_longer_than_was_waited_goes_to_a_worker(api, journey, monkeypatch):
+    search = Search(monkeypatch, goes=False, heeds_halts=False)
+    posted = await journey.post("/v1/optimisations", json=asked("long"), headers={"Prefer": "wait=1"})
+    assert (posted.status_code, posted.json()["state"], posted.json()["attempt"]) == (202, "queued", 0)
+    search.go.set()
+    await asyncio.sleep(0.2)
+    assert await state_of(journey, "long") == "queued"
+    await api.work_off(posted.json()["id"])
+    assert await state_of(journey, "long") == "succeeded"
+    assert search.calls == 2
+
+
+async def test_what_breaks_down_here_is_a_workers_to_judge(api, journey, monkeypatch):
+    def broken(*_: Any) -> bytes:
+        raise ValueError("cell 'Alice' is not a number")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(TableEnumeration, "run_block", broken)
+        headers = {"Prefer": "wait=1"}
+        posted = await journey.post("/v1/optimisations", json=asked("broken"), headers=headers)
+    assert (posted.status_code, posted.json()["state"]) == (202, "queued")
+    await api.work_off(posted.json()["id"])
+    run = (await journey.get("/v1/runs/broken")).json()
+    assert (run["state"], run["attempt"]) == ("succeeded", 1)
+
+
+async def test_a_client_that_goes_away_leaves_a_run_that_ends(journey, monkeypatch):
+    search = Search(monkeypatch, goes=False)
+    posting = asyncio.create_task(journey.post("/v1/optimisations", json=asked("left"), headers=WAIT))
+    await until(journey, "left", "running")
+    posting.cancel()
+    await asyncio.gather(posting, return_exceptions=True)
+    search.go.set()
+    await until(journey, "left", "succeeded")
+
+
+async def test_a_process_that_dies_in_the_middle_leaves_a_run_that_a_worker_takes_over(
+    api, journey, monkeypatch
+):
+    claims = []
+
+    async def die(claim, seconds) -> None:
+        claims.append(claim)
+        raise SystemExit
+
+    with monkeypatch.context() as patched:
+        patched.setattr(api.services.direct_runs, "finish", die)
+        with pytest.raises(SystemExit):
+            await journey.post("/v1/optimisations", json=asked("orphan"), headers=WAIT)
+    run = (await journey.get("/v1/runs/orphan")).json()
+    assert (run["state"], run["attempt"]) == ("running", 1)
+    assert await api.registry.lost_runs(60.0) == []
+    (lost,) = await api.registry.lost_runs(0.0)
+    assert (lost.run_id, lost.attempt) == (run["id"], 1)
+    claim = await api.registry.claim(run["id"], "worker", 0.0)
+    assert claim.attempt == 2
+    await api.services.direct_runs.finish(claims[0], 1.0)  # it was only slow: nothing comes of it
+    assert await state_of(journey, "orphan") == "running"
+    await api.execute(claim)
+    assert await state_of(journey, "orphan") == "succeeded"

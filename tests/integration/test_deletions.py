@@ -1,0 +1,56 @@
+"""Deletions of data as other processes hear of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from app.persistence.signals import PostgresDeletions
+from app.services.resources import Kind, NewResource
+from tests.processes import HANG_SECONDS
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def heard(anyio_backend, database_urls) -> AsyncIterator[asyncio.Queue]:
+    """What is told from now on."""
+    told: asyncio.Queue = asyncio.Queue()
+    following = asyncio.create_task(PostgresDeletions(database_urls.runtime).follow(told.put))
+    async with asyncio.timeout(HANG_SECONDS):
+        assert await told.get() is None  # what was deleted before went unnoticed
+    yield told
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+
+
+async def add_and_delete(store, tenant, kind: Kind, *, commit: bool = True) -> None:
+    async with store.work(tenant) as work:
+        await work.resources.add(NewResource(kind, "short-lived", "a" * 64, {}, {}))
+        await work.commit()
+    async with store.work(tenant) as work:
+        await work.resources.delete(kind, "short-lived")
+        if commit:
+            await work.commit()
+
+
+@pytest.mark.parametrize(
+    "kind", [Kind.UPLOAD, Kind.HIERARCHY, Kind.DATASET, Kind.DICTIONARY, Kind.SENSITIVITY_PROFILE]
+)
+async def test_data_that_are_deleted_are_told_with_their_tenant(heard, store, tenant, kind):
+    await add_and_delete(store, tenant, kind)
+    async with asyncio.timeout(HANG_SECONDS):
+        assert await heard.get() == tenant
+
+
+async def test_what_holds_no_data_and_what_is_not_deleted_after_all_are_not_told(heard, store, tenant):
+    await add_and_delete(store, tenant, Kind.OPTIMISATION)
+    await add_and_delete(store, tenant, Kind.HIERARCHY, commit=False)
+    async with store.work(tenant) as work:
+        await work.resources.delete(Kind.HIERARCHY, "short-lived")
+        await work.commit()
+    async with asyncio.timeout(HANG_SECONDS):
+        assert await heard.get() == tenant
+    assert heard.empty()
