@@ -9,7 +9,7 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from socket import socket
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 from fastapi import FastAPI
@@ -32,6 +32,9 @@ from app.services.ports import Erased
 from app.settings import Settings
 from app.web.sessions import Cookies
 from app.web.site import install_pages
+
+if TYPE_CHECKING:
+    from app.services.datasets.tables import TableLoader
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
