@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 
-from app.services.runs.direct_runs import DirectRuns
-
 if TYPE_CHECKING:
     # For types alone: what a use case needs is loaded with it.
     from app.services.access.tenants import AuditTrailService, TenantService
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from app.services.releases.releases import ReleaseService
     from app.services.rules.rules import RuleService
     from app.services.rules.sequential_disclosures import SequentialDisclosureService
+    from app.services.runs.direct_runs import DirectRuns
     from app.services.runs.runs import RunService
     from app.services.runs.webhooks import WebhookService
     from app.services.scoring.assessments import AssessmentService
