@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Any
 
+from app.domain.counting.compatibility import Compatibility
+from app.domain.counting.counter import compatibilities_of
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
@@ -118,6 +120,20 @@ class TableLoader:
         key = ("dictionary", tenant, dictionary.sha256, dataset.sha256)
         linked: Dictionary = await self._cache.get(key, load)
         return linked
+
+    async def compatibilities(
+        self, tenant: TenantId, dictionary: Stored, dataset: Stored
+    ) -> tuple[Compatibility, ...]:
+        """Which values of a dictionary fit which of the dataset: what every count of the two begins with."""
+
+        async def load() -> tuple[tuple[Compatibility, ...], int]:
+            table = await self.table(tenant, dataset)
+            made = compatibilities_of(table, await self.dictionary(tenant, dictionary, dataset))
+            return made, sum(own.most_bytes for own in made)
+
+        key = ("compatibilities", tenant, dictionary.sha256, dataset.sha256)
+        compatibilities: tuple[Compatibility, ...] = await self._cache.get(key, load)
+        return compatibilities
 
     async def sensitivity(
         self, tenant: TenantId, profile: Stored, dataset: Stored, pointer: str = "/sensitivity"
