@@ -50,6 +50,13 @@ class Compatibility:
     def __post_init__(self) -> None:
         self._classes: dict[tuple[str, int], Classes] = {}
 
+    @property
+    def most_bytes(self) -> int:
+        """Bytes that it may come to keep at most, if all levels are asked for."""
+        link, height = self.link, self.link.hierarchy.height
+        pairs = len(link.seed_nodes) * (height + 1)
+        return 24 * pairs + height * (4 * link.hierarchy.n_nodes + 12 * link.n_codes)
+
     @cached_property
     def pairs(self) -> tuple[Ints, Ints]:
         """All (node, code) with a 1, ⊥ excepted on both sides, ordered by node and then by code."""

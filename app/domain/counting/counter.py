@@ -50,23 +50,34 @@ class Cost:
     engine: Engine
 
 
+def compatibilities_of(table: Table, dictionary: Dictionary) -> tuple[Compatibility, ...]:
+    """Those of the linked attributes; what they prepare serves every counter of the two."""
+    return tuple(
+        Compatibility(link, table.used_nodes[table.position(link.attribute)]) for link in dictionary.links
+    )
+
+
 class Counter:
     """Counts the entities of one dictionary that are consistent with disclosed records of one table.
 
     Both sides are reduced to distinct combinations once; what is prepared per attribute and level is kept.
-    ``linked`` are the positions in the table of the linked attributes, in the dictionary's order.
+    ``linked`` are the positions in the table of the linked attributes, in the dictionary's order;
+    ``compatibilities`` are those of the two where another counter has them already.
     """
 
-    def __init__(self, table: Table, dictionary: Dictionary, memory_ceiling: int = MEMORY_CEILING) -> None:
+    def __init__(
+        self,
+        table: Table,
+        dictionary: Dictionary,
+        memory_ceiling: int = MEMORY_CEILING,
+        compatibilities: tuple[Compatibility, ...] | None = None,
+    ) -> None:
         _require_links_fit(table, dictionary)
         self.table = table
         self.dictionary = dictionary
         self.memory_ceiling = memory_ceiling
         self.linked = tuple(table.position(link.attribute) for link in dictionary.links)
-        self.compatibilities = tuple(
-            Compatibility(link, table.used_nodes[j])
-            for j, link in zip(self.linked, dictionary.links, strict=True)
-        )
+        self.compatibilities = compatibilities or compatibilities_of(table, dictionary)
         self._rows = DictionaryRows(dictionary)
         self._cube: Cube | None = None
 

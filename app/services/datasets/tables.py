@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
-from typing import Any
-
+from app.domain.counting.compatibility import Compatibility
+from app.domain.counting.counter import compatibilities_of
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
@@ -27,7 +25,9 @@ from app.services.ports import Erased, Store
 from app.services.recollection import Memory
 from app.services.resources import Kind, Stored, TenantId, document_of
 from app.services.scoring.sensitivity_building import build_profile, read_overrides
-
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Any
 
 class BoundedCache:
     """Least recently used values are dropped first; one load at a time per key.
@@ -138,6 +138,20 @@ class TableLoader:
         key = ("dictionary", tenant, dictionary.sha256, dataset.sha256)
         linked: Dictionary = await self._cache.get(key, load)
         return linked
+
+    async def compatibilities(
+        self, tenant: TenantId, dictionary: Stored, dataset: Stored
+    ) -> tuple[Compatibility, ...]:
+        """Which values of a dictionary fit which of the dataset: what every count of the two begins with."""
+
+        async def load() -> tuple[tuple[Compatibility, ...], int]:
+            table = await self.table(tenant, dataset)
+            made = compatibilities_of(table, await self.dictionary(tenant, dictionary, dataset))
+            return made, sum(own.most_bytes for own in made)
+
+        key = ("compatibilities", tenant, dictionary.sha256, dataset.sha256)
+        compatibilities: tuple[Compatibility, ...] = await self._cache.get(key, load)
+        return compatibilities
 
     async def sensitivity(
         self, tenant: TenantId, profile: Stored, dataset: Stored, pointer: str = "/sensitivity"

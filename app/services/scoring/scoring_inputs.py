@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Final
 
+from app.domain.counting.compatibility import Compatibility
 from app.domain.dictionaries.consistency import under
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import Fault, InvalidInput, NotFound
@@ -184,6 +185,7 @@ class Scoring:
 
     ``linked`` are the dictionaries as their links stand; :attr:`members` as the consistency options rewrite
     them, which may take a while the first time. ``true_dictionary`` is linked as it stands too.
+    ``compatibilities`` are those of linked dictionaries with the table, as far as they are kept.
     """
 
     table: Table
@@ -195,6 +197,7 @@ class Scoring:
     utility: Utility
     options: ScoringOptions
     true_dictionary: Dictionary | None = None
+    compatibilities: Mapping[Dictionary, tuple[Compatibility, ...]] = field(default_factory=dict)
 
     @cached_property
     def members(self) -> tuple[Dictionary, ...]:
@@ -272,6 +275,10 @@ async def load_scoring(
         await asyncio.to_thread(options.utility.on, table),
         options,
         true,
+        {
+            own: await loader.compatibilities(tenant, member, sources.dataset)
+            for own, member in zip(linked, sources.members, strict=True)
+        },
     )
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.domain.counting.compatibility import Compatibility
+from app.domain.counting.counter import compatibilities_of
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
@@ -70,6 +72,9 @@ class FixedLoader:
         self.asked = 0
         self.needs_attention = False
         self.memory = Memory()
+
+    async def compatibilities(self, *asked: object) -> tuple[Compatibility, ...]:
+        return compatibilities_of(self.held, self.known)
 
     async def table(self, tenant: TenantId, dataset: Stored) -> Table:
         self.asked += 1
