@@ -58,8 +58,8 @@ class RunStart:
         self._prefer = prefer
 
     async def __call__(
-        self, service: QuestionService[Any, Any, Any], actor: Actor, question: Any
-    ) -> Run | JSONResponse:  # noqa: ANN401
+        self, service: QuestionService[R, Any, Any], actor: Actor, question: R
+    ) -> Run | JSONResponse:
         """The run with its address: 202 while it goes on, 200 if it was there or has ended.
 
         Who waits is answered with the result of a run that has succeeded, which the run's own body has not.
