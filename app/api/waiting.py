@@ -58,10 +58,7 @@ class RunStart:
         self._prefer = prefer
 
     async def __call__(
-        self,
-        service: QuestionService[Any, Any, Any],
-        actor: Actor,
-        question: Any,  # noqa: ANN401 - what the service is asked
+        self, service: QuestionService[R, Any, Any], actor: Actor, question: R
     ) -> Run | JSONResponse:
         """The run with its address: 202 while it goes on, 200 if it was there or has ended.
 
