@@ -113,6 +113,16 @@ class TableLoader:
         """Hold a table that was encoded just now, so that it need not be read again."""
         self._cache.keep(("table", tenant, dataset.sha256), table, _bytes_of_table(table))
 
+    async def profile(
+        self, tenant: TenantId, dataset: Stored, load: Callable[[], Awaitable[tuple[Any, int]]]
+    ) -> Any:  # noqa: ANN401
+        """The profile of a dataset; ``load`` makes it, with its size in bytes, if it is not in memory."""
+        return await self._cache.get(("profile", tenant, dataset.sha256), load)
+
+    def keep_profile(self, tenant: TenantId, dataset: Stored, profile: object, size: int) -> None:
+        """Hold a profile that was made with its dataset: whoever has made that looks at it next."""
+        self._cache.keep(("profile", tenant, dataset.sha256), profile, size)
+
     def forget(self, tenant: str, sha256: str) -> None:
         """Drop from memory what was made of a resource with this content."""
         self._cache.drop(lambda key: isinstance(key, tuple) and key[1] == tenant and sha256 in key[2:])
