@@ -13,7 +13,7 @@ from app.api.places import leave_place
 from app.api.routers.answers import located
 from app.api.schemas.runs import AnsweredRun, Run
 from app.api.services import UseCases
-from app.services.questions import QuestionService
+from app.services.questions import QuestionService, R
 from app.services.resources import Actor, RunState
 
 LONGEST_WAIT_SECONDS: Final = 60

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
 from app.domain.errors import InvalidInput, NotFound
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.table import Table
 from app.services.datasets.attribute_trees import AttributeTree, Shown, attribute_tree
-from app.services.datasets.dataset_encoding import EncodedAttribute, encode, mapped, table_of
+from app.services.datasets.dataset_encoding import EncodedAttribute, encode, table_of
+from app.services.datasets.dataset_profiles import Profile, profile_of
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
     DatasetStatus,
@@ -44,73 +42,6 @@ from app.services.resources import (
     require,
     without_names,
 )
-
-
-@dataclass(frozen=True)
-class ValueCount:
-    """A value and the number of rows that have it."""
-
-    value: str
-    rows: int
-
-
-@dataclass(frozen=True)
-class AttributeProfile:
-    """One column in numbers; ``unknown`` lists values outside the hierarchy, most frequent first."""
-
-    name: str
-    role: str
-    distinct: int
-    missing: int
-    unknown_rows: int
-    unknown_distinct: int
-    unknown: tuple[ValueCount, ...] | None
-    frequent: tuple[ValueCount, ...] | None
-
-
-@dataclass(frozen=True)
-class Profile:
-    """A dataset in numbers; the lists of values are None without the scope data:read."""
-
-    rows: int
-    attributes: tuple[AttributeProfile, ...]
-
-
-def profile_of(
-    declarations: Sequence[AttributeDeclaration],
-    columns: Mapping[str, TextColumn],
-    hierarchies: Mapping[str, Hierarchy],
-    shown: int | None,
-) -> Profile:
-    """Profile the declared columns; lists hold at most ``shown`` values, none are made if it is None."""
-    unknown = {
-        attribute.declaration.name: attribute.unknown
-        for attribute in encode(declarations, columns, hierarchies)
-    }
-    profiles = []
-    for declaration in declarations:
-        column = mapped(columns[declaration.name], declaration.map)
-        outside = unknown.get(declaration.name, np.zeros(len(column.values), dtype=bool))
-        profiles.append(
-            AttributeProfile(
-                name=declaration.name,
-                role=declaration.role.value,
-                distinct=len(column.values),
-                missing=column.n_missing,
-                unknown_rows=int(column.rows_per_value[outside].sum()),
-                unknown_distinct=int(outside.sum()),
-                unknown=None if shown is None else _most_frequent(column, outside, shown),
-                frequent=None if shown is None else _most_frequent(column, np.ones_like(outside), shown),
-            )
-        )
-    return Profile(columns[declarations[0].name].n_rows, tuple(profiles))
-
-
-def _most_frequent(column: TextColumn, chosen: npt.NDArray[np.bool_], limit: int) -> tuple[ValueCount, ...]:
-    indices = np.flatnonzero(chosen)
-    rows = column.rows_per_value
-    order = sorted(indices.tolist(), key=lambda i: (-int(rows[i]), column.values[i]))
-    return tuple(ValueCount(column.values[i], int(rows[i])) for i in order[:limit])
 
 
 @dataclass(frozen=True)
@@ -144,9 +75,10 @@ class DatasetService(TableResources):
             raise InvalidInput.of(
                 "/upload", "empty-dataset", "The upload has no rows.", "A dataset needs at least one record."
             )
-        encoded, table = await asyncio.to_thread(_encoded, source, request.attributes)
+        encoded, table, profile = await asyncio.to_thread(_encoded, source, request.attributes)
         new = _resource(request, source, encoded, table)
         created = await self._add(actor, new)
+        self._loader.keep_profile(actor.tenant, created.resource, profile, profile.n_bytes)
         if new.summary["status"] == DatasetStatus.READY:
             self._loader.keep_table(actor.tenant, created.resource, table)
         return created
@@ -165,9 +97,19 @@ class DatasetService(TableResources):
         """Distinct, missing and unknown counts; with data:read also values, at most ``limit`` per list."""
         dataset = await self.get(actor, ref)
         declarations = declarations_of(dataset)
-        source = await self._source(actor, document_of(dataset)["upload"]["id"], declarations)
-        shown = limit if Scope.DATA_READ in actor.scopes else None
-        return await asyncio.to_thread(profile_of, declarations, source.columns, source.hierarchies, shown)
+
+        async def load() -> tuple[Profile, int]:
+            source = await self._source(actor, document_of(dataset)["upload"]["id"], declarations)
+
+            def made() -> Profile:
+                encoded = encode(declarations, source.columns, source.hierarchies)
+                return profile_of(declarations, source.columns, encoded)
+
+            profile = await asyncio.to_thread(made)
+            return profile, profile.n_bytes
+
+        profile: Profile = await self._loader.profile(actor.tenant, dataset, load)
+        return profile.shown(limit if Scope.DATA_READ in actor.scopes else None)
 
     async def tree(
         self, actor: Actor, ref: str, attribute: str, shown: Shown, sensitivity: str | None = None
@@ -231,9 +173,10 @@ class _Source:
 
 def _encoded(
     source: _Source, declarations: Sequence[AttributeDeclaration]
-) -> tuple[tuple[EncodedAttribute, ...], Table]:
+) -> tuple[tuple[EncodedAttribute, ...], Table, Profile]:
     encoded = encode(declarations, source.columns, source.hierarchies)
-    return encoded, table_of(encoded, declarations, source.columns)
+    table = table_of(encoded, declarations, source.columns)
+    return encoded, table, profile_of(declarations, source.columns, encoded)
 
 
 def _resource(

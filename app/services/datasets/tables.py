@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
-from typing import Any
-
 from app.domain.counting.compatibility import Compatibility
 from app.domain.counting.counter import compatibilities_of
 from app.domain.dictionaries.dictionary import Dictionary
@@ -29,7 +25,9 @@ from app.services.ports import Erased, Store
 from app.services.recollection import Memory
 from app.services.resources import Kind, Stored, TenantId, document_of
 from app.services.scoring.sensitivity_building import build_profile, read_overrides
-
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Any
 
 class BoundedCache:
     """Least recently used values are dropped first; one load at a time per key.
@@ -116,6 +114,16 @@ class TableLoader:
     def keep_table(self, tenant: TenantId, dataset: Stored, table: Table) -> None:
         """Hold a table that was encoded just now, so that it need not be read again."""
         self._cache.keep(("table", tenant, dataset.sha256), table, _bytes_of_table(table))
+
+    async def profile(
+        self, tenant: TenantId, dataset: Stored, load: Callable[[], Awaitable[tuple[Any, int]]]
+    ) -> Any:  # noqa: ANN401
+        """The profile of a dataset; ``load`` makes it, with its size in bytes, if it is not in memory."""
+        return await self._cache.get(("profile", tenant, dataset.sha256), load)
+
+    def keep_profile(self, tenant: TenantId, dataset: Stored, profile: object, size: int) -> None:
+        """Hold a profile that was made with its dataset: whoever has made that looks at it next."""
+        self._cache.keep(("profile", tenant, dataset.sha256), profile, size)
 
     def forget(self, erased: Erased | None) -> None:
         """Drop from memory what was made of an erased resource; everything if that is None."""

@@ -1,0 +1,117 @@
+"""A dataset in numbers, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import nsmallest
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from app.services.datasets.dataset_encoding import EncodedAttribute, mapped
+from app.services.datasets.dataset_schema import AttributeDeclaration
+from app.services.datasets.text_columns import TextColumn
+
+
+@dataclass(frozen=True)
+class ValueCount:
+    """A value and the number of rows that have it."""
+
+    value: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class AttributeProfile:
+    """One column in numbers; ``unknown`` lists values outside the hierarchy, most frequent first."""
+
+    name: str
+    role: str
+    distinct: int
+    missing: int
+    unknown_rows: int
+    unknown_distinct: int
+    unknown: tuple[ValueCount, ...] | None
+    frequent: tuple[ValueCount, ...] | None
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A dataset in numbers; the lists of values are None without the scope data:read."""
+
+    rows: int
+    attributes: tuple[AttributeProfile, ...]
+
+    def shown(self, limit: int | None) -> Profile:
+        """With at most so many values per list, or without lists."""
+        return replace(
+            self,
+            attributes=tuple(
+                replace(
+                    one,
+                    unknown=None if limit is None or one.unknown is None else one.unknown[:limit],
+                    frequent=None if limit is None or one.frequent is None else one.frequent[:limit],
+                )
+                for one in self.attributes
+            ),
+        )
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that it takes, about."""
+        lists = [one for own in self.attributes for one in (own.unknown, own.frequent) if one is not None]
+        return _BYTES_PER_ATTRIBUTE * len(self.attributes) + sum(
+            _BYTES_PER_VALUE + len(count.value) for values in lists for count in values
+        )
+
+
+MOST_SHOWN: Final = 200
+"""Most values of a list of a profile."""
+
+_BYTES_PER_ATTRIBUTE: Final = 600
+_BYTES_PER_VALUE: Final = 150
+
+
+def profile_of(
+    declarations: Sequence[AttributeDeclaration],
+    columns: Mapping[str, TextColumn],
+    encoded: Sequence[EncodedAttribute],
+) -> Profile:
+    """Profile the declared columns, of which those that are disclosed were encoded."""
+    unknown = {attribute.declaration.name: attribute.unknown for attribute in encoded}
+    profiles = []
+    for declaration in declarations:
+        column = mapped(columns[declaration.name], declaration.map)
+        outside = unknown.get(declaration.name, np.zeros(len(column.values), dtype=bool))
+        profiles.append(
+            AttributeProfile(
+                name=declaration.name,
+                role=declaration.role.value,
+                distinct=len(column.values),
+                missing=column.n_missing,
+                unknown_rows=int(column.rows_per_value[outside].sum()),
+                unknown_distinct=int(outside.sum()),
+                unknown=_most_frequent(column, outside),
+                frequent=_most_frequent(column, np.ones_like(outside)),
+            )
+        )
+    return Profile(columns[declarations[0].name].n_rows, tuple(profiles))
+
+
+def _most_frequent(column: TextColumn, chosen: npt.NDArray[np.bool_]) -> tuple[ValueCount, ...]:
+    """The chosen values with the most rows, those of equally many in the order of their texts."""
+    indices = np.flatnonzero(chosen)
+    rows = column.rows_per_value[indices]
+    sure, least = np.ones(len(rows), dtype=bool), 0
+    if len(rows) > MOST_SHOWN:
+        # Of identifiers there are as many as records: not all of them are put in order.
+        least = int(np.partition(rows, len(rows) - MOST_SHOWN)[len(rows) - MOST_SHOWN])
+        sure = rows > least
+    ours = zip(indices[sure].tolist(), rows[sure].tolist(), strict=True)
+    found = sorted(
+        (ValueCount(column.values[i], n) for i, n in ours), key=lambda count: (-count.rows, count.value)
+    )
+    tied = (column.values[i] for i in indices[~sure & (rows == least)].tolist())
+    return (*found, *(ValueCount(value, least) for value in nsmallest(MOST_SHOWN - len(found), tied)))
