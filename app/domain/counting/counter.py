@@ -173,7 +173,7 @@ class Counter:
         cells = math.prod(sizes)
         if not sizes or 8 * cells > self.memory_ceiling:
             return cells
-        return cells + cells // sizes[0] * len(self.compatibilities[0].pairs[0])
+        return cells + cells // sizes[0] * len(self.compatibilities[0].link.pairs[0])
 
     @cached_property
     def _cube_cells(self) -> tuple[int, int]:
@@ -208,7 +208,7 @@ class Counter:
     def _count_layers(self, nodes: Ints, layers: Sequence[tuple[int, Classes]]) -> Longs:
         disclosed = [j for j, _ in layers]
         classes = [kinds for _, kinds in layers]
-        node_classes = [kinds.of_node[nodes[:, j]] for j, kinds in layers]
+        node_classes = [kinds.of_node.take(nodes[:, j]) for j, kinds in layers]
         return count_group(self._rows, disclosed, node_classes, classes, len(nodes))
 
 
