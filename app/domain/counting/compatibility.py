@@ -8,15 +8,13 @@ consistent with everything, and both engines treat it apart.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
-
-from app.domain.arrays import Bools, Ints, Longs, concatenated_ranges
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.dictionaries.dictionary import LinkedAttribute
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables.distinct import starts_of_runs
+from dataclasses import dataclass
+from functools import cached_property
 
 NONE = -1
 
@@ -58,28 +56,8 @@ class Compatibility:
         return 24 * pairs + height * (4 * link.hierarchy.n_nodes + 12 * link.n_codes)
 
     @cached_property
-    def pairs(self) -> tuple[Ints, Ints]:
-        """All (node, code) with a 1, ⊥ excepted on both sides, ordered by node and then by code."""
-        link = self.link
-        seeds, seed_of = np.unique(link.seed_nodes, return_inverse=True)
-        index, above = link.hierarchy.ancestors(seeds.astype(np.int32))
-        inner = above != TOP
-        index, above = index[inner], above[inner]
-        above = above[np.argsort(index, kind="stable")]
-        n_above = np.bincount(index, minlength=len(seeds))
-        first = np.cumsum(n_above) - n_above
-        codes = np.repeat(np.arange(link.n_codes), np.diff(link.starts))
-        place = seed_of.reshape(-1)
-        repeats = n_above[place]
-        keys = above[concatenated_ranges(first[place], repeats)].astype(np.int64) * max(1, link.n_codes)
-        keys += np.repeat(codes, repeats)
-        keys.sort()
-        keys = keys[starts_of_runs(keys)]
-        return (keys // max(1, link.n_codes)).astype(np.int32), (keys % max(1, link.n_codes)).astype(np.int32)
-
-    @cached_property
     def _pair_keys(self) -> Longs:
-        nodes, codes = self.pairs
+        nodes, codes = self.link.pairs
         return nodes.astype(np.int64) * max(1, self.link.n_codes) + codes
 
     def fitting(self, node: int) -> Bools:
@@ -87,7 +65,7 @@ class Compatibility:
         if node == TOP:
             return np.ones(self.link.n_codes, dtype=bool)
         found = self.link.everything.copy()
-        nodes, codes = self.pairs
+        nodes, codes = self.link.pairs
         first, last = np.searchsorted(nodes, (node, node + 1))
         found[codes[first:last]] = True
         return found
@@ -130,11 +108,11 @@ class Compatibility:
         return self._classes[key]
 
     def _classify(self, chosen: Bools) -> Classes:
-        nodes, codes = self.pairs
+        nodes, codes = self.link.pairs
         kept = chosen[nodes]
         nodes, codes = nodes[kept], codes[kept]
         of_node = np.full(len(chosen), NONE, dtype=np.int32)
-        present = np.unique(nodes)
+        present = nodes[starts_of_runs(nodes)]
         if not len(codes) or np.bincount(codes, minlength=1).max() <= 1:
             of_node[present] = np.arange(len(present), dtype=np.int32)
             of_code = np.full(self.link.n_codes, NONE, dtype=np.int32)

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Literal
-
 import numpy as np
-
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.counting.bitsets import EntityBitsets
 from app.domain.counting.calibration import (
@@ -26,6 +20,10 @@ from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables.distinct import distinct_rows, group, row_keys
 from app.domain.tables.table import Table
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
 
 Engine = Literal["cube", "sorted_keys", "bitsets"]
 
@@ -184,7 +182,7 @@ class Counter:
         cells = math.prod(sizes)
         if not sizes or 8 * cells > self.memory_ceiling:
             return cells
-        return cells + cells // sizes[0] * len(self.compatibilities[0].pairs[0])
+        return cells + cells // sizes[0] * len(self.compatibilities[0].link.pairs[0])
 
     @cached_property
     def _cube_cells(self) -> tuple[int, int]:
@@ -219,7 +217,7 @@ class Counter:
     def _count_layers(self, nodes: Ints, layers: Sequence[tuple[int, Classes]]) -> Longs:
         disclosed = [j for j, _ in layers]
         classes = [kinds for _, kinds in layers]
-        node_classes = [kinds.of_node[nodes[:, j]] for j, kinds in layers]
+        node_classes = [kinds.of_node.take(nodes[:, j]) for j, kinds in layers]
         return count_group(self._rows, disclosed, node_classes, classes, len(nodes))
 
 

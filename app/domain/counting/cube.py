@@ -32,7 +32,7 @@ def cube_cells(compatibilities: Sequence[Compatibility], most: int) -> tuple[int
         return largest, touched
     for j, compatibility in enumerate(compatibilities):
         rest = cells // max(1, sizes[j])
-        pairs = len(compatibility.pairs[0])
+        pairs = len(compatibility.link.pairs[0])
         if pairs > QUICKLY_CLASSIFIED:
             return 2 * most + 1, touched
         entries = rest * (pairs + sizes[j])

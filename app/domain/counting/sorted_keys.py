@@ -16,7 +16,7 @@ import numpy as np
 from app.domain.arrays import Ints, Longs
 from app.domain.counting.compatibility import NONE, Classes
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.tables.distinct import row_keys, sort_with_positions, starts_of_runs
+from app.domain.tables.distinct import are_ascending, row_keys, sort_with_positions, starts_of_runs
 
 DENSE_CELLS_PER_ROW = 30
 ATTRIBUTES_PER_MASK = 62
@@ -105,7 +105,7 @@ def _dictionary_entries(
     for j, kinds in zip(narrowing, classes, strict=True):
         codes = reduced.codes[:, j] if plain else reduced.codes[origin, j]
         if kinds.of_code is not None:
-            column = kinds.of_code[codes]
+            column = kinds.of_code.take(codes)
             if (column == NONE).any():
                 kept = column != NONE
                 origin, column = origin[kept], column[kept]
@@ -154,9 +154,14 @@ def _sums_at(keys: Longs, weights: Longs, wanted: Longs, limit: int) -> Longs:
     """Sum of weights per wanted key; exact, since sums of integers below 2^53 are exact in float64."""
     if limit <= DENSE_CELLS_PER_ROW * (len(keys) + len(wanted)):
         return np.bincount(keys, weights, minlength=limit)[wanted].astype(np.int64)
-    ordered, order = sort_with_positions(keys, limit)
-    starts = starts_of_runs(ordered)
-    sums = np.add.reduceat(weights[order], starts)
-    distinct = ordered[starts]
+    if are_ascending(keys):  # as distinct rows are while different ones stay different
+        distinct, sums = keys, weights
+    else:
+        ordered, order = sort_with_positions(keys, limit)
+        starts = starts_of_runs(ordered)
+        sums = np.add.reduceat(weights[order], starts)
+        distinct = ordered[starts]
+    if np.array_equal(distinct, wanted):  # as those of a table that is its own dictionary
+        return sums
     place = np.minimum(np.searchsorted(distinct, wanted), len(distinct) - 1)
     return np.where(distinct[place] == wanted, sums[place], 0)

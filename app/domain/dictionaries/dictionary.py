@@ -18,11 +18,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Bools, Integers, Ints, Longs
+from app.domain.arrays import Bools, Integers, Ints, Longs, concatenated_ranges
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.hierarchies.periods import age_at, period_of
-from app.domain.tables.distinct import DistinctRows, distinct_rows
+from app.domain.tables.distinct import DistinctRows, distinct_rows, starts_of_runs
 from app.domain.tables.masks import missing_cells
 from app.domain.tables.table import Table, require_unique_ids
 
@@ -114,6 +114,32 @@ class LinkedAttribute:
     def seed_nodes(self) -> Ints:
         """The nodes whose ancestors are consistent with a code, in the lists of :attr:`starts`."""
         return self.hierarchy.leaves[self.leaves] if self.seeds is None else self.seeds
+
+    @cached_property
+    def pairs(self) -> tuple[Ints, Ints]:
+        """All (node, code) that are consistent, ⊥ excepted on both sides, ordered by node and then by code.
+
+        At most as many as :attr:`leaves` times the hierarchy's height.
+        """
+        place = np.zeros(self.hierarchy.n_nodes, dtype=np.int32)
+        place[self.seed_nodes] = 1
+        seeds = np.flatnonzero(place).astype(np.int32)
+        place[seeds] = np.arange(len(seeds), dtype=np.int32)
+        index, above = self.hierarchy.ancestors(seeds)
+        inner = above != TOP
+        index, above = index[inner], above[inner]
+        above = above[np.argsort(index, kind="stable")]
+        n_above = np.bincount(index, minlength=len(seeds))
+        first = np.cumsum(n_above) - n_above
+        codes = np.repeat(np.arange(self.n_codes), np.diff(self.starts))
+        own = place[self.seed_nodes]
+        repeats = n_above[own]
+        radix = max(1, self.n_codes)
+        keys = above[concatenated_ranges(first[own], repeats)].astype(np.int64) * radix
+        keys += np.repeat(codes, repeats)
+        keys.sort()
+        keys = keys[starts_of_runs(keys)]
+        return (keys // radix).astype(np.int32), (keys % radix).astype(np.int32)
 
     @cached_property
     def elsewhere(self) -> Bools:

@@ -144,7 +144,7 @@ def apply_to_codes(rule: Rule, table: Table, codes: Ints) -> Ints:
     for start in range(0, len(codes), ROWS_AT_ONCE):
         rows = slice(start, start + ROWS_AT_ONCE)
         for j, level in enumerate(rule.levels):
-            disclosed[rows, j] = becomes[j][codes[rows, j]] if level else codes[rows, j]
+            disclosed[rows, j] = becomes[j].take(codes[rows, j]) if level else codes[rows, j]
     return disclosed
 
 

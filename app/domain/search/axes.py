@@ -221,7 +221,7 @@ def _consistent_entries(compatibility: Compatibility, nodes: Ints, entries: Ints
     """Positions in ``entries`` of the dictionary's codes consistent with each node, ascending, as lists."""
     place = np.full(compatibility.link.n_codes, -1, dtype=np.int64)
     place[entries] = np.arange(len(entries))
-    owners, codes = compatibility.pairs
+    owners, codes = compatibility.link.pairs
     low = np.searchsorted(owners, nodes)
     covered = np.searchsorted(owners, nodes, side="right") - low
     at = np.repeat(low - (np.cumsum(covered) - covered), covered) + np.arange(int(covered.sum()))

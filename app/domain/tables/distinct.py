@@ -60,7 +60,7 @@ def sort_with_positions(keys: Longs, limit: int) -> tuple[Longs, Longs]:
     return keys[order], order
 
 
-def starts_of_runs(ordered: Longs) -> Longs:
+def starts_of_runs(ordered: Integers) -> Longs:
     """Positions at which a sorted array takes a new value."""
     if not len(ordered):
         return np.empty(0, dtype=np.int64)
@@ -72,7 +72,7 @@ def starts_of_runs(ordered: Longs) -> Longs:
 
 def group(keys: Longs, limit: int) -> tuple[Longs, Ints]:
     """One representative position per distinct key (ascending key) and each row's group number."""
-    if _is_ascending(keys):
+    if are_ascending(keys):
         return np.arange(len(keys), dtype=np.int64), np.arange(len(keys), dtype=np.int32)
     if limit <= DENSE_KEYS_PER_ROW * len(keys):
         distinct, inverse = _numbered(keys, limit)
@@ -89,7 +89,7 @@ def group(keys: Longs, limit: int) -> tuple[Longs, Ints]:
     return order[starts], inverse
 
 
-def _is_ascending(keys: Longs) -> bool:
+def are_ascending(keys: Longs) -> bool:
     """Whether every key is greater than the one before it; most that are not show it early."""
     head = keys[:MANY]
     return bool((head[1:] > head[:-1]).all()) and bool((keys[1:] > keys[:-1]).all())
@@ -102,7 +102,7 @@ def _numbered(keys: Longs, limit: int) -> tuple[Longs, Ints]:
     distinct = np.flatnonzero(present)
     number = np.empty(limit, dtype=np.int32)
     number[distinct] = np.arange(len(distinct), dtype=np.int32)
-    return distinct, number[keys]
+    return distinct, number.take(keys)
 
 
 def _sorted_groups(keys: Longs) -> tuple[Longs, Longs, Longs, Ints]:
@@ -217,7 +217,7 @@ def _compacted(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[list[
         number[column] = 1
         used = np.flatnonzero(number).astype(np.int32)
         number[used] = np.arange(len(used), dtype=np.int32)
-        found.append(number[column])
+        found.append(number.take(column))
         values.append(used)
     return found, values
 
@@ -225,7 +225,7 @@ def _compacted(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[list[
 def _distinct_keys(keys: Longs, limit: int) -> tuple[Longs, Longs, Ints]:
     """The distinct keys, ascending, how many rows each has, and each row's number; overwrites ``keys``."""
     n = len(keys)
-    if _is_ascending(keys):
+    if are_ascending(keys):
         return keys, np.ones(n, dtype=np.int64), np.arange(n, dtype=np.int32)
     if DENSE_KEYS_PER_ROW * n < limit <= KEY_LIMIT >> _position_bits(n):
         distinct, _, counts, inverse = _sorted_groups(keys)
@@ -244,7 +244,7 @@ def _codes_of(keys: Longs, sizes: Sequence[int], values: Sequence[Ints] | None) 
     for j in range(len(sizes) - 1, -1, -1):
         above = keys // sizes[j]
         digits = keys - above * sizes[j]
-        codes[:, j] = digits if values is None else values[j][digits]
+        codes[:, j] = digits if values is None else values[j].take(digits)
         keys = above
     return codes
 
@@ -288,5 +288,5 @@ def _recoded_keys(
     for start in range(0, n_rows, ROWS_AT_ONCE):
         piece = keys[start : start + ROWS_AT_ONCE]
         for column, part in parts:
-            piece += part[column[start : start + ROWS_AT_ONCE]]
+            piece += part.take(column[start : start + ROWS_AT_ONCE])
     return keys

@@ -236,7 +236,9 @@ def _bytes_of_table(table: Table) -> int:
 def _bytes_of_dictionary(dictionary: Dictionary) -> int:
     arrays = sum(link.n_bytes for link in dictionary.links)
     ids = 0 if dictionary.entity_ids is None else dictionary.n_entities * _PER_ID
-    return 2 * arrays + 8 * dictionary.n_entities + ids
+    # Which nodes and codes are consistent is kept once it was asked, two numbers for each pair.
+    pairs = sum(8 * len(link.leaves) * link.hierarchy.height for link in dictionary.links)
+    return 2 * arrays + pairs + 8 * dictionary.n_entities + ids
 
 
 class TableResources(NamedResources):

@@ -253,7 +253,7 @@ class ChainRecords:
         if compatibility is None:
             raise ValueError("only linked attributes have thresholds")
         link = compatibility.link
-        owners, codes = compatibility.pairs
+        owners, codes = compatibility.link.pairs
         least = np.full(link.n_codes, len(chain) - 1, dtype=np.int64)
         for step in range(len(chain) - 2, -1, -1):
             covered = slice(*np.searchsorted(owners, [chain[step], chain[step] + 1]).tolist())
