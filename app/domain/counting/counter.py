@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
 import numpy as np
+
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.counting.bitsets import EntityBitsets
 from app.domain.counting.calibration import (
@@ -20,10 +26,6 @@ from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables.distinct import distinct_rows, group, row_keys
 from app.domain.tables.table import Table
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Literal
 
 Engine = Literal["cube", "sorted_keys", "bitsets"]
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Any
+
 from app.domain.counting.compatibility import Compatibility
 from app.domain.counting.counter import compatibilities_of
 from app.domain.dictionaries.dictionary import Dictionary
@@ -25,9 +29,7 @@ from app.services.ports import Erased, Store
 from app.services.recollection import Memory
 from app.services.resources import Kind, Stored, TenantId, document_of
 from app.services.scoring.sensitivity_building import build_profile, read_overrides
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
-from typing import Any
+
 
 class BoundedCache:
     """Least recently used values are dropped first; one load at a time per key.
