@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import time
+from collections.abc import Callable
 
 import psutil
 
@@ -39,3 +41,11 @@ def grandchildren(process: psutil.Process) -> list[psutil.Process]:
             if one.ppid() != process.pid:
                 below.append(one)
     return below
+
+
+def until(found: Callable[[], bool]) -> None:
+    """Wait until it is found."""
+    deadline = time.monotonic() + HANG_SECONDS
+    while not found() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert found()

@@ -26,8 +26,7 @@ from app.persistence.encryption import MasterKey
 from app.settings import Settings
 from tests.conftest import DatabaseUrls
 from tests.faults.conftest import ROOT
-from tests.faults.test_service_processes import until
-from tests.processes import HANG_SECONDS, command_line, descendants, is_alive
+from tests.processes import HANG_SECONDS, command_line, descendants, is_alive, until
 
 SEVERAL = 2
 

@@ -9,8 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -19,7 +18,7 @@ import pytest
 from app.main import operations
 from app.settings import Settings
 from tests.faults.conftest import ROOT
-from tests.processes import HANG_SECONDS, command_line, descendants, is_alive
+from tests.processes import HANG_SECONDS, command_line, descendants, is_alive, until
 
 
 @pytest.fixture
@@ -37,13 +36,6 @@ def serving(short_folder: Path) -> Iterator[subprocess.Popen[bytes]]:
         served.wait()
         # The next program that needs the database takes it over, and stops it when it is done.
         operations(Settings(home=folder / "home")).doctor()
-
-
-def until(found: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + HANG_SECONDS
-    while not found() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert found()
 
 
 def test_a_service_asked_to_end_stops_all_that_it_started(serving: subprocess.Popen[bytes]):

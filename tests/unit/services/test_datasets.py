@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from app.domain.errors import Forbidden, InvalidInput, NotFound
 from app.services.datasets import dataset_schema
 from app.services.datasets.dataset_schema import AttributeType, OnUnknown, Role
 from app.services.datasets.tables import TableLoader
-from app.services.resources import Actor, Scope
+from app.services.ports import Erased
+from app.services.resources import Actor, Scope, TenantId
 from tests.unit.services.world import CITY, MEMBERS_SCHEMA, World, declare
 
 pytestmark = pytest.mark.anyio
@@ -205,13 +207,14 @@ async def test_what_was_erased_leaves_memory_also_if_it_is_just_being_loaded(wor
     tenant = world.actor.tenant
     loader = TableLoader(world.store)
     kept = await loader.table(tenant, dataset)
-    for other in (("other", dataset.sha256), (tenant, "0" * 64)):
-        loader.forget(*other)
+    erased = Erased(tenant, dataset.id, dataset.sha256)
+    for other in (replace(erased, tenant=TenantId("other")), replace(erased, sha256="0" * 64)):
+        loader.forget(other)
         assert await loader.table(tenant, dataset) is kept
-    loader.forget(tenant, dataset.sha256)
+    loader.forget(erased)
     loading = asyncio.create_task(loader.table(tenant, dataset))
     await asyncio.sleep(0)
-    loader.forget(tenant, dataset.sha256)
+    loader.forget(erased)
     loaded = await loading
     held = await loader.table(tenant, dataset)
     assert kept is not loaded is not held
