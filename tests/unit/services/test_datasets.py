@@ -219,5 +219,5 @@ async def test_what_was_erased_leaves_memory_also_if_it_is_just_being_loaded(wor
     held = await loader.table(tenant, dataset)
     assert kept is not loaded is not held
     assert await loader.table(tenant, dataset) is held
-    loader.forget_all()
+    loader.forget(None)
     assert await loader.table(tenant, dataset) is not held
