@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from app.cli.embedded import SERVICE, client_of, temporary_folder
-from app.cli.journey import Journey, load_journey
+from app.cli.journey import Journey, check_tables, load_journey
 from app.cli.operations import Operations, RunningService
 from app.cli.progress import Listener, Silent, listener_for
 from app.cli.report import json_report, svg_map, text_report
@@ -51,8 +51,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
     """Make the journey; 0 if a rule was found."""
+    given = _given(arguments)
     with temporary_folder(operations) as folder:
-        journey = _journey(arguments, folder)
+        journey = given or _of_sample(arguments.scale, folder / "sample")
         start = time.perf_counter()
         service = operations.start_service(folder / SERVICE)
         started = time.perf_counter() - start
@@ -93,9 +94,16 @@ def _serve(arguments: argparse.Namespace, service: RunningService) -> None:
         service.wait()
 
 
-def _journey(arguments: argparse.Namespace, folder: Path) -> Journey:
+def _given(arguments: argparse.Namespace) -> Journey | None:
+    """The journey with tables of the user's own, if any; InvalidInput for what can be told to be wrong."""
+    if arguments.output.exists() and not arguments.output.is_dir():
+        raise InvalidInput.of(
+            "--output", "no-folder", f"{arguments.output} is no folder.", "Name one, or a new one."
+        )
     if arguments.journey is not None:
-        return load_journey(arguments.journey, arguments.dataset, arguments.dictionary)
+        journey = load_journey(arguments.journey, arguments.dataset, arguments.dictionary)
+        check_tables((journey.dataset, journey.dictionary, *journey.lookups), journey.attributes)
+        return journey
     if arguments.dataset is not None or arguments.dictionary is not None:
         raise InvalidInput.of(
             "--journey",
@@ -103,9 +111,12 @@ def _journey(arguments: argparse.Namespace, folder: Path) -> Journey:
             "Tables of your own need a journey file, which names their columns, hierarchies and links.",
             "Write one (python -m app sample DIRECTORY makes an example) and give it with --journey.",
         )
-    sample = folder / "sample"
-    write_sample(sample, round(DEFAULT_MEMBERS * arguments.scale), round(DEFAULT_ENTITIES * arguments.scale))
-    return load_journey(sample / JOURNEY)
+    return None
+
+
+def _of_sample(scale: float, folder: Path) -> Journey:
+    write_sample(folder, round(DEFAULT_MEMBERS * scale), round(DEFAULT_ENTITIES * scale))
+    return load_journey(folder / JOURNEY)
 
 
 def _positive(text: str) -> float:

@@ -9,14 +9,15 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from app.cli.error_text import EXPECTED, error_text
 from app.cli.files import write_whole
 from app.cli.gate_evidence import check_evidence, check_policy, check_report_page
+from app.cli.gate_files import check_files, check_output, check_policy_file
 from app.cli.gate_junit import junit_of
 from app.cli.gate_markdown import markdown_of
-from app.cli.gate_question import add_subject_arguments, policy_of, subject_of
+from app.cli.gate_question import Subject, add_subject_arguments, policy_of, subject_of
 from app.cli.gate_sarif import sarif_of
 from app.cli.gate_service import Gate, Told, service_client
 from app.cli.gate_signing import (
@@ -94,6 +95,8 @@ def guarded(command: Callable[[], int]) -> int:
 
 def _run(arguments: argparse.Namespace, operations: Operations) -> int:
     outputs = [_output(text, arguments.format) for text in arguments.output]
+    for _, path in outputs:
+        check_output("--output", path)
     if arguments.dry_run:
         return _dry_run(arguments, operations, outputs)
     outcome = _outcome(arguments, operations)
@@ -129,7 +132,7 @@ def _dry_run(arguments: argparse.Namespace, operations: Operations, outputs: Seq
     check_signing_arguments(arguments)
     if arguments.server is None:
         signing_key(arguments.signing_key, os.environ)
-    policy, subject = policy_of(arguments.policy, arguments.server is not None), subject_of(arguments)
+    policy, subject = _asked(arguments)
     with service_client(arguments.server, operations) as client:
         plan = Gate(client, _told(arguments)).plan(subject, policy)
     _print(plan_text(plan) if arguments.format == "text" else plain_json(plan))
@@ -144,8 +147,7 @@ def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
     try:
         check_signing_arguments(arguments)
         key = None if arguments.server else signing_key(arguments.signing_key, os.environ)
-        policy = policy_of(arguments.policy, arguments.server is not None)
-        subject = subject_of(arguments)
+        policy, subject = _asked(arguments)
         with service_client(arguments.server, operations) as client:
             evaluation = Gate(client, _told(arguments)).evaluate(subject, policy)
             verdict = read_verdict(evaluation.document.get("result"))
@@ -163,6 +165,19 @@ def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
     except Exception as error:
         traceback.print_exc()
         return Outcome(arguments.policy, shown, None, f"The command failed inside: {type(error).__name__}.")
+
+
+def _asked(arguments: argparse.Namespace) -> tuple[dict[str, Any] | str, Subject]:
+    """Policy and subject; InvalidInput for what can be told to be wrong without a service."""
+    for option in ("report", "html", "keys"):
+        check_output(f"--{option}", getattr(arguments, option))
+    policy = policy_of(arguments.policy, arguments.server is not None)
+    subject = subject_of(arguments)
+    if isinstance(policy, dict) and arguments.server is None:
+        check_policy_file(Path(arguments.policy), policy)
+    if isinstance(subject.dataset, Path):
+        check_files(subject, policy if isinstance(policy, dict) else {})
+    return policy, subject
 
 
 def _written(

@@ -38,10 +38,7 @@ class Loading:
         if isinstance(subject.dataset, str):
             return self._stored_body(subject)
         document = policy if isinstance(policy, dict) else {}
-        if subject.tables is not None:
-            tables = load_tables(subject.tables, subject.dataset)
-        else:
-            tables = tables_of_policy(document, subject.dataset)
+        tables = tables_of(subject, document)
         dataset = self._dataset(tables)
         body: Json = {"dataset": dataset, **self._form(subject, dict(tables.dataset.dialect))}
         body["dictionaries"] = self._dictionaries(subject, tables, document)
@@ -81,15 +78,7 @@ class Loading:
 
         Weights per entity or group are in tables beside the file.
         """
-        stated = read_structured(path)
-        for key in ("name", "dataset"):
-            if key in stated:
-                raise InvalidInput.of(
-                    f"{path}/{key}",
-                    "not-applicable",
-                    f"The profile is for the dataset that is judged: {path} must not say its {key}.",
-                    f"Leave {key} out.",
-                )
+        stated = profile_of(path)
         given = stated.get("overrides")
         if isinstance(given, list):
             stated["overrides"] = [self._overrides(own, path.parent) for own in given]
@@ -138,28 +127,14 @@ class Loading:
         self._hierarchies[attribute.name] = made.name
 
     def _dictionaries(self, subject: Subject, tables: Tables, policy: Json) -> dict[str, str]:
-        """Slot → dictionary: as the command says, then as the tables file does for slots of the policy."""
-        filled: dict[str, str] = {}
-        for slot, given in subject.dictionaries.items():
-            filled[slot] = given if isinstance(given, str) else self._dictionary(tables, slot, given)
-        slots = [slot["name"] for slot in policy.get("dictionaries") or () if isinstance(slot, Mapping)]
-        for slot in slots:
-            own = tables.dictionaries.get(slot)
-            if own is None and len(slots) == 1:
-                own = tables.dictionaries.get(THE_DICTIONARY)
-            if slot not in filled and own is not None and own.path is not None:
-                filled[slot] = self._dictionary(tables, slot, own.path)
-        return filled
+        """Slot → the name of its stored dictionary."""
+        return {
+            slot: given if isinstance(given, str) else self._dictionary(tables, slot, given)
+            for slot, given in slots_filled(subject, tables, policy).items()
+        }
 
     def _dictionary(self, tables: Tables, slot: str, path: Path) -> str:
-        linked = tables.dictionaries.get(slot, tables.dictionaries.get(THE_DICTIONARY))
-        if linked is None:
-            raise InvalidInput.of(
-                "--tables",
-                "missing",
-                f"Nothing says how the columns of {path} belong to the dataset's.",
-                f"Describe them under [dictionary] or [dictionaries.{slot}].",
-            )
+        linked = linked_of(tables, slot, path)
         body: Json = {
             "upload": self._upload(TableFile(linked.name, path, None, linked.dialect)),
             "links": [self._link(link, linked) for link in linked.links],
@@ -185,6 +160,52 @@ class Loading:
         named = replace(table, name=stored_name(table.name, content))
         made = self._client.uploads.create_from(named.name, named.path, named.format, **named.dialect)
         return made.name
+
+
+def tables_of(subject: Subject, policy: Json) -> Tables:
+    """What the columns of the subject's file are: by its own description, or else by the policy's schema."""
+    path = Path(subject.dataset)
+    return tables_of_policy(policy, path) if subject.tables is None else load_tables(subject.tables, path)
+
+
+def slots_filled(subject: Subject, tables: Tables, policy: Json) -> dict[str, Path | str]:
+    """Slot → dictionary: as the command says, then as the tables file does for slots of the policy."""
+    filled = dict(subject.dictionaries)
+    slots = [slot["name"] for slot in policy.get("dictionaries") or () if isinstance(slot, Mapping)]
+    for slot in slots:
+        own = tables.dictionaries.get(slot)
+        if own is None and len(slots) == 1:
+            own = tables.dictionaries.get(THE_DICTIONARY)
+        if own is not None and own.path is not None:
+            filled.setdefault(slot, own.path)
+    return filled
+
+
+def linked_of(tables: Tables, slot: str, path: Path) -> Linked:
+    """How the file that fills the slot belongs to the dataset; InvalidInput if nothing says it."""
+    linked = tables.dictionaries.get(slot, tables.dictionaries.get(THE_DICTIONARY))
+    if linked is None:
+        raise InvalidInput.of(
+            "--tables",
+            "missing",
+            f"Nothing says how the columns of {path} belong to the dataset's.",
+            f"Describe them under [dictionary] or [dictionaries.{slot}].",
+        )
+    return linked
+
+
+def profile_of(path: Path) -> Json:
+    """A sensitivity profile's file; InvalidInput if it cannot be read, or says what the command does."""
+    stated = read_structured(path)
+    for key in ("name", "dataset"):
+        if key in stated:
+            raise InvalidInput.of(
+                f"{path}/{key}",
+                "not-applicable",
+                f"The profile is for the dataset that is judged: {path} must not say its {key}.",
+                f"Leave {key} out.",
+            )
+    return stated
 
 
 def _rule_with_population(body: Json) -> Json:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,6 +117,17 @@ def load_journey(path: Path, dataset: Path | None = None, dictionary: Path | Non
         family=sensitivity.only("family").get("family", "multiplicative"),
         utility_floor=optimisation.only("utility_floor").get("utility_floor"),
     )
+
+
+def check_tables(tables: Iterable[TableFile], attributes: Iterable[Attribute]) -> None:
+    """InvalidInput for tables of unknown format, OSError for tables and hierarchies that cannot be read."""
+    files = [own.hierarchy for own in attributes if isinstance(own.hierarchy, Path)]
+    for table in tables:
+        _ = table.format
+        files.append(table.path)
+    for path in files:
+        with path.open("rb"):
+            pass
 
 
 class Section:

@@ -245,6 +245,15 @@ def test_a_new_master_key_is_announced(home, caplog):
     assert caplog.text == ""
 
 
+@pytest.mark.parametrize(("is_kept", "synced"), [(True, "on"), (False, "off")])
+def test_only_data_that_go_with_their_service_are_not_synced_to_the_disk(used_home, is_kept, synced):
+    with (
+        start_embedded(used_home, is_kept=is_kept) as running,
+        psycopg.connect(running.runtime_url) as connection,
+    ):
+        assert connection.execute("SHOW fsync").fetchone() == (synced,)
+
+
 def test_the_master_key_is_rotated_and_a_crash_in_between_is_settled(used_home):
     with start_embedded(used_home) as running:
         old, owner_url = running.master_key, running.owner_url
