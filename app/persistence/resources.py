@@ -277,6 +277,7 @@ _INSERT: Final = text("""
 
 
 def stored_row(row: Any, document: dict[str, Any] | None = None) -> Stored:  # noqa: ANN401 - a row
+    """The resource of a row of :data:`COLUMNS`."""
     return Stored(
         id=row.id, kind=Kind(row.kind), name=row.name, sha256=row.sha256, created_at=row.created_at,
         summary=row.summary, document=document, uses=tuple(row.uses or ()),

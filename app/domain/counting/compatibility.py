@@ -52,10 +52,14 @@ class Compatibility:
 
     @property
     def most_bytes(self) -> int:
-        """Bytes that it may come to keep at most, if all levels are asked for."""
+        """Bytes that it may come to keep: its pairs with their keys, and the classes of every set of nodes.
+
+        Of a tree; where nodes have several parents there may be more pairs.
+        """
         link, height = self.link, self.link.hierarchy.height
         pairs = len(link.seed_nodes) * (height + 1)
-        return 24 * pairs + height * (4 * link.hierarchy.n_nodes + 12 * link.n_codes)
+        sets = 2 * (height + 1) + 1  # levels, depths, and all nodes together
+        return 28 * pairs + sets * (4 * link.hierarchy.n_nodes + 12 * (link.n_codes + 1))
 
     @cached_property
     def pairs(self) -> tuple[Ints, Ints]:
