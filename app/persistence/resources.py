@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from app.domain.errors import Conflict, NotFound
+from app.persistence.repository import Context, Repository, contains
+from app.persistence.tables import data_keys, resource_uses, resources, results, runs
+from app.persistence.tenant_settings import PostgresOwnTenant
+from app.persistence.transactions import alone
+from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final, NoReturn
-
 from psycopg.errors import ForeignKeyViolation, RestrictViolation
 from sqlalchemy import (
     ColumnElement,
@@ -22,13 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
-
-from app.domain.errors import Conflict, NotFound
-from app.persistence.repository import Context, Repository, contains
-from app.persistence.tables import data_keys, resource_uses, resources, results, runs
-from app.persistence.tenant_settings import PostgresOwnTenant
-from app.persistence.transactions import alone
-from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
+from typing import Any, Final, NoReturn
 
 DELETIONS_CHANNEL: Final = "deletions"
 """Says what was deleted that other processes may hold: its tenant, its id and the hash of its content."""
@@ -286,7 +284,7 @@ _INSERT: Final = text("""
 
 
 def stored_row(row: Any, document: dict[str, Any] | None = None) -> Stored:  # noqa: ANN401 - a row
-    """The resource of a row, with what it uses; its document is given where it was read."""
+    """The resource of a row of :data:`COLUMNS`."""
     return Stored(
         id=row.id, kind=Kind(row.kind), name=row.name, sha256=row.sha256, created_at=row.created_at,
         summary=row.summary, document=document, uses=tuple(row.uses or ()),

@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from app.domain.counting.counter import Counter
 from app.services.scoring.assessment_work import RuleScore
 from tests.api.prepared import Prepared
 from tests.api.service import Api, build_api
@@ -135,6 +136,20 @@ async def test_two_identical_new_questions_at_once_are_computed_once(client, mon
     assert sorted(answer.status_code for answer in answers) == [200, 200, 200, 201]
     assert all(answer.json() == answers[0].json() for answer in answers)
     assert len(computed) == 1
+
+
+async def test_what_fits_what_is_kept_from_one_question_to_the_next(client, monkeypatch):
+    given = []
+
+    class Noted(Counter):
+        def __init__(self, table: Any, dictionary: Any, ceiling: int, compatibilities: Any) -> None:
+            given.append(compatibilities)
+            super().__init__(table, dictionary, ceiling, compatibilities)
+
+    monkeypatch.setattr("app.services.scoring.assessment_work.Counter", Noted)
+    answers = [await post(client, {"income": income}) for income in (1, 2)]
+    assert [answer.status_code for answer in answers] == [201, 201]
+    assert given[0] is given[1] is not None
 
 
 async def test_two_processes_at_once_store_one_answer(api: Api, client, store, registry, clock, assessable):

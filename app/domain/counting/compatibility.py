@@ -8,15 +8,13 @@ consistent with everything, and both engines treat it apart.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
-
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.dictionaries.dictionary import LinkedAttribute
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables.distinct import starts_of_runs
+from dataclasses import dataclass
+from functools import cached_property
 
 NONE = -1
 
@@ -52,10 +50,14 @@ class Compatibility:
 
     @property
     def most_bytes(self) -> int:
-        """Bytes that it may come to keep at most, if all levels are asked for."""
+        """Bytes that it may come to keep: its pairs with their keys, and the classes of every set of nodes.
+
+        Of a tree; where nodes have several parents there may be more pairs.
+        """
         link, height = self.link, self.link.hierarchy.height
         pairs = len(link.seed_nodes) * (height + 1)
-        return 24 * pairs + height * (4 * link.hierarchy.n_nodes + 12 * link.n_codes)
+        sets = 2 * (height + 1) + 1  # levels, depths, and all nodes together
+        return 28 * pairs + sets * (4 * link.hierarchy.n_nodes + 12 * (link.n_codes + 1))
 
     @cached_property
     def _pair_keys(self) -> Longs:

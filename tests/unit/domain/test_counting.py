@@ -7,7 +7,7 @@ from datetime import date
 import numpy as np
 import pytest
 
-from app.domain.counting.counter import Counter, dictionary_of
+from app.domain.counting.counter import Counter, compatibilities_of, dictionary_of
 from app.domain.dictionaries.dictionary import Dictionary, link_age, link_identity, link_lookup
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.builders import dates, flat, leaf_range
@@ -57,6 +57,22 @@ def test_the_consistent_entities_of_d1_are_the_named_ones():
             node = np.full(dictionary.n_entities, nodes(row)[0, j])
             passed &= compatibility.consistent(node, compatibility.link.column)
         assert {int(entity) for entity in dictionary.entity_ids[passed]} == sets[1]
+
+
+@pytest.mark.parametrize("name", ["T", "D1", "D2", "D3"])
+def test_a_compatibility_keeps_no_more_than_it_says(name):
+    for own in compatibilities_of(T, DICTIONARIES[name]):
+        height = own.link.hierarchy.height
+        made = [
+            own.of_all_nodes,
+            *(classes(number) for classes in (own.at_level, own.at_depth) for number in range(height + 1)),
+        ]
+        _ = own.consistent(own.pairs[0], own.pairs[1])
+        arrays = [*own.pairs, own._pair_keys]
+        for classes in made:
+            arrays += [classes.of_node, classes.starts, classes.members]
+            arrays += [] if classes.of_code is None else [classes.of_code]
+        assert sum(array.nbytes for array in arrays) <= own.most_bytes
 
 
 @pytest.mark.spec("TV-4")
