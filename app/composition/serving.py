@@ -193,7 +193,7 @@ def _use_cases(
         optimisations=OptimisationService(store, loader, run_bytes),
         frontiers=FrontierService(store, loader, run_bytes),
         runs=RunService(store, signals),
-        direct_runs=DirectRuns(store, run_execution(store, loader, loader), claimant),
+        direct_runs=DirectRuns(store, run_execution(store, loader, loader, budget.bytes), claimant),
         releases=ReleaseService(store, loader),
         sequential_disclosures=SequentialDisclosureService(store, loader),
         policies=PolicyService(store),
