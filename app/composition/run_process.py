@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 
 from app.composition.database import Database, processors, utc_now
+from app.domain.counting.counter import MEMORY_CEILING
 from app.domain.search.budget import Halted
 from app.persistence.addresses import create_engine
 from app.persistence.store import PostgresStore
@@ -39,12 +40,19 @@ def open_runs(database: Database) -> Execute:
 
 
 def run_execution(
-    store: Store, loader: TableLoader, of_evaluations: TableLoader, clock: Clock = utc_now
+    store: Store,
+    loader: TableLoader,
+    of_evaluations: TableLoader,
+    memory_ceiling: int = MEMORY_CEILING,
+    clock: Clock = utc_now,
 ) -> RunExecution:
-    """Does the work of every kind of run; evaluations have a loader of their own."""
+    """Does the work of every kind of run, with counters of ``memory_ceiling`` bytes at most.
+
+    Evaluations have a loader of their own.
+    """
     prepare: dict[Kind, Prepare] = {
-        Kind.ASSESSMENT: AssessmentPreparation(store, loader),
-        Kind.MEASUREMENT: MeasurementPreparation(store, loader),
+        Kind.ASSESSMENT: AssessmentPreparation(store, loader, memory_ceiling),
+        Kind.MEASUREMENT: MeasurementPreparation(store, loader, memory_ceiling),
         Kind.OPTIMISATION: OptimisationPreparation(store, loader, processors()),
         Kind.FRONTIER: FrontierPreparation(store, loader, processors()),
         Kind.EVALUATION: EvaluationPreparation(store, of_evaluations, Completion(EvidenceIssuer(clock))),

@@ -77,7 +77,7 @@ def use_cases(
         optimisations=OptimisationService(store, loader, run_bytes, processors()),
         frontiers=FrontierService(store, loader, run_bytes, processors()),
         runs=RunService(store, signals),
-        direct_runs=DirectRuns(store, run_execution(store, loader, loader), claimant),
+        direct_runs=DirectRuns(store, run_execution(store, loader, loader, budget.bytes), claimant),
         releases=ReleaseService(store, loader),
         sequential_disclosures=SequentialDisclosureService(store, loader),
         policies=PolicyService(store),

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from app.domain.errors import Conflict, NotFound
-from app.persistence.repository import Context, Repository, contains
-from app.persistence.tables import data_keys, resource_uses, resources, results, runs
-from app.persistence.tenant_settings import PostgresOwnTenant
-from app.persistence.transactions import alone
-from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any, Final, NoReturn
+
 from psycopg.errors import ForeignKeyViolation, RestrictViolation
 from sqlalchemy import (
     ColumnElement,
@@ -26,7 +22,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
-from typing import Any, Final, NoReturn
+
+from app.domain.errors import Conflict, NotFound
+from app.persistence.repository import Context, Repository, contains
+from app.persistence.tables import data_keys, resource_uses, resources, results, runs
+from app.persistence.tenant_settings import PostgresOwnTenant
+from app.persistence.transactions import alone
+from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
 
 DELETIONS_CHANNEL: Final = "deletions"
 """Says what was deleted that other processes may hold: its tenant, its id and the hash of its content."""

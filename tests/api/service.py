@@ -109,7 +109,7 @@ class Api:
 
     async def execute(self, claim: Claim, stopped: Halted = never) -> None:
         """Do what a claim is for."""
-        execution = run_execution(self.store, self.loader, self.loader, self.clock)
+        execution = run_execution(self.store, self.loader, self.loader, clock=self.clock)
         await execution.execute(claim, lambda progress: None, stopped)
 
     def log_lines(self) -> list[dict[str, Any]]:
@@ -141,7 +141,7 @@ def build_api(
         frontiers=FrontierService(store, loader),
         runs=RunService(store, InstantSignals()),
         direct_runs=DirectRuns(
-            store, run_execution(store, loader, loader, clock), Claimant(DirectBudget(), "test api")
+            store, run_execution(store, loader, loader, clock=clock), Claimant(DirectBudget(), "test api")
         ),
         releases=ReleaseService(store, loader),
         sequential_disclosures=SequentialDisclosureService(store, loader),

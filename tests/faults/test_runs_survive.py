@@ -210,3 +210,13 @@ async def test_deleted_data_leave_no_process_that_has_loaded_them(bench, start_w
         while is_alive(child):  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.02)
     assert await bench.result_bytes(await bench.start_run("third", 2, 10)) == undisturbed(2, 10)
+
+
+async def test_a_process_that_waits_for_its_next_run_ends_with_its_worker(bench, start_worker):
+    worker = start_worker()
+    await bench.result_bytes(await bench.start_run("only", 2, 8))
+    (child,) = worker.children()
+    worker.process.kill()
+    async with asyncio.timeout(HANG_SECONDS):
+        while is_alive(child):  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.02)

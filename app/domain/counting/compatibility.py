@@ -8,13 +8,15 @@ consistent with everything, and both engines treat it apart.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
+
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.dictionaries.dictionary import LinkedAttribute
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables.distinct import starts_of_runs
-from dataclasses import dataclass
-from functools import cached_property
 
 NONE = -1
 
