@@ -1,7 +1,8 @@
 """Several processes that answer requests at one address: started, watched, replaced and ended together.
 
-They are forked by a process that has loaded all that they need and runs no thread and no event loop: so they
-share that memory, and find no lock held by somebody who is not there.
+They are forked by a process that has loaded all that they need and starts no thread and no event loop: so
+they share that memory, and find no lock held by somebody who is not there. (Threads of NumPy's and Arrow's
+own provide for forks.)
 """
 
 from __future__ import annotations
