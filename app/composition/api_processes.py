@@ -1,7 +1,8 @@
 """Several processes that answer requests at one address: started, watched, replaced and ended together.
 
-They are forked by a process that has loaded all that they need and runs no thread and no event loop: so they
-share that memory, and find no lock held by somebody who is not there.
+They are forked by a process that has loaded all that they need and starts no thread and no event loop: so
+they share that memory, and find no lock held by somebody who is not there. (Threads of NumPy's and Arrow's
+own provide for forks.)
 """
 
 from __future__ import annotations
@@ -9,16 +10,15 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from app.cli.program import told
+from app.composition.starter import end_with
+from app.domain.errors import Unavailable
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Final, NoReturn
-
-from app.cli.program import told
-from app.composition.starter import end_with
-from app.domain.errors import Unavailable
 
 STOP_SECONDS: Final = 10.0
 RESTART_SECONDS: Final = 1.0

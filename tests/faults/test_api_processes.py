@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import httpx
 import os
+import psutil
+import pytest
 import secrets
 import signal
 import socket
@@ -11,22 +14,17 @@ import subprocess
 import sys
 import threading
 import time
+from app.main import operations
+from app.persistence.encryption import MasterKey
+from app.settings import Settings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import httpx
-import psutil
-import pytest
-
-from app.main import operations
-from app.persistence.encryption import MasterKey
-from app.settings import Settings
 from tests.conftest import DatabaseUrls
 from tests.faults.conftest import ROOT
 from tests.processes import HANG_SECONDS, command_line, descendants, is_alive, until
+from typing import Any
 
 SEVERAL = 2
 
@@ -330,3 +328,35 @@ def test_an_address_that_is_taken_is_told(database_urls: DatabaseUrls, master_ke
         status, text = ended("--processes", "2", "--port", port, **environment(database_urls, master_key))
     assert status == 1
     assert f"127.0.0.1:{port}" in text
+
+
+FAILING = """
+import os, time
+from app.composition import api_processes
+
+api_processes.RESTART_SECONDS = 0.01
+parent, ended = os.getpid(), []
+
+def answer(ready, speaks_for_all):
+    if not speaks_for_all:
+        os._exit(3)
+    ready()
+    print("answers", flush=True)
+    time.sleep(1000)
+
+def forget(number):
+    ended.append(number)
+    if len(ended) == 4:
+        raise SystemExit(40)
+
+api_processes.ApiProcesses(2, answer, forget).keep()
+"""
+
+
+def test_while_one_answers_another_that_does_not_is_tried_again():
+    done = subprocess.run(
+        [sys.executable, "-c", FAILING], cwd=ROOT, capture_output=True, text=True, check=False,
+        timeout=HANG_SECONDS,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.split()) == (40, ["answers"]), done.stderr
+    assert done.stderr.count("ended with status 3") == 3
