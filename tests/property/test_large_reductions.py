@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter as Tally
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.classes import sensitive_counts
+from app.domain.classes.grouping import EquivalenceClasses
 from app.domain.counting.counter import Counter, dictionary_of
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk import summaries
@@ -140,6 +143,28 @@ def test_recoded_rows_are_the_distinct_rows_of_recoded_columns(seed, n, m):
             found = recoded_rows(columns, recodings, [np.unique(column) for column in columns], n)
         for name in ("codes", "counts", "inverse"):
             assert np.array_equal(getattr(found, name), getattr(expected, name)), (name, dense, limit)
+
+
+@given(SEEDS, st.integers(0, 40), st.sampled_from([4, 20_000]), st.sampled_from([1, 3, 7]))
+@settings(max_examples=examples(200), deadline=None)
+def test_values_of_classes_are_counted_alike_in_every_way(seed, n, n_classes, n_nodes):
+    rng = np.random.default_rng(seed)
+    of_record = rng.integers(-1, n_classes, n).astype(np.int32)
+    shown, reference = rng.integers(-1, n_nodes, (2, n)).astype(np.int32)
+    reference = np.where(shown >= 0, shown, reference)
+    classes = EquivalenceClasses(
+        (0,), np.zeros((n_classes, 1), np.int32), np.ones(n_classes), of_record, 0, 0
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sensitive_counts, "ROWS_AT_ONCE", 7)
+        found = sensitive_counts.sensitive_counts(classes, shown, reference, n_nodes)
+    nodes = sorted({node for node in reference.tolist() if node >= 0})
+    assert found.nodes.tolist() == nodes
+    assert found.totals.tolist() == [reference.tolist().count(node) for node in nodes]
+    both = Tally(zip(of_record.tolist(), shown.tolist(), strict=True))
+    expected = sorted((own, node, count) for (own, node), count in both.items() if own >= 0 and node >= 0)
+    values = found.nodes[found.values].tolist()
+    assert list(zip(found.of_entry.tolist(), values, found.counts.tolist(), strict=True)) == expected
 
 
 @given(SEEDS, st.integers(1, 25))

@@ -194,9 +194,10 @@ def equivalence_classes(
     wildcards = {}
     if grouping.missing == "matches_everything":
         wildcards = _wildcards(table, disclosed, is_suppressed, kept, known)
-    codes, records, of_kept, is_wildcard = _grouped(table, disclosed, kept, attributes, wildcards)
-    of_record = np.full(len(disclosed), -1, dtype=np.int32)
-    of_record[kept] = of_kept
+    codes, records, of_record, is_wildcard = _grouped(table, disclosed, kept, attributes, wildcards)
+    if len(of_record) < len(disclosed):
+        of_kept, of_record = of_record, np.full(len(disclosed), -1, dtype=np.int32)
+        of_record[kept] = of_kept
     return EquivalenceClasses(
         attributes,
         codes,

@@ -11,6 +11,7 @@ import numpy as np
 from app.domain.arrays import Bools, Floats, Ints, Longs, concatenated_ranges
 from app.domain.classes.grouping import EquivalenceClasses
 from app.domain.classes.wildcards import matches_between
+from app.domain.tables.distinct import ROWS_AT_ONCE, group
 
 ENTRIES_AT_ONCE: Final = 1 << 22
 
@@ -78,18 +79,47 @@ def count_values(
     of_class, values, amounts
         (r,) class in [0, ``n_classes``), value in [0, ``n_values``) and records of each row.
     """
-    keys = of_class.astype(np.int64) * n_values + values
-    if n_classes * n_values <= 16 * len(keys) + 4096:
-        table = np.bincount(keys, amounts, n_classes * n_values)
+    return _counted(of_class.astype(np.int64) * n_values + values, amounts, n_classes, n_values)
+
+
+def _counted(keys: Longs, amounts: Longs | None, n_classes: int, n_values: int) -> tuple[Longs, Ints, Longs]:
+    """What :func:`count_values` answers, of rows with the keys class · ``n_values`` + value.
+
+    ``amounts`` None: one record each.
+    """
+    space = n_classes * n_values
+    if space <= 16 * len(keys) + 4096:
+        table = np.bincount(keys, amounts, space)
         occurring = np.flatnonzero(table)
         counts = table[occurring].astype(np.int64)
     else:
-        occurring, inverse = np.unique(keys, return_inverse=True)
+        first, inverse = group(keys, space)
+        occurring = keys[first]
         counts = np.bincount(inverse, amounts, len(occurring)).astype(np.int64)
-    begins = np.arange(n_classes + 1, dtype=np.int64) * n_values
-    starts = np.searchsorted(occurring, begins)
-    found = occurring - np.repeat(begins[:-1], np.diff(starts))
-    return starts.astype(np.int64), found.astype(np.int32), counts
+    owners = occurring // max(1, n_values)
+    starts = np.zeros(n_classes + 1, dtype=np.int64)
+    np.cumsum(np.bincount(owners, minlength=n_classes), out=starts[1:])
+    return starts, (occurring - owners * n_values).astype(np.int32), counts
+
+
+def _keys_of_values(of_record: Ints, shown: Ints, number: Longs, n_values: int) -> Longs:
+    """Class · ``n_values`` + number of the value, of the records that have both.
+
+    ``number`` (nodes + 1,) is that of each node, −1 for none: a value left out, −1, reads the last place.
+    In pieces that stay in the processor's cache.
+    """
+    keys = np.empty(len(of_record), dtype=np.int64)
+    n = 0
+    for start in range(0, len(of_record), ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        classes, values = of_record[rows], number.take(shown[rows])
+        found = classes * np.int64(n_values) + values
+        has_both = (classes >= 0) & (values >= 0)
+        if not has_both.all():
+            found = found[has_both]
+        keys[n : n + len(found)] = found
+        n += len(found)
+    return keys[:n]
 
 
 def sensitive_counts(
@@ -106,18 +136,12 @@ def sensitive_counts(
     n_nodes
         Nodes of the attribute's hierarchy.
     """
-    totals = np.bincount(reference[reference >= 0], minlength=n_nodes)
+    totals = np.bincount(reference + 1, minlength=n_nodes + 1)[1:]
     nodes = np.flatnonzero(totals)
-    number = np.full(n_nodes, -1, dtype=np.int64)
+    number = np.full(n_nodes + 1, -1, dtype=np.int64)
     number[nodes] = np.arange(len(nodes))
-    counted = np.flatnonzero((classes.of_record >= 0) & (shown >= 0))
-    starts, values, counts = count_values(
-        classes.of_record[counted].astype(np.int64),
-        number[shown[counted]],
-        np.ones(len(counted), dtype=np.int64),
-        classes.n_classes,
-        len(nodes),
-    )
+    keys = _keys_of_values(classes.of_record, shown, number, len(nodes))
+    starts, values, counts = _counted(keys, None, classes.n_classes, len(nodes))
     if classes.is_wildcard is not None:
         starts, values, counts = matching_counts(
             classes.codes, classes.is_wildcard, starts, values, counts, len(nodes)

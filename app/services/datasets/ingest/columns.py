@@ -19,9 +19,9 @@ _BLANKS = " \t"
 def check_cell_lengths(table: pa.Table, limits: UploadLimits, first_row: int) -> None:
     """Raise TooLarge, naming rows, if a cell is longer than the limit."""
     for column in table.columns:
-        lengths = [_lengths(chunk) for chunk in column.chunks]
-        if any(own.max(initial=0) > limits.max_cell_bytes for own in lengths):
-            rows = np.flatnonzero(np.concatenate(lengths) > limits.max_cell_bytes) + first_row
+        too_long = [lengths > limits.max_cell_bytes for lengths in map(_lengths, column.chunks)]
+        if any(own.any() for own in too_long):
+            rows = np.flatnonzero(np.concatenate(too_long)) + first_row
             raise faults.cell_too_long(limits.max_cell_bytes, rows[: faults.ROWS_NAMED].tolist(), len(rows))
 
 
