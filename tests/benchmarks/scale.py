@@ -60,13 +60,13 @@ def measure(study: CaseStudy, small: CaseStudy, report: Report) -> None:
     """All measurements on a case study; a small one loads the code."""
     for known in ("years", "dates"):
         _warm_up(_context(small, getattr(small, known)))
-    context = _reduced(study, study.years)
+    context = reduced_context(study, study.years)
     report(one_rule(context))
     for row in all_rules(context):
         report(row)
     report(one_floor(context, "8 s", "3 s", 8.0, 3.0))
     report(all_floors(context))
-    report(one_floor(_reduced(study, study.dates), "30 s", "12 s", 30.0, 12.0, ", full dates"))
+    report(one_floor(reduced_context(study, study.dates), "30 s", "12 s", 30.0, 12.0, ", full dates"))
 
 
 def _context(study: CaseStudy, dictionary: Dictionary) -> SearchContext:
@@ -75,7 +75,8 @@ def _context(study: CaseStudy, dictionary: Dictionary) -> SearchContext:
     return SearchContext(study.table, dictionary, sensitivity, build_utility(study.table))
 
 
-def _reduced(study: CaseStudy, dictionary: Dictionary) -> SearchContext:
+def reduced_context(study: CaseStudy, dictionary: Dictionary) -> SearchContext:
+    """The instance with one of its dictionaries, both sides reduced to distinct rows."""
     context = _context(study, dictionary)
     _ = context.table.reduced, context.table.used_nodes, context.dictionary.reduced
     return context

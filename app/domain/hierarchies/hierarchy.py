@@ -298,6 +298,16 @@ class Hierarchy:
             return np.arange(self.n_nodes, dtype=np.int32)
         return self._cuts[level]
 
+    def values_at(self, level: int) -> int:
+        """How many values there are once the leaves are raised to a level, as of :meth:`ancestors_at`."""
+        if level not in self._values_at:
+            self._values_at[level] = len(np.unique(self.ancestors_at(level)[self.leaves]))
+        return self._values_at[level]
+
+    @cached_property
+    def _values_at(self) -> dict[int, int]:
+        return {}
+
     def ancestor_steps(self, steps: int) -> Ints:
         """Per node, the node ``steps`` covering edges above it, at most ⊥. Trees only (else NotSupported)."""
         self.require_tree("A number of generalisation steps")
