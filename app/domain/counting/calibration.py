@@ -32,7 +32,7 @@ SECONDS_PER_RULE: Final = 1.8e-4
 SECONDS_PER_RECODED_ROW: Final = 1e-8
 SECONDS_PER_SORTED_RECORD: Final = 4e-8
 SECONDS_PER_DISCLOSED_ROW: Final = 1.2e-7
-"""Of a table-level rule, per distinct row of the table, if these are sorted, and per row that it discloses."""
+"""Of a table-level rule per distinct row of the table, if these are sorted, and per row it discloses."""
 SECONDS_PER_SHOWN: Final = 5e-5
 SECONDS_PER_MATCHED_ENTITY: Final = 3.6e-9
 SECONDS_PER_MATCHED_CODE: Final = 5.6e-9
@@ -102,13 +102,13 @@ SECONDS_PER_FALLBACK_NODE: Final = 1e-7
 """Of the exact solution of a record that the approximation does not solve."""
 
 # Rules of least loss
-SECONDS_PER_SEARCH: Final = 2e-3
-SECONDS_PER_SEARCHED_ROW: Final = 2e-7
-SECONDS_PER_HELD_RULE: Final = 4e-7
+SECONDS_PER_SEARCH: Final = 3e-3
+SECONDS_PER_SEARCHED_ROW: Final = 6e-7
+SECONDS_PER_HELD_RULE: Final = 4e-8
 """What a search takes before it checks a rule, per distinct record and per rule of the lattice."""
-SECONDS_PER_CHECK: Final = 3e-4
-SECONDS_PER_CHECK_AND_ROW: Final = 1.5e-8
-SECONDS_PER_CHECK_AND_RULE: Final = 2e-9
+SECONDS_PER_CHECK: Final = 8e-5
+SECONDS_PER_CHECK_AND_ROW: Final = 8e-9
+SECONDS_PER_CHECK_AND_RULE: Final = 1e-9
 """Per rule checked by the sizes of its classes alone, and rule of the lattice."""
 SECONDS_PER_JUDGED_ROW: Final = 1.35e-7
 """More per rule checked and distinct record, where more than the sizes of classes counts."""
@@ -125,8 +125,8 @@ SECONDS_PER_CLASS_LOSS_AND_ROW: Final[dict[str, float]] = {
 """Seconds that losses of classes take per distinct record and rule, if records may be suppressed."""
 SECONDS_PER_DIVERGENCE_AND_ROW: Final = 1.6e-7
 """The same of the divergence, times the root of the share that may be suppressed: more, where few are."""
-SECONDS_PER_CHECK_SUPPRESSING: Final = 1.5e-4
-SECONDS_PER_CHECK_AND_OPEN_RULE: Final = 7e-8
+SECONDS_PER_CHECK_SUPPRESSING: Final = 1.4e-4
+SECONDS_PER_CHECK_AND_OPEN_RULE: Final = 2.9e-8
 """Seconds per rule checked and rule of the lattice, times the root of the share that may be suppressed."""
 SECONDS_PER_RANKED_SEARCH: Final = 5e-4
 SECONDS_PER_RANKED_RULE: Final = 1e-7
