@@ -8,15 +8,15 @@ kept.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from app.domain.counting.counter import Counter
-from app.domain.models.entry import MeasureContext
+from app.domain.models.entry import Measure, MeasureContext
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.risk.assessment import assess, estimate_cost
 from app.domain.risk.models import MODEL_I
@@ -28,7 +28,7 @@ from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.objectives import Lagrangian, MinRisk
 from app.domain.search.plans import least_loss_plan, plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
-from app.domain.search.solvers import BranchAndBound
+from app.domain.search.solvers import BranchAndBound, Enumeration
 from app.domain.sensitivity.sensitivity import build_sensitivity
 from app.domain.sensitivity.weights import LeafWeights
 from app.domain.tables.table import Table
@@ -106,6 +106,7 @@ def every_case(data: Path | None) -> Iterator[Case]:
         yield from _least_loss("Adult × 33", million)
         yield from _models("Adult × 33", replace(million, sensitive=frozenset({SENSITIVE})))
     yield from _many()
+    yield from _floors()
     yield from _case_study()
 
 
@@ -129,11 +130,9 @@ def _adult(adult: Adult) -> Iterator[Case]:
         yield _assessment(f"a rule of Adult, {levels}", context, levels)
     for floor in (4.0, 8.0, 12.0):
         problem = Problem(MinRisk(floor))
-        yield _search(
-            f"the best rule of Adult, utility at least {floor:g}", lambda p=problem: plan(context, p)
-        )
-    lagrangian = Problem(Lagrangian(0.0))
-    yield _search("the best rule of Adult, all scored", lambda: plan(context, lagrangian))
+        yield _search(f"the best rule of Adult, utility at least {floor:g}", partial(plan, context, problem))
+    every = Problem(Lagrangian(0.0))
+    yield _search("the best rule of Adult, all scored", lambda: plan(context, every, Enumeration()))
     eight = Problem(MinRisk(8.0))
     yield _search(
         "the best rule of Adult by branch and bound", lambda: plan(context, eight, BranchAndBound())
@@ -146,7 +145,7 @@ def _least_loss(name: str, table: Table) -> Iterator[Case]:
         problem = AnonymityProblem((KAnonymity(K),), share)
         yield _search(
             f"{K}-anonymity of {name}, {share:.0%} suppressed at most",
-            lambda p=problem: least_loss_plan(table, p),
+            partial(least_loss_plan, table, problem),
         )
 
 
@@ -156,11 +155,16 @@ def _models(name: str, table: Table) -> Iterator[Case]:
     )
     for measure in class_based(table):
         parameters = measure.parameters(**NEEDED.get(measure.name, {}))
-        yield Case(
-            f"{measure.name} of {name}",
-            lambda m=measure, p=parameters: m.cost(replace(prepared), p).seconds,
-            lambda m=measure, p=parameters: m.compute(replace(prepared), p, lambda units: None),
-        )
+        yield _measurement(f"{measure.name} of {name}", measure, parameters, prepared)
+
+
+def _measurement(name: str, measure: Measure[Any, Any], parameters: object, prepared: MeasureContext) -> Case:
+    """On contexts that keep nothing of an earlier one."""
+    return Case(
+        name,
+        lambda: measure.cost(replace(prepared), parameters).seconds,
+        lambda: measure.compute(replace(prepared), parameters, lambda units: None),
+    )
 
 
 def _many() -> Iterator[Case]:
@@ -169,8 +173,17 @@ def _many() -> Iterator[Case]:
         problem = floor_of(context, share)
         yield _search(
             f"record-level rules of 30 records, 70 attributes, {share:.0%} of the utility",
-            lambda p=problem: plan(context, p),
+            partial(plan, context, problem),
         )
+
+
+def _floors() -> Iterator[Case]:
+    study = case_study(200_000, 400_000, 3_000)
+    context = reduced_context(study, study.years)
+    every = FrontierProblem("record_level")
+    yield _search("all floors of 200,000 × 400,000", lambda: plan_frontier(context, every))
+    mean = Problem(MinRisk(FLOOR), "record_level", constraint="average")
+    yield _search("a floor of the mean of 200,000 × 400,000", lambda: plan(context, mean))
 
 
 def _case_study() -> Iterator[Case]:
@@ -181,11 +194,6 @@ def _case_study() -> Iterator[Case]:
     yield _search("all rules of the case study", lambda: plan(context, Problem(MinRisk(FLOOR))))
     by_record = Problem(MinRisk(FLOOR), "record_level")
     yield _search("record-level rules of the case study", lambda: plan(context, by_record))
-    yield _search(
-        "all floors of the case study",
-        lambda: plan_frontier(context, FrontierProblem("record_level")),
-        combined=False,
-    )
     dates = reduced_context(study, study.dates)
     yield _search("record-level rules of the case study, full dates", lambda: plan(dates, by_record))
 
@@ -205,11 +213,10 @@ def _assessment(name: str, context: SearchContext, levels: Sequence[int]) -> Cas
     )
 
 
-def _search(name: str, planned: Callable[[], BlockedSearch[object]], combined: bool = True) -> Case:
+def _search(name: str, planned: Callable[[], BlockedSearch[object]]) -> Case:
     def work() -> object:
         search = planned()
-        blocks = {i: search.run_block(i, lambda units: None) for i in range(search.n_blocks)}
-        return search.combine(blocks) if combined else blocks
+        return search.combine({i: search.run_block(i, lambda units: None) for i in range(search.n_blocks)})
 
     return Case(name, lambda: planned().seconds, work)
 
@@ -228,4 +235,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

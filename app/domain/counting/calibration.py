@@ -44,13 +44,18 @@ SECONDS_PER_SCORED_VALUE: Final = 1.5e-8
 SECONDS_PER_INTERACTION: Final = 6e-9
 
 # Risks of table-level rules
-SECONDS_PER_WALK_STATE: Final = 3e-5
-SECONDS_PER_WALK_ROW: Final = 1.5e-8
+SECONDS_PER_AXIS: Final = 2e-3
+SECONDS_PER_AXIS_AND_ROW: Final = 3.5e-8
+"""What preparing takes per attribute, and per distinct row of the table or dictionary and attribute."""
+SECONDS_PER_WALK_STATE: Final = 2e-5
+SECONDS_PER_WALK_ROW: Final = 1e-8
 SECONDS_PER_RATING: Final = 4e-5
 SECONDS_PER_RATED_ROW: Final = 6e-9
 SECONDS_PER_SUMMED_ROW: Final = 1e-6
 SECONDS_PER_SUMMED_ROW_AND_NODE: Final = 8e-9
-SECONDS_PER_SUMMED_ROW_AND_RULE: Final = 2e-9
+"""Of sums over records, by which they are chosen; what they take is below."""
+SECONDS_PER_SUMMED_SHARE: Final = 4e-9
+SECONDS_PER_SUMMED_ROW_AND_RULE: Final = 3e-10
 SECONDS_PER_RULE_BY_ROWS: Final = 1e-4
 SECONDS_PER_RULE_AND_ROW: Final = 1.2e-8
 SECONDS_PER_RULE_AND_COUNTED_ROW: Final = 2e-8
@@ -72,7 +77,7 @@ SECONDS_PER_SCANNED_NODE: Final = 1.5e-8
 SECONDS_PER_SORTED_CELL: Final = 2e-8
 SECONDS_PER_SIFTED_NODE: Final = 1.2e-8
 SECONDS_PER_TAKEN_NODE: Final = 4.5e-9
-SECONDS_PER_CHOSEN_RECORD: Final = 5e-5
+SECONDS_PER_CHOSEN_RECORD: Final = 8e-6
 BYTES_PER_CHOSEN_RECORD: Final = 2_000
 SECONDS_PER_SCORED_RECORD: Final = 3e-7
 BYTES_PER_SCORED_RECORD: Final = 150

@@ -32,4 +32,4 @@ def rows_disclosed(table: Table, levels: Levels) -> float:
     uneven = max(LEAST_UNEVEN, as_they_are * (n / distinct - 1.0))
     kinds = kinds_of_rows(table, levels)
     y = math.pow(kinds / n, POWER)
-    return min(kinds, distinct, n * y / (y + uneven))
+    return max(1.0, min(kinds, distinct, n * y / (y + uneven)))

@@ -24,6 +24,7 @@ from app.domain.counting.calibration import (
     SECONDS_PER_SUMMED_ROW,
     SECONDS_PER_SUMMED_ROW_AND_NODE,
     SECONDS_PER_SUMMED_ROW_AND_RULE,
+    SECONDS_PER_SUMMED_SHARE,
 )
 from app.domain.risk.attackers import View
 from app.domain.search.context import SearchContext
@@ -97,10 +98,9 @@ class SummedScores(RuleScores):
         rolled, n = self._instance.rolled, self._instance.n_distinct
         counted = 0.0 if rolled is None else rolled.seconds
         scored = (
-            self._n_linked_nodes * SECONDS_PER_SUMMED_ROW_AND_NODE
-            + self.n_rules * SECONDS_PER_SUMMED_ROW_AND_RULE
+            self._n_linked_nodes * SECONDS_PER_SUMMED_SHARE + self.n_rules * SECONDS_PER_SUMMED_ROW_AND_RULE
         )
-        return counted + n * scored
+        return self._instance.context.preparing_seconds + counted + n * scored
 
     @property
     def seconds_per_rule(self) -> float:
