@@ -77,7 +77,7 @@ SECONDS_PER_SCANNED_NODE: Final = 1.5e-8
 SECONDS_PER_SORTED_CELL: Final = 2e-8
 SECONDS_PER_SIFTED_NODE: Final = 1.2e-8
 SECONDS_PER_TAKEN_NODE: Final = 4.5e-9
-SECONDS_PER_CHOSEN_RECORD: Final = 8e-6
+SECONDS_PER_CHOSEN_RECORD: Final = 6.5e-6
 BYTES_PER_CHOSEN_RECORD: Final = 2_000
 SECONDS_PER_SCORED_RECORD: Final = 3e-7
 BYTES_PER_SCORED_RECORD: Final = 150
@@ -130,8 +130,8 @@ SECONDS_PER_CLASS_LOSS_AND_ROW: Final[dict[str, float]] = {
 """Seconds that losses of classes take per distinct record and rule, if records may be suppressed."""
 SECONDS_PER_DIVERGENCE_AND_ROW: Final = 1.6e-7
 """The same of the divergence, times the root of the share that may be suppressed: more, where few are."""
-SECONDS_PER_CHECK_SUPPRESSING: Final = 1.4e-4
-SECONDS_PER_CHECK_AND_OPEN_RULE: Final = 2.9e-8
+SECONDS_PER_CHECK_SUPPRESSING: Final = 1.7e-4
+SECONDS_PER_CHECK_AND_OPEN_RULE: Final = 3.3e-8
 """Seconds per rule checked and rule of the lattice, times the root of the share that may be suppressed."""
 SECONDS_PER_RANKED_SEARCH: Final = 5e-4
 SECONDS_PER_RANKED_RULE: Final = 1e-7
