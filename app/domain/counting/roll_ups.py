@@ -26,8 +26,8 @@ from app.domain.counting.calibration import (
     SECONDS_PER_SORTED_ROW,
 )
 from app.domain.counting.ordered_rows import Column, OrderedRows
+from app.domain.counting.threads import in_order
 from app.domain.tables.distinct import row_keys
-from app.domain.threads import in_order
 
 DENSE_CELLS = 2**25
 FEW_CELLS = 2**16

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from app.domain.arrays import Floats, Ints, Longs
 from app.domain.counting.calibration import BYTES_PER_SCORED_RECORD, SECONDS_PER_SCORED_RECORD
+from app.domain.counting.threads import in_order
 from app.domain.rules.rule import CellRule, RecordRule
 from app.domain.search.budget import UNLIMITED, Budget, Halted, stop_if
 from app.domain.search.lattices.search import LatticeSolver, search_lattice, seconds_of
@@ -32,7 +33,6 @@ from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.record_rules.optima import optima_of
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, choose
 from app.domain.search.solvers import Aruba, Enumeration
-from app.domain.threads import in_order
 
 SEARCHES_PER_BLOCK = 500
 

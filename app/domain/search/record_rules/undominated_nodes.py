@@ -16,6 +16,7 @@ from app.domain.counting.calibration import (
     SECONDS_PER_SORTED_CELL,
     SECONDS_PER_TAKEN_NODE,
 )
+from app.domain.counting.threads import in_order
 from app.domain.search.budget import Halted, HaltedError, never, stop_if
 from app.domain.search.record_rules.blocks import block_of
 from app.domain.search.record_rules.choices import Curves
@@ -23,7 +24,6 @@ from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.record_rules.optima import Companion, Terms, are_separable
 from app.domain.search.selection import MOST_NODES, SLACK, LeastTwo
 from app.domain.tables.numbers import tie_margins
-from app.domain.threads import in_order
 
 UNSOLVED = -1
 SCANNED_AT_ONCE = 2**14

@@ -26,6 +26,7 @@ from app.domain.counting.calibration import (
     SECONDS_PER_SUMMED_ROW_AND_RULE,
     SECONDS_PER_SUMMED_SHARE,
 )
+from app.domain.counting.threads import in_order
 from app.domain.risk.attackers import View
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import AbsentPolicy, Aggregate
@@ -36,7 +37,6 @@ from app.domain.search.table_rules.open_rules import Growth, RuleRisk, least_gro
 from app.domain.search.table_rules.row_scores import RowScores
 from app.domain.search.table_rules.scores import RuleScores, TableScores, Tick
 from app.domain.sensitivity.sensitivity import constant_sensitivity
-from app.domain.threads import in_order
 
 LEAST_ROWS = 100_000
 ROWS_AT_ONCE = 2**15

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from app.domain.threads import ITEMS_PER_THREAD, in_order
+from app.domain.counting.threads import ITEMS_PER_THREAD, in_order
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
