@@ -36,7 +36,8 @@ from app.domain.rules.rule import TableRule
 from app.domain.tables.numbers import FEASIBILITY_TOLERANCE
 from app.domain.tables.table import Table
 
-SECONDS_PER_CELL: Final = 3e-8
+SECONDS_PER_MEASUREMENT: Final = 6e-3
+SECONDS_PER_CELL: Final = 1.5e-8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,6 +280,7 @@ def _cost(context: MeasureContext, parameters: InformationLossParameters) -> Cos
     looked_at = [*attributes, *map(table.position, table.sensitive)]
     n, width = table.n_records, len(looked_at)
     seconds, size = n * (width + 4) * SECONDS_PER_CELL, 8 * n * (3 * width + 16)
+    seconds += SECONDS_PER_MEASUREMENT
     trees = [table.hierarchies[j] for j in looked_at]
     if all(tree.is_tree for tree in trees) and not isinstance(context.release.rule, TableRule):
         shown = [context.release.codes[:, j] for j in looked_at]

@@ -36,7 +36,8 @@ from app.domain.models.t_closeness import T_CLOSENESS, TClosenessFound
 
 Safer = Literal["higher", "lower"]
 
-SECONDS_PER_RECORD: Final = 1e-6
+SECONDS_PER_ATTRIBUTE: Final = 0.02
+SECONDS_PER_RECORD: Final = 3.2e-7
 SECONDS_PER_VALUE: Final = 2e-5
 
 
@@ -255,6 +256,7 @@ def _cost(context: MeasureContext, parameters: PrivacyProfileParameters) -> Cost
     seconds = sum(cost.seconds for cost, (_, _, attribute) in zip(costs, asked, strict=True) if not attribute)
     for name in _sensitive(context, parameters):
         values = len(table.used_nodes[table.position(name)])
+        seconds += SECONDS_PER_ATTRIBUTE
         seconds += seconds_of_grouping(table, parameters) + seconds_of_eliminations(table)
         seconds += table.n_records * SECONDS_PER_RECORD + values * SECONDS_PER_VALUE
     return Cost(seconds, max(own.bytes for own in costs), len(costs), "classes")

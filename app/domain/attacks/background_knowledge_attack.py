@@ -30,7 +30,8 @@ from app.domain.models.judged import ROWS_NAMED, ClassRef, class_ref, judged_on
 from app.domain.risk.population import Population, unlinked_reason
 from app.domain.tables.table import Table
 
-SECONDS_PER_CELL: Final = 5e-8
+SECONDS_PER_ATTACK: Final = 2e-3
+SECONDS_PER_CELL: Final = 1e-8
 SECONDS_PER_PAIR: Final = 2e-7
 SECONDS_PER_STATEMENTS: Final = 3e-4
 SECONDS_PER_LISTED_RECORD: Final = 4e-9
@@ -281,7 +282,8 @@ def _cost(context: MeasureContext, parameters: BackgroundParameters) -> Cost:
     table = context.table
     n, m = table.n_records, table.n_attributes
     pairs = 2 * n * max(0, len(table.sensitive) - 1)
-    seconds = n * (m + 10 + parameters.negations) * SECONDS_PER_CELL + seconds_of_eliminations(table)
+    seconds = SECONDS_PER_ATTACK + n * (m + 10 + parameters.negations) * SECONDS_PER_CELL
+    seconds += seconds_of_eliminations(table)
     weighed = 0
     if parameters.knowledge is not None:
         values = len(table.used_nodes[table.position(context.release.sensitive(parameters.attribute))])

@@ -20,7 +20,8 @@ from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, class_ref, judged_on
 from app.domain.tables.numbers import exact_sum
 
-SECONDS_PER_CELL: Final = 3e-8
+SECONDS_PER_ATTACK: Final = 1.5e-3
+SECONDS_PER_CELL: Final = 5e-9
 SECONDS_PER_LISTED_RECORD: Final = 1e-9
 
 
@@ -198,7 +199,8 @@ def _compute(context: MeasureContext, parameters: HomogeneityParameters, tick: T
 
 def _cost(context: MeasureContext, parameters: HomogeneityParameters) -> Cost:
     n, m = context.table.n_records, context.table.n_attributes
-    seconds = n * (m + 6) * SECONDS_PER_CELL + n * parameters.top * SECONDS_PER_LISTED_RECORD
+    seconds = SECONDS_PER_ATTACK + n * (m + 6) * SECONDS_PER_CELL
+    seconds += n * parameters.top * SECONDS_PER_LISTED_RECORD
     return Cost(seconds, 8 * n * (m + 8), 1, "classes")
 
 

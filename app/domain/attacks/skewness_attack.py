@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 import numpy as np
@@ -17,7 +17,7 @@ from app.domain.classes.grouping import Grouping
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import records_per_entry, value_numbers
 from app.domain.models.beta_likeness import BetaLikeness
-from app.domain.models.entry import Example, Measure, MeasureContext, Tick
+from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.gains_found import GainFound, GainsOfClasses, require_values
 from app.domain.models.judged import JudgedOn, judged_on
 from app.domain.models.sensitive_values import (
@@ -27,6 +27,8 @@ from app.domain.models.sensitive_values import (
     sensitive_values,
 )
 from app.domain.tables.numbers import exact_sum
+
+SECONDS_PER_RECORD: Final = 1.2e-7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +151,12 @@ def _own_records(context: MeasureContext, parameters: SkewnessParameters, values
     )
 
 
+def _cost(context: MeasureContext, parameters: SkewnessParameters) -> Cost:
+    """That of counting the values twice: of who is in a class, and of whom it may be confused with."""
+    cost = cost_of_counting(context, 1)
+    return replace(cost, seconds=cost.seconds + context.table.n_records * SECONDS_PER_RECORD)
+
+
 SKEWNESS_ATTACK: Final = Measure(
     name="skewness_attack",
     title="Skewness attack: sensitive values that a class has too much of",
@@ -156,7 +164,7 @@ SKEWNESS_ATTACK: Final = Measure(
     guarantee="exact",
     parameters=SkewnessParameters,
     result=SkewnessAttack,
-    cost=lambda context, own: cost_of_counting(context, 1),
+    cost=_cost,
     compute=_compute,
     example=Example(
         "who is suspected of an income far more than before?",

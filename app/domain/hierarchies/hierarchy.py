@@ -7,18 +7,20 @@ that a tree's node covers the contiguous leaves [leaf_lo, leaf_hi). Code 0 is ‚ä
 
 from __future__ import annotations
 
+import numpy as np
+from app.domain.arrays import Bools, Ints, Longs, concatenated_ranges
+from app.domain.errors import NotSupported
+from app.domain.hierarchies.definitions import (
+    TOP as TOP,
+    TOP_LABEL,
+    nodes_from_parents,
+    nodes_from_rows,
+)
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
 from typing import Any
-
-import numpy as np
-
-from app.domain.arrays import Bools, Ints, Longs, concatenated_ranges
-from app.domain.errors import NotSupported
-from app.domain.hierarchies.definitions import TOP as TOP
-from app.domain.hierarchies.definitions import TOP_LABEL, nodes_from_parents, nodes_from_rows
 
 UNKNOWN = -1
 
@@ -296,6 +298,16 @@ class Hierarchy:
         if level == 0:
             return np.arange(self.n_nodes, dtype=np.int32)
         return self._cuts[level]
+
+    def values_at(self, level: int) -> int:
+        """How many values there are once the leaves are raised to a level, as of :meth:`ancestors_at`."""
+        if level not in self._values_at:
+            self._values_at[level] = len(np.unique(self.ancestors_at(level)[self.leaves]))
+        return self._values_at[level]
+
+    @cached_property
+    def _values_at(self) -> dict[int, int]:
+        return {}
 
     def ancestor_steps(self, steps: int) -> Ints:
         """Per node, the node ``steps`` covering edges above it, at most ‚ä•. Trees only (else NotSupported)."""

@@ -8,8 +8,22 @@ from functools import cached_property
 
 import numpy as np
 
-from app.domain.arrays import Floats, Ints, Longs
+from app.domain.arrays import Floats, Ints, Levels, Longs
+from app.domain.counting.calibration import (
+    SECONDS_PER_ASSESSMENT,
+    SECONDS_PER_DISCLOSED_ROW,
+    SECONDS_PER_INTERACTION,
+    SECONDS_PER_MATCHED_CODE,
+    SECONDS_PER_MATCHED_ENTITY,
+    SECONDS_PER_RECODED_ROW,
+    SECONDS_PER_RULE,
+    SECONDS_PER_SCORED_ROW,
+    SECONDS_PER_SCORED_VALUE,
+    SECONDS_PER_SHOWN,
+    SECONDS_PER_SORTED_RECORD,
+)
 from app.domain.counting.counter import Cost, Counter, Engine
+from app.domain.counting.disclosed_rows import kinds_of_rows, rows_disclosed
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput
 from app.domain.risk.loss import AbsentPolicy, identification_probability
@@ -19,13 +33,8 @@ from app.domain.risk.summaries import Histogram, histogram_of_counts, histogram_
 from app.domain.risk.utility import Utility
 from app.domain.rules.rule import Rule, TableRule
 from app.domain.sensitivity.sensitivity import Sensitivity
-from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.distinct import DENSE_KEYS_PER_ROW, distinct_rows
 from app.domain.tables.table import Table
-
-SECONDS_PER_ASSESSMENT = 1e-3
-SECONDS_PER_ROW = 1.2e-7
-SECONDS_PER_CELL = 1.5e-8
-SECONDS_PER_INTERACTION = 6e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,15 +247,36 @@ def _summary(
 def estimate_cost(counter: Counter, rule: Rule, sensitivity: Sensitivity) -> Cost:
     """Seconds, bytes and engine of :func:`assess` for these inputs, without doing it."""
     table = counter.table
-    whole = not isinstance(rule, TableRule) or sensitivity.is_personal
-    rows = table.n_records if whole else table.reduced.size
+    by_record = not isinstance(rule, TableRule) or sensitivity.is_personal
+    rows = table.n_records if by_record else table.reduced.size
     counting = counter.choose(rows, 1)
     width = table.n_attributes
-    seconds = SECONDS_PER_ASSESSMENT + rows * (SECONDS_PER_ROW + width * SECONDS_PER_CELL)
+    if isinstance(rule, TableRule) and not by_record:
+        seconds = _seconds_of_table_rule(counter, rule.levels, counting)
+    else:
+        seconds = SECONDS_PER_ASSESSMENT + rows * (SECONDS_PER_SCORED_ROW + width * SECONDS_PER_SCORED_VALUE)
+        seconds += counting.seconds
     seconds += rows * len(sensitivity.interactions) * SECONDS_PER_INTERACTION
     if not (isinstance(rule, TableRule) and table.is_complete):
         seconds += counter.of_table_itself.choose(rows, 1).seconds
-    return Cost(counting.seconds + seconds, counting.bytes + 8 * rows * (2 * width + 12), counting.engine)
+    return Cost(seconds, counting.bytes + 8 * rows * (2 * width + 12), counting.engine)
+
+
+def _seconds_of_table_rule(counter: Counter, levels: Levels, counting: Cost) -> float:
+    """The same of a rule that all records share, most of which comes down to its distinct rows."""
+    table = counter.table
+    disclosed = rows_disclosed(table, levels)
+    shown = sum(levels[j] < table.heights[j] for j in counter.linked)
+    seconds = SECONDS_PER_RULE + table.reduced.size * SECONDS_PER_RECODED_ROW
+    seconds += disclosed * SECONDS_PER_DISCLOSED_ROW
+    if kinds_of_rows(table, levels) > DENSE_KEYS_PER_ROW * table.reduced.size:
+        seconds += table.reduced.size * SECONDS_PER_SORTED_RECORD
+    if counting.engine != "sorted_keys":
+        return seconds + counting.seconds
+    if shown:
+        per_entity = SECONDS_PER_MATCHED_ENTITY + shown * SECONDS_PER_MATCHED_CODE
+        seconds += shown * SECONDS_PER_SHOWN + counter.dictionary.reduced.size * per_entity
+    return seconds
 
 
 def _refuse_absent(counter: Counter) -> None:

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.counting.calibration import SECONDS_PER_AXIS, SECONDS_PER_AXIS_AND_ROW
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
 from app.domain.errors import InvalidInput
 from app.domain.risk.attackers import DictionarySet, View
@@ -67,6 +68,12 @@ class SearchContext:
     def n_rules(self) -> int:
         """Rules with one level per attribute; nodes of the lattice of a record of the greatest depth."""
         return math.prod(height + 1 for height in self.table.heights)
+
+    @property
+    def preparing_seconds(self) -> float:
+        """Estimated time to prepare the attributes for a search of table-level rules."""
+        rows = self.table.reduced.size + self.dictionary.reduced.size
+        return self.table.n_attributes * (SECONDS_PER_AXIS + rows * SECONDS_PER_AXIS_AND_ROW)
 
     @property
     def harm_is_monotone(self) -> bool:

@@ -14,16 +14,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import replace
-
 import numpy as np
-
 from app.domain.arrays import Bools, Floats, Levels, Longs
 from app.domain.counting.calibration import (
     SECONDS_PER_SUMMED_ROW,
     SECONDS_PER_SUMMED_ROW_AND_NODE,
     SECONDS_PER_SUMMED_ROW_AND_RULE,
+    SECONDS_PER_SUMMED_SHARE,
 )
 from app.domain.counting.threads import in_order
 from app.domain.risk.attackers import View
@@ -36,6 +33,8 @@ from app.domain.search.table_rules.open_rules import Growth, RuleRisk, least_gro
 from app.domain.search.table_rules.row_scores import RowScores
 from app.domain.search.table_rules.scores import RuleScores, TableScores, Tick
 from app.domain.sensitivity.sensitivity import constant_sensitivity
+from collections.abc import Sequence
+from dataclasses import replace
 
 LEAST_ROWS = 100_000
 ROWS_AT_ONCE = 2**15
@@ -97,10 +96,9 @@ class SummedScores(RuleScores):
         rolled, n = self._instance.rolled, self._instance.n_distinct
         counted = 0.0 if rolled is None else rolled.seconds
         scored = (
-            self._n_linked_nodes * SECONDS_PER_SUMMED_ROW_AND_NODE
-            + self.n_rules * SECONDS_PER_SUMMED_ROW_AND_RULE
+            self._n_linked_nodes * SECONDS_PER_SUMMED_SHARE + self.n_rules * SECONDS_PER_SUMMED_ROW_AND_RULE
         )
-        return counted + n * scored
+        return self._instance.context.preparing_seconds + counted + n * scored
 
     @property
     def seconds_per_rule(self) -> float:

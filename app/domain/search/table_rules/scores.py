@@ -116,14 +116,14 @@ class TableScores(RuleScores):
 
     @cached_property
     def seconds(self) -> float:
-        """Estimated time of the whole walk: rows and states.
+        """Estimated time of the whole walk: rows and states, after the attributes are prepared.
 
         A state has at most as many rows as the first one, and as its combinations of classes times what is
         to come; how far real data stay below is taken from one path through the middle levels.
         """
         prefixes, on_path = np.ones(1), 1.0
         walk, most = self._walk, self._walk.root.n_rows
-        state, seconds = walk.root, 0.0
+        state, seconds = walk.root, walk.context.preparing_seconds
         for depth, axis in enumerate(walk.axes):
             size = walk.suffixes[depth].size
             share = state.n_rows / min(on_path * size, most)

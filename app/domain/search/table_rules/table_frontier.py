@@ -21,7 +21,7 @@ from app.domain.search.table_rules.rule_search import Ratings, RuleSearch
 from app.domain.search.table_rules.table_level import RatingSearch, RuleBlocks, TableInstance
 
 FEW_RULES = 2_000
-RATINGS_PER_ROOT = 25.0
+RATINGS_PER_ROOT = 19.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,8 @@ class PrunedFrontier(RatingSearch):
         """Estimated time; how many rules have to be rated is known from experience only."""
         n_rules = self.units
         ratings = min(n_rules, RATINGS_PER_ROOT * math.sqrt(n_rules))
-        return ratings * (self._ratings.seconds_per_rule + n_rules * SECONDS_PER_OPEN_RULE_AND_RATING)
+        per_rating = self._ratings.seconds_per_rule + n_rules * SECONDS_PER_OPEN_RULE_AND_RATING
+        return self._instance.context.preparing_seconds + ratings * per_rating
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """The points and how many rules were rated, as JSON."""

@@ -27,6 +27,8 @@ from app.domain.tables.numbers import exact_sum
 
 SECONDS_PER_BLOCK = 0.5
 STATES_TO_SPLIT = 4
+RULES_PER_RATED = 8
+"""Of Adult's 12,960 rules 383 to 2,687 were rated, by the utility floor."""
 
 
 class TableInstance:
@@ -239,9 +241,10 @@ class TableSearch(RatingSearch):
 
     @property
     def seconds(self) -> float:
-        """Estimated time if half of the rules are rated, or as many as the budget allows."""
-        most = self._budget.max_nodes or self._instance.context.n_rules
-        return min(most, self._instance.context.n_rules / 2) * self._ratings.seconds_per_rule
+        """Estimated time if an eighth of the rules is rated, or as many as the budget allows."""
+        context = self._instance.context
+        rated = min(self._budget.max_nodes or math.inf, context.n_rules / RULES_PER_RATED)
+        return context.preparing_seconds + rated * self._ratings.seconds_per_rule
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What the search found, as JSON."""
