@@ -6,28 +6,47 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 from app.cli.operations import Operations
+from tests.benchmarks.checkout import run_in
 from tests.benchmarks.measurement import Measurement
 from tests.benchmarks.over_http import measure_http
 from tests.benchmarks.parts import PARTS, Part, PartFailedError, measurements
+from tests.benchmarks.service import per_request
+from tests.benchmarks.service.asked import Asked
 from tests.benchmarks.text import lines, markdown_table
 
-HTTP: Final = "http"
-"""The part that needs a running service."""
+
+@dataclass(frozen=True)
+class ServicePart:
+    """Benchmarks of whole processes, which this one starts."""
+
+    name: str
+    measure: Callable[[Asked], Iterable[Measurement]]
+    measures: str
+
+
+SERVICE_PARTS: Final = (
+    ServicePart(
+        "http", lambda asked: measure_http(asked.operations), "assessments, uploads, hostile requests"
+    ),
+    ServicePart("requests", per_request.measure, "processor time of a request"),
+)
 
 
 def main(argv: Sequence[str], operations: Callable[[], Operations]) -> int:
     """Measure what is asked for; 1 if a result is wrong or missing.
 
-    ``operations`` gives what starts the service that the part ``http`` measures.
+    ``operations`` gives what starts the services that some parts measure.
     """
     arguments = _parser().parse_args(argv)
-    chosen = set(arguments.only or [*(part.name for part in PARTS), HTTP])
+    if arguments.checkout is not None:
+        return run_in(arguments.checkout, _without_checkout(argv, arguments.data))
+    chosen = set(arguments.only or _names())
     found: list[Measurement] = []
     not_run: list[str] = []
     failed: list[str] = []
@@ -45,16 +64,17 @@ def main(argv: Sequence[str], operations: Callable[[], Operations]) -> int:
                 _tell(measured, arguments)
         except PartFailedError as error:
             failed.append(f"{part.name}: {error}")
-    if HTTP in chosen:
-        for measured in measure_http(operations()):
-            found.append(measured)
-            _tell(measured, arguments)
+    for service_part in SERVICE_PARTS:
+        if service_part.name in chosen:
+            for measured in service_part.measure(_asked(arguments, operations())):
+                found.append(measured)
+                _tell(measured, arguments)
     _end(found, not_run, failed, arguments)
     return 1 if failed or any(measured.same_result is False for measured in found) else 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parts = "; ".join([*(f"{part.name}: {part.measures}" for part in PARTS), f"{HTTP}: the service"])
+    parts = "; ".join(f"{part.name}: {part.measures}" for part in (*PARTS, *SERVICE_PARTS))
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmarks",
         description="Measure the product's work beside the same work done otherwise, in the same run. "
@@ -67,13 +87,34 @@ def _parser() -> argparse.ArgumentParser:
         default=os.environ.get("PRIVACY_RISK_DATA"),
         help="folder of the public data sets (default: PRIVACY_RISK_DATA)",
     )
+    parser.add_argument("--only", nargs="+", choices=_names(), help="measure these parts alone")
     parser.add_argument(
-        "--only", nargs="+", choices=[*(part.name for part in PARTS), HTTP], help="measure these parts alone"
+        "--checkout",
+        type=Path,
+        metavar="FOLDER",
+        help="measure the code of another checkout, such as an earlier commit's, by these benchmarks",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     form.add_argument("--markdown", action="store_true", help="print the table of the documentation")
     return parser
+
+
+def _names() -> list[str]:
+    return [part.name for part in (*PARTS, *SERVICE_PARTS)]
+
+
+def _without_checkout(argv: Sequence[str], data: Path | None) -> list[str]:
+    """The arguments for a run in another folder."""
+    others = argparse.ArgumentParser(add_help=False)
+    others.add_argument("--checkout")
+    others.add_argument("--data")
+    _, rest = others.parse_known_args(argv)
+    return [*rest, *([] if data is None else ["--data", str(Path(data).absolute())])]
+
+
+def _asked(arguments: argparse.Namespace, operations: Operations) -> Asked:
+    return Asked(operations, None if arguments.data is None else Path(arguments.data))
 
 
 def _has(data: Path | None, folder: str) -> bool:
