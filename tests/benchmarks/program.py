@@ -16,7 +16,7 @@ from tests.benchmarks.checkout import run_in
 from tests.benchmarks.measurement import Measurement
 from tests.benchmarks.over_http import measure_http
 from tests.benchmarks.parts import PARTS, Part, PartFailedError, measurements
-from tests.benchmarks.service import per_request
+from tests.benchmarks.service import per_request, starts
 from tests.benchmarks.service.asked import Asked
 from tests.benchmarks.text import lines, markdown_table
 
@@ -30,11 +30,16 @@ class ServicePart:
     measures: str
 
 
+def _http(asked: Asked) -> list[Measurement]:
+    return measure_http(asked.operations)
+
+
 SERVICE_PARTS: Final = (
     ServicePart(
         "http", lambda asked: measure_http(asked.operations), "assessments, uploads, hostile requests"
     ),
     ServicePart("requests", per_request.measure, "processor time of a request"),
+    ServicePart("starts", starts.measure, "imports, starts, whole commands, memory at rest"),
 )
 
 
