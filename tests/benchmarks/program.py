@@ -16,7 +16,7 @@ from tests.benchmarks.checkout import run_in
 from tests.benchmarks.measurement import Measurement
 from tests.benchmarks.over_http import measure_http
 from tests.benchmarks.parts import PARTS, Part, PartFailedError, measurements
-from tests.benchmarks.service import per_request, starts
+from tests.benchmarks.service import load, per_request, run_waits, starts
 from tests.benchmarks.service.asked import Asked
 from tests.benchmarks.text import lines, markdown_table
 
@@ -40,6 +40,8 @@ SERVICE_PARTS: Final = (
     ),
     ServicePart("requests", per_request.measure, "processor time of a request"),
     ServicePart("starts", starts.measure, "imports, starts, whole commands, memory at rest"),
+    ServicePart("runs", run_waits.measure, "waiting for runs, and what dry runs estimate"),
+    ServicePart("load", load.measure, "many clients at once, kinds of requests mixed and alone"),
 )
 
 
@@ -94,6 +96,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--only", nargs="+", choices=_names(), help="measure these parts alone")
     parser.add_argument(
+        "--processes",
+        type=int,
+        default=2,
+        help="processes of the API under load, where serve has more than one",
+    )
+    parser.add_argument("--load-seconds", type=float, default=10.0, help="length of every load (default: 10)")
+    parser.add_argument(
+        "--memory-seconds",
+        type=float,
+        default=60.0,
+        help="length of the load under which the growth of memory is told (default: 60; 600 tell it well)",
+    )
+    parser.add_argument(
         "--checkout",
         type=Path,
         metavar="FOLDER",
@@ -119,7 +134,13 @@ def _without_checkout(argv: Sequence[str], data: Path | None) -> list[str]:
 
 
 def _asked(arguments: argparse.Namespace, operations: Operations) -> Asked:
-    return Asked(operations, None if arguments.data is None else Path(arguments.data))
+    return Asked(
+        operations,
+        None if arguments.data is None else Path(arguments.data),
+        arguments.processes,
+        arguments.load_seconds,
+        arguments.memory_seconds,
+    )
 
 
 def _has(data: Path | None, folder: str) -> bool:

@@ -12,12 +12,12 @@ from app.cli.operations import Operations
 class Asked:
     """``operations`` start services; ``data`` is the folder of real data, if there is one.
 
-    ``processes`` is how many processes the API has; ``load_seconds`` how long every row of the mixed load
-    lasts, and ``memory_seconds`` how long memory is watched under it.
+    ``processes`` is how many processes the API has under load; ``load_seconds`` how long every load lasts,
+    and ``memory_seconds`` how long that under which the growth of memory is told.
     """
 
     operations: Operations
     data: Path | None
-    processes: int = 1
-    load_seconds: float = 10.0
-    memory_seconds: float = 60.0
+    processes: int
+    load_seconds: float
+    memory_seconds: float

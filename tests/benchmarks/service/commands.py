@@ -54,7 +54,7 @@ class Served:
 
 
 def environment(**own: str) -> dict[str, str]:
-    """This process's, without settings of a service that somebody may have."""
+    """This process's environment, without settings of a service that somebody may have."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PRIVACY_RISK_")}
     kept.pop("DATABASE_URL", None)
     return kept | own
@@ -81,16 +81,15 @@ def quickest(command: Sequence[str], repeats: int) -> Command:
 
 
 @contextmanager
-def served(home: Path, processes: int = 1) -> Iterator[Served]:
+def served(home: Path) -> Iterator[Served]:
     """``serve`` with an embedded database in ``home``, ended as an operator ends it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    own = {"PRIVACY_RISK_HOME": str(home), "PRIVACY_RISK_PROCESSES": str(processes)}
     with (home.parent / "serve.log").open("ab") as log:
         start = time.perf_counter()
         process = subprocess.Popen(
             [*PROGRAM, "serve", "--port", str(port)],
-            env=environment(**own),
+            env=environment(PRIVACY_RISK_HOME=str(home)),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -100,7 +99,7 @@ def served(home: Path, processes: int = 1) -> Iterator[Served]:
         _until_ready(process, base_url)
         seconds = time.perf_counter() - start
         processor = seconds_of(family(psutil.Process(process.pid)))
-        service = RunningService(base_url, "", process.pid, process.wait, process.terminate)
+        service = RunningService(base_url, "", process.pid, lambda: None, process.terminate)
         yield Served(service, seconds, processor)
     finally:
         _end(process)

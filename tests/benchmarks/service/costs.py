@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,16 @@ class Roles:
     def memory_mib(self) -> dict[str, float]:
         """Proportional set size of every role: pages that processes share are divided among them."""
         return {role: sum(map(pss_mib, processes)) for role, processes in self.living().items()}
+
+
+def settled(roles: Roles, seconds: float = 15.0) -> None:
+    """Wait until the service has nothing to do any more, but no longer than this."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        before = sum(roles.spent().values())
+        time.sleep(0.4)
+        if sum(roles.spent().values()) - before <= 0.02:
+            return
 
 
 def roles_of(service: RunningService, home: Path) -> Roles:

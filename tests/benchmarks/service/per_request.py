@@ -10,7 +10,7 @@ import httpx
 
 from tests.benchmarks.measurement import Measurement
 from tests.benchmarks.service.asked import Asked
-from tests.benchmarks.service.costs import difference
+from tests.benchmarks.service.costs import difference, settled
 from tests.benchmarks.service.percentiles import percentile
 from tests.benchmarks.service.sample import RECORDS, Json, Loaded, assessments, loaded_service
 
@@ -48,6 +48,7 @@ def measure(asked: Asked) -> Iterator[Measurement]:
             for _ in range(20):
                 sent.question(first)
                 sent.reading(path)
+            settled(loaded.roles)
             blocks = [new[i * REQUESTS : (i + 1) * REQUESTS] for i in range(BLOCKS)]
             yield _row(
                 f"new assessment, {_SIZE}", 0.010, 0.005,

@@ -23,6 +23,8 @@ from tests.benchmarks.service.costs import Roles, roles_of
 RECORDS = 10_000
 HEIGHTS = {"city": 4, "race": 2, "birth_date": 3, "income": 4}
 SEED = 1
+QUESTIONS_A_PROFILE = 600
+"""Rules of the sample times two ways to count a record that no entity is consistent with."""
 
 Json = dict[str, Any]
 
@@ -59,7 +61,7 @@ def loaded_service(operations: Operations, records: int = RECORDS) -> Iterator[L
 
 
 def assessments(loaded: Loaded, profiles: int) -> list[Json]:
-    """Distinct questions for a score in a seeded order, 600 for each of so many sensitivity profiles."""
+    """Distinct questions for a score in a seeded order, for each of so many sensitivity profiles."""
     harms = [_profile(loaded.client, number) for number in range(profiles)]
     levels = [dict(zip(HEIGHTS, rule, strict=True)) for rule in product(*map(_levels, HEIGHTS.values()))]
     made = [

@@ -1,4 +1,4 @@
-"""What starting takes: the imports, ``serve``, whole commands, refusals of wrong arguments, memory at rest."""
+"""What starting takes: the imports, ``serve``, whole commands, refusals, memory at rest."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def measure(asked: Asked) -> Iterator[Measurement]:
     """All of it; the whole command ``profile`` only where there are real data."""
     yield _imports()
     with temporary_folder(asked.operations) as folder:
-        yield from _serving(folder, asked.processes)
+        yield from _serving(folder)
         write_sample(folder / "gate", 200, 200)
         yield _gate(folder / "gate")
         adult = None if asked.data is None else asked.data / "arx-adult" / "adult.csv"
@@ -72,13 +72,13 @@ def _imports() -> Measurement:
     )
 
 
-def _serving(folder: Path, processes: int) -> Iterator[Measurement]:
+def _serving(folder: Path) -> Iterator[Measurement]:
     first, again, memory = [], [], {"api": 0.0}
     for number in range(STARTS):
         home = folder / f"home-{number}"
-        with served(home, processes) as one:
+        with served(home) as one:
             first.append(one)
-        with served(home, processes) as one:
+        with served(home) as one:
             again.append(one)
             if number == STARTS - 1:
                 time.sleep(SETTLED_SECONDS)
