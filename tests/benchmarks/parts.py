@@ -52,6 +52,12 @@ PARTS: Final = (
         "the privacy models of Adult and of a million records",
         needs="arx-adult",
     ),
+    Part(
+        "library",
+        "tests.benchmarks.library",
+        "files to codes and the attackers' risks without a service",
+        needs="arx-adult",
+    ),
     Part("algorithms", "tests.benchmarks.algorithms", "all searches on Adult", needs="arx-adult"),
     Part("scale", "tests.benchmarks.scale", "the case study at the papers' full size"),
     Part("many", "tests.benchmarks.many", "single records with seventy attributes"),
