@@ -12,8 +12,8 @@ from typing import Final
 OWN: Final = Path(__file__).parents[2]
 
 
-def run_in(checkout: Path, arguments: Sequence[str]) -> int:
-    """Run this program with these arguments on another checkout's code; its exit status.
+def run_in(checkout: Path, module: str, arguments: Sequence[str]) -> int:
+    """Run a module of the benchmarks with these arguments on another checkout's code; its exit status.
 
     It runs in a folder of links: to everything of that checkout, but to the tests and benchmarks of this one.
     """
@@ -24,5 +24,5 @@ def run_in(checkout: Path, arguments: Sequence[str]) -> int:
             if entry.name not in {"tests", ".git"}:
                 (place / entry.name).symlink_to(entry)
         (place / "tests").symlink_to(OWN / "tests")
-        command = [sys.executable, "-m", "tests.benchmarks", *arguments]
+        command = [sys.executable, "-m", module, *arguments]
         return subprocess.run(command, cwd=place, check=False).returncode

@@ -52,7 +52,7 @@ def main(argv: Sequence[str], operations: Callable[[], Operations]) -> int:
     """
     arguments = _parser().parse_args(argv)
     if arguments.checkout is not None:
-        return run_in(arguments.checkout, _without_checkout(argv, arguments.data))
+        return run_in(arguments.checkout, "tests.benchmarks", _without_checkout(argv, arguments.data))
     chosen = set(arguments.only or _names())
     found: list[Measurement] = []
     not_run: list[str] = []

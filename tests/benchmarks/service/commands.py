@@ -60,12 +60,12 @@ def environment(**own: str) -> dict[str, str]:
     return kept | own
 
 
-def run(command: Sequence[str]) -> Command:
-    """Run a program to its end."""
+def run(command: Sequence[str], **own: str) -> Command:
+    """Run a program to its end, with variables of its own."""
     start = time.perf_counter()
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
-            command, env=environment(), stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            command, env=environment(**own), stdin=subprocess.DEVNULL, stdout=output, stderr=output
         )
         _, status, used = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
@@ -81,14 +81,14 @@ def quickest(command: Sequence[str], repeats: int) -> Command:
 
 
 @contextmanager
-def served(home: Path) -> Iterator[Served]:
-    """``serve`` with an embedded database in ``home``, ended as an operator ends it."""
+def served(home: Path, program: Sequence[str] = PROGRAM) -> Iterator[Served]:
+    """``serve`` of a program with an embedded database in ``home``, ended as an operator ends it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with (home.parent / "serve.log").open("ab") as log:
         start = time.perf_counter()
         process = subprocess.Popen(
-            [*PROGRAM, "serve", "--port", str(port)],
+            [*program, "serve", "--port", str(port)],
             env=environment(PRIVACY_RISK_HOME=str(home)),
             stdin=subprocess.DEVNULL,
             stdout=log,

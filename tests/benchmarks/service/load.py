@@ -133,7 +133,9 @@ def measure(asked: Asked) -> Iterator[Measurement]:
     os.environ.update(own)  # which the service's processes inherit
     try:
         with loaded_service(asked.operations) as loaded:
-            loads = Loads(loaded, Mix(loaded, assessments(loaded, _profiles(asked))), processes)
+            loads = Loads(
+                loaded, Mix(loaded, assessments(loaded.client, loaded.question, _profiles(asked))), processes
+            )
             yield from _alone(loads)
             yield from _many_clients(loads, asked.load_seconds)
             yield _offered(loads, asked.load_seconds)

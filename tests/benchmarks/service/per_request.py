@@ -34,7 +34,7 @@ class Block:
 def measure(asked: Asked) -> Iterator[Measurement]:
     """The three kinds of request on a service of its own, one client, one request after the other."""
     with loaded_service(asked.operations) as loaded:
-        questions = assessments(loaded, PROFILES)
+        questions = assessments(loaded.client, loaded.question, PROFILES)
         first, new = questions[0], questions[1 : 1 + BLOCKS * REQUESTS]
         with httpx.Client(
             base_url=loaded.service.base_url,

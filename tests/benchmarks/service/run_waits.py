@@ -114,7 +114,7 @@ def _ended(client: httpx.Client, run: Json) -> str:
 def _estimates(loaded: Loaded, data: Path | None) -> Iterator[Measurement]:
     """What dry runs say beside what the work then takes, as a factor of which way round does not matter."""
     client = loaded.client
-    questions = assessments(loaded, 1)[:RUNS]
+    questions = assessments(client, loaded.question, 1)[:RUNS]
     client.assessments.create(questions[0])
     yield _estimate(
         f"assessment, {RECORDS:,} records, {RECORDS:,} entities",

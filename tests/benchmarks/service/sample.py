@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Loaded:
-    """A running service that holds the sample: so many records, and as many entities.
+    """A running service that holds the sample.
 
     ``question`` is what all assessments and optimisations have in common; ``folder`` holds the files.
     """
@@ -44,28 +44,33 @@ class Loaded:
 
 
 @contextmanager
-def loaded_service(operations: Operations, records: int = RECORDS) -> Iterator[Loaded]:
+def loaded_service(operations: Operations) -> Iterator[Loaded]:
     """Start a service, load the sample, and stop the service at the end."""
     with temporary_folder(operations) as folder:
         service = operations.start_service(folder / SERVICE)
         try:
             # Without retries no reply is kept for them, so that what is measured is the request alone.
             with Client(service.base_url, service.api_key, retries=Retries(attempts=1)) as client:
-                write_sample(folder / "sample", records, records)
-                journey = load_journey(folder / "sample" / JOURNEY)
-                walk = Walk(client, journey, folder / "release.csv", Silent())
-                walk.load()
-                yield Loaded(service, client, roles_of(service, folder / SERVICE), walk.question(), folder)
+                question = load_sample(client, folder)
+                yield Loaded(service, client, roles_of(service, folder / SERVICE), question, folder)
         finally:
             service.stop()
 
 
-def assessments(loaded: Loaded, profiles: int) -> list[Json]:
+def load_sample(client: Client, folder: Path) -> Json:
+    """Write the sample to files in the folder and load it; what all questions about it have in common."""
+    write_sample(folder / "sample", RECORDS, RECORDS)
+    walk = Walk(client, load_journey(folder / "sample" / JOURNEY), folder / "release.csv", Silent())
+    walk.load()
+    return walk.question()
+
+
+def assessments(client: Client, question: Json, profiles: int) -> list[Json]:
     """Distinct questions for a score in a seeded order, for each of so many sensitivity profiles."""
-    harms = [_profile(loaded.client, number) for number in range(profiles)]
+    harms = [_profile(client, number) for number in range(profiles)]
     levels = [dict(zip(HEIGHTS, rule, strict=True)) for rule in product(*map(_levels, HEIGHTS.values()))]
     made = [
-        loaded.question | {"sensitivity": harm, "absent_policy": policy, "rule": table_level(rule)}
+        question | {"sensitivity": harm, "absent_policy": policy, "rule": table_level(rule)}
         for harm, policy, rule in product(harms, ("zero", "add_self"), levels)
     ]
     return [made[i] for i in np.random.default_rng(SEED).permutation(len(made)).tolist()]
