@@ -116,10 +116,16 @@ def _measurement(part: str, row: Row) -> Measurement:
         ratio=row.ratio,
         limit=None if moved is None else moved / _bandwidth(),
         peak_mib=None if row.peak_bytes is None else row.peak_bytes / 2**20,
-        counters=dict(row.counters),
+        counters={**row.counters, **_estimated(row)},
         same_result=row.same_result,
         detail=row.detail,
     )
+
+
+def _estimated(row: Row) -> dict[str, float]:
+    """How many times as long as the work takes was estimated, where an estimate is among the counters."""
+    estimated = row.counters.get("estimated_seconds")
+    return {} if estimated is None else {"estimated_times": estimated / row.ours_seconds}
 
 
 def _met(seconds: float, allowed: float | None) -> bool | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx
 
 from tests.benchmarks.measurement import Measurement
+from tests.benchmarks.over_http import PandasOracle
 from tests.benchmarks.service.asked import Asked
 from tests.benchmarks.service.costs import difference, settled
 from tests.benchmarks.service.percentiles import percentile
@@ -16,6 +17,7 @@ from tests.benchmarks.service.sample import RECORDS, Json, Loaded, assessments, 
 
 PART = "requests"
 BLOCKS, REQUESTS = 5, 200
+COMPARED = 20
 PROFILES = 2
 """Enough for 1,000 new questions, and some to begin with."""
 
@@ -50,11 +52,10 @@ def measure(asked: Asked) -> Iterator[Measurement]:
                 sent.reading(path)
             settled(loaded.roles)
             blocks = [new[i * REQUESTS : (i + 1) * REQUESTS] for i in range(BLOCKS)]
-            yield _row(
-                f"new assessment, {_SIZE}", 0.010, 0.005,
-                [_block(loaded, [_asking(sent, one) for one in block]) for block in blocks],
-                same=True,
-            )  # fmt: skip
+            taken = [_block(loaded, [_asking(sent, one) for one in block]) for block in blocks]
+            pandas, same = _by_pandas(loaded, sent, new[:COMPARED])
+            row = _row(f"new assessment, {_SIZE}", 0.010, 0.005, taken, same=same)
+            yield replace(row, baseline="pandas", baseline_value=pandas, ratio=pandas / row.ours)
             repeated = [_block(loaded, [_asking(sent, first)] * REQUESTS) for _ in range(BLOCKS)]
             again = sent.question(first)["result"] == known["result"]
             yield _row(f"the same assessment again, {_SIZE}", 0.003, 0.0015, repeated, same=again)
@@ -78,6 +79,18 @@ class Sent:
         """The resource at a path."""
         answer: Json = self._client.get(path).raise_for_status().json()
         return answer
+
+
+def _by_pandas(loaded: Loaded, sent: Sent, questions: Sequence[Json]) -> tuple[float, bool]:
+    """Processor time in seconds of a score by pandas, and whether both count the same entities."""
+    oracle, seconds, same = PandasOracle(loaded.folder / "sample"), [], True
+    for body in questions:
+        start = time.process_time()
+        _, fewest = oracle.score(body["rule"]["levels"])
+        seconds.append(time.process_time() - start)
+        if body["absent_policy"] == "zero":
+            same &= sent.question(body)["result"]["min_consistent"] == fewest
+    return percentile(seconds, 0.5), bool(same)
 
 
 def _asking(sent: Sent, body: Json) -> Callable[[], Json]:

@@ -140,8 +140,8 @@ MODULE = """
 from tests.benchmarks.row import Row
 
 def rows(data, report):
-    report(Row("copying", "≤ 2 s", 1.5, "≤ 1 s", "pandas", 3.0, 2**20, {"bytes_moved": 7}, True,
-               bar_seconds=2.0, aim_seconds=1.0))
+    report(Row("copying", "≤ 2 s", 1.5, "≤ 1 s", "pandas", 3.0, 2**20,
+               {"bytes_moved": 7, "estimated_seconds": 3.0}, True, bar_seconds=2.0, aim_seconds=1.0))
     if data is not None:
         raise SystemExit(3)
 """
@@ -160,6 +160,7 @@ def test_rows_come_from_a_process_of_their_own_with_ratio_and_limit(own_part):
     (found,) = measurements(own_part, None)
     assert (found.ours, found.baseline_value, found.ratio, found.peak_mib) == (1.5, 3.0, 2.0, 1.0)
     assert (found.bar_met, found.aim_met, found.limit) == (True, False, 0.5)
+    assert found.counters["estimated_times"] == 2.0
 
 
 def test_the_rows_of_a_part_that_breaks_off_are_kept(own_part):
