@@ -8,7 +8,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,7 +18,7 @@ import psutil
 from app.settings import Settings
 from tests.benchmarks.measurement import Measurement
 from tests.benchmarks.service.asked import Asked
-from tests.benchmarks.service.commands import until
+from tests.benchmarks.service.commands import BrokenError, until
 from tests.benchmarks.service.costs import difference, family, settled
 from tests.benchmarks.service.held_run import held_run
 from tests.benchmarks.service.load_plan import Kind, Plan, Told
@@ -59,9 +60,11 @@ class Loads:
             self.loaded.service.base_url, self.loaded.service.api_key, kinds, seconds, clients, rate,
             self.mix.cookie, self.listened, LISTENERS if self.listened else 0,
         )  # fmt: skip
-        before = self.loaded.roles.spent()
-        with _Memory(self.loaded.roles.api) as memory:
-            told = _generated(plan)
+        with _generator(plan) as begin:
+            settled(self.loaded.roles)
+            before = self.loaded.roles.spent()
+            with _Memory(self.loaded.roles.api) as memory:
+                told = begin()
         spent = difference(before, self.loaded.roles.spent())
         self._drain()
         return Sent(told, self.processes, spent, slope(memory.seen), memory.seen[-1][1])
@@ -198,10 +201,23 @@ def _mixed(loads: Loads, asked: Asked) -> Iterator[Measurement]:
         yield replace(row, counters={**row.counters, **growth})
 
 
-def _generated(plan: Plan) -> Told:
+@contextmanager
+def _generator(plan: Plan) -> Iterator[Callable[[], Told]]:
+    """What sends a load, in a process that has its plan and whose listeners listen already."""
     command = [sys.executable, "-m", "tests.benchmarks.service.load_clients"]
-    done = subprocess.run(command, input=plan.to_json(), stdout=subprocess.PIPE, text=True, check=True)
-    return Told.from_json(done.stdout)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        sent, said = process.stdin, process.stdout
+        if sent is None or said is None:
+            raise BrokenError("the load generator has no pipes")
+
+        def tell(line: str) -> str:
+            sent.write(f"{line}\n")
+            sent.flush()
+            return said.readline()
+
+        if not tell(plan.to_json()):
+            raise BrokenError("the load generator did not get ready")
+        yield lambda: Told.from_json(tell("begin"))
 
 
 class _Memory:

@@ -10,7 +10,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import asdict
 from typing import Final
 
@@ -30,13 +30,18 @@ class Load:
         self._requests: Iterator[tuple[str, Asking]] = mixed(plan)
         self._free: list[httpx.AsyncClient] = []
         self._is_over = False
+        self._awaited = plan.listeners
+        self._listening = asyncio.Event()
+        if not self._awaited:
+            self._listening.set()
         self.told = Told()
 
-    async def run(self) -> Told:
-        """Send everything."""
+    async def run(self, begin: Callable[[], object]) -> Told:
+        """Send everything, as soon as the listeners listen and ``begin`` has returned."""
         listeners = [asyncio.create_task(self._listen()) for _ in range(self._plan.listeners)]
-        if listeners:
-            await asyncio.sleep(2.0)
+        async with asyncio.timeout(_TIMEOUT):
+            await self._listening.wait()
+        begin()
         start, processor = time.perf_counter(), time.process_time()
         await (self._open(start) if self._plan.rate else self._closed(start))
         self.told.seconds = time.perf_counter() - start
@@ -123,6 +128,9 @@ class Load:
             ) as answer,
         ):
             answer.raise_for_status()
+            self._awaited -= 1
+            if not self._awaited:
+                self._listening.set()
             async for _ in answer.aiter_lines():
                 self.told.events += 1
 
@@ -134,5 +142,12 @@ def _said(answer: httpx.Response) -> str:
     return ""
 
 
+def _begin() -> None:
+    """Say that all is ready, and wait for the word."""
+    print("ready", flush=True)
+    sys.stdin.readline()
+
+
 if __name__ == "__main__":
-    print(json.dumps(asdict(asyncio.run(Load(Plan.from_json(sys.stdin.read())).run()))))
+    load = Load(Plan.from_json(sys.stdin.readline()))
+    print(json.dumps(asdict(asyncio.run(load.run(_begin)))))

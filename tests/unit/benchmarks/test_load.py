@@ -96,7 +96,7 @@ def test_pages_are_asked_with_the_cookie_and_the_interface_with_the_key():
         return httpx.Response(200)
 
     kinds = [Kind("page", 1.0, [Asking("GET", "/datasets/members"), Asking("GET", "/v1/a")])]
-    asyncio.run(Answering(plan(*kinds, cookie="session=s"), answer).run())
+    asyncio.run(Answering(plan(*kinds, cookie="session=s"), answer).run(lambda: None))
     assert ("/datasets/members", "session=s", None) in seen
     assert ("/v1/a", None, "Bearer key") in seen
 
@@ -106,7 +106,7 @@ def test_an_open_load_sends_what_is_due_however_slow_the_answers_are():
         await asyncio.sleep(0.3)
         return httpx.Response(200)
 
-    told = asyncio.run(Answering(plan(seconds=0.1, rate=100.0), answer).run())
+    told = asyncio.run(Answering(plan(seconds=0.1, rate=100.0), answer).run(lambda: None))
     assert told.answered == 10
     assert told.percentile(0.01) >= 300
 
@@ -115,5 +115,20 @@ def test_a_broken_connection_is_a_failure():
     def answer(request):
         raise httpx.ConnectError("refused")
 
-    told = asyncio.run(Answering(plan(NEW, seconds=5.0), answer).run())
+    told = asyncio.run(Answering(plan(NEW, seconds=5.0), answer).run(lambda: None))
     assert (told.answered, told.failed) == (0, 40)
+
+
+def test_a_load_begins_once_its_listeners_listen():
+    seen = []
+
+    async def answer(request):
+        await asyncio.sleep(0.05)
+        seen.append(request.url.path)
+        return httpx.Response(200, content=b"data: {}\n")
+
+    stated = plan(seconds=0.05, listened="/v1/runs/r/events", listeners=3)
+    told = asyncio.run(Answering(stated, answer).run(lambda: seen.append("begin")))
+    assert seen[:4] == ["/v1/runs/r/events"] * 3 + ["begin"]
+    assert told.events == 3
+    assert told.answered > 0
