@@ -39,6 +39,9 @@ ASKED_FOR: Final = {"new assessment": 120.0, "repeated assessment": 350.0, "GET"
 _ALONE_SECONDS: Final = 3.0
 _ALONE_AT_MOST: Final = 200
 _LOADED_BY: Final = 10
+_HARDLY_ANY: Final = 0.5
+"""Requests a second beside which the listeners' own cost is seen."""
+
 _NEW_A_SECOND: Final = 60.0
 """More new questions than a second of the mixed load asks."""
 
@@ -189,6 +192,11 @@ def _offered(loads: Loads, seconds: float) -> Measurement:
 
 def _mixed(loads: Loads, asked: Asked) -> Iterator[Measurement]:
     """All kinds together, with listeners."""
+    sent = loads.send(loads.mix.kinds(1, ["GET"]), asked.load_seconds, rate=_HARDLY_ANY)
+    each_second = sent.spent["api"] / sent.told.seconds
+    yield sent.row(
+        f"processor time of the API a second: {LISTENERS} listeners, hardly a request", "s", each_second
+    )
     beside = f"mixed load, {LISTENERS} listeners"
     for clients in CLIENTS:
         kinds = loads.mix.kinds(round(_NEW_A_SECOND * asked.load_seconds))
