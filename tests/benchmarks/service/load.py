@@ -39,6 +39,9 @@ ASKED_FOR: Final = {"new assessment": 120.0, "repeated assessment": 350.0, "GET"
 _ALONE_SECONDS: Final = 3.0
 _ALONE_AT_MOST: Final = 200
 _LOADED_BY: Final = 10
+_CONNECTED_SECONDS: Final = 3.0
+"""How long what connecting left to do may take; listeners may keep the service busy for ever."""
+
 _HARDLY_ANY: Final = 0.5
 """Requests a second beside which the listeners' own cost is seen."""
 
@@ -64,7 +67,7 @@ class Loads:
             self.mix.cookie, self.listened, LISTENERS if self.listened else 0,
         )  # fmt: skip
         with _generator(plan) as begin:
-            settled(self.loaded.roles)
+            settled(self.loaded.roles, _CONNECTED_SECONDS)
             before = self.loaded.roles.spent()
             with _Memory(self.loaded.roles.api) as memory:
                 told = begin()
@@ -127,7 +130,9 @@ class Sent:
                 "failed": told.failed,
             },
             same_result=told.failed == 0 and told.answered > 0,
-            detail="; ".join(["processor time by role for one answer", *told.examples]),
+            detail="; ".join(
+                ["processor time by role for one answer; resident memory of the API", *told.examples]
+            ),
         )
 
 
