@@ -52,6 +52,12 @@ PARTS: Final = (
         "the privacy models of Adult and of a million records",
         needs="arx-adult",
     ),
+    Part(
+        "library",
+        "tests.benchmarks.library",
+        "files to codes and the attackers' risks without a service",
+        needs="arx-adult",
+    ),
     Part("algorithms", "tests.benchmarks.algorithms", "all searches on Adult", needs="arx-adult"),
     Part("scale", "tests.benchmarks.scale", "the case study at the papers' full size"),
     Part("many", "tests.benchmarks.many", "single records with seventy attributes"),
@@ -110,10 +116,16 @@ def _measurement(part: str, row: Row) -> Measurement:
         ratio=row.ratio,
         limit=None if moved is None else moved / _bandwidth(),
         peak_mib=None if row.peak_bytes is None else row.peak_bytes / 2**20,
-        counters=dict(row.counters),
+        counters={**row.counters, **_estimated(row)},
         same_result=row.same_result,
         detail=row.detail,
     )
+
+
+def _estimated(row: Row) -> dict[str, float]:
+    """How many times as long as the work takes was estimated, where an estimate is among the counters."""
+    estimated = row.counters.get("estimated_seconds")
+    return {} if estimated is None else {"estimated_times": estimated / row.ours_seconds}
 
 
 def _met(seconds: float, allowed: float | None) -> bool | None:

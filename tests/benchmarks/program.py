@@ -6,28 +6,54 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 from app.cli.operations import Operations
+from tests.benchmarks.checkout import run_in
 from tests.benchmarks.measurement import Measurement
 from tests.benchmarks.over_http import measure_http
 from tests.benchmarks.parts import PARTS, Part, PartFailedError, measurements
+from tests.benchmarks.service import load, per_request, run_waits, starts
+from tests.benchmarks.service.asked import Asked
 from tests.benchmarks.text import lines, markdown_table
 
-HTTP: Final = "http"
-"""The part that needs a running service."""
+
+@dataclass(frozen=True)
+class ServicePart:
+    """Benchmarks of whole processes, which this one starts."""
+
+    name: str
+    measure: Callable[[Asked], Iterable[Measurement]]
+    measures: str
+
+
+def _http(asked: Asked) -> list[Measurement]:
+    return measure_http(asked.operations)
+
+
+SERVICE_PARTS: Final = (
+    ServicePart(
+        "http", lambda asked: measure_http(asked.operations), "assessments, uploads, hostile requests"
+    ),
+    ServicePart("requests", per_request.measure, "processor time of a request"),
+    ServicePart("starts", starts.measure, "imports, starts, whole commands, memory at rest"),
+    ServicePart("runs", run_waits.measure, "waiting for runs, and what dry runs estimate"),
+    ServicePart("load", load.measure, "many clients at once, kinds of requests mixed and alone"),
+)
 
 
 def main(argv: Sequence[str], operations: Callable[[], Operations]) -> int:
     """Measure what is asked for; 1 if a result is wrong or missing.
 
-    ``operations`` gives what starts the service that the part ``http`` measures.
+    ``operations`` gives what starts the services that some parts measure.
     """
     arguments = _parser().parse_args(argv)
-    chosen = set(arguments.only or [*(part.name for part in PARTS), HTTP])
+    if arguments.checkout is not None:
+        return run_in(arguments.checkout, "tests.benchmarks", _without_checkout(argv, arguments.data))
+    chosen = set(arguments.only or _names())
     found: list[Measurement] = []
     not_run: list[str] = []
     failed: list[str] = []
@@ -45,16 +71,17 @@ def main(argv: Sequence[str], operations: Callable[[], Operations]) -> int:
                 _tell(measured, arguments)
         except PartFailedError as error:
             failed.append(f"{part.name}: {error}")
-    if HTTP in chosen:
-        for measured in measure_http(operations()):
-            found.append(measured)
-            _tell(measured, arguments)
+    for service_part in SERVICE_PARTS:
+        if service_part.name in chosen:
+            for measured in service_part.measure(_asked(arguments, operations())):
+                found.append(measured)
+                _tell(measured, arguments)
     _end(found, not_run, failed, arguments)
     return 1 if failed or any(measured.same_result is False for measured in found) else 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parts = "; ".join([*(f"{part.name}: {part.measures}" for part in PARTS), f"{HTTP}: the service"])
+    parts = "; ".join(f"{part.name}: {part.measures}" for part in (*PARTS, *SERVICE_PARTS))
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmarks",
         description="Measure the product's work beside the same work done otherwise, in the same run. "
@@ -67,13 +94,53 @@ def _parser() -> argparse.ArgumentParser:
         default=os.environ.get("PRIVACY_RISK_DATA"),
         help="folder of the public data sets (default: PRIVACY_RISK_DATA)",
     )
+    parser.add_argument("--only", nargs="+", choices=_names(), help="measure these parts alone")
     parser.add_argument(
-        "--only", nargs="+", choices=[*(part.name for part in PARTS), HTTP], help="measure these parts alone"
+        "--processes",
+        type=int,
+        default=2,
+        help="processes of the API under load, where serve has more than one",
+    )
+    parser.add_argument("--load-seconds", type=float, default=10.0, help="length of every load (default: 10)")
+    parser.add_argument(
+        "--memory-seconds",
+        type=float,
+        default=60.0,
+        help="length of the load under which the growth of memory is told (default: 60; 600 tell it well)",
+    )
+    parser.add_argument(
+        "--checkout",
+        type=Path,
+        metavar="FOLDER",
+        help="measure the code of another checkout, such as an earlier commit's, by these benchmarks",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     form.add_argument("--markdown", action="store_true", help="print the table of the documentation")
     return parser
+
+
+def _names() -> list[str]:
+    return [part.name for part in (*PARTS, *SERVICE_PARTS)]
+
+
+def _without_checkout(argv: Sequence[str], data: Path | None) -> list[str]:
+    """The arguments for a run in another folder."""
+    others = argparse.ArgumentParser(add_help=False)
+    others.add_argument("--checkout")
+    others.add_argument("--data")
+    _, rest = others.parse_known_args(argv)
+    return [*rest, *([] if data is None else ["--data", str(Path(data).absolute())])]
+
+
+def _asked(arguments: argparse.Namespace, operations: Operations) -> Asked:
+    return Asked(
+        operations,
+        None if arguments.data is None else Path(arguments.data),
+        arguments.processes,
+        arguments.load_seconds,
+        arguments.memory_seconds,
+    )
 
 
 def _has(data: Path | None, folder: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tests.benchmarks.measurement import Measurement
 
@@ -25,7 +25,7 @@ def lines(found: Measurement) -> list[str]:
         parts.append("same result" if found.same_result else "WRONG RESULT")
     told = [found.work, "    " + ", ".join(parts)]
     if found.counters:
-        told.append("    " + _counters(found))
+        told.append("    " + counters_text(found.counters))
     if found.detail:
         told.append("    " + found.detail)
     return told
@@ -40,31 +40,36 @@ def markdown_table(measured: Sequence[Measurement]) -> list[str]:
 def _cells(found: Measurement) -> tuple[str, ...]:
     aim = f" ({found.aim})" if found.aim else ""
     missed = " **missed**" if found.bar_met is False else ""
-    theirs = "" if found.baseline_value is None else f"{found.baseline or 'baseline'} {_amount(found, True)}"
+    theirs = (
+        ""
+        if found.baseline_value is None
+        else f"{found.baseline or 'baseline'} {amount(found.baseline_value, found.unit)}"
+    )
     return (
         found.work,
         f"{found.bar}{aim}{missed}",
-        _amount(found, False),
+        amount(found.ours, found.unit),
         theirs,
         "" if found.ratio is None else f"{found.ratio:.3g}",
         "" if found.peak_mib is None else f"{found.peak_mib:.0f}",
-        _counters(found),
+        counters_text(found.counters),
         {None: "", True: "yes", False: "**no**"}[found.same_result],
     )
 
 
-def _amount(found: Measurement, baseline: bool) -> str:
-    value = found.baseline_value if baseline else found.ours
-    if value is None or found.unit != "s":
-        return "" if value is None else f"{value:.3g}"
-    for unit, least in (("s", 1.0), ("ms", 1e-3)):
+def amount(value: float, unit: str) -> str:
+    """A value with three figures, seconds in a unit that fits them."""
+    if unit != "s":
+        return f"{value:.3g}"
+    for name, least in (("s", 1.0), ("ms", 1e-3)):
         if value >= least:
-            return f"{value / least:.3g} {unit}"
+            return f"{value / least:.3g} {name}"
     return f"{value * 1e6:.3g} µs"
 
 
-def _counters(found: Measurement) -> str:
-    return ", ".join(f"{name} {_number(value)}" for name, value in found.counters.items())
+def counters_text(counters: Mapping[str, int | float]) -> str:
+    """Counters by their names."""
+    return ", ".join(f"{name} {_number(value)}" for name, value in counters.items())
 
 
 def _number(value: int | float) -> str:

@@ -1,15 +1,18 @@
 """What the benchmarks print, and when they fail."""
 
 import json
+import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.benchmarks import parts, program
+from tests.benchmarks.checkout import OWN
 from tests.benchmarks.measurement import Measurement
 from tests.benchmarks.parts import PARTS, Part, PartFailedError, measurements
-from tests.benchmarks.program import main
+from tests.benchmarks.program import SERVICE_PARTS, main
 from tests.benchmarks.row import PeakWatch, Row, timed
 from tests.benchmarks.text import markdown_table
 
@@ -24,7 +27,10 @@ def measured(monkeypatch):
     """What the parts measure, by name; a part that is not named measures nothing."""
     found = {}
     monkeypatch.setattr(program, "measurements", lambda part, data: iter(found.get(part.name, [])))
-    monkeypatch.setattr(program, "measure_http", lambda operations: found.get("http", []))
+    service_parts = [
+        replace(part, measure=lambda asked, part=part: found.get(part.name, [])) for part in SERVICE_PARTS
+    ]
+    monkeypatch.setattr(program, "SERVICE_PARTS", service_parts)
     return found
 
 
@@ -66,6 +72,25 @@ def test_a_part_that_breaks_off_is_a_failure_and_the_others_are_measured(measure
     report = json.loads(capsys.readouterr().out)
     assert [found["part"] for found in report["measurements"]][-1] == "http"
     assert "machine: its process ended with status 1" in report["failed"]
+
+
+def test_another_checkout_is_measured_by_these_benchmarks(tmp_path, monkeypatch):
+    other = tmp_path / "other"
+    (other / "app").mkdir(parents=True)
+    (other / "tests").mkdir()
+    (other / ".git").mkdir()
+    seen = {}
+
+    def run(command, cwd, check):
+        seen["arguments"] = command[3:]
+        seen["links"] = {path.name: path.resolve() for path in cwd.iterdir()}
+        return subprocess.CompletedProcess(command, 1)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.chdir(tmp_path)
+    assert main(["--json", "--data", "real", "--checkout", "other", "--only", "requests"], dict) == 1
+    assert seen["arguments"] == ["--json", "--only", "requests", "--data", str(tmp_path / "real")]
+    assert seen["links"] == {"app": other / "app", "tests": OWN / "tests"}
 
 
 def test_only_the_named_parts_are_measured(measured, capsys):
@@ -115,8 +140,8 @@ MODULE = """
 from tests.benchmarks.row import Row
 
 def rows(data, report):
-    report(Row("copying", "≤ 2 s", 1.5, "≤ 1 s", "pandas", 3.0, 2**20, {"bytes_moved": 7}, True,
-               bar_seconds=2.0, aim_seconds=1.0))
+    report(Row("copying", "≤ 2 s", 1.5, "≤ 1 s", "pandas", 3.0, 2**20,
+               {"bytes_moved": 7, "estimated_seconds": 3.0}, True, bar_seconds=2.0, aim_seconds=1.0))
     if data is not None:
         raise SystemExit(3)
 """
@@ -135,6 +160,7 @@ def test_rows_come_from_a_process_of_their_own_with_ratio_and_limit(own_part):
     (found,) = measurements(own_part, None)
     assert (found.ours, found.baseline_value, found.ratio, found.peak_mib) == (1.5, 3.0, 2.0, 1.0)
     assert (found.bar_met, found.aim_met, found.limit) == (True, False, 0.5)
+    assert found.counters["estimated_times"] == 2.0
 
 
 def test_the_rows_of_a_part_that_breaks_off_are_kept(own_part):

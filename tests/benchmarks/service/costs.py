@@ -1,0 +1,104 @@
+"""What processes cost: their processor time, and their share of the machine's memory."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from app.cli.operations import RunningService
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The processes of an embedded service by what they do, as they are looked up anew at every call.
+
+    ``api`` and ``postgres`` are the first processes of their kind, which start the others; ``worker`` is
+    None where none was found.
+    """
+
+    api: psutil.Process
+    postgres: psutil.Process
+    worker: psutil.Process | None
+
+    def living(self) -> dict[str, list[psutil.Process]]:
+        """The processes of every role: API, worker, the worker's children, PostgreSQL."""
+        worker = [] if self.worker is None else [self.worker]
+        return {
+            "api": [one for one in family(self.api) if one not in family_of(worker)],
+            "worker": worker,
+            "worker_children": [one for one in family_of(worker) if one not in worker],
+            "postgres": family(self.postgres),
+        }
+
+    def spent(self) -> dict[str, float]:
+        """Seconds of processor time of every role since its processes began."""
+        return {role: seconds_of(processes) for role, processes in self.living().items()}
+
+    def memory_mib(self) -> dict[str, float]:
+        """Proportional set size of every role: pages that processes share are divided among them."""
+        return {role: sum(map(pss_mib, processes)) for role, processes in self.living().items()}
+
+
+def settled(roles: Roles, seconds: float = 15.0) -> None:
+    """Wait until the service has nothing to do any more, but no longer than this."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        before = sum(roles.spent().values())
+        time.sleep(0.4)
+        if sum(roles.spent().values()) - before <= 0.02:
+            return
+
+
+def roles_of(service: RunningService, home: Path) -> Roles:
+    """The roles of a service whose files are in ``home``."""
+    postmaster = int((home / "postgres" / "data" / "postmaster.pid").read_text().split()[0])
+    api = psutil.Process(service.api_pid)
+    beside = family(psutil.Process(api.ppid() if api.ppid() > 1 else api.pid))
+    workers = [one for one in beside if _arguments(one)[-3:] == ["-m", "app", "worker"]]
+    return Roles(api, psutil.Process(postmaster), workers[0] if workers else None)
+
+
+def family(process: psutil.Process) -> list[psutil.Process]:
+    """A process and all that it started, directly or not; empty once it has ended."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return [process, *process.children(recursive=True)]
+    return []
+
+
+def family_of(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """The families of several processes."""
+    return [one for process in processes for one in family(process)]
+
+
+def seconds_of(processes: Iterable[psutil.Process]) -> float:
+    """User and system time of processes and of the children that they have waited for."""
+    total = 0.0
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            total += sum(process.cpu_times()[:4])
+    return total
+
+
+def difference(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
+    """What was added to each value."""
+    return {name: after[name] - before[name] for name in after}
+
+
+def pss_mib(process: psutil.Process) -> float:
+    """Proportional set size in MiB; 0 once the process has ended."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def _arguments(process: psutil.Process) -> list[str]:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.cmdline()
+    return []

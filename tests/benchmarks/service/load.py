@@ -1,0 +1,263 @@
+"""The service under load: kind by kind, closed loops of one to 200 clients, open loops at stated rates."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Final
+
+import psutil
+
+from app.settings import Settings
+from tests.benchmarks.measurement import Measurement
+from tests.benchmarks.service.asked import Asked
+from tests.benchmarks.service.commands import BrokenError, until
+from tests.benchmarks.service.costs import difference, family, settled
+from tests.benchmarks.service.held_run import held_run
+from tests.benchmarks.service.load_plan import Kind, Plan, Told
+from tests.benchmarks.service.mix import WEIGHTS, Mix
+from tests.benchmarks.service.percentiles import slope
+from tests.benchmarks.service.sample import QUESTIONS_A_PROFILE, Loaded, assessments, loaded_service
+
+PART = "load"
+CLIENTS: Final = (1, 10, 50, 200)
+LISTENERS: Final = 100
+FASTER_RATE: Final = 40.0
+OFFERED: Final = 20.0
+"""Requests a second that the service must answer without waiting."""
+
+ASKED_FOR: Final = {"new assessment": 120.0, "repeated assessment": 350.0, "GET": 500.0}
+"""Kind → how many a second are aimed at with 50 clients."""
+
+_ALONE_SECONDS: Final = 3.0
+_ALONE_AT_MOST: Final = 200
+_LOADED_BY: Final = 10
+_CONNECTED_SECONDS: Final = 3.0
+"""How long what connecting left to do may take; listeners may keep the service busy for ever."""
+
+_HARDLY_ANY: Final = 0.5
+"""Requests a second beside which the listeners' own cost is seen."""
+
+_NEW_A_SECOND: Final = 60.0
+"""More new questions than a second of the mixed load asks."""
+
+_DRAINED_SECONDS: Final = 30.0
+
+
+@dataclass
+class Loads:
+    """Sends loads to one service and measures what they cost; every row is wrong where anything failed."""
+
+    loaded: Loaded
+    mix: Mix
+    processes: int
+    listened: str = ""
+
+    def send(self, kinds: Sequence[Kind], seconds: float, clients: int = 1, rate: float = 0.0) -> Sent:
+        """One load, from a process of its own."""
+        plan = Plan(
+            self.loaded.service.base_url, self.loaded.service.api_key, kinds, seconds, clients, rate,
+            self.mix.cookie, self.listened, LISTENERS if self.listened else 0,
+        )  # fmt: skip
+        with _generator(plan) as begin:
+            settled(self.loaded.roles, _CONNECTED_SECONDS)
+            before = self.loaded.roles.spent()
+            with _Memory(self.loaded.roles.api) as memory:
+                told = begin()
+        spent = difference(before, self.loaded.roles.spent())
+        self._drain()
+        return Sent(told, self.processes, spent, slope(memory.seen), memory.seen[-1][1])
+
+    def _drain(self) -> None:
+        """Wait until the worker has made what was asked of it."""
+
+        def is_drained() -> bool:
+            return not self.loaded.client.runs.page(state="queued").items
+
+        until(is_drained, _DRAINED_SECONDS, pause=0.2)
+        settled(self.loaded.roles)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What a load told, the processor time of every role, and how the API's memory grew in MiB a second.
+
+    ``processes`` is how many of the API there were.
+    """
+
+    told: Told
+    processes: int
+    spent: dict[str, float]
+    growth: float
+    memory_mib: float
+
+    @property
+    def each(self) -> float:
+        """The API's processor time in seconds for an answer."""
+        return self.spent["api"] / max(self.told.answered, 1)
+
+    def row(self, work: str, unit: str, ours: float, bar: str = "none") -> Measurement:
+        """A measurement of this load."""
+        told = self.told
+        answered = max(told.answered, 1)
+        return Measurement(
+            part=PART,
+            work=work,
+            bar=bar,
+            unit=unit,
+            ours=ours,
+            peak_mib=self.memory_mib,
+            counters={
+                "answered": told.answered,
+                "per_second": round(told.throughput, 1),
+                "p50_ms": round(told.percentile(0.5), 1),
+                "p99_ms": round(told.percentile(0.99), 1),
+                "api_ms": round(1000 * self.each, 2),
+                "postgres_ms": round(1000 * self.spent["postgres"] / answered, 2),
+                "worker_ms": round(
+                    1000 * (self.spent["worker"] + self.spent["worker_children"]) / answered, 2
+                ),
+                "generator_ms": round(1000 * told.processor / answered, 2),
+                "api_processes": self.processes,
+                "refused": told.refused,
+                "failed": told.failed,
+            },
+            same_result=told.failed == 0 and told.answered > 0,
+            detail="; ".join(
+                ["processor time by role for one answer; resident memory of the API", *told.examples]
+            ),
+        )
+
+
+def measure(asked: Asked) -> Iterator[Measurement]:
+    """All loads on one service, whose worker has a place beside the run that is listened to."""
+    processes = asked.processes if "processes" in Settings.model_fields else 1
+    own = {"PRIVACY_RISK_PROCESSES": str(processes), "PRIVACY_RISK_WORKER_CONCURRENCY": "2"}
+    before = {name: os.environ.get(name) for name in own}
+    os.environ.update(own)  # which the service's processes inherit
+    try:
+        with loaded_service(asked.operations) as loaded:
+            loads = Loads(
+                loaded, Mix(loaded, assessments(loaded.client, loaded.question, _profiles(asked))), processes
+            )
+            yield from _alone(loads)
+            yield from _many_clients(loads, asked.load_seconds)
+            yield _offered(loads, asked.load_seconds)
+            with held_run(loaded) as events:
+                yield from _mixed(replace(loads, listened=events), asked)
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name)
+            else:
+                os.environ[name] = value
+
+
+def _profiles(asked: Asked) -> int:
+    """How many sensitivity profiles give enough new questions for all loads."""
+    a_second = 2 * ASKED_FOR["new assessment"] + OFFERED + len(CLIENTS) * _NEW_A_SECOND + 0.3 * FASTER_RATE
+    new = (
+        1 + _LOADED_BY + _ALONE_AT_MOST + a_second * asked.load_seconds + 0.3 * OFFERED * asked.memory_seconds
+    )
+    return math.ceil((new + 10) / QUESTIONS_A_PROFILE)
+
+
+def _alone(loads: Loads) -> Iterator[Measurement]:
+    """Every kind by itself, one request after another: what one costs."""
+    for name in WEIGHTS:
+        loads.send(loads.mix.kinds(_LOADED_BY, [name]), 0.5)  # which loads what it needs
+        sent = loads.send(loads.mix.kinds(_ALONE_AT_MOST, [name]), _ALONE_SECONDS)
+        yield sent.row(f"processor time of the API: {name}, one client", "s", sent.each)
+
+
+def _many_clients(loads: Loads, seconds: float) -> Iterator[Measurement]:
+    for name, aim in ASKED_FOR.items():
+        kinds = loads.mix.kinds(round(2 * aim * seconds) if name == "new assessment" else 1, [name])
+        sent = loads.send(kinds, seconds, clients=50)
+        row = sent.row(f"50 clients: {name}", "requests/s", sent.told.throughput)
+        yield replace(row, aim=f"≥ {aim:g}", aim_met=sent.told.throughput >= aim)
+
+
+def _offered(loads: Loads, seconds: float) -> Measurement:
+    """New, repeated and read in turn, at the rate that the bar names."""
+    kinds = [replace(kind, weight=1.0) for kind in loads.mix.kinds(round(OFFERED * seconds), list(ASKED_FOR))]
+    sent = loads.send(kinds, 2 * seconds, rate=OFFERED)
+    p50, p99 = sent.told.percentile(0.5) / 1000, sent.told.percentile(0.99) / 1000
+    work = f"{OFFERED:g} requests a second, new, repeated and GET in turn: p99"
+    row = sent.row(work, "s", p99, "p50 ≤ 30 ms, p99 ≤ 150 ms")
+    return replace(row, bar_met=p50 <= 0.030 and p99 <= 0.150)
+
+
+def _mixed(loads: Loads, asked: Asked) -> Iterator[Measurement]:
+    """All kinds together, with listeners."""
+    sent = loads.send(loads.mix.kinds(1, ["GET"]), asked.load_seconds, rate=_HARDLY_ANY)
+    each_second = sent.spent["api"] / sent.told.seconds
+    yield sent.row(
+        f"processor time of the API a second: {LISTENERS} listeners, hardly a request", "s", each_second
+    )
+    beside = f"mixed load, {LISTENERS} listeners"
+    for clients in CLIENTS:
+        kinds = loads.mix.kinds(round(_NEW_A_SECOND * asked.load_seconds))
+        sent = loads.send(kinds, asked.load_seconds, clients=clients)
+        yield sent.row(f"{beside}: {clients} clients", "requests/s", sent.told.throughput)
+    for rate, seconds in ((OFFERED, asked.memory_seconds), (FASTER_RATE, asked.load_seconds)):
+        sent = loads.send(loads.mix.kinds(math.ceil(0.3 * rate * seconds)), seconds, rate=rate)
+        row = sent.row(f"{beside}: {rate:g} requests a second, p99", "s", sent.told.percentile(0.99) / 1000)
+        growth = {"memory_mib_per_minute": round(60 * sent.growth, 2), "seconds": round(seconds)}
+        yield replace(row, counters={**row.counters, **growth})
+
+
+@contextmanager
+def _generator(plan: Plan) -> Iterator[Callable[[], Told]]:
+    """What sends a load, in a process that has its plan and whose listeners listen already."""
+    command = [sys.executable, "-m", "tests.benchmarks.service.load_clients"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        sent, said = process.stdin, process.stdout
+        if sent is None or said is None:
+            raise BrokenError("the load generator has no pipes")
+
+        def tell(line: str) -> str:
+            sent.write(f"{line}\n")
+            sent.flush()
+            return said.readline()
+
+        if not tell(plan.to_json()):
+            raise BrokenError("the load generator did not get ready")
+        yield lambda: Told.from_json(tell("begin"))
+
+
+class _Memory:
+    """Samples how much memory the processes of the API hold, as (seconds, MiB)."""
+
+    def __init__(self, api: psutil.Process) -> None:
+        self.seen: list[tuple[float, float]] = []
+        self._api = api
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+
+    def __enter__(self) -> _Memory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _sample(self) -> None:
+        while True:
+            held = 0
+            for process in family(self._api):
+                try:
+                    held += process.memory_info().rss
+                except psutil.NoSuchProcess:
+                    continue
+            self.seen.append((time.monotonic(), held / 2**20))
+            if self._ended.wait(1.0):
+                return
