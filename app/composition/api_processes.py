@@ -10,15 +10,16 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from app.cli.program import told
-from app.composition.starter import end_with
-from app.domain.errors import Unavailable
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Final, NoReturn
+
+from app.cli.program import told
+from app.composition.starter import end_with
+from app.domain.errors import Unavailable
 
 STOP_SECONDS: Final = 10.0
 RESTART_SECONDS: Final = 1.0

@@ -8,8 +8,14 @@ classes).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Final, Literal
+
 import numpy as np
 from annotated_types import Len, MaxLen, doc
+
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.wildcards import matching_records, seconds_of_matching
 from app.domain.errors import InvalidInput
@@ -17,10 +23,6 @@ from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import missing_cells, shows_nothing
 from app.domain.tables.table import Table, no_attribute
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Annotated, Final, Literal
 
 SECONDS_PER_GROUPING: Final = 5e-5
 SECONDS_PER_CELL: Final = 3.7e-9

@@ -7,20 +7,24 @@ that a tree's node covers the contiguous leaves [leaf_lo, leaf_hi). Code 0 is ‚ä
 
 from __future__ import annotations
 
-import numpy as np
-from app.domain.arrays import Bools, Ints, Longs, concatenated_ranges
-from app.domain.errors import NotSupported
-from app.domain.hierarchies.definitions import (
-    TOP as TOP,
-    TOP_LABEL,
-    nodes_from_parents,
-    nodes_from_rows,
-)
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
 from typing import Any
+
+import numpy as np
+
+from app.domain.arrays import Bools, Ints, Longs, concatenated_ranges
+from app.domain.errors import NotSupported
+from app.domain.hierarchies.definitions import (
+    TOP as TOP,
+)
+from app.domain.hierarchies.definitions import (
+    TOP_LABEL,
+    nodes_from_parents,
+    nodes_from_rows,
+)
 
 UNKNOWN = -1
 

@@ -14,7 +14,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
+
 from app.domain.arrays import Bools, Floats, Levels, Longs
 from app.domain.counting.calibration import (
     SECONDS_PER_SUMMED_ROW,
@@ -33,8 +37,6 @@ from app.domain.search.table_rules.open_rules import Growth, RuleRisk, least_gro
 from app.domain.search.table_rules.row_scores import RowScores
 from app.domain.search.table_rules.scores import RuleScores, TableScores, Tick
 from app.domain.sensitivity.sensitivity import constant_sensitivity
-from collections.abc import Sequence
-from dataclasses import replace
 
 LEAST_ROWS = 100_000
 ROWS_AT_ONCE = 2**15
