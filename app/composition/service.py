@@ -83,18 +83,24 @@ def _front(settings: Settings) -> Iterator[Callable[[Database], None]]:
     front = context.Process(target=life)
     front.start()
 
+    def end() -> None:
+        front.terminate()
+        front.join(2 * STOP_SECONDS)
+        if front.is_alive():
+            front.kill()
+
     def answer(database: Database) -> None:
-        ours.send(database)
-        front.join()
+        try:
+            ours.send(database)
+            front.join()
+        finally:
+            end()  # before the database, which it answers from
         sys.exit(1)  # by itself it ends for a reason that it has told
 
     try:
         yield answer
     finally:
-        front.terminate()
-        front.join(2 * STOP_SECONDS)
-        if front.is_alive():
-            front.kill()
+        end()
 
 
 def _answer_together(settings: Settings, database: Callable[[], Database]) -> None:
