@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import httpx
 import os
+import psutil
+import pytest
 import secrets
 import signal
 import socket
@@ -11,22 +14,17 @@ import subprocess
 import sys
 import threading
 import time
+from app.main import operations
+from app.persistence.encryption import MasterKey
+from app.settings import Settings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import httpx
-import psutil
-import pytest
-
-from app.main import operations
-from app.persistence.encryption import MasterKey
-from app.settings import Settings
 from tests.conftest import DatabaseUrls
 from tests.faults.conftest import ROOT
 from tests.processes import HANG_SECONDS, command_line, descendants, is_alive, until
+from typing import Any
 
 SEVERAL = 2
 
@@ -264,13 +262,17 @@ def test_they_end_with_the_process_that_started_them(database_urls: DatabaseUrls
         until(lambda: not any(is_alive(one) for one in processes))
 
 
-def test_with_a_database_of_its_own_the_whole_service_ends_with_its_starter(short_folder: Path):
+@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGTERM])
+def test_with_a_database_of_its_own_the_whole_service_ends_in_order(short_folder: Path, sig: int):
     folder = short_folder / secrets.token_hex(4)
     folder.mkdir(mode=0o711)
-    port = free_port()
+    port, log = free_port(), folder / "log"
     given = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     given |= {"PRIVACY_RISK_HOME": str(folder / "home"), "PRIVACY_RISK_PROCESSES": "2"}
-    process = psutil.Popen([sys.executable, "-m", "app", "serve", "--port", str(port)], cwd=ROOT, env=given)
+    with log.open("wb") as file:
+        process = psutil.Popen(
+            [sys.executable, "-m", "app", "serve", "--port", str(port)], cwd=ROOT, env=given, stderr=file
+        )
     try:
 
         def ours() -> list[psutil.Process]:
@@ -279,9 +281,14 @@ def test_with_a_database_of_its_own_the_whole_service_ends_with_its_starter(shor
         until(lambda: len([one for one in ours() if "serve" in command_line(one)]) == 1 + SEVERAL)
         until(lambda: any(command_line(one)[-1:] == ["worker"] for one in ours()))
         httpx.get(f"http://127.0.0.1:{port}/readyz").raise_for_status()
+        until(lambda: log.read_text().count("Application startup complete") == SEVERAL)
         started = ours()
-        process.kill()
+        process.send_signal(sig)
+        process.wait(HANG_SECONDS)
         until(lambda: not any(is_alive(one) for one in started))
+        if sig == signal.SIGTERM:
+            assert process.returncode == 0
+            assert "interrupted" not in log.read_text(), "the database ended before those who answer from it"
     finally:
         with suppress(psutil.NoSuchProcess):
             process.kill()
