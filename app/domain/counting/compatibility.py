@@ -52,14 +52,14 @@ class Compatibility:
 
     @property
     def most_bytes(self) -> int:
-        """Bytes that it may come to keep: its pairs with their keys, and the classes of every set of nodes.
+        """Bytes that it may come to keep: keys of its link's pairs, and the classes of every set of nodes.
 
         Of a tree; where nodes have several parents there may be more pairs.
         """
         link, height = self.link, self.link.hierarchy.height
         pairs = len(link.seed_nodes) * (height + 1)
         sets = 2 * (height + 1) + 1  # levels, depths, and all nodes together
-        return 28 * pairs + sets * (4 * link.hierarchy.n_nodes + 12 * (link.n_codes + 1))
+        return 20 * pairs + sets * (4 * link.hierarchy.n_nodes + 12 * (link.n_codes + 1))
 
     @cached_property
     def _pair_keys(self) -> Longs:

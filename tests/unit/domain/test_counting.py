@@ -67,8 +67,8 @@ def test_a_compatibility_keeps_no_more_than_it_says(name):
             own.of_all_nodes,
             *(classes(number) for classes in (own.at_level, own.at_depth) for number in range(height + 1)),
         ]
-        _ = own.consistent(own.pairs[0], own.pairs[1])
-        arrays = [*own.pairs, own._pair_keys]
+        _ = own.consistent(*own.link.pairs)
+        arrays = [own._pair_keys]
         for classes in made:
             arrays += [classes.of_node, classes.starts, classes.members]
             arrays += [] if classes.of_code is None else [classes.of_code]
