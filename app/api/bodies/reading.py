@@ -6,8 +6,9 @@ import asyncio
 import gc
 import json
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import Depends
 from pydantic import ValidationError
@@ -18,6 +19,8 @@ from app.api.bodies.validation import SlicedValidator
 from app.api.faults import faults_of
 from app.domain.errors import InvalidInput
 from app.services.json_text import dismantle, sliced_json, whole_json
+
+T = TypeVar("T")
 
 SMALL_BYTES: Final = 16 * 1024
 """Bodies up to this size are parsed where they arrive: that takes a millisecond or two."""
@@ -93,6 +96,11 @@ class StrictRequest(Request):
             self._is_large = False
             CONSIDERATION.end()
 
+    @property
+    def is_large(self) -> bool:
+        """Whether the body was read beside the event loop."""
+        return self._is_large
+
     async def check(self, validator: SlicedValidator) -> None:
         """Read a large body as JSON and check it, beside the event loop; InvalidInput if it is none."""
         self._is_large = True
@@ -110,6 +118,13 @@ class StrictRequest(Request):
         if self._value is None:
             self._value = whole_json((await self.body()).decode("utf-8"))
         return self._value
+
+
+async def off_loop_if_large(request: Request, work: Callable[[], T]) -> T:
+    """Do work on what the body holds: here if that was read here, else in a thread."""
+    if isinstance(request, StrictRequest) and not request.is_large:
+        return work()
+    return await asyncio.to_thread(work)
 
 
 def _checked(body: bytes, validator: SlicedValidator) -> Any:  # noqa: ANN401 - of the type asked for

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
-
-from fastapi import Body, Path, Query, Response
-from starlette.responses import JSONResponse, StreamingResponse
-
 from app.api.authentication import AnyKey, Assessor, DataReader
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
-from app.api.examples.assessments import ASSESSMENT_RUNS, ASSESSMENTS
+from app.api.bodies.reading import off_loop_if_large
+from app.api.examples.assessments import ASSESSMENTS, ASSESSMENT_RUNS
 from app.api.examples.form import names
 from app.api.routers.answers import (
     MADE,
@@ -28,6 +24,9 @@ from app.api.schemas.runs import Run
 from app.api.services import UseCases
 from app.api.waiting import RunStarter
 from app.services.resources import DataFormat, Scope
+from fastapi import Body, Path, Query, Request, Response
+from starlette.responses import JSONResponse, StreamingResponse
+from typing import Annotated
 
 COLLECTION = Collection(
     "assessment",
@@ -57,7 +56,12 @@ router = COLLECTION.router()
 )
 @takes_up_to(LARGEST_BYTES)
 async def create_assessment(
-    actor: Assessor, services: UseCases, response: Response, body: NewAssessmentBody, dry_run: DryRun = False
+    actor: Assessor,
+    services: UseCases,
+    received: Request,
+    response: Response,
+    body: NewAssessmentBody,
+    dry_run: DryRun = False,
 ) -> Assessment | PlanAnswer:
     """Score a rule.
 
@@ -67,7 +71,7 @@ async def create_assessment(
     as a run. With `dry_run=true` the answer is 200 and says what the work would cost. Needs the scope
     `assess`.
     """
-    request = await asyncio.to_thread(body.request)
+    request = await off_loop_if_large(received, body.request)
     if dry_run:
         response.status_code = 200
         return PlanAnswer.model_validate(await services.assessments.plan(actor, request))

@@ -29,6 +29,8 @@ from app.services.scoring.scoring_options import ScoringOptions
 
 _FIRST_ROLES: Final = ("dataset", "dictionary", "sensitivity")
 
+_FEW_NODES: Final = 100_000
+
 SECONDS_PER_PAIR: Final = 2e-7
 """Comparing two texts by their similarity, measured generously."""
 
@@ -272,7 +274,7 @@ async def load_scoring(
         sources.is_set,
         sensitivity,
         failure,
-        await asyncio.to_thread(options.utility.on, table),
+        await _utility(options, table),
         options,
         true,
         {
@@ -280,6 +282,12 @@ async def load_scoring(
             for own, member in zip(linked, sources.members, strict=True)
         },
     )
+
+
+async def _utility(options: ScoringOptions, table: Table) -> Utility:
+    if not options.utility.values and sum(table.sizes) <= _FEW_NODES:
+        return options.utility.on(table)  # a number per node: no work for a thread
+    return await asyncio.to_thread(options.utility.on, table)
 
 
 def _check_failure(sources: Sources, options: ScoringOptions) -> None:
