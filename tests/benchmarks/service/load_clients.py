@@ -66,10 +66,11 @@ class Load:
     async def _open(self, start: float) -> None:
         """Requests leave on time, however many are not answered yet; waiting counts from then on."""
         sent = []
-        for number in range(round(self._plan.rate * self._plan.seconds)):
+        for number in range(max(round(self._plan.rate * self._plan.seconds), 1)):
             due = start + number / self._plan.rate
             await asyncio.sleep(max(due - time.perf_counter(), 0.0))
             sent.append(asyncio.create_task(self._one(due)))
+        await asyncio.sleep(max(start + self._plan.seconds - time.perf_counter(), 0.0))
         await asyncio.gather(*sent)
 
     async def _one(self, due: float) -> None:

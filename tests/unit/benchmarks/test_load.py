@@ -132,3 +132,10 @@ def test_a_load_begins_once_its_listeners_listen():
     assert seen[:4] == ["/v1/runs/r/events"] * 3 + ["begin"]
     assert told.events == 3
     assert told.answered > 0
+
+
+def test_an_open_load_of_hardly_a_request_sends_one():
+    told = asyncio.run(
+        Answering(plan(seconds=0.1, rate=0.5), lambda _: httpx.Response(200)).run(lambda: None)
+    )
+    assert told.answered == 1
