@@ -7,21 +7,23 @@ import logging
 import os
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from multiprocessing import get_context, parent_process
+
 import uvloop
+
 from app.cli.ending import leaving_on_sigterm
 from app.cli.program import told
 from app.composition.addresses import held_addresses
-from app.composition.api_processes import ApiProcesses, STOP_SECONDS
+from app.composition.api_processes import STOP_SECONDS, ApiProcesses
 from app.composition.configured import MIB, configured_database
 from app.composition.database import Database
 from app.composition.processes import embedded_database, worker_process
 from app.composition.starter import end_with, end_with_starter
 from app.logs import configure_logs
 from app.settings import MOST_PROCESSES, Settings
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
-from multiprocessing import get_context, parent_process
 
 logger = logging.getLogger(__name__)
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import base64
-import httpx
 import os
-import psutil
-import pytest
 import secrets
 import signal
 import socket
@@ -14,17 +11,22 @@ import subprocess
 import sys
 import threading
 import time
-from app.main import operations
-from app.persistence.encryption import MasterKey
-from app.settings import Settings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from app.main import operations
+from app.persistence.encryption import MasterKey
+from app.settings import Settings
 from tests.conftest import DatabaseUrls
 from tests.faults.conftest import ROOT
 from tests.processes import HANG_SECONDS, command_line, descendants, is_alive, until
-from typing import Any
 
 SEVERAL = 2
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Annotated
+
+from fastapi import Body, Path, Query, Request, Response
+from starlette.responses import JSONResponse, StreamingResponse
+
 from app.api.authentication import AnyKey, Assessor, DataReader
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.bodies.reading import off_loop_if_large
-from app.api.examples.assessments import ASSESSMENTS, ASSESSMENT_RUNS
+from app.api.examples.assessments import ASSESSMENT_RUNS, ASSESSMENTS
 from app.api.examples.form import names
 from app.api.routers.answers import (
     MADE,
@@ -24,9 +29,6 @@ from app.api.schemas.runs import Run
 from app.api.services import UseCases
 from app.api.waiting import RunStarter
 from app.services.resources import DataFormat, Scope
-from fastapi import Body, Path, Query, Request, Response
-from starlette.responses import JSONResponse, StreamingResponse
-from typing import Annotated
 
 COLLECTION = Collection(
     "assessment",
