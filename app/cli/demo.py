@@ -14,6 +14,7 @@ from app.cli.journey import Journey, check_tables, load_journey
 from app.cli.operations import Operations, RunningService
 from app.cli.progress import Listener, Silent, listener_for
 from app.cli.report import json_report, svg_map, text_report
+from app.cli.table_header import require_described
 from app.cli.walk import Walk, Walked
 from app.domain.errors import InvalidInput
 from app.samples.files import JOURNEY, write_sample
@@ -103,6 +104,7 @@ def _given(arguments: argparse.Namespace) -> Journey | None:
     if arguments.journey is not None:
         journey = load_journey(arguments.journey, arguments.dataset, arguments.dictionary)
         check_tables((journey.dataset, journey.dictionary, *journey.lookups), journey.attributes)
+        require_described(journey.dataset, journey.attributes)
         return journey
     if arguments.dataset is not None or arguments.dictionary is not None:
         raise InvalidInput.of(

@@ -1,7 +1,7 @@
 """What is told of a gate's files before a service is started for them, which takes seconds.
 
-Looked at are names, formats and what people wrote; what a table holds is read by the service alone. Errors
-are those that loading the files would meet.
+Looked at are names, formats, what people wrote and which columns tables have; what else they hold is read by
+the service alone. Errors are those that loading the files would meet.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from pathlib import Path
 from app.cli.gate_loading import linked_of, profile_of, slots_filled, tables_of
 from app.cli.gate_question import Subject
 from app.cli.journey import Json, TableFile, check_tables
+from app.cli.table_header import require_described
 from app.domain.errors import InvalidInput
 
 
 def check_files(subject: Subject, policy: Json) -> None:
-    """InvalidInput, or OSError, if the files of the subject cannot be loaded, whatever is in the tables."""
+    """InvalidInput, or OSError, if the files of the subject cannot be loaded, whatever is in the columns."""
     tables = tables_of(subject, policy)
     uploaded = [tables.dataset]
     if isinstance(subject.release, Path):
@@ -29,6 +30,7 @@ def check_files(subject: Subject, policy: Json) -> None:
         if isinstance(profile, Path):
             profile_of(profile)
     check_tables(uploaded, tables.attributes)
+    require_described(tables.dataset, tables.attributes)
 
 
 def check_policy_file(path: Path, policy: Json) -> None:

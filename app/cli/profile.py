@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import re
 import time
@@ -17,11 +16,10 @@ from app.cli.gate_service import measured, service_client
 from app.cli.journey import FORMATS, Json, TableFile
 from app.cli.operations import Operations
 from app.cli.plain_lines import number_text, text_table
+from app.cli.table_header import TEXT_FORMATS, head_of, require_columns, unknown_column
 from app.domain.errors import InvalidInput
 from privacy_risk import Client
 
-_SAMPLE_BYTES: Final = 1 << 20
-_TEXT_FORMATS: Final = ("csv", "csv.gz")
 _MOST_IN_NAME: Final = 80
 
 
@@ -38,6 +36,12 @@ class Question:
     hierarchy_pattern: str | None
     levels: Mapping[str, int]
     measure: Json
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The columns of which something is said."""
+        identifier = () if self.identifier is None else (self.identifier,)
+        return (*self.quasi_identifiers, *self.sensitive, *identifier, *self.hierarchies, *self.levels)
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -111,6 +115,8 @@ def _add_judging_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
     """Profile the table; 0 once it is measured."""
     question = _question(arguments)
+    table = question.table
+    require_columns(table.path, question.format, table.dialect, question.named, proposed=True)
     start = time.perf_counter()
     with service_client(arguments.server, operations) as client:
         started = time.perf_counter() - start
@@ -168,11 +174,9 @@ class Profiling:
     def _dialect(self) -> Json:
         """How the file is read: as the proposal says, but for what the question does."""
         table = self.question.table
-        if self.question.format not in _TEXT_FORMATS:
+        if self.question.format not in TEXT_FORMATS:
             return dict(table.dialect)
-        with table.path.open("rb") as file:
-            plain = gzip.GzipFile(fileobj=file) if self.question.format == "csv.gz" else file
-            proposed = self.client.propose_dialect(plain.read(_SAMPLE_BYTES))["dialect"]
+        proposed = self.client.propose_dialect(head_of(table.path, self.question.format))["dialect"]
         said = {key: "" if value is None else value for key, value in proposed.items()}
         return said | dict(table.dialect)
 
@@ -202,14 +206,9 @@ def _declared(question: Question, proposal: Sequence[Json]) -> tuple[list[Json],
     }
     if question.identifier is not None:
         asked[question.identifier] = "identifier"
-    for name in (*asked, *question.hierarchies, *question.levels):
+    for name in question.named:
         if name not in columns:
-            raise InvalidInput.of(
-                name,
-                "unknown-column",
-                f"The table has no column {name!r}.",
-                f"Its columns are: {', '.join(columns)}.",
-            )
+            raise unknown_column(name, columns)
     declared, left_aside = [], {}
     for column in proposal:
         name, role = column["name"], column["role"]

@@ -7,7 +7,6 @@ kept.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -41,6 +40,7 @@ from tests.benchmarks.many import floor_of
 from tests.benchmarks.measurement import Measurement
 from tests.benchmarks.models import NEEDED, SENSITIVE, class_based
 from tests.benchmarks.scale import FLOOR, RULES, reduced_context
+from tests.benchmarks.service.asked import Asked
 
 BAR: Final = 0.5
 AIM: Final = 0.25
@@ -58,9 +58,9 @@ class Case:
     work: Callable[[], object]
 
 
-def estimates(data: Path | None = None) -> list[Measurement]:
-    """Every estimate beside its measurement; those of Adult where ``data`` is the folder of real data."""
-    return list(measured(every_case(data)))
+def measure(asked: Asked) -> Iterator[Measurement]:
+    """Every estimate beside its measurement; those of Adult only where there are real data."""
+    yield from measured(every_case(asked.data))
 
 
 def measured(cases: Iterator[Case]) -> Iterator[Measurement]:
@@ -219,20 +219,3 @@ def _search(name: str, planned: Callable[[], BlockedSearch[object]]) -> Case:
         return search.combine({i: search.run_block(i, lambda units: None) for i in range(search.n_blocks)})
 
     return Case(name, lambda: planned().seconds, work)
-
-
-def main() -> None:
-    """Print the ratio of each estimate and its measurement."""
-    folder = os.environ.get("PRIVACY_RISK_DATA")
-    for one in measured(every_case(None if folder is None else Path(folder))):
-        counters = one.counters
-        sign = " " if one.aim_met else "·" if one.bar_met else "!"
-        print(
-            f"{sign} {one.ours:7.2f}  {counters['estimated_seconds']:9.4f} s for "
-            f"{counters['cpu_seconds']:9.4f} s  {one.work}",
-            flush=True,
-        )
-
-
-if __name__ == "__main__":
-    main()

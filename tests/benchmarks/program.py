@@ -30,17 +30,22 @@ class ServicePart:
     measures: str
 
 
-def _http(asked: Asked) -> list[Measurement]:
+def _http(asked: Asked) -> Iterable[Measurement]:
     return measure_http(asked.operations)
 
 
+def _estimates(asked: Asked) -> Iterable[Measurement]:
+    # Imported here: it loads what all other parts measure, each in a process of its own.
+
+    return estimates.measure(asked)
+
+
 SERVICE_PARTS: Final = (
-    ServicePart(
-        "http", lambda asked: measure_http(asked.operations), "assessments, uploads, hostile requests"
-    ),
+    ServicePart("http", _http, "assessments, uploads, hostile requests"),
     ServicePart("requests", per_request.measure, "processor time of a request"),
     ServicePart("starts", starts.measure, "imports, starts, whole commands, memory at rest"),
-    ServicePart("runs", run_waits.measure, "waiting for runs, and what dry runs estimate"),
+    ServicePart("runs", run_waits.measure, "waiting for runs"),
+    ServicePart("estimates", _estimates, "what dry runs estimate, beside what the work takes"),
     ServicePart("load", load.measure, "many clients at once, kinds of requests mixed and alone"),
 )
 

@@ -1,10 +1,9 @@
-"""Optimisations over HTTP: how long they take beyond their computation, and what dry runs estimate."""
+"""Optimisations over HTTP: how long they take beyond their computation."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Final
 
 import httpx
@@ -17,29 +16,26 @@ from app.domain.search.solvers import Enumeration
 from app.domain.sensitivity.sensitivity import build_sensitivity
 from app.domain.sensitivity.weights import LeafWeights
 from app.experiments.solving import solve
-from privacy_risk import Client
 from tests.benchmarks.case_study import case_study
 from tests.benchmarks.measurement import Measurement
 from tests.benchmarks.row import timed
 from tests.benchmarks.service.asked import Asked
 from tests.benchmarks.service.costs import difference, settled
 from tests.benchmarks.service.percentiles import percentile
-from tests.benchmarks.service.sample import RECORDS, Json, Loaded, assessments, loaded_service, table_level
+from tests.benchmarks.service.sample import RECORDS, Json, Loaded, loaded_service
 
 PART = "runs"
 RUNS: Final = 9
 WAITED: Final = 20
-_ADULT_QUASI_IDENTIFIERS: Final = ("sex", "age", "race", "marital-status", "education", "native-country")
 
 
 def measure(asked: Asked) -> Iterator[Measurement]:
-    """Waits for runs, then estimates; those of Adult only where there are real data."""
+    """Waits for runs: those that a worker does, and those that are done at once."""
     with loaded_service(asked.operations) as loaded:
         settled(loaded.roles)
         computing = _computing()
         yield _waited(loaded, computing, at_once=False)
         yield _waited(loaded, computing, at_once=True)
-        yield from _estimates(loaded, asked.data)
 
 
 def _computing() -> float:
@@ -109,76 +105,3 @@ def _ended(client: httpx.Client, run: Json) -> str:
         answer = client.get(f"/v1/runs/{run['id']}", headers={"Prefer": f"wait={WAITED}"})
         run = answer.raise_for_status().json()
     return str(run["state"])
-
-
-def _estimates(loaded: Loaded, data: Path | None) -> Iterator[Measurement]:
-    """What dry runs say beside what the work then takes, as a factor of which way round does not matter."""
-    client = loaded.client
-    questions = assessments(client, loaded.question, 1)[:RUNS]
-    client.assessments.create(questions[0])
-    yield _estimate(
-        f"assessment, {RECORDS:,} records, {RECORDS:,} entities",
-        client.assessments.plan(questions[1])["seconds"],
-        [_seconds(client.assessments.create, body) for body in questions[1:]],
-    )
-    searches = [_search(loaded, f"estimated-{number}", 7 + number / 100) for number in range(3)]
-    yield _estimate(
-        f"optimisation of 300 rules, {RECORDS:,} records",
-        client.optimisations.plan(searches[0])["seconds"],
-        [_seconds(lambda body: _run(client, body), body) for body in searches],
-    )
-    if data is not None and (data / "arx-adult" / "adult.csv").exists():
-        _load_adult(client, data / "arx-adult")
-        for kind in ("privacy_profile", "attacker_models"):
-            bodies = [_measurement(kind, level) for level in range(3)]
-            client.measurements.create(_measurement(kind, 3))
-            yield _estimate(
-                f"{kind} of Adult",
-                client.measurements.plan(bodies[0])["seconds"],
-                [_seconds(client.measurements.create, body) for body in bodies],
-            )
-
-
-def _estimate(work: str, estimated: float, taken: Sequence[float]) -> Measurement:
-    seconds = min(taken)
-    factor = max(estimated / seconds, seconds / estimated)
-    return Measurement(
-        part=PART,
-        work=f"estimate of a dry run: {work}",
-        bar="within ± 50 %",
-        aim="within ± 25 %",
-        unit="times",
-        ours=factor,
-        bar_met=abs(estimated - seconds) <= 0.5 * seconds,
-        aim_met=abs(estimated - seconds) <= 0.25 * seconds,
-        counters={"estimated_ms": round(1000 * estimated, 2), "taken_ms": round(1000 * seconds, 2)},
-        detail=f"the greater of the two by the smaller; taken is the least of {len(taken)} over HTTP",
-    )
-
-
-def _seconds(work: Callable[[Json], object], body: Json) -> float:
-    start = time.perf_counter()
-    work(body)
-    return time.perf_counter() - start
-
-
-def _run(client: Client, body: Json) -> object:
-    return client.runs.wait(client.optimisations.start_run(body).id)
-
-
-def _load_adult(client: Client, folder: Path) -> None:
-    """The table and its hierarchies, as the service's own files of them say."""
-    attributes = []
-    for name in (*_ADULT_QUASI_IDENTIFIERS, "salary-class"):
-        file = folder / f"adult_hierarchy_{name}.csv"
-        client.hierarchies.create_from_csv(f"adult-{name}", file.read_bytes())
-        role = "sensitive" if name == "salary-class" else "quasi_identifier"
-        attributes.append({"name": name, "type": "categorical", "role": role, "hierarchy": f"adult-{name}"})
-    client.uploads.create_from("adult", folder / "adult.csv", "csv", delimiter=";")
-    client.datasets.create({"name": "adult", "upload": "adult", "attributes": attributes})
-
-
-def _measurement(kind: str, level: int) -> Json:
-    """A measurement of Adult under a rule, another for each level of the age."""
-    levels = dict.fromkeys(_ADULT_QUASI_IDENTIFIERS, 0) | {"age": level, "salary-class": 0}
-    return {"dataset": "adult", "rule": table_level(levels), "measure": {"kind": kind}}

@@ -49,9 +49,9 @@ def operations() -> Operations:
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name, text in {
-        "policy.yaml": POLICY, "tables.toml": TABLES, "members.csv": "id;city\n1;Gary\n",
+        "policy.yaml": POLICY, "tables.toml": TABLES, "members.csv": "id,city\n1,Gary\n",
         "census.csv": "zip\n1\n", "city.csv": "Gary;Lake\n", "zip-city.csv": "zip,city\n1,Gary\n",
-        "release.csv": "id;city\n1;*\n",
+        "release.csv": "id,city\n1,*\n",
         "rule.yaml": "kind: table_level\nlevels: {city: 1}\n",
     }.items():  # fmt: skip
         (tmp_path / name).write_text(text)

@@ -27,7 +27,7 @@ TABLES = """\
 name = "members"
 file = "other.csv"
 identifier = "id"
-delimiter = ";"
+delimiter = ","
 [dataset.attributes.city]
 hierarchy = "city.csv"
 weight = 0.3

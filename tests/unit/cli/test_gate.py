@@ -41,7 +41,9 @@ def test_the_policy_is_stored_and_asked_about_the_table_as_it_is(judge, stub):
     ]
 
 
-def test_a_tables_file_says_hierarchies_links_weights_and_the_only_slot(judge, stub):
+def test_a_tables_file_says_hierarchies_links_weights_and_the_only_slot(judge, stub, files):
+    (files / "members.csv").write_text("id;city\n1;Gary\n")
+    (files / "tables.toml").write_text(TABLES.replace('delimiter = ","', 'delimiter = ";"'))
     judge("--tables", "tables.toml", "--rule", "rule.yaml")
     asked = stub.sent[ASKED]
     (dataset,) = [asked["dataset"]]
@@ -97,7 +99,7 @@ def test_the_same_files_get_the_same_names_and_others_do_not(judge, stub, files)
         key: after[key] for key in ("dataset", "dictionaries", "sensitivity")
     }
     assert before["name"] != after["name"]
-    (files / "members.csv").write_text("id;city\n1;Hammond\n")
+    (files / "members.csv").write_text("id,city\n1,Hammond\n")
     judge("--tables", "tables.toml")
     assert stub.sent[ASKED]["dataset"] != before["dataset"]
 
@@ -106,7 +108,7 @@ def test_a_release_file_is_judged_by_its_key(judge, stub):
     judge("--tables", "tables.toml", "--release", "release.csv", "--key", "id")
     release = stub.sent[ASKED]["release"]
     assert release["key"] == "id"
-    assert stub.uploads[release["upload"]][0] == b"id;city\n1;*\n"
+    assert stub.uploads[release["upload"]][0] == b"id,city\n1,*\n"
     assert "rule" not in stub.sent[ASKED]
 
 
@@ -396,7 +398,7 @@ def test_the_tables_file_names_the_dataset_where_nothing_else_does(stub, operati
     argv = ["gate", "policy.yaml", "--tables", "tables/tables.toml"]
     assert run(argv, operations) == 2
     assert "There is no file tables/other.csv." in capsys.readouterr().err
-    (files / "tables" / "other.csv").write_text("id;city\n7;Gary\n")
+    (files / "tables" / "other.csv").write_text("id,city\n7;Gary\n")
     assert run(argv, operations) == 0
     assert b"7;Gary" in next(iter(stub.uploads.values()))[0]
     assert capsys.readouterr().out.startswith("PASS  tables/other.csv")

@@ -434,7 +434,7 @@ def test_a_release_file_is_aligned_by_the_key_of_the_report(reproduce, recomputi
     assert reproduce(then, "--release", "release.csv") == 0
     asked = recomputing.sent["POST /gates/public-release@2/evaluations"]["release"]
     assert asked["key"] == "id"
-    assert recomputing.uploads[asked["upload"]][0] == b"id;city\n1;*\n"
+    assert recomputing.uploads[asked["upload"]][0] == b"id,city\n1,*\n"
     assert "order" not in asked
     assert reproduce(then, "--rule", "rule.yaml") == 2
     assert reproduce(predicate(), "--release", "release.csv") == 2

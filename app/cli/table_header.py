@@ -1,0 +1,73 @@
+"""The columns of a table of text, read from its head before a service is started for it."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from app.cli.journey import Attribute, TableFile
+from app.domain.errors import InvalidInput, TooLarge
+
+SAMPLE_BYTES: Final = 1 << 20
+"""How much of a file a dialect is proposed from."""
+
+TEXT_FORMATS: Final = ("csv", "csv.gz")
+
+
+def head_of(path: Path, format: str) -> bytes:
+    """The first bytes of a table in a format of text."""
+    with path.open("rb") as file:
+        return (gzip.GzipFile(fileobj=file) if format == "csv.gz" else file).read(SAMPLE_BYTES)
+
+
+def require_columns(
+    path: Path, format: str, dialect: Mapping[str, Any], names: Iterable[str], *, proposed: bool
+) -> None:
+    """InvalidInput if the table lacks one of these columns.
+
+    Of its dialect ``dialect`` is known; the rest is usual, or as ``proposed`` by the head of the table. What
+    cannot be told from there is left to the service: other formats, and tables that are not read so.
+    """
+    if format not in TEXT_FORMATS:
+        return
+    # Imported here: a library for tables, which most commands never load.
+    from app.services.datasets.ingest.csv_reader import CsvReader
+    from app.services.datasets.ingest.dialect import Dialect, UploadLimits, check_dialect
+    from app.services.datasets.ingest.proposals import propose_dialect
+
+    try:
+        head = head_of(path, format)
+        usual = propose_dialect(head).dialect if proposed else Dialect()
+        said: dict[str, Any] = {
+            key: (value or None) if key == "quote" else value for key, value in dialect.items()
+        }
+        asked = replace(usual, **said)
+        check_dialect(asked)
+        reader = CsvReader(asked, UploadLimits())
+        reader.feed(head)
+        if len(head) < SAMPLE_BYTES:
+            reader.finish()
+    except (InvalidInput, TooLarge, TypeError, OSError, EOFError):
+        return
+    columns = reader.columns
+    unknown = [name for name in names if columns and name not in columns]
+    if unknown:
+        raise unknown_column(unknown[0], columns or ())
+
+
+def require_described(table: TableFile, attributes: Iterable[Attribute]) -> None:
+    """InvalidInput if the dataset lacks a column that its description names; as :func:`require_columns`."""
+    identifier = () if table.identifier is None else (table.identifier,)
+    names = (*identifier, *(own.name for own in attributes))
+    require_columns(table.path, table.format, table.dialect, names, proposed=False)
+
+
+def unknown_column(name: str, columns: Iterable[str]) -> InvalidInput:
+    """The refusal of a column that a table does not have."""
+    return InvalidInput.of(
+        name, "unknown-column", f"The table has no column {name!r}.",
+        f"Its columns are: {', '.join(columns)}.",
+    )  # fmt: skip
