@@ -38,9 +38,12 @@ PARTS: Final[Mapping[str, tuple[str, str]]] = {
         "processor time of the API; milliseconds by role are processor time for one answer.",
     ),
     "runs": (
-        "Runs and estimates",
-        "Waiting for a run beyond what its search takes in one process; what dry runs say beside what the "
-        "work took over HTTP.",
+        "Runs",
+        "Waiting for a run beyond what its search takes in one process.",
+    ),
+    "estimates": (
+        "Estimates",
+        "What dry runs estimate, as a multiple of the processor time that the work then took.",
     ),
     "starts": (
         "Starts, whole commands, memory at rest",

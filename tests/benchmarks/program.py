@@ -36,6 +36,7 @@ def _http(asked: Asked) -> Iterable[Measurement]:
 
 def _estimates(asked: Asked) -> Iterable[Measurement]:
     # Imported here: it loads what all other parts measure, each in a process of its own.
+    from tests.benchmarks import estimates
 
     return estimates.measure(asked)
 
