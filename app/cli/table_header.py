@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +32,9 @@ def require_columns(
     Of its dialect ``dialect`` is known; the rest is usual, or as ``proposed`` by the head of the table. What
     cannot be told from there is left to the service: other formats, and tables that are not read so.
     """
-    if format not in TEXT_FORMATS:
+    # The service takes truth in other words, too.
+    are_written = all(isinstance(dialect.get(key, True), bool) for key in ("header", "trim"))
+    if format not in TEXT_FORMATS or not are_written:
         return
     # Imported here: a library for tables, which most commands never load.
     from app.services.datasets.ingest.csv_reader import CsvReader
@@ -50,7 +53,7 @@ def require_columns(
         reader.feed(head)
         if len(head) < SAMPLE_BYTES:
             reader.finish()
-    except (InvalidInput, TooLarge, TypeError, OSError, EOFError):
+    except (InvalidInput, TooLarge, TypeError, OSError, EOFError, zlib.error):
         return
     columns = reader.columns
     unknown = [name for name in names if columns and name not in columns]

@@ -33,8 +33,11 @@ from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunS
 DELETIONS_CHANNEL: Final = "deletions"
 """Says what was deleted that other processes may hold: its tenant, its id and the hash of its content."""
 
-_HELD: Final = frozenset(Kind) - {Kind.ASSESSMENT, Kind.MEASUREMENT, Kind.EVALUATION}
+_HELD: Final = frozenset(Kind) - {
+    Kind.ASSESSMENT, Kind.MEASUREMENT, Kind.EVALUATION, Kind.OPTIMISATION, Kind.FRONTIER,
+}  # fmt: skip
 """Kinds of what questions name, which processes keep in memory beyond one request or run."""
+
 
 _LIVE = (RunState.QUEUED.value, RunState.RUNNING.value)
 _USERS_SHOWN = 100

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import tempfile
+import zlib
 from pathlib import Path
 
 import pytest
 
 from app.cli.operations import Operations
 from app.cli.program import run
+from app.cli.table_header import head_of, require_columns
+from app.domain.errors import InvalidInput
 from tests.unit.cli.gate_stub import TABLES
 
 POLICY = """\
@@ -91,3 +95,17 @@ def test_a_wrong_argument_is_told_before_anything_starts(tmp_path: Path, monkeyp
     assert said in captured.err
     assert "Traceback" not in captured.err
     assert {path.name for path in tmp_path.iterdir()} == set(FILES)
+
+
+def test_what_the_head_of_a_table_cannot_tell_is_left_to_the_service(tmp_path: Path):
+    """Truth in other words than TOML's, and a compressed stream that is damaged."""
+    table, damaged = tmp_path / "t.csv", tmp_path / "t.csv.gz"
+    table.write_text("1,Gary\n")
+    whole = gzip.compress(b"id,city\n1,Gary\n" * 100)
+    damaged.write_bytes(whole[:14] + b"\xff" * 10 + whole[24:])
+    with pytest.raises(zlib.error):
+        head_of(damaged, "csv.gz")
+    require_columns(table, "csv", {"header": "false"}, ["column_1"], proposed=False)
+    require_columns(damaged, "csv.gz", {}, ["town"], proposed=False)
+    with pytest.raises(InvalidInput, match="no column 'column_3'"):
+        require_columns(table, "csv", {"header": False}, ["column_3"], proposed=False)
