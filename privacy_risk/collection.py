@@ -102,7 +102,7 @@ class Answered(Collection[Pool]):
     @call
     async def plan(self, body: Json) -> Json:
         """What it would take to answer: cost, route and missing inputs; nothing is computed or stored."""
-        return await self._connection.post(self._path, body, {"dry_run": True})
+        return await self._connection.post(f"{self._path}/plans", body)
 
 
 class Searched(Deletable[Pool]):
@@ -121,4 +121,4 @@ class Searched(Deletable[Pool]):
     @call
     async def plan(self, body: Json) -> Json:
         """What it would take to answer: cost, route and missing inputs; nothing is computed or stored."""
-        return await self._connection.post(self._path, body, {"dry_run": True})
+        return await self._connection.post(f"{self._path}/plans", body)

@@ -67,7 +67,7 @@ class Evaluations(Deletable[Pool], Evidenced[Pool]):
     @call
     async def plan(self, policy: str, body: Json) -> Json:
         """What would be computed for each criterion, its cost and route, and what is missing."""
-        return await self._connection.post(_gate(policy), body, {"dry_run": True})
+        return await self._connection.post(f"{_gate(policy)}/plans", body)
 
 
 class Evidence(Calls[Pool]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,6 +13,9 @@ from app.domain.errors import Unavailable
 
 Readiness = Callable[[], Awaitable[Mapping[str, bool]]]
 """Asks each part that the service depends on; the name of a part → whether it answers as it should."""
+
+_WITHOUT_KEY: Final[dict[str, Any]] = {"security": []}
+"""Who looks after processes has no API key."""
 
 router = APIRouter(tags=["operation"], generate_unique_id_function=operation_id)
 
@@ -36,7 +39,7 @@ class Ready(BaseModel):
     ]
 
 
-@router.get("/healthz")
+@router.get("/healthz", openapi_extra=_WITHOUT_KEY)
 async def check_health() -> Alive:
     """Say that the process lives.
 
@@ -45,7 +48,7 @@ async def check_health() -> Alive:
     return Alive(status="alive")
 
 
-@router.get("/readyz")
+@router.get("/readyz", openapi_extra=_WITHOUT_KEY)
 async def check_readiness(request: Request) -> Ready:
     """Say whether requests can be served.
 

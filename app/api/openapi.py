@@ -10,6 +10,7 @@ from pydantic.json_schema import models_json_schema
 
 from app.api import health
 from app.api.bodies.limits import limit_of
+from app.api.client_generators import suit_generators
 from app.api.idempotency import HEADER
 from app.api.places import kind_of_place
 from app.api.problems import MEDIA_TYPE, PROBLEM_TYPES, ProblemType
@@ -103,6 +104,8 @@ def made_document() -> dict[str, Any]:
         description=DESCRIPTION,
         routes=[route for router in (*routers(), health.router) for route in router.routes],
         tags=TAGS,
+        servers=[{"url": "/", "description": "The service that this document comes from."}],
+        license_info={"name": "Apache License 2.0", "identifier": "Apache-2.0"},
     )
     _add_problem_schema(document)
     operations = [
@@ -122,6 +125,7 @@ def made_document() -> dict[str, Any]:
             _describe_post(path["post"], limits.get(address))
         if "get" in path:
             _describe_get(path["get"])
+    suit_generators(document)
     return document
 
 

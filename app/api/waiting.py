@@ -7,11 +7,10 @@ from time import monotonic
 from typing import Annotated, Any, Final
 
 from fastapi import Depends, Header, Request, Response
-from starlette.responses import JSONResponse
 
 from app.api.places import leave_place
 from app.api.routers.answers import located
-from app.api.schemas.runs import AnsweredRun, Run
+from app.api.schemas.runs import Run, StartedRun
 from app.api.services import UseCases
 from app.services.questions import QuestionService, R
 from app.services.resources import Actor, RunState
@@ -57,9 +56,7 @@ class RunStart:
         self._services = services
         self._prefer = prefer
 
-    async def __call__(
-        self, service: QuestionService[R, Any, Any], actor: Actor, question: R
-    ) -> Run | JSONResponse:
+    async def __call__(self, service: QuestionService[R, Any, Any], actor: Actor, question: R) -> StartedRun:
         """The run with its address: 202 while it goes on, 200 if it was there or has ended.
 
         Who waits is answered with the result of a run that has succeeded, which the run's own body has not.
@@ -76,10 +73,9 @@ class RunStart:
             run = await self._services.runs.wait(actor, run.id, max(0.0, ends - monotonic()))
             created = created and not run.state.is_final
         located(self._response, f"/runs/{run.id}", created, 202)
-        if seconds is None or run.state is not RunState.SUCCEEDED:
-            return Run.of(run)
-        answer = AnsweredRun.with_result(run, await self._services.runs.result(actor, run.id))
-        return JSONResponse(answer.model_dump(mode="json"), 200, dict(self._response.headers))
+        waited = seconds is not None and run.state is RunState.SUCCEEDED
+        result = await self._services.runs.result(actor, run.id) if waited else None
+        return StartedRun(**vars(Run.of(run)), result=result)
 
 
 RunStarter = Annotated[RunStart, Depends()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 Json = Mapping[str, Any]
@@ -124,8 +124,8 @@ class _Comparison:
             if isinstance(old.get(keyword), Mapping) and isinstance(new.get(keyword), Mapping):
                 yield from compare(f"{where}/{keyword}", old[keyword], new[keyword], depth + 1)
         for keyword in ("anyOf", "oneOf"):
-            now = {_label(member): member for member in new.get(keyword, ())}
-            for member in old.get(keyword, ()):
+            now = {_label(member): member for member in _members(new.get(keyword, ()))}
+            for member in _members(old.get(keyword, ())):
                 label = _label(member)
                 if label in now:
                     yield from compare(f"{where}/{label}", member, now[label], depth + 1)
@@ -143,6 +143,13 @@ class _Comparison:
 def _types(schema: Json) -> set[str]:
     found = schema.get("type", ())
     return {found} if isinstance(found, str) else set(found)
+
+
+def _members(union: Iterable[Json]) -> Iterator[Json]:
+    """The members of a union, with those of a union within it in that one's place."""
+    for member in union:
+        inner = member.get("oneOf", member.get("anyOf"))
+        yield from (member,) if inner is None else _members(inner)
 
 
 def _label(schema: Json) -> str:

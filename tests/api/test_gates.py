@@ -223,7 +223,8 @@ async def test_requests_that_cannot_be_judged_are_problems_and_leave_nothing(jou
         for path in (gate, f"{gate}/runs"):
             refused = await journey.post(path, json=QUESTION | more)
             assert pointer in pointers(problem_of(refused, 422, "invalid-input"))
-        plan = (await journey.post(f"{gate}?dry_run=true", json=QUESTION | more)).json()
+        plan = (await journey.post(f"{gate}/plans", json=QUESTION | more)).json()
+        assert plan == (await journey.post(f"{gate}?dry_run=true", json=QUESTION | more)).json()
         assert (plan["route"], pointer in [own["pointer"] for own in plan["missing"]]) == (None, True)
     for more in ({"rule": "nothing"}, {"dataset": "nothing"}, {"dictionaries": {"register": "nothing"}}):
         problem_of(await journey.post(GATE, json=QUESTION | more), 404, "not-found")

@@ -85,7 +85,9 @@ def _raw_body(description: str, contents: dict[str, dict[str, Any]], *binary: st
 
 
 CSV_HIERARCHY_BODY: Final = _raw_body(
-    "One line per leaf.", {"text/csv": {"city-by-csv": {"value": CITY_CSV}}}
+    "One line per leaf.",
+    {"text/csv": {"city-by-csv": {"value": CITY_CSV}}},
+    "application/octet-stream",
 )
 
 UPLOAD_BODY: Final = _raw_body(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 Examples = dict[str, Any]
@@ -10,6 +11,11 @@ Examples = dict[str, Any]
 def names(*chosen: str) -> Examples:
     """Names of resources as examples of a parameter."""
     return {name: {"value": name} for name in chosen}
+
+
+def first(examples: Examples) -> Examples:
+    """The first of the examples alone."""
+    return dict(itertools.islice(examples.items(), 1))
 
 
 def bodies(*documents: dict[str, Any], **summaries: str) -> Examples:

@@ -129,6 +129,9 @@ YAML_BODY: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
         "description": "The file: YAML without anchors, aliases and tags.",
-        "content": {"application/yaml": {"schema": {"type": "string"}, "examples": YAML_POLICIES}},
+        "content": {
+            "application/yaml": {"schema": {"type": "string"}, "examples": YAML_POLICIES},
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+        },
     }
 }

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
-from fastapi import Response
-from starlette.responses import StreamingResponse
+from fastapi import Query, Response
+from starlette.responses import JSONResponse, StreamingResponse
 
 from app.api.problems import BY_CODE, MEDIA_TYPE
 from app.api.routes import PREFIX
-from app.api.schemas.assessments import PlanAnswer
+from app.api.schemas.common import Answer as Body
 from app.api.schemas.common import Resource, shown
-from app.api.schemas.runs import AnsweredRun, Run
+from app.api.schemas.runs import StartedRun
 from app.services.questions import Answer
 from app.services.resources import Created, DataFormat, DataStream
 
@@ -37,7 +37,7 @@ COMMON: Final = problems("unauthenticated", "forbidden", "invalid-input", "inter
 """The problems that every operation under /v1 can have."""
 
 REFUSED: Final = problems("conflict", "too-large", "unsupported-media-type")
-"""The further problems of an operation that creates a resource."""
+"""The further problems of an operation that creates a resource, or says what that would take."""
 
 MADE: Final[Responses] = {
     200: {"description": "A resource of this name and content exists already; it is answered unchanged."},
@@ -47,15 +47,29 @@ MADE: Final[Responses] = {
 
 QUEUED: Final[Responses] = {
     200: {
-        "description": "The same work was asked for before, or the run has ended while the client waited, or "
-        "(dry run) what the work would cost.",
-        "model": AnsweredRun | Run | PlanAnswer,
+        "description": "The same work was asked for before, or the run has ended while the client waited.",
+        "model": StartedRun,
     },
     **REFUSED,
     **COMMON,
     **problems("invalid-input", "not-supported", "memory-limit", "not-found", "rate-limited"),
 }
 """The further answers of an operation that starts a run."""
+
+DryRun = Annotated[
+    bool,
+    Query(
+        deprecated=True,
+        description="Only estimate, as the operation with `/plans` behind this address does: with `true` the "
+        "answer is that operation's, with status 200, and not one of those below.",
+    ),
+]
+"""How plans were asked for before they had operations of their own."""
+
+
+def dry(plan: Body) -> JSONResponse:
+    """A plan where the document promises another type of answer."""
+    return JSONResponse(plan.model_dump(mode="json"))
 
 
 def located(response: Response, address: str, created: bool, status: int = 201) -> None:
@@ -82,16 +96,24 @@ def shown_answer(answer: type[A], found: Answer) -> A:
     return shown(answer, found.resource, result=found.result, **found.beside)
 
 
-_MEDIA_TYPES: Final = {
-    DataFormat.JSON: "application/json",
-    DataFormat.CSV: "text/csv",
-    DataFormat.PARQUET: "application/vnd.apache.parquet",
+_CONTENT: Final[dict[DataFormat, tuple[str, dict[str, Any]]]] = {
+    DataFormat.CSV: ("text/csv", {"schema": {"type": "string"}}),
+    DataFormat.JSON: (
+        "application/json",
+        {"schema": {"type": "array", "items": {"type": "object", "additionalProperties": True}}},
+    ),
+    DataFormat.PARQUET: (
+        "application/vnd.apache.parquet",
+        {"schema": {"type": "string", "format": "binary"}},
+    ),
 }
 
 
 def table_content(*formats: DataFormat) -> Responses:
     """How a streamed table is documented."""
-    return {200: {"description": "The table.", "content": {_MEDIA_TYPES[format]: {} for format in formats}}}
+    # CSV first: generated clients that read all answers as the first type must not fail on the others.
+    content = {media_type: said for format, (media_type, said) in _CONTENT.items() if format in formats}
+    return {200: {"description": "The table.", "content": content}}
 
 
 def streamed(stream: DataStream) -> StreamingResponse:

@@ -12,11 +12,14 @@ from app.api.authentication import AnyKey, Assessor, DataReader
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.bodies.reading import off_loop_if_large
 from app.api.examples.assessments import ASSESSMENT_RUNS, ASSESSMENTS
-from app.api.examples.form import names
+from app.api.examples.form import first, names
 from app.api.routers.answers import (
     MADE,
     QUEUED,
+    REFUSED,
+    DryRun,
     answered,
+    dry,
     problems,
     shown_answer,
     streamed,
@@ -25,7 +28,7 @@ from app.api.routers.answers import (
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import Assessment, AssessmentSummary, NewAssessment, PlanAnswer
 from app.api.schemas.common import Ref
-from app.api.schemas.runs import Run
+from app.api.schemas.runs import StartedRun
 from app.api.services import UseCases
 from app.api.waiting import RunStarter
 from app.services.resources import DataFormat, Scope
@@ -46,7 +49,6 @@ COLLECTION = Collection(
 
 AssessmentRef = Annotated[Ref, Path(openapi_examples=names("proposal-score"))]
 NewAssessmentBody = Annotated[NewAssessment, Body(openapi_examples=ASSESSMENTS)]
-DryRun = Annotated[bool, Query(description="Only estimate: cost, route and missing inputs.")]
 
 router = COLLECTION.router()
 
@@ -54,6 +56,7 @@ router = COLLECTION.router()
 @router.post(
     "",
     status_code=201,
+    response_model=Assessment,
     responses=MADE | problems("invalid-input", "direct-budget-exceeded", "not-supported", "not-found"),
 )
 @takes_up_to(LARGEST_BYTES)
@@ -64,36 +67,51 @@ async def create_assessment(
     response: Response,
     body: NewAssessmentBody,
     dry_run: DryRun = False,
-) -> Assessment | PlanAnswer:
+) -> Assessment | JSONResponse:
     """Score a rule.
 
     Risk, utility and anonymity of a dataset under a rule, against a dictionary or a set of them. A mean is
     never alone: its maximum and quantiles stand beside it, and the hypotheses that hold. Work that is too
     large for a direct answer is refused with `direct-budget-exceeded`, which names the route that takes it
-    as a run. With `dry_run=true` the answer is 200 and says what the work would cost. Needs the scope
-    `assess`.
+    as a run. Needs the scope `assess`.
     """
     request = await off_loop_if_large(received, body.request)
     if dry_run:
-        response.status_code = 200
-        return PlanAnswer.model_validate(await services.assessments.plan(actor, request))
+        return dry(PlanAnswer.model_validate(await services.assessments.plan(actor, request)))
     found = await services.assessments.create(actor, request)
     return answered(Assessment, COLLECTION.path, found, response)
 
 
-@router.post("/runs", status_code=202, response_model=Run, responses=QUEUED)
+@router.post("/runs", status_code=202, responses=QUEUED)
 @takes_up_to(LARGEST_BYTES)
 async def create_assessment_run(
     actor: Assessor,
     services: UseCases,
     start: RunStarter,
     body: Annotated[NewAssessment, Body(openapi_examples=ASSESSMENT_RUNS)],
-) -> Run | JSONResponse:
+) -> StartedRun:
     """Score a rule in the background.
 
     Stores the assessment and queues its run; Location is the run's address. Needs the scope `assess`.
     """
     return await start(services.assessments, actor, await asyncio.to_thread(body.request))
+
+
+@router.post("/plans", responses=REFUSED)
+@takes_up_to(LARGEST_BYTES)
+async def plan_assessment(
+    actor: Assessor,
+    services: UseCases,
+    received: Request,
+    body: Annotated[NewAssessment, Body(openapi_examples=first(ASSESSMENTS))],
+) -> PlanAnswer:
+    """Estimate an assessment.
+
+    What the work would cost, whether it is answered at once or by a run, and what stands in its way. Nothing
+    is computed or stored. Needs the scope `assess`.
+    """
+    request = await off_loop_if_large(received, body.request)
+    return PlanAnswer.model_validate(await services.assessments.plan(actor, request))
 
 
 COLLECTION.add_list(router)

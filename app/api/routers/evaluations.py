@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path, Query, Response
+from fastapi import APIRouter, Body, Path, Response
 from starlette.responses import JSONResponse
 
 from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples import gates as gate_examples
 from app.api.examples.form import names
-from app.api.routers.answers import COMMON, MADE, QUEUED, answered, problems, shown_answer
+from app.api.routers.answers import (
+    COMMON,
+    MADE,
+    QUEUED,
+    REFUSED,
+    DryRun,
+    answered,
+    dry,
+    problems,
+    shown_answer,
+)
 from app.api.routers.collection import Collection
 from app.api.routes import PREFIX, Route
 from app.api.schemas.common import Ref
@@ -22,7 +32,7 @@ from app.api.schemas.evaluations import (
     NewEvaluation,
 )
 from app.api.schemas.policies import PolicyRef
-from app.api.schemas.runs import Run
+from app.api.schemas.runs import StartedRun
 from app.api.services import UseCases
 from app.api.waiting import RunStarter
 from app.services.resources import Scope
@@ -45,6 +55,7 @@ Gate = Annotated[PolicyRef, Path(openapi_examples=gate_examples.POLICY)]
 @gates.post(
     "/{policy}/evaluations",
     status_code=201,
+    response_model=Evaluation,
     responses=MADE | problems("direct-budget-exceeded", "not-supported", "not-found"),
 )
 @takes_up_to(LARGEST_BYTES)
@@ -54,10 +65,8 @@ async def evaluate_gate(
     response: Response,
     policy: Gate,
     body: Annotated[NewEvaluation, Body(openapi_examples=gate_examples.EVALUATIONS)],
-    dry_run: Annotated[
-        bool, Query(description="Only estimate: every criterion's cost, the route, and what is missing.")
-    ] = False,
-) -> Evaluation | EvaluationPlanAnswer:
+    dry_run: DryRun = False,
+) -> Evaluation | JSONResponse:
     """Evaluate a release.
 
     Evaluates a dataset with a rule, or a finished release file, by a policy. The verdict is `pass`, `fail`
@@ -68,13 +77,12 @@ async def evaluate_gate(
     """
     request = body.request(policy)
     if dry_run:
-        response.status_code = 200
-        return EvaluationPlanAnswer.model_validate(await services.evaluations.plan(actor, request))
+        return dry(EvaluationPlanAnswer.model_validate(await services.evaluations.plan(actor, request)))
     found = await services.evaluations.create(actor, request)
     return answered(Evaluation, COLLECTION.path, found, response)
 
 
-@gates.post("/{policy}/evaluations/runs", status_code=202, response_model=Run, responses=QUEUED)
+@gates.post("/{policy}/evaluations/runs", status_code=202, responses=QUEUED)
 @takes_up_to(LARGEST_BYTES)
 async def evaluate_gate_run(
     actor: Assessor,
@@ -82,13 +90,29 @@ async def evaluate_gate_run(
     start: RunStarter,
     policy: Gate,
     body: Annotated[NewEvaluation, Body(openapi_examples=gate_examples.RUNS)],
-) -> Run | JSONResponse:
+) -> StartedRun:
     """Evaluate a release in the background.
 
     Stores the evaluation and queues its run; Location is the run's address. Until it has succeeded there is
     no verdict. Needs the scope `assess`.
     """
     return await start(services.evaluations, actor, body.request(policy))
+
+
+@gates.post("/{policy}/evaluations/plans", responses=REFUSED)
+@takes_up_to(LARGEST_BYTES)
+async def plan_evaluation(
+    actor: Assessor,
+    services: UseCases,
+    policy: Gate,
+    body: Annotated[NewEvaluation, Body(openapi_examples=gate_examples.EVALUATIONS)],
+) -> EvaluationPlanAnswer:
+    """Estimate an evaluation.
+
+    What each criterion would cost, whether the evaluation is answered at once or by a run, and what stands in
+    its way. Nothing is evaluated or stored. Needs the scope `assess`.
+    """
+    return EvaluationPlanAnswer.model_validate(await services.evaluations.plan(actor, body.request(policy)))
 
 
 COLLECTION.add_list(router)

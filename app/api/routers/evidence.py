@@ -40,7 +40,10 @@ _ENVELOPE: Final[dict[int | str, dict[str, Any]]] = {
     }
 }
 _PAGE: Final[dict[int | str, dict[str, Any]]] = {
-    200: {"description": "A page to read or to print.", "content": {"text/html": {}}}
+    200: {
+        "description": "A page to read or to print.",
+        "content": {"text/html": {"schema": {"type": "string"}}},
+    }
 }
 
 

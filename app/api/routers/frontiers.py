@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from fastapi import Body, Path, Query, Response
+from fastapi import Body, Path, Response
 from starlette.responses import JSONResponse
 
 from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
-from app.api.examples.form import names
+from app.api.examples.form import first, names
 from app.api.examples.searches import FRONTIERS
 from app.api.frontier_map import draw_frontier
-from app.api.routers.answers import QUEUED, Responses, problems, shown_answer
+from app.api.routers.answers import QUEUED, REFUSED, DryRun, Responses, dry, problems, shown_answer
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
 from app.api.schemas.common import Ref
 from app.api.schemas.frontiers import Frontier, FrontierSummary, NewFrontier
-from app.api.schemas.runs import Run
+from app.api.schemas.runs import StartedRun
 from app.api.services import UseCases
 from app.api.waiting import RunStarter
 from app.services.questions import require_result
@@ -27,7 +27,9 @@ COLLECTION = Collection("frontier", FrontierSummary, tuple(FRONTIERS), write_sco
 
 FrontierRef = Annotated[Ref, Path(openapi_examples=names("members-frontier"))]
 
-_PICTURE: Final[Responses] = {200: {"description": "The picture.", "content": {"image/svg+xml": {}}}}
+_PICTURE: Final[Responses] = {
+    200: {"description": "The picture.", "content": {"image/svg+xml": {"schema": {"type": "string"}}}}
+}
 
 _PICTURE_HEADERS: Final = {
     # A picture brings its own styles and nothing else; a browser that opens it runs nothing.
@@ -37,26 +39,38 @@ _PICTURE_HEADERS: Final = {
 router = COLLECTION.router()
 
 
-@router.post("", status_code=202, response_model=Run | PlanAnswer, responses=QUEUED)
+@router.post("", status_code=202, response_model=StartedRun, responses=QUEUED)
 @takes_up_to(LARGEST_BYTES)
 async def create_frontier(
     actor: Assessor,
     services: UseCases,
-    response: Response,
     start: RunStarter,
     body: Annotated[NewFrontier, Body(openapi_examples=FRONTIERS)],
-    dry_run: Annotated[bool, Query(description="Only estimate: cost and missing inputs.")] = False,
-) -> Run | PlanAnswer | JSONResponse:
+    dry_run: DryRun = False,
+) -> StartedRun | JSONResponse:
     """Ask for all Pareto-optimal rules.
 
     The rules that no other beats in both risk and utility, each labelled with what is proven of it. The
-    search is a run; Location is its address. With `dry_run=true` the answer is 200 and says what the work
-    would cost. Needs the scope `assess`.
+    search is a run; Location is its address. Needs the scope `assess`.
     """
     if dry_run:
-        response.status_code = 200
-        return PlanAnswer.model_validate(await services.frontiers.plan(actor, body.request()))
+        return dry(PlanAnswer.model_validate(await services.frontiers.plan(actor, body.request())))
     return await start(services.frontiers, actor, body.request())
+
+
+@router.post("/plans", responses=REFUSED)
+@takes_up_to(LARGEST_BYTES)
+async def plan_frontier(
+    actor: Assessor,
+    services: UseCases,
+    body: Annotated[NewFrontier, Body(openapi_examples=first(FRONTIERS))],
+) -> PlanAnswer:
+    """Estimate a search for all Pareto-optimal rules.
+
+    What the work would cost, whether it is answered at once or by a run, and what stands in its way. Nothing
+    is computed or stored. Needs the scope `assess`.
+    """
+    return PlanAnswer.model_validate(await services.frontiers.plan(actor, body.request()))
 
 
 COLLECTION.add_list(router)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-from fastapi import Body, Path, Query, Response
+from fastapi import Body, Path, Response
 from starlette.responses import JSONResponse
 
 from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples import measurements as measurement_examples
-from app.api.examples.form import names
-from app.api.routers.answers import MADE, QUEUED, answered, problems, shown_answer
+from app.api.examples.form import first, names
+from app.api.routers.answers import MADE, QUEUED, REFUSED, DryRun, answered, dry, problems, shown_answer
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
 from app.api.schemas.common import Ref
 from app.api.schemas.measurements import Measurement, MeasurementSummary, NewMeasurement
-from app.api.schemas.runs import Run
+from app.api.schemas.runs import StartedRun
 from app.api.services import UseCases
 from app.api.waiting import RunStarter
 from app.services.resources import Scope
@@ -35,6 +35,7 @@ router = COLLECTION.router()
 @router.post(
     "",
     status_code=201,
+    response_model=Measurement,
     responses=MADE | problems("invalid-input", "direct-budget-exceeded", "not-supported", "not-found"),
 )
 @takes_up_to(LARGEST_BYTES)
@@ -43,38 +44,51 @@ async def create_measurement(
     services: UseCases,
     response: Response,
     body: Annotated[NewMeasurement, Body(openapi_examples=measurement_examples.MEASUREMENTS)],
-    dry_run: Annotated[
-        bool, Query(description="Only estimate: cost, route, and what is missing or not supported.")
-    ] = False,
-) -> Measurement | PlanAnswer:
+    dry_run: DryRun = False,
+) -> Measurement | JSONResponse:
     """Compute a measure.
 
     One measure of the catalogue, for a dataset and whatever else the measure needs. Work that is too large
     for a direct answer is refused with `direct-budget-exceeded`, which names the route that takes it as a
-    run; a measure that does not cover the case is refused with `not-supported` and the reason. With
-    `dry_run=true` the answer is 200 and says what the work would cost. Needs the scope `assess`.
+    run; a measure that does not cover the case is refused with `not-supported` and the reason. Needs the
+    scope `assess`.
     """
     request = await asyncio.to_thread(body.request)
     if dry_run:
-        response.status_code = 200
-        return PlanAnswer.model_validate(await services.measurements.plan(actor, request))
+        return dry(PlanAnswer.model_validate(await services.measurements.plan(actor, request)))
     found = await services.measurements.create(actor, request)
     return answered(Measurement, COLLECTION.path, found, response)
 
 
-@router.post("/runs", status_code=202, response_model=Run, responses=QUEUED)
+@router.post("/runs", status_code=202, responses=QUEUED)
 @takes_up_to(LARGEST_BYTES)
 async def create_measurement_run(
     actor: Assessor,
     services: UseCases,
     start: RunStarter,
     body: Annotated[NewMeasurement, Body(openapi_examples=measurement_examples.RUNS)],
-) -> Run | JSONResponse:
+) -> StartedRun:
     """Compute a measure in the background.
 
     Stores the measurement and queues its run; Location is the run's address. Needs the scope `assess`.
     """
     return await start(services.measurements, actor, await asyncio.to_thread(body.request))
+
+
+@router.post("/plans", responses=REFUSED)
+@takes_up_to(LARGEST_BYTES)
+async def plan_measurement(
+    actor: Assessor,
+    services: UseCases,
+    body: Annotated[NewMeasurement, Body(openapi_examples=first(measurement_examples.MEASUREMENTS))],
+) -> PlanAnswer:
+    """Estimate a measurement.
+
+    What the work would cost, whether it is answered at once or by a run, and what stands in its way. Nothing
+    is computed or stored. Needs the scope `assess`.
+    """
+    request = await asyncio.to_thread(body.request)
+    return PlanAnswer.model_validate(await services.measurements.plan(actor, request))
 
 
 COLLECTION.add_list(router)

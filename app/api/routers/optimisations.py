@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Body, Path, Query, Response
+from fastapi import Body, Path
 from starlette.responses import JSONResponse
 
 from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
-from app.api.examples.form import names
+from app.api.examples.form import first, names
 from app.api.examples.searches import OPTIMISATIONS
-from app.api.routers.answers import QUEUED, problems, shown_answer
+from app.api.routers.answers import QUEUED, REFUSED, DryRun, dry, problems, shown_answer
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
 from app.api.schemas.common import Ref
 from app.api.schemas.optimisations import NewOptimisation, Optimisation, OptimisationSummary
-from app.api.schemas.runs import Run
+from app.api.schemas.runs import StartedRun
 from app.api.services import UseCases
 from app.api.waiting import RunStarter
 from app.services.resources import Scope
@@ -26,26 +26,38 @@ COLLECTION = Collection("optimisation", OptimisationSummary, tuple(OPTIMISATIONS
 router = COLLECTION.router()
 
 
-@router.post("", status_code=202, response_model=Run | PlanAnswer, responses=QUEUED)
+@router.post("", status_code=202, response_model=StartedRun, responses=QUEUED)
 @takes_up_to(LARGEST_BYTES)
 async def create_optimisation(
     actor: Assessor,
     services: UseCases,
-    response: Response,
     start: RunStarter,
     body: Annotated[NewOptimisation, Body(openapi_examples=OPTIMISATIONS)],
-    dry_run: Annotated[bool, Query(description="Only estimate: cost and missing inputs.")] = False,
-) -> Run | PlanAnswer | JSONResponse:
+    dry_run: DryRun = False,
+) -> StartedRun | JSONResponse:
     """Ask for the best rule.
 
     The search is a run; Location is its address. When it has succeeded, the best rule is stored as a rule
-    of the optimisation's name. With `dry_run=true` the answer is 200 and says what the work would cost.
-    Needs the scope `assess`.
+    of the optimisation's name. Needs the scope `assess`.
     """
     if dry_run:
-        response.status_code = 200
-        return PlanAnswer.model_validate(await services.optimisations.plan(actor, body.request()))
+        return dry(PlanAnswer.model_validate(await services.optimisations.plan(actor, body.request())))
     return await start(services.optimisations, actor, body.request())
+
+
+@router.post("/plans", responses=REFUSED)
+@takes_up_to(LARGEST_BYTES)
+async def plan_optimisation(
+    actor: Assessor,
+    services: UseCases,
+    body: Annotated[NewOptimisation, Body(openapi_examples=first(OPTIMISATIONS))],
+) -> PlanAnswer:
+    """Estimate a search for the best rule.
+
+    What the work would cost, whether it is answered at once or by a run, and what stands in its way. Nothing
+    is computed or stored. Needs the scope `assess`.
+    """
+    return PlanAnswer.model_validate(await services.optimisations.plan(actor, body.request()))
 
 
 COLLECTION.add_list(router)

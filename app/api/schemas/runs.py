@@ -64,15 +64,11 @@ class Run(Answer):
         return cls.model_validate({**vars(run), "resource": resource, "progress": progress})
 
 
-class AnsweredRun(Run):
-    """A run that has succeeded, with its result."""
+class StartedRun(Run):
+    """A run where it was started."""
 
-    result: Annotated[dict[str, Any], Field(description="The same as at `/v1/runs/{ref}/result`.")]
-
-    @classmethod
-    def with_result(cls, run: resources.Run, result: dict[str, Any]) -> AnsweredRun:
-        """The use case's answers as a body."""
-        return cls.model_validate({**vars(Run.of(run)), "result": result})
+    result: Annotated[dict[str, Any] | None, Field(exclude_if=lambda result: result is None)] = None
+    """The same as at `/v1/runs/{ref}/result`, if the client waited for it and it is there; else left out."""
 
 
 class RunListing(Answer):

@@ -432,9 +432,9 @@ def test_wrong_usage_is_2(argv, operations):
 @pytest.mark.parametrize(("missing", "code"), [([], 0), (["register"], 2)])
 def test_a_dry_run_judges_nothing_and_says_so(judge, stub, capsys, missing, code):
     plan = {"missing": missing, "criteria": [{"id": "a", "route": "direct", "cost": {"seconds": 0.25}}]}
-    stub.answers[ASKED] = httpx.Response(200, json=plan)
+    stub.answers[f"{ASKED}/plans"] = httpx.Response(200, json=plan)
     assert judge("--dry-run") == code
-    assert stub.sent[ASKED]["dry_run"] == "true"
+    assert ASKED not in stub.sent
     out = capsys.readouterr().out
     assert out.startswith("Nothing was judged.")
     assert "route: direct" in out

@@ -1,0 +1,97 @@
+"""What generators of clients need of the OpenAPI document and the framework does not write.
+
+Each function changes the document in place. None changes what the service takes or answers.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+EVENT_STREAM: Final = "text/event-stream"
+
+_EVENTS: Final = """\
+event: progress
+id: 2
+data: {"stage": "search", "done": 120, "total": 240, "rate": 60.5, "remaining_seconds": 2.0}
+
+event: state
+id: 3
+data: {"state": "succeeded", "attempt": 1}
+
+"""
+
+_NAMED: Final = ("properties", "patternProperties")
+"""Keywords of names, which may be those of other keywords, with a schema each."""
+_VALUES: Final = ("example", "examples", "default", "const", "enum", "mapping")
+
+
+def suit_generators(document: dict[str, Any]) -> None:
+    """Make one type of what a status answers, and schemas that every generator reads alike."""
+    for schema in list(_schemas(document)):
+        _tell_default_in_words(schema)
+        if "discriminator" in schema:
+            # Some validators look at the kind alone, and would take a text for any of the objects.
+            schema["type"] = "object"
+    for path in document["paths"].values():
+        for operation in path.values():
+            _answer_existing_as_created(operation["responses"])
+            for answer in operation["responses"].values():
+                _describe_stream(answer.get("content", {}))
+    _drop_unused_examples(document)
+
+
+def _schemas(node: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - any part of the document
+    """All objects of the document that may be schemas: no names of fields, no values."""
+    if isinstance(node, list):
+        for inner in node:
+            yield from _schemas(inner)
+    elif isinstance(node, dict):
+        yield node
+        for key, inner in node.items():
+            if key in _NAMED:
+                yield from _schemas(list(inner.values()))
+            elif key not in _VALUES:
+                yield from _schemas(inner)
+
+
+def _tell_default_in_words(schema: dict[str, Any]) -> None:
+    """Generators write defaults as literals of their languages, and leave out schemas where they cannot."""
+    if isinstance(schema.get("default"), dict):
+        default = json.dumps(schema.pop("default"), ensure_ascii=False)
+        schema["description"] = " ".join(filter(None, [schema.get("description"), f"Default: `{default}`."]))
+
+
+def _answer_existing_as_created(responses: dict[str, Any]) -> None:
+    """A resource that was there already has the form of a created one."""
+    if "201" in responses and "200" in responses:
+        responses["200"].setdefault("content", copy.deepcopy(responses["201"]["content"]))
+
+
+def _describe_stream(content: dict[str, Any]) -> None:
+    """OpenAPI 3.1 knows no schema of one event: `itemSchema` came with 3.2."""
+    if EVENT_STREAM in content:
+        content[EVENT_STREAM] = {
+            "schema": {
+                "type": "string",
+                "description": "Server-sent events: `event` is the kind, `id` its number, `data` an object "
+                "as JSON. Lines that begin with a colon keep the connection open.",
+            },
+            "examples": {"progress and end": {"value": _EVENTS}},
+        }
+
+
+def _drop_unused_examples(document: dict[str, Any]) -> None:
+    examples = document["components"]["examples"]
+    used = {node["$ref"] for node in _nodes(document["paths"]) if isinstance(node.get("$ref"), str)}
+    for name in [name for name in examples if f"#/components/examples/{name}" not in used]:
+        del examples[name]
+
+
+def _nodes(node: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - any part of the document
+    if isinstance(node, dict):
+        yield node
+    for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _nodes(inner)
