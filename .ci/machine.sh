@@ -6,6 +6,8 @@ ci_user=privacy-risk-ci
 install_packages() {
   [ "$(id -u)" = 0 ] || { echo "run as root: the checks need an ordinary user beside it" >&2; exit 2; }
   local wanted=(python3 python3-venv git ca-certificates chromium buildah debootstrap curl) missing=() p
+  # Debian's npm brings Debian's node; where another distribution's is installed, that one will do.
+  command -v npm > /dev/null || wanted+=(nodejs npm)
   for p in "${wanted[@]}"; do
     dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'install ok installed' || missing+=("$p")
   done

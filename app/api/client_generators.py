@@ -58,10 +58,12 @@ def _schemas(node: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - any part 
 
 
 def _tell_default_in_words(schema: dict[str, Any]) -> None:
-    """Generators write defaults as literals of their languages, and leave out schemas where they cannot."""
-    if isinstance(schema.get("default"), dict):
-        default = json.dumps(schema.pop("default"), ensure_ascii=False)
-        schema["description"] = " ".join(filter(None, [schema.get("description"), f"Default: `{default}`."]))
+    """Generators write defaults as literals of their languages: some cannot, of objects and of quotes."""
+    default = schema.get("default")
+    if isinstance(default, dict) or (isinstance(default, str) and '"' in default):
+        said = default if isinstance(default, str) else json.dumps(default, ensure_ascii=False)
+        schema["description"] = " ".join(filter(None, [schema.get("description"), f"Default: `{said}`."]))
+        del schema["default"]
 
 
 def _answer_existing_as_created(responses: dict[str, Any]) -> None:
