@@ -477,7 +477,7 @@ async def test_a_direct_answer_that_would_take_too_long_names_the_run_route(api,
     body = example(ASSESSMENTS, "as-is-score", name="large", rule=rule)
     problem = problem_of(await journey.post("/v1/assessments", json=body), 422, "direct-budget-exceeded")
     assert problem["run_route"] == "/v1/assessments/runs"
-    plan = await journey.post("/v1/assessments", params={"dry_run": "true"}, json=body)
+    plan = await journey.post("/v1/assessments/plans", json=body)
     assert (plan.status_code, plan.json()["route"]) == (200, "run")
     started = await journey.post(problem["run_route"], json=body)
     assert started.status_code == 202

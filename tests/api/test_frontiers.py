@@ -68,6 +68,7 @@ async def test_every_option_has_an_answer_a_plan_and_a_hash_of_its_own(api, fixt
     dry = (
         await fixture.post("/v1/frontiers", params={"dry_run": True}, json=frontier_question(**more))
     ).json()
+    assert dry == (await fixture.post("/v1/frontiers/plans", json=frontier_question(**more))).json()
     assert (dry["route"], dry["missing"]) == ("run", [])
     assert dry["units"] > 0
     plain = await post(fixture, "frontiers", frontier_question(name="plain"))

@@ -150,6 +150,7 @@ async def test_a_dry_run_tells_the_cost_and_stores_nothing(journey: httpx.AsyncC
     answer = await journey.post("/v1/measurements", params={"dry_run": True}, json=body)
     assert answer.status_code == 200, answer.text
     plan = answer.json()
+    assert plan == (await journey.post("/v1/measurements/plans", json=body)).json()
     assert (plan["route"], plan["missing"]) == ("direct", [])
     assert plan["seconds"] > 0
     assert plan["units"] >= 1

@@ -90,6 +90,7 @@ async def test_rules_of_other_datasets_and_unknown_ones_are_no_candidates(api, j
     body = QUESTION | {"name": "none", "solver": solver}
     problem_of(await journey.post("/v1/optimisations", json=body), 404, "not-found")
     dry = (await journey.post("/v1/optimisations", params={"dry_run": True}, json=body)).json()
+    assert dry == (await journey.post("/v1/optimisations/plans", json=body)).json()
     assert [fault["pointer"] for fault in dry["missing"]] == ["/solver/rules/1"]
     twin = DATASETS["members"]["value"] | {"name": "twin"}
     twin["attributes"] = twin["attributes"][:-1]
