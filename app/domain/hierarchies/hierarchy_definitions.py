@@ -139,7 +139,7 @@ class FlatDefinition:
 
 
 @dataclass(frozen=True)
-class BoundsDefinition:
+class FreeBoundsDefinition:
     """Numbers cut at free bounds: below the first, from each to the next, the last or more."""
 
     kind: ClassVar[str] = "bounds"
@@ -152,7 +152,7 @@ class BoundsDefinition:
         Example([["18", "30", "65", "90"], ["18", "65"]]),
     ]
     labels: Annotated[
-        tuple[Annotated[tuple[LabelText, ...], Len(2, 1_001)], ...] | None,
+        Annotated[tuple[Annotated[tuple[LabelText, ...], Len(2, 1_001)], ...], Len(1, 30)] | None,
         doc("Per level, a label for each part: one more than bounds; null: `[18, 30[` and so on."),
         Example([["minor", "18-29", "30-64", "65-89", "90 or more"], ["minor", "working age", "senior"]]),
     ] = None
@@ -245,7 +245,7 @@ Coded = PostcodesDefinition | DiagnosesDefinition | CountriesDefinition | UsStat
 
 MadeOfLeaves = (
     IntervalsDefinition
-    | BoundsDefinition
+    | FreeBoundsDefinition
     | OrderedGroupsDefinition
     | MaskingDefinition
     | CodePrefixesDefinition
@@ -260,7 +260,7 @@ MADE_OF_LEAVES: Final[Mapping[str, type[MadeOfLeaves]]] = {
     own.kind: own
     for own in (
         IntervalsDefinition, OrderedGroupsDefinition, MaskingDefinition, DatesDefinition, FlatDefinition,
-        BoundsDefinition, CodePrefixesDefinition, PostcodesDefinition, DiagnosesDefinition,
+        FreeBoundsDefinition, CodePrefixesDefinition, PostcodesDefinition, DiagnosesDefinition,
         CountriesDefinition, UsStatesDefinition, TimesDefinition, RareValuesDefinition,
     )
 }  # fmt: skip

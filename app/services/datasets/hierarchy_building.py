@@ -16,10 +16,10 @@ from app.domain.hierarchies.bounds import bounded
 from app.domain.hierarchies.coded import code_prefixes, coded, rare_values
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.hierarchies.hierarchy_definitions import (
-    BoundsDefinition,
     CodePrefixesDefinition,
     DatesDefinition,
     FlatDefinition,
+    FreeBoundsDefinition,
     HierarchyDefinition,
     IntervalsDefinition,
     LeafColumn,
@@ -94,7 +94,7 @@ def _built(definition: MadeOfLeaves, column: Mapping[str, int] | None) -> Hierar
     match definition:
         case IntervalsDefinition():
             return builders.intervals(leaves, definition.widths, definition.origin)
-        case BoundsDefinition():
+        case FreeBoundsDefinition():
             return bounded(leaves, definition.bounds, definition.labels)
         case OrderedGroupsDefinition():
             return builders.ordered_groups(leaves, definition.group_sizes)

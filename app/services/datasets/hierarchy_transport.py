@@ -17,10 +17,10 @@ from app.domain.errors import InvalidInput
 from app.domain.hierarchies.builders import MAX_DIGITS
 from app.domain.hierarchies.hierarchy_definitions import (
     MADE_OF_LEAVES,
-    BoundsDefinition,
     CodePrefixesDefinition,
     DatesDefinition,
     FlatDefinition,
+    FreeBoundsDefinition,
     HierarchyDefinition,
     IntervalsDefinition,
     LeafColumn,
@@ -61,7 +61,7 @@ def labels_of(definition: HierarchyDefinition, column: Mapping[str, int] | None)
             return _size(definition.leaves, column) * (1 + _longest(definition.leaves, column))
         case IntervalsDefinition():
             levels = len(definition.widths)
-        case BoundsDefinition():
+        case FreeBoundsDefinition():
             levels = len(definition.bounds)
         case CodePrefixesDefinition():
             levels = len(definition.lengths)

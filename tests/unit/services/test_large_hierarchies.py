@@ -13,9 +13,9 @@ import pytest
 
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy_definitions import (
-    BoundsDefinition,
     DatesDefinition,
     FlatDefinition,
+    FreeBoundsDefinition,
     HierarchyDefinition,
     IntervalsDefinition,
     LeafColumn,
@@ -120,7 +120,10 @@ COLUMN = LeafColumn("upload", "code")
         (OrderedGroupsDefinition(LeafValues(("1", "2", "3")), (2,)), None),
         (MaskingDefinition(COLUMN, "left", "#"), {"12": 1, "13": 2}),
         (RareValuesDefinition(COLUMN, 2, "rare"), {"12": 1, "13": 2}),
-        (BoundsDefinition(LeafRange("0", "9"), (("3", "6"), ("6",)), (("a", "b", "c"), ("d", "e"))), None),
+        (
+            FreeBoundsDefinition(LeafRange("0", "9"), (("3", "6"), ("6",)), (("a", "b", "c"), ("d", "e"))),
+            None,
+        ),
         (PostcodesDefinition(LeafValues(("10115", "x")), "DE", "other"), None),
         (DatesDefinition(LeafRange("2020-01-01", "2020-12-31"), ("day", "month")), None),
     ],
