@@ -35,6 +35,7 @@ def proposed(name: str, type_: str, values: Iterable[str], is_whole: bool = True
 
 
 AGES = [str(17 + i % 74) for i in range(1_000)]
+DOSES = ["0.5", "1", "1.5", "2", "9", "10"]
 SEVERAL_STATES = ["IN", "CA", "NY", "TX", "WA"] * 20
 
 
@@ -54,8 +55,8 @@ SEVERAL_STATES = ["IN", "CA", "NY", "TX", "WA"] * 20
             DatesDefinition(LeafRange("1935-01-01", "1983-12-31"), ("day", "month", "year", "decade")),
         ),
         ("age", "number", AGES, IntervalsDefinition(LeafRange("0", "99"), ("5", "10", "20"))),
-        ("offset", "number", map(str, range(-7, 8)), IntervalsDefinition(LeafRange("-10", "9"), ("2", "10"))),
-        ("dose", "number", ["0.5", "1", "1.5", "2", "9", "10"], IntervalsDefinition(COLUMN, ("0.5", "1", "2"))),
+        ("x", "number", map(str, range(-7, 8)), IntervalsDefinition(LeafRange("-10", "9"), ("2", "10"))),
+        ("dose", "number", DOSES, IntervalsDefinition(COLUMN, ("0.5", "1", "2"))),
         ("flag", "number", ["0", "1"] * 9, FlatDefinition(COLUMN)),
         ("zip", "number", ["47906", "10115"], PostcodesDefinition(COLUMN, "US")),
         ("zip_code", "categorical", ["47906", "02139-4307"], PostcodesDefinition(COLUMN, "US")),

@@ -31,7 +31,8 @@ def with_hierarchies(proposal: SchemaProposal, piece: bytes, upload: Stored) -> 
             continue
         cells = table.column(own.name).to_pylist()
         counts = Counter(cell for cell in cells if cell is not None)
-        attributes.append(_with_hierarchy(own, counts, LeafColumn(UploadRef(upload.name), own.name), is_whole))
+        leaves = LeafColumn(UploadRef(upload.name), own.name)
+        attributes.append(_with_hierarchy(own, counts, leaves, is_whole))
     return replace(proposal, attributes=tuple(attributes))
 
 
