@@ -39,9 +39,7 @@ def defined() -> Iterator[tuple[str, Hierarchy]]:
 def drawn(kind: str, hierarchy: Hierarchy) -> str:
     """The hierarchy as a picture that stands alone."""
     root = counted_nodes(hierarchy, Shown(0, hierarchy.height, 100))
-    caption = Caption(
-        kind, f"A hierarchy of the kind {kind}", "The top on the left, leaves on the right."
-    )
+    caption = Caption(kind, f"A hierarchy of the kind {kind}", "The top on the left, leaves on the right.")
     picture = draw_icicle(caption, _node(root))
     opening, rest = picture.split("\n", 1)
     opening = opening.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"')
@@ -50,7 +48,7 @@ def drawn(kind: str, hierarchy: Hierarchy) -> str:
 
 def _node(node: CountedNode) -> IcicleNode:
     said = f"{node.label}: {node.leaves}"
-    return IcicleNode(node.label, node.leaves, None, said, None, tuple(map(_node, node.children)))
+    return IcicleNode(f"{node.label} ·", node.leaves, None, said, None, tuple(map(_node, node.children)))
 
 
 def main() -> None:

@@ -122,12 +122,11 @@ def _codes(column: ColumnCounts) -> HierarchyProposal | None:
         known = sum(rows for value, rows in column.counts.items() if is_one(value) is not None)
         if known < SHARE_OF_CODES * column.rows:
             continue
-        if known == column.rows:
-            return HierarchyProposal(definition(column.leaves, others=None), f"Its values are {said}.")
-        share = f"{100 * known / column.rows:.0f} %"
+        others = None if known == column.rows and column.is_whole else "other"
+        share = "All" if known == column.rows else f"{100 * known / column.rows:.0f} % of"
+        rest = "" if others is None else "; any other values are put below one label"
         return HierarchyProposal(
-            definition(column.leaves, others="other"),
-            f"{share} of its rows hold {said}; other values are put below one label.",
+            definition(column.leaves, others=others), f"{share} its rows hold {said}{rest}."
         )
     if _CODE_NAME.search(column.name) and all(map(_DIGITS.fullmatch, column.counts)):
         lengths = tuple(range(max(map(len, column.counts)) - 1, 0, -1))

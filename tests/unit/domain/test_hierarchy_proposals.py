@@ -95,6 +95,12 @@ def test_where_rows_are_unknown_the_leaves_are_the_whole_column():
         assert found.leaves == COLUMN
 
 
+def test_where_rows_are_unknown_values_that_are_no_codes_have_a_label():
+    found = proposed("country", "categorical", ["DE", "FR"], is_whole=False)
+    assert found.definition == CountriesDefinition(COLUMN, others="other")
+    assert found.reason == "All its rows hold countries; any other values are put below one label."
+
+
 def test_numbers_that_crowd_at_one_end_get_bounds_between_equally_many_rows():
     incomes = [str(round(1_000 * 1.01**i)) for i in range(800)]
     found = proposed("income", "number", incomes).definition
