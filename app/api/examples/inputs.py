@@ -51,10 +51,24 @@ HIERARCHIES: Final = bodies(
             "widths": ["10000", "20000", "100000"],
         },
     },
+    {
+        "name": "age",
+        "definition": {
+            "kind": "bounds",
+            "range": {"first": "0", "last": "119"},
+            "bounds": [["18", "30", "45", "65", "90"], ["18", "65"]],
+        },
+    },
+    {
+        "name": "diagnosis",
+        "definition": {"kind": "diagnoses", "values": ["I21.4", "I25.1", "E11.9"], "system": "icd-10"},
+    },
     city="city → county → state → region, row by row",
     race="race → group, by parents",
     birth_date="day → month → year, by the builder of dates",
     income="1,000 → 10,000 → 20,000 → 100,000, by the builder of intervals",
+    age="age → age group → minor, working age, 65 or more, by bounds",
+    diagnosis="code → category → block → chapter, by the structure of ICD-10",
 )
 
 DATASETS: Final = bodies(

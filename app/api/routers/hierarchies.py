@@ -28,6 +28,8 @@ COLLECTION = Collection(
         "race",
         "birth-date",
         "income",
+        "age",
+        "diagnosis",
         "example-city",
         "example-race",
         "example-birth-date",
@@ -51,7 +53,8 @@ async def create_hierarchy(
 ) -> Hierarchy:
     """Create a hierarchy.
 
-    From explicit parents, from rows, or by a builder: intervals, groups of an order, masking, dates, flat.
+    From explicit parents, from rows, or from leaves by a kind: intervals, free bounds, groups of an order,
+    masking, dates, flat, prefixes of codes, postcodes, diagnoses, countries, states, times, rare values.
     Level 0 is the value as it is, level `height` the top. Needs the scope `data:write`, and `data:read` if
     the leaves are an upload's column: the hierarchy shows them to every key of the tenant.
     """

@@ -111,8 +111,8 @@ COLLECTION.add_get(router)
 async def propose_schema(actor: DataReader, services: UseCases, ref: UploadRef) -> SchemaProposalAnswer:
     """Propose a schema.
 
-    Types and roles that would fit the columns, from the first rows. It is a proposal: correct it and send
-    it as the attributes of a dataset. Needs the scope `data:read`.
+    Types, roles and hierarchies that would fit the columns, from the first rows. It is a proposal: correct
+    it, create the hierarchies, and send the rest as the attributes of a dataset. Needs the scope `data:read`.
     """
     return SchemaProposalAnswer.model_validate(await services.uploads.propose_schema(actor, ref))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Query
 from pydantic import Field
@@ -87,6 +87,15 @@ class AttributeProposalAnswer(Answer):
     missing_in_sample: Annotated[Count, Field(description="Missing values in the sample.", examples=[0])]
     reason: Annotated[str, Field(max_length=1000, examples=["8 distinct texts in 12 rows"])]
     """Why."""
+    hierarchy: Annotated[
+        dict[str, Any] | None,
+        Field(examples=[{"kind": "flat", "upload": {"upload": "members", "column": "city"}}]),
+    ] = None
+    """A definition that would suit its values, as hierarchies are created by; null: none is proposed."""
+    hierarchy_reason: Annotated[
+        str | None, Field(max_length=1000, examples=["Dates over 10 years: by day, month, year."])
+    ] = None
+    """Why that hierarchy, or why none."""
 
 
 class SchemaProposalAnswer(Answer):

@@ -20,7 +20,7 @@ from app.domain.hierarchies.periods import period_of
 MAX_LEAVES = 2_000_000
 MAX_MASKED_CHARACTERS = 200_000_000
 MAX_DIGITS = 30
-_EXACT = Context(prec=4 * MAX_DIGITS)
+EXACT = Context(prec=4 * MAX_DIGITS)
 """Holds sums, products and quotients of numbers of ``MAX_DIGITS`` digits on both sides of the point."""
 
 PADDING = " "
@@ -28,7 +28,7 @@ PADDING = " "
 
 def flat(values: Sequence[str]) -> Hierarchy:
     """Every value directly below ⊥."""
-    return Hierarchy(*nodes_of_levels([[value] for value in _leaves(values)]))
+    return Hierarchy(*nodes_of_levels([[value] for value in distinct_leaves(values)]))
 
 
 def intervals(
@@ -39,15 +39,15 @@ def intervals(
     Bounds are ``origin`` plus whole multiples of the width. InvalidInput if a value is no number, a width is
     not positive or not a multiple of the one before.
     """
-    with localcontext(_EXACT):
+    with localcontext(EXACT):
         return Hierarchy(*nodes_of_levels(_interval_rows(values, widths, origin)))
 
 
 def _interval_rows(
     values: Sequence[str], widths: Sequence[str | int | Decimal], origin: str | int | Decimal
 ) -> list[list[str]]:
-    start = _number("/origin", str(origin))
-    steps = [_number(f"/widths/{i}", str(width)) for i, width in enumerate(widths)]
+    start = number_of("/origin", str(origin))
+    steps = [number_of(f"/widths/{i}", str(width)) for i, width in enumerate(widths)]
     for i, step in enumerate(steps):
         if step <= 0:
             raise InvalidInput.of(f"/widths/{i}", "not-positive", "A width must be greater than 0.")
@@ -58,7 +58,7 @@ def _interval_rows(
                 f"The width {step} is not a multiple of {steps[i - 1]}.",
                 "Each width must be a greater multiple of the one before, so that intervals nest.",
             )
-    numbers = sorted((_number("/values", value), value) for value in _leaves(values))
+    numbers = sorted((number_of("/values", value), value) for value in distinct_leaves(values))
     rows = [[value] for _, value in numbers]
     for step in steps:
         end, label = None, ""
@@ -68,7 +68,7 @@ def _interval_rows(
                 if low > number:  # Decimal's // truncates towards zero
                     low -= step
                 end = low + step
-                label = f"[{_plain(low)}, {_plain(end)}["
+                label = f"[{plain(low)}, {plain(end)}["
             row.append(label)
     return rows
 
@@ -78,7 +78,7 @@ def ordered_groups(order: Sequence[str], group_sizes: Sequence[int]) -> Hierarch
 
     The last group of a level may be smaller.
     """
-    leaves = _leaves(order)
+    leaves = distinct_leaves(order)
     if any(size < 2 for size in group_sizes):
         raise InvalidInput.of(
             "/group_sizes", "too-small", "A group must hold at least two of the level below."
@@ -101,7 +101,7 @@ def masking(values: Sequence[str], side: Side = "right", char: str = "*", pad: S
     """
     if len(char) != 1:
         raise InvalidInput.of("/char", "not-a-character", "The masking character must be one character.")
-    leaves = _leaves(values)
+    leaves = distinct_leaves(values)
     length = max(len(value) for value in leaves)
     if len(leaves) * length * length > MAX_MASKED_CHARACTERS:
         raise TooLarge(
@@ -135,7 +135,7 @@ def dates(values: Sequence[str], levels: Sequence[Unit] = ("day", "month", "year
             "Choose from day, month, quarter, year, decade, finest first; decade cannot be the finest.",
         )
     periods = []
-    for value in _leaves(values):
+    for value in distinct_leaves(values):
         period = period_of(value)
         if period is None or period.unit != levels[0]:
             raise InvalidInput.of(
@@ -154,13 +154,13 @@ def leaf_range(first: str, last: str, step: str = "1") -> list[str]:
     low, high = period_of(first), period_of(last)
     if low is not None and high is not None and low.unit == high.unit == "day":
         return _date_range(low.first, high.first, step)
-    with localcontext(_EXACT):
+    with localcontext(EXACT):
         return _number_range(first, last, step)
 
 
 def _number_range(first: str, last: str, step: str) -> list[str]:
-    start, end = _number("/range/first", first), _number("/range/last", last)
-    width = _number("/range/step", step)
+    start, end = number_of("/range/first", first), number_of("/range/last", last)
+    width = number_of("/range/step", step)
     if width <= 0 or end < start:
         raise InvalidInput.of(
             "/range",
@@ -170,7 +170,7 @@ def _number_range(first: str, last: str, step: str) -> list[str]:
         )
     size = int((end - start) // width) + 1
     _require_few(size)
-    return [_plain(start + i * width) for i in range(size)]
+    return [plain(start + i * width) for i in range(size)]
 
 
 def _date_range(first: date, last: date, step: str) -> list[str]:
@@ -200,7 +200,7 @@ _TRUNCATED: dict[Unit, Callable[[date], str]] = {
 }
 
 
-def _leaves(values: Sequence[str]) -> list[str]:
+def distinct_leaves(values: Sequence[str]) -> list[str]:
     """The distinct values; at least one, none empty."""
     leaves = list(dict.fromkeys(values))
     if not leaves:
@@ -213,7 +213,8 @@ def _leaves(values: Sequence[str]) -> list[str]:
     return leaves
 
 
-def _number(pointer: str, text: str) -> Decimal:
+def number_of(pointer: str, text: str) -> Decimal:
+    """The number that a text writes; InvalidInput at the pointer if none, or one of too many digits."""
     try:
         number = Decimal(text.strip())
     except InvalidOperation:
@@ -232,7 +233,7 @@ def _number(pointer: str, text: str) -> Decimal:
     return number
 
 
-def _plain(number: Decimal) -> str:
+def plain(number: Decimal) -> str:
     """The number without exponent and trailing zeros."""
     text = format(number, "f")
     return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"

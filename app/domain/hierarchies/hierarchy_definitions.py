@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from annotated_types import Ge, Le, Len, MaxLen, doc
 
 from app.domain.catalogue.catalogue_types import ColumnName, DecimalText, Example, LabelText, UploadRef
+from app.domain.hierarchies.code_tables.postcodes import Country
 
 MOST_VALUES: Final = 1_000_000
 """Values in one list of a definition; the size of a body bounds them before that."""
@@ -16,6 +17,13 @@ MOST_VALUES: Final = 1_000_000
 Labels = Annotated[tuple[LabelText, ...], Len(1, 100)]
 Side = Literal["left", "right"]
 Unit = Literal["day", "month", "quarter", "year", "decade"]
+DiagnosisSystem = Literal["icd-10", "icd-9-cm"]
+
+Others = Annotated[
+    LabelText | None,
+    doc("What values that are no such codes are put below; null: they are refused."),
+    Example("other"),
+]
 
 
 @dataclass(frozen=True)
@@ -130,8 +138,121 @@ class FlatDefinition:
     leaves: LeafSource
 
 
+@dataclass(frozen=True)
+class FreeBoundsDefinition:
+    """Numbers cut at free bounds: below the first, from each to the next, the last or more."""
+
+    kind: ClassVar[str] = "bounds"
+
+    leaves: LeafSource
+    bounds: Annotated[
+        tuple[Annotated[tuple[DecimalText, ...], Len(1, 1_000)], ...],
+        Len(1, 30),
+        doc("Per level, ascending bounds, some of those of the level below."),
+        Example([["18", "30", "65", "90"], ["18", "65"]]),
+    ]
+    labels: Annotated[
+        Annotated[tuple[Annotated[tuple[LabelText, ...], Len(2, 1_001)], ...], Len(1, 30)] | None,
+        doc("Per level, a label for each part: one more than bounds; null: `[18, 30[` and so on."),
+        Example([["minor", "18-29", "30-64", "65-89", "90 or more"], ["minor", "working age", "senior"]]),
+    ] = None
+
+
+@dataclass(frozen=True)
+class CodePrefixesDefinition:
+    """Codes below their first characters: occupations and industries by digits, and the like."""
+
+    kind: ClassVar[str] = "code_prefixes"
+
+    leaves: LeafSource
+    lengths: Annotated[
+        tuple[Annotated[int, Ge(1), Le(100)], ...],
+        Len(1, 30),
+        doc("Per level, how many characters are left, descending; a shorter code stays as it is."),
+        Example([3, 2, 1]),
+    ]
+
+
+@dataclass(frozen=True)
+class PostcodesDefinition:
+    """Postcodes below the areas that their country's begin with: 10115 → 101 → 10 → 1."""
+
+    kind: ClassVar[str] = "postcodes"
+
+    leaves: LeafSource
+    country: Annotated[Country, doc("Whose postcodes they are, by ISO 3166-1."), Example("DE")]
+    others: Others = None
+
+
+@dataclass(frozen=True)
+class DiagnosesDefinition:
+    """Codes of diagnoses below category, block and chapter: I21.4 → I21 → I20-I25 → IX I00-I99."""
+
+    kind: ClassVar[str] = "diagnoses"
+
+    leaves: LeafSource
+    system: Annotated[
+        DiagnosisSystem, doc("ICD-10 of the WHO, or ICD-9-CM, which has no blocks here."), Example("icd-10")
+    ] = "icd-10"
+    others: Others = None
+
+
+@dataclass(frozen=True)
+class CountriesDefinition:
+    """Countries, by ISO 3166-1 code or English name, below sub-region and region of the United Nations."""
+
+    kind: ClassVar[str] = "countries"
+
+    leaves: LeafSource
+    others: Others = None
+
+
+@dataclass(frozen=True)
+class UsStatesDefinition:
+    """States of the United States, by code or name, below division and region of the Census Bureau."""
+
+    kind: ClassVar[str] = "us_states"
+
+    leaves: LeafSource
+    others: Others = None
+
+
+@dataclass(frozen=True)
+class TimesDefinition:
+    """Times of day, 14:35 or 14:35:10, below minute, hour and part of the day."""
+
+    kind: ClassVar[str] = "times"
+
+    leaves: LeafSource
+    others: Others = None
+
+
+@dataclass(frozen=True)
+class RareValuesDefinition:
+    """Values of an upload's column, the rare ones below one label."""
+
+    kind: ClassVar[str] = "rare_values"
+
+    leaves: LeafSource
+    at_least: Annotated[
+        int, Ge(2), Le(MOST_VALUES), doc("Rows that a value needs to be kept on level 1."), Example(10)
+    ]
+    other: Annotated[LabelText, doc("What the rare values become."), Example("other")] = "other"
+
+
+Coded = PostcodesDefinition | DiagnosesDefinition | CountriesDefinition | UsStatesDefinition | TimesDefinition
+"""Definitions that know the structure of their values."""
+
 MadeOfLeaves = (
-    IntervalsDefinition | OrderedGroupsDefinition | MaskingDefinition | DatesDefinition | FlatDefinition
+    IntervalsDefinition
+    | FreeBoundsDefinition
+    | OrderedGroupsDefinition
+    | MaskingDefinition
+    | CodePrefixesDefinition
+    | DatesDefinition
+    | FlatDefinition
+    | RareValuesDefinition
+    | Coded
 )
 HierarchyDefinition = ParentsDefinition | RowsDefinition | MadeOfLeaves
 
@@ -139,6 +260,8 @@ MADE_OF_LEAVES: Final[Mapping[str, type[MadeOfLeaves]]] = {
     own.kind: own
     for own in (
         IntervalsDefinition, OrderedGroupsDefinition, MaskingDefinition, DatesDefinition, FlatDefinition,
+        FreeBoundsDefinition, CodePrefixesDefinition, PostcodesDefinition, DiagnosesDefinition,
+        CountriesDefinition, UsStatesDefinition, TimesDefinition, RareValuesDefinition,
     )
 }  # fmt: skip
 """Kind of definition → its type, of those that build upon leaves."""

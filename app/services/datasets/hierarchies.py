@@ -80,11 +80,13 @@ class HierarchyService(NamedResources):
         shown = Shown(node or 0, depth, limit)
         return await asyncio.to_thread(lambda: counted_nodes(hierarchy_of(stored), shown))
 
-    async def _column(self, actor: Actor, source: LeafColumn) -> tuple[str, ...]:
+    async def _column(self, actor: Actor, source: LeafColumn) -> dict[str, int]:
+        """Rows per distinct value that is not missing."""
         async with self._store.work(actor.tenant) as work:
             upload = await work.resources.get(Kind.UPLOAD, source.upload)
             columns = await read_columns(work, upload, [source.column], "/definition/leaves/column")
-        return columns[source.column].values
+        column = columns[source.column]
+        return dict(zip(column.values, column.rows_per_value.tolist(), strict=True))
 
 
 def hierarchy_of(stored: Stored) -> Hierarchy:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,18 +12,24 @@ import numpy as np
 
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies import builders
+from app.domain.hierarchies.bounds import bounded
+from app.domain.hierarchies.coded import code_prefixes, coded, rare_values
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.hierarchies.hierarchy_definitions import (
+    CodePrefixesDefinition,
     DatesDefinition,
     FlatDefinition,
+    FreeBoundsDefinition,
     HierarchyDefinition,
     IntervalsDefinition,
     LeafColumn,
     LeafRange,
     LeafSource,
+    MadeOfLeaves,
     MaskingDefinition,
     OrderedGroupsDefinition,
     ParentsDefinition,
+    RareValuesDefinition,
     RowsDefinition,
 )
 from app.services.datasets.dataset_schema import few
@@ -37,8 +43,8 @@ MAX_LABEL: Final = 1000
 _POINTER = "/definition"
 
 
-def build(definition: HierarchyDefinition, column: Sequence[str] | None) -> Hierarchy:
-    """The hierarchy that is defined; ``column`` holds the leaves where they are those of an upload.
+def build(definition: HierarchyDefinition, column: Mapping[str, int] | None) -> Hierarchy:
+    """The hierarchy that is defined; ``column``: rows per leaf where the leaves are those of an upload.
 
     Raises InvalidInput with pointers below /definition. Leaves of an upload are not repeated in messages.
     """
@@ -60,38 +66,53 @@ def build(definition: HierarchyDefinition, column: Sequence[str] | None) -> Hier
     return hierarchy
 
 
-def _any(definition: HierarchyDefinition, column: Sequence[str] | None) -> Hierarchy:
+def _any(definition: HierarchyDefinition, column: Mapping[str, int] | None) -> Hierarchy:
     if isinstance(definition, ParentsDefinition):
         return Hierarchy.from_parents(definition.parents, definition.top_label, f"{_POINTER}/parents")
     if isinstance(definition, RowsDefinition):
         return Hierarchy.from_rows(definition.rows, f"{_POINTER}/rows")
     try:
-        return _built(definition, _leaves(definition.leaves, column))
+        return _built(definition, column)
     except InvalidInput as error:
         discreet = isinstance(definition.leaves, LeafColumn)
         raise InvalidInput([_placed(fault, discreet) for fault in error.faults]) from None
 
 
-def _built(
-    definition: IntervalsDefinition
-    | OrderedGroupsDefinition
-    | MaskingDefinition
-    | DatesDefinition
-    | FlatDefinition,
-    leaves: Sequence[str],
-) -> Hierarchy:
-    if isinstance(definition, IntervalsDefinition):
-        return builders.intervals(leaves, definition.widths, definition.origin)
-    if isinstance(definition, OrderedGroupsDefinition):
-        return builders.ordered_groups(leaves, definition.group_sizes)
-    if isinstance(definition, MaskingDefinition):
-        return builders.masking(leaves, definition.side, definition.char, definition.pad)
-    if isinstance(definition, DatesDefinition):
-        return builders.dates(leaves, definition.levels)
-    return builders.flat(leaves)
+def _without_rare(definition: RareValuesDefinition, column: Mapping[str, int] | None) -> Hierarchy:
+    if column is None:
+        raise InvalidInput.of(
+            "/upload",
+            "no-counts",
+            "Values that are listed, or a range, say nothing of how often each occurs.",
+            "Take the leaves from an upload's column.",
+        )
+    return rare_values(dict(sorted(column.items())), definition.at_least, definition.other)
 
 
-def _leaves(source: LeafSource, column: Sequence[str] | None) -> Sequence[str]:
+def _built(definition: MadeOfLeaves, column: Mapping[str, int] | None) -> Hierarchy:
+    leaves = _leaves(definition.leaves, column)
+    match definition:
+        case IntervalsDefinition():
+            return builders.intervals(leaves, definition.widths, definition.origin)
+        case FreeBoundsDefinition():
+            return bounded(leaves, definition.bounds, definition.labels)
+        case OrderedGroupsDefinition():
+            return builders.ordered_groups(leaves, definition.group_sizes)
+        case MaskingDefinition():
+            return builders.masking(leaves, definition.side, definition.char, definition.pad)
+        case CodePrefixesDefinition():
+            return code_prefixes(leaves, definition.lengths)
+        case DatesDefinition():
+            return builders.dates(leaves, definition.levels)
+        case FlatDefinition():
+            return builders.flat(leaves)
+        case RareValuesDefinition():
+            return _without_rare(definition, column)
+        case _:
+            return coded(leaves, definition)
+
+
+def _leaves(source: LeafSource, column: Mapping[str, int] | None) -> Sequence[str]:
     if isinstance(source, LeafColumn):
         return sorted(column or ())
     if isinstance(source, LeafRange):

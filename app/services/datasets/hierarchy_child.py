@@ -17,7 +17,7 @@ import resource
 import signal
 import sys
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,7 +55,7 @@ async def built_by_child(name: str, text: str, delimiter: str) -> NewResource:
 
 
 async def defined_by_child(
-    name: str, definition: HierarchyDefinition, column: Sequence[str] | None
+    name: str, definition: HierarchyDefinition, column: Mapping[str, int] | None
 ) -> NewResource:
     """The resource that a definition makes, by such a child; ``column`` as for ``build``."""
     parts = await asyncio.to_thread(lambda: list(written(definition, column)))

@@ -6,7 +6,7 @@ They are written and read in slices: one long text would hold up all other threa
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import date
 from decimal import Decimal
@@ -17,8 +17,10 @@ from app.domain.errors import InvalidInput
 from app.domain.hierarchies.builders import MAX_DIGITS
 from app.domain.hierarchies.hierarchy_definitions import (
     MADE_OF_LEAVES,
+    CodePrefixesDefinition,
     DatesDefinition,
     FlatDefinition,
+    FreeBoundsDefinition,
     HierarchyDefinition,
     IntervalsDefinition,
     LeafColumn,
@@ -28,9 +30,11 @@ from app.domain.hierarchies.hierarchy_definitions import (
     MaskingDefinition,
     OrderedGroupsDefinition,
     ParentsDefinition,
+    RareValuesDefinition,
     RowsDefinition,
 )
 
+_MOST_CODED_LEVELS: Final = 3
 _SLICE: Final = 500
 _MOST: Final = 10**9
 
@@ -46,7 +50,7 @@ MOST_LABELS: Final = 3_000_000
 _LONG: Final = frozenset({"leaves", "parents", "rows"})
 
 
-def labels_of(definition: HierarchyDefinition, column: Sequence[str] | None) -> int:
+def labels_of(definition: HierarchyDefinition, column: Mapping[str, int] | None) -> int:
     """About how many labels the definition names or makes; ``column`` holds the leaves if an upload does."""
     match definition:
         case ParentsDefinition():
@@ -57,12 +61,20 @@ def labels_of(definition: HierarchyDefinition, column: Sequence[str] | None) -> 
             return _size(definition.leaves, column) * (1 + _longest(definition.leaves, column))
         case IntervalsDefinition():
             levels = len(definition.widths)
+        case FreeBoundsDefinition():
+            levels = len(definition.bounds)
+        case CodePrefixesDefinition():
+            levels = len(definition.lengths)
         case OrderedGroupsDefinition():
             levels = len(definition.group_sizes)
         case DatesDefinition():
             levels = len(definition.levels)
         case FlatDefinition():
             levels = 0
+        case RareValuesDefinition():
+            levels = 1
+        case _:
+            levels = _MOST_CODED_LEVELS
     return _size(definition.leaves, column) * (1 + levels)
 
 
@@ -90,7 +102,7 @@ def check_labels(definition: HierarchyDefinition, labels: int) -> None:
         )
 
 
-def written(definition: HierarchyDefinition, column: Sequence[str] | None) -> Iterator[bytes]:
+def written(definition: HierarchyDefinition, column: Mapping[str, int] | None) -> Iterator[bytes]:
     """Lines of JSON that ``read`` takes: the small fields, then the values in slices."""
     small = {field.name: getattr(definition, field.name) for field in fields(definition)}
     head = {"kind": definition.kind, "fields": {k: v for k, v in small.items() if k not in _LONG}}
@@ -102,6 +114,8 @@ def written(definition: HierarchyDefinition, column: Sequence[str] | None) -> It
             values = definition.rows
         case _:
             values = _leaves(definition.leaves, column)
+            if isinstance(definition.leaves, LeafColumn):
+                values = (column or {}).items()
             if not isinstance(definition.leaves, LeafValues):
                 head["source"] = vars(definition.leaves)
     yield json.dumps(head).encode() + b"\n"
@@ -110,40 +124,43 @@ def written(definition: HierarchyDefinition, column: Sequence[str] | None) -> It
         yield json.dumps(part).encode() + b"\n"
 
 
-def read(lines: Iterable[bytes]) -> tuple[HierarchyDefinition, tuple[str, ...] | None]:
-    """The definition that was written, and the upload's column if it takes its leaves from one."""
+def read(lines: Iterable[bytes]) -> tuple[HierarchyDefinition, Mapping[str, int] | None]:
+    """The definition that was written, and rows per leaf if an upload's column holds the leaves."""
     rest = iter(lines)
     head = json.loads(next(rest))
     values = chain.from_iterable(map(json.loads, rest))
-    small: dict[str, Any] = {
-        name: tuple(v) if isinstance(v, list) else v for name, v in head["fields"].items()
-    }
+    small: dict[str, Any] = {name: _frozen(value) for name, value in head["fields"].items()}
     if head["kind"] == ParentsDefinition.kind:
         return ParentsDefinition({value: tuple(above) for value, above in values}, **small), None
     if head["kind"] == RowsDefinition.kind:
         return RowsDefinition(tuple(tuple(row) for row in values)), None
-    source, column = head.get("source"), tuple(values)
+    source = head.get("source")
+    column: dict[str, int] | None = None
     leaves: LeafSource
     if source is None:
-        leaves = LeafValues(column)
+        leaves = LeafValues(tuple(values))
     elif "upload" in source:
-        leaves = LeafColumn(**source)
+        leaves, column = LeafColumn(**source), dict(values)
     else:
         leaves = LeafRange(**source)
     return MADE_OF_LEAVES[head["kind"]](leaves=leaves, **small), column
 
 
-def _leaves(source: LeafSource, column: Sequence[str] | None) -> Sequence[str]:
+def _frozen(value: Any) -> Any:  # noqa: ANN401 - a field as JSON holds it
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _leaves(source: LeafSource, column: Mapping[str, int] | None) -> Sequence[str]:
     match source:
         case LeafValues():
             return source.values
         case LeafColumn():
-            return column or ()
+            return tuple(column or ())
         case LeafRange():
             return ()
 
 
-def _longest(source: LeafSource, column: Sequence[str] | None) -> int:
+def _longest(source: LeafSource, column: Mapping[str, int] | None) -> int:
     """At least the characters of the longest leaf."""
     if not isinstance(source, LeafRange):
         return max(map(len, _leaves(source, column)), default=0)
@@ -152,7 +169,7 @@ def _longest(source: LeafSource, column: Sequence[str] | None) -> int:
     return max(len(source.first), len(source.last)) + len(source.step) - 1
 
 
-def _size(source: LeafSource, column: Sequence[str] | None) -> int:
+def _size(source: LeafSource, column: Mapping[str, int] | None) -> int:
     if not isinstance(source, LeafRange):
         return len(_leaves(source, column))
     try:

@@ -17,6 +17,7 @@ from app.services.datasets.ingest.dialect import (
     check_dialect,
     dialect_document,
 )
+from app.services.datasets.ingest.hierarchy_proposals import with_hierarchies
 from app.services.datasets.ingest.intake import Intake
 from app.services.datasets.ingest.proposals import (
     DialectProposal,
@@ -92,11 +93,13 @@ class UploadService(NamedResources):
         return Created(stored, created)
 
     async def propose_schema(self, actor: Actor, ref: str) -> SchemaProposal:
-        """Types and roles that would fit the columns, from the first rows."""
+        """Types, roles and hierarchies that would fit the columns, from the first rows."""
         upload = await self.get(actor, ref)
         async with self._store.work(actor.tenant) as work:
             first = await anext(work.pieces.read(upload.id))
-        return await asyncio.to_thread(propose_schema, first)
+        return await asyncio.to_thread(
+            lambda: with_hierarchies(propose_schema(first), first, upload),
+        )
 
     async def propose_dialect(self, actor: Actor, sample: bytes) -> DialectProposal:
         """The dialect that fits the sample (≤ 1 MiB) best."""

@@ -15,6 +15,7 @@ from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy_definitions import (
     DatesDefinition,
     FlatDefinition,
+    FreeBoundsDefinition,
     HierarchyDefinition,
     IntervalsDefinition,
     LeafColumn,
@@ -23,6 +24,8 @@ from app.domain.hierarchies.hierarchy_definitions import (
     MaskingDefinition,
     OrderedGroupsDefinition,
     ParentsDefinition,
+    PostcodesDefinition,
+    RareValuesDefinition,
     RowsDefinition,
 )
 from app.services.datasets import hierarchies as hierarchies_module
@@ -115,13 +118,19 @@ COLUMN = LeafColumn("upload", "code")
         (FlatDefinition(LeafValues(("a", "b"))), None),
         (IntervalsDefinition(LeafRange("0", "100"), ("10", "50"), "5"), None),
         (OrderedGroupsDefinition(LeafValues(("1", "2", "3")), (2,)), None),
-        (MaskingDefinition(COLUMN, "left", "#"), ("12", "13")),
+        (MaskingDefinition(COLUMN, "left", "#"), {"12": 1, "13": 2}),
+        (RareValuesDefinition(COLUMN, 2, "rare"), {"12": 1, "13": 2}),
+        (
+            FreeBoundsDefinition(LeafRange("0", "9"), (("3", "6"), ("6",)), (("a", "b", "c"), ("d", "e"))),
+            None,
+        ),
+        (PostcodesDefinition(LeafValues(("10115", "x")), "DE", "other"), None),
         (DatesDefinition(LeafRange("2020-01-01", "2020-12-31"), ("day", "month")), None),
     ],
     ids=lambda part: getattr(part, "kind", ""),
 )
 async def test_a_child_builds_the_same_of_every_definition(
-    definition: HierarchyDefinition, column: tuple[str, ...] | None
+    definition: HierarchyDefinition, column: dict[str, int] | None
 ) -> None:
     sent, leaves = read(list(written(definition, column)))
     assert sent == definition

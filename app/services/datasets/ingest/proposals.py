@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Final
@@ -42,7 +42,7 @@ class DialectProposal:
 
 @dataclass(frozen=True)
 class AttributeProposal:
-    """A type and a role that would fit one column, and why."""
+    """A type and a role that would fit one column, and why; a hierarchy, and why, once one was looked for."""
 
     name: str
     type: str
@@ -50,6 +50,8 @@ class AttributeProposal:
     distinct_in_sample: int
     missing_in_sample: int
     reason: str
+    hierarchy: Mapping[str, Any] | None = None
+    hierarchy_reason: str | None = None
 
 
 @dataclass(frozen=True)

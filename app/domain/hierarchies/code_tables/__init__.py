@@ -1,0 +1,1 @@
+"""What published classifications say of codes, as constants; NOTICE names their sources."""
