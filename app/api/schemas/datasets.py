@@ -8,11 +8,13 @@ from pydantic import Field
 
 from app.api.schemas.common import Answer, Column, Count, Name, Number, Ref, Resource, Text
 from app.api.schemas.derived import Asking
+from app.services.datasets.cell_formats import CellFormat
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
     AttributeType,
     DatasetStatus,
     OnUnknown,
+    OnUnreadable,
     Role,
 )
 from app.services.datasets.datasets import CreateDataset
@@ -39,7 +41,17 @@ class Attribute(Asking[AttributeDeclaration]):
     map: Annotated[
         dict[Text, Text], Field(max_length=1_000_000, examples=[{"W. Lafayette": "West Lafayette"}])
     ] = {}  # noqa: RUF012 - pydantic copies it
-    """Replacements of values, made before they are looked up in the hierarchy."""
+    """Replacements of values, made before they are read or looked up in the hierarchy: give the value as the
+    dataset is to have it, such as `1975-02-28` for `31.02.1975`.
+    """
+    format: Annotated[CellFormat | None, Field(examples=["dd.mm.yyyy"])] = None
+    """How the cells write dates or numbers; they become dates like `1975-05-10` and numbers like `17100.5`,
+    equal ones one value. A time of day is not kept. Without a format, cells are to be written so already.
+    """
+    on_unreadable: Annotated[OnUnreadable, Field(examples=["missing"])] = OnUnreadable.REFUSE
+    """What becomes of cells that are no date, or no number, so written: `refuse` the dataset and name their
+    rows, or take them as `missing`.
+    """
 
 
 class NewDataset(Asking[CreateDataset]):

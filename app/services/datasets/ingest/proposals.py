@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from app.domain.direct_identifiers.recognition import TITLES, recognised_kinds
 from app.domain.errors import InvalidInput, TooLarge
-from app.services.datasets.dataset_encoding import is_date
+from app.services.datasets.cell_formats import is_date
 from app.services.datasets.ingest import faults
 from app.services.datasets.ingest.csv_reader import CsvReader
 from app.services.datasets.ingest.dialect import Dialect, UploadLimits
