@@ -74,6 +74,8 @@ class AttributeSummary(Answer):
     height: Annotated[Count | None, Field(description="Levels of its hierarchy.", examples=[4])] = None
     leaves: Annotated[Count | None, Field(description="Leaves of its hierarchy.", examples=[8])] = None
     missing: Annotated[Count | None, Field(description="Rows without a value.", examples=[0])] = None
+    unreadable: Annotated[Count | None, Field(examples=[0])] = None
+    """Rows whose cell is no date or number as declared, and counts as missing."""
     unknown: Annotated[Count | None, Field(examples=[0])] = None
     """Rows with a value outside the hierarchy."""
     unknown_values: Annotated[Count | None, Field(description="Distinct such values.", examples=[0])] = None

@@ -242,6 +242,7 @@ def _attribute_summary(
         "height": None if encoded is None else encoded.hierarchy.height,
         "leaves": None if encoded is None else encoded.hierarchy.n_leaves,
         "missing": column.n_missing,
+        "unreadable": len(unreadable_rows(source.columns[declaration.name], declaration)),
         "unknown": 0 if encoded is None else encoded.n_unknown_rows,
         "unknown_values": 0 if encoded is None else int(encoded.unknown.sum()),
     }
