@@ -236,10 +236,10 @@ def _reading(column: Json, type_: str) -> Json:
     return {**proposed, "on_unreadable": "missing"}
 
 
-def _unreadable(dataset: Json) -> dict[str, str]:
+def _unreadable(dataset: Mapping[str, Any]) -> dict[str, str]:
     """Columns with cells that are of another type than the column, and what became of them."""
     return {
-        own["name"]: f"{own['unreadable']:,} cells that are no {own['type']} count as missing"
+        own["name"]: f"cells that are no {own['type']} and count as missing: {own['unreadable']:,}"
         for own in dataset.get("attributes", ())
         if own.get("unreadable")
     }

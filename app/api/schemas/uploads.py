@@ -77,6 +77,8 @@ class Upload(Resource):
     stored_bytes: Annotated[Count, Field(description="Bytes stored, before encryption.", examples=[2000])]
     content_sha256: Hash
     """Hash of the bytes received: what `sha256sum` says of the file."""
+    notes: Annotated[list[str], Field(max_length=10, examples=[[]])] = []  # noqa: RUF012
+    """What is doubtful about how it was read, such as another delimiter in the name of an only column."""
 
 
 class AttributeProposalAnswer(Answer):
@@ -109,6 +111,8 @@ class SchemaProposalAnswer(Answer):
     rows_in_sample: Annotated[Count, Field(description="Rows looked at.", examples=[12])]
     attributes: Annotated[list[AttributeProposalAnswer], Field(max_length=10_000)]
     """One proposal per column."""
+    notes: Annotated[list[str], Field(max_length=10, examples=[[]])] = []  # noqa: RUF012
+    """What is doubtful about the table as a whole."""
 
 
 class DialectProposalAnswer(Answer):

@@ -132,7 +132,7 @@ def _of_dates(
     chosen = formats[0]
     other = _DAY_OR_MONTH.get(chosen)
     note = ""
-    if other in formats:
+    if other is not None and other in formats:
         note = f"No day is above 12, so that it may as well be {other.value}: look which comes first."
     is_usual = chosen is CellFormat.ISO_DATE and not any(
         read_cell(text, chosen) is not None and not is_date(text) for text in counts

@@ -17,11 +17,10 @@ from app.services.datasets.dataset_schema import OnUnreadable
 from app.services.datasets.ingest import faults
 from app.services.datasets.ingest.column_types import TypeProposal, propose_type
 from app.services.datasets.ingest.csv_reader import CsvReader
-from app.services.datasets.ingest.dialect import Dialect, UploadLimits
+from app.services.datasets.ingest.dialect import DELIMITERS, Dialect, UploadLimits, delimiter_note
 from app.services.datasets.ingest.pieces import read_piece
 from app.services.datasets.ingest.role_proposals import propose_role
 
-_DELIMITERS: Final = (",", ";", "\t", "|")
 USUAL_MARKERS: Final = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "-")
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _ID_NAME: Final = re.compile(r"(^|[_\W])(id|uuid|key|ssn|nr|no|number)$", re.IGNORECASE)
@@ -61,10 +60,11 @@ class AttributeProposal:
 
 @dataclass(frozen=True)
 class SchemaProposal:
-    """One proposal per column, from the first ``rows_in_sample`` rows."""
+    """One proposal per column, from the first ``rows_in_sample`` rows, and what is doubtful of all."""
 
     rows_in_sample: int
     attributes: tuple[AttributeProposal, ...]
+    notes: tuple[str, ...] = ()
 
 
 def propose_dialect(sample: bytes) -> DialectProposal:
@@ -120,7 +120,7 @@ def _complete_lines(text: str) -> str:
 
 def _readings(text: str, encoding: str) -> Iterator[tuple[Dialect, pa.Table]]:
     """The sample, header included, under every dialect that the strict reader accepts."""
-    for delimiter, quote in product(_DELIMITERS, ('"', None)):
+    for delimiter, quote in product(DELIMITERS, ('"', None)):
         dialect = Dialect(delimiter=delimiter, quote=quote, encoding="utf-8", header=False)
         reader = CsvReader(dialect, UploadLimits())
         try:
@@ -165,7 +165,8 @@ def propose_schema(piece: bytes) -> SchemaProposal:
         _attribute(name, _texts(column))
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
-    return SchemaProposal(table.num_rows, tuple(_with_one_identifier(proposals)))
+    notes = tuple(filter(None, [delimiter_note(table.column_names)]))
+    return SchemaProposal(table.num_rows, tuple(_with_one_identifier(proposals)), notes)
 
 
 def _with_one_identifier(proposals: Sequence[AttributeProposal]) -> Iterator[AttributeProposal]:
