@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -13,6 +14,7 @@ from app.services.datasets.ingest.role_proposals import subject_of
 from tests.unit.roles.tables import Right, cells_of, schemas
 
 ROLES = {"identifier": "d", "other": "d", "quasi_identifier": "q", "sensitive": "s"}
+DOCUMENTED = (Path(__file__).parents[3] / "docs" / "proposals.md").read_text(encoding="utf-8")
 Judged = list[tuple[Right, AttributeProposal]]
 
 
@@ -47,6 +49,33 @@ def test_there_are_enough_schemas_in_enough_languages():
 def test_nine_in_ten_disclosed_roles_are_right_also_for_schemas_that_nobody_tuned_for(judged):
     assert share_right(judged, lambda right: not right.is_held_out) >= 0.9
     assert share_right(judged, lambda right: right.is_held_out) >= 0.9
+
+
+def figures(judged: Judged) -> str:
+    """A line of the documentation's table, behind its first cell."""
+
+    def right(role: str) -> list[bool]:
+        return [ROLES[own.role] == role for known, own in judged if known.role == role]
+
+    q, s, d = right("q"), right("s"), right("d")
+    both = 100 * sum(q + s) / len(q + s)
+    counted = [f"{sum(own)} of {len(own)}" for own in (q, s, d)]
+    tables = len({known.schema for known, _ in judged})
+    return f" | {tables} | {counted[0]} | {counted[1]} | {both:.1f} % | {counted[2]} |"
+
+
+def test_the_documentation_tells_what_is_measured(judged):
+    tuned = figures([pair for pair in judged if not pair[0].is_held_out])
+    held_out = figures([pair for pair in judged if pair[0].is_held_out])
+    assert f"| known when the words were chosen{tuned}" in DOCUMENTED
+    assert f"| held out{held_out}" in DOCUMENTED
+
+
+@pytest.mark.deep
+def test_the_documentation_tells_what_is_left_without_names():
+    columns = [right for schema in schemas().values() for right in schema]
+    unnamed = [(right, proposed({"x": cells_of(right)})["x"]) for right in columns]
+    assert f"| all, with the names of all columns taken away{figures(unnamed)}" in DOCUMENTED
 
 
 @pytest.mark.parametrize("role", ["q", "s"])
@@ -118,6 +147,8 @@ UNNAMED = {
     "sexes": (["w", "m"] * (N // 2), "quasi_identifier"),
     "money": ([f"{1000 + 37 * i},{i % 100:02d}" for i in range(N)], "sensitive"),
     "a run": ([str(500 + i) for i in range(N)], "identifier"),
+    "members": ([f"C{i:05d}" for i in range(N)], "identifier"),
+    "numbers": ([str(1_000 + 7 * i) for i in range(N)], "identifier"),
     "record numbers": ([f"{i % 60:08d}" for i in range(N)], "other"),
     "repeats": ([f"W{i % 4}" for i in range(N)], "quasi_identifier"),
     "texts": ([f"turned up late for appointment {i}" for i in range(N - 1)] + [None], "other"),

@@ -202,12 +202,13 @@ def _shaped(column: _Column) -> RoleProposal | None:
     """The role of what the cells are written like, where the name says nothing."""
     if not column.counts:
         return None
-    if (
-        column.share(lambda text: _ICD_10.fullmatch(text) is not None) >= _SHAPE_SHARE
-        and len(column.counts) > 1
-    ):
+    is_icd = column.share(lambda text: _ICD_10.fullmatch(text) is not None) >= _SHAPE_SHARE
+    # Numbers of persons may begin with a letter too, but have no point and do not repeat.
+    has_points = any("." in text for text in column.counts)
+    if is_icd and len(column.counts) > 1 and (has_points or column.distinct_share < _NEARLY_ALL):
         return RoleProposal(SENSITIVE, "Its cells look like diagnoses (ICD-10), which others must not learn.")
-    values = {"".join(_tokens(text)) for text in column.counts}
+    is_few = len(column.counts) <= _FEW_VALUES
+    values = {"".join(_tokens(text)) for text in column.counts} if is_few else set()
     if values & _MALE and values & _OTHER_SEXES and values <= _MALE | _OTHER_SEXES:
         return RoleProposal(QUASI, "Its cells look like sexes, which others may know.")
     is_amount = column.share(lambda text: _AMOUNT.fullmatch(text) is not None) >= _SHAPE_SHARE
@@ -220,8 +221,8 @@ def _counted(column: _Column) -> RoleProposal:
     """The role that follows from how many values there are, where nothing else says anything."""
     if column.is_unique and column.type.type in ("categorical", "text"):
         return _never_released(column, "Every row has another value.")
-    if column.is_unique and column.type.type == "number" and _is_run(column):
-        return _never_released(column, "Its numbers follow one another from row to row.")
+    if column.is_unique and column.type.type == "number" and _are_numbers_of_rows(column):
+        return _never_released(column, "Every row has another whole number.")
     if _are_record_numbers(column):
         return _never_released(column, "Its cells are long numbers built alike, of persons or records.")
     if column.type.type == "text" or _are_texts(column):
@@ -238,9 +239,9 @@ def _are_record_numbers(column: _Column) -> bool:
     return shape.count("9") >= _RECORD_DIGITS and len(column.counts) > _FEW_VALUES and "," not in shape
 
 
-def _is_run(column: _Column) -> bool:
-    """Whether its values are whole numbers without gaps."""
+def _are_numbers_of_rows(column: _Column) -> bool:
+    """Whether its values are whole numbers that are many or have no gaps."""
     if not all(re.fullmatch(r"\d{1,15}", text) for text in column.counts):
         return False
     numbers = [int(text) for text in column.counts]
-    return max(numbers) - min(numbers) == len(numbers) - 1
+    return len(numbers) >= _ENOUGH_ROWS or max(numbers) - min(numbers) == len(numbers) - 1
