@@ -147,7 +147,7 @@ class Profiling:
         with self._step("hierarchies"):
             self._create_hierarchies(declared)
         with self._step("dataset"):
-            self.client.datasets.create(
+            dataset = self.client.datasets.create(
                 {"name": question.table.name, "upload": upload, "attributes": declared}
             )
         body: Json = {"name": f"{question.table.name}-profile", "dataset": question.table.name}
@@ -163,6 +163,7 @@ class Profiling:
             not question.quasi_identifiers,
             result,
             self.seconds,
+            _unreadable(dataset.document),
         )
 
     @contextmanager
@@ -195,6 +196,10 @@ class Profiling:
             if path is not None and attribute["role"] != "identifier":
                 name = f"{number}-{_resource_name(attribute['name'])}"
                 attribute["hierarchy"] = self.client.hierarchies.create_from_csv(name, path.read_bytes()).name
+                # The file lists the cells as they stand in the table, not as they would be read.
+                if attribute.pop("format", None) is not None:
+                    attribute["type"] = "categorical"
+                attribute.pop("on_unreadable", None)
 
 
 def _declared(question: Question, proposal: Sequence[Json]) -> tuple[list[Json], dict[str, str]]:
@@ -218,8 +223,26 @@ def _declared(question: Question, proposal: Sequence[Json]) -> tuple[list[Json],
             left_aside[name] = "not named" if question.quasi_identifiers else column["reason"]
         else:
             type_ = "text" if role == "identifier" else column["type"]
-            declared.append({"name": name, "type": type_, "role": role})
+            reading = {} if role == "identifier" else _reading(column, type_)
+            declared.append({"name": name, "type": type_, "role": role, **reading})
     return declared, left_aside
+
+
+def _reading(column: Json, type_: str) -> Json:
+    """How the cells are read: as proposed, and what is of another type further down counts as missing."""
+    if type_ not in ("number", "date"):
+        return {}
+    proposed = {"format": column.get("format")} if column.get("format") is not None else {}
+    return {**proposed, "on_unreadable": "missing"}
+
+
+def _unreadable(dataset: Mapping[str, Any]) -> dict[str, str]:
+    """Columns with cells that are of another type than the column, and what became of them."""
+    return {
+        own["name"]: f"cells that are no {own['type']} and count as missing: {own['unreadable']:,}"
+        for own in dataset.get("attributes", ())
+        if own.get("unreadable")
+    }
 
 
 def _of_role(declared: Sequence[Json], role: str) -> tuple[str, ...]:
@@ -297,6 +320,7 @@ def _json(question: Question, profiled: Profiled) -> dict[str, Any]:
         "quasi_identifiers": profiled.quasi_identifiers,
         "sensitive": profiled.sensitive,
         "left_aside": profiled.left_aside,
+        "unreadable": profiled.unreadable,
         "proposed": profiled.proposed,
         "levels": question.levels,
         "seconds": {name: round(seconds, 6) for name, seconds in profiled.seconds.items()},
@@ -312,7 +336,8 @@ class Profiled:
     """The profile, and how the columns were taken.
 
     ``left_aside`` are columns that were not looked at, each with the reason; ``proposed`` says whether the
-    roles are the service's proposal.
+    roles are the service's proposal. ``unreadable`` are columns with cells of another type, each with what
+    became of them.
     """
 
     quasi_identifiers: tuple[str, ...]
@@ -321,6 +346,7 @@ class Profiled:
     proposed: bool
     result: dict[str, Any]
     seconds: Mapping[str, float]
+    unreadable: Mapping[str, str]
 
 
 def profile_text(name: str, profiled: Profiled) -> str:
@@ -332,6 +358,7 @@ def profile_text(name: str, profiled: Profiled) -> str:
         f"  quasi-identifiers  {', '.join(profiled.quasi_identifiers)}{basis}",
         f"  sensitive          {', '.join(profiled.sensitive) or 'none named: see --sensitive'}",
         *(f"  left aside         {column}: {why}" for column, why in profiled.left_aside.items()),
+        *(f"  unreadable         {column}: {what}" for column, what in profiled.unreadable.items()),
         f"  judged             {judged['records_judged']:,} records in {judged['classes']:,} classes; "
         f"missing values: {judged['missing'].replace('_', ' ')}",
         f"  left out           {judged['records_missing']:,} records with missing values, "

@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 
 from app.cli.operations import Operations
-from app.samples.files import JOURNEY, write_sample
+from app.samples.files import JOURNEY, PATIENTS, write_patients, write_sample
 from app.samples.members import DEFAULT_ENTITIES, DEFAULT_MEMBERS
+from app.samples.patients import DEFAULT_PATIENTS
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -16,11 +17,21 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("folder", type=Path, help="is made if it does not exist")
     parser.add_argument("--members", type=int, default=DEFAULT_MEMBERS, help="records to disclose")
     parser.add_argument("--entities", type=int, default=DEFAULT_ENTITIES, help="people of the census")
+    parser.add_argument(
+        "--patients",
+        type=int,
+        metavar="N",
+        help=f"write {PATIENTS} instead: so many records (such as {DEFAULT_PATIENTS}) as a German hospital "
+        "exports them, with the faults of such exports",
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
     """Write the files."""
+    if arguments.patients is not None:
+        print(f"The patients are in {write_patients(arguments.folder, arguments.patients)}")
+        return 0
     write_sample(arguments.folder, arguments.members, arguments.entities)
     print(f"The journey is described in {arguments.folder / JOURNEY}")
     return 0

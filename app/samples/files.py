@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from app.samples import members
+from app.samples.patients import csv_of_patients
 
 JOURNEY = "journey.toml"
+PATIENTS = "patients.csv"
 
 _JOURNEY_TOML = f"""\
 # What `python -m app demo --journey journey.toml` does with the files beside it.
@@ -86,6 +88,15 @@ def write_sample(folder: Path, n_members: int, n_entities: int, seed: int = memb
     for name, chunks in contents.items():
         with (folder / name).open("wb") as file:
             file.writelines(chunks)
+
+
+def write_patients(folder: Path, n_patients: int) -> Path:
+    """Write the table of patients into the folder, which is made if need be; answers the file."""
+    content = csv_of_patients(n_patients)
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / PATIENTS
+    file.write_bytes(content)
+    return file
 
 
 def _lines(rows: Iterable[list[str]], delimiter: str) -> Iterator[bytes]:

@@ -8,11 +8,13 @@ from pydantic import Field
 
 from app.api.schemas.common import Answer, Column, Count, Name, Number, Ref, Resource, Text
 from app.api.schemas.derived import Asking
+from app.services.datasets.cell_formats import CellFormat
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
     AttributeType,
     DatasetStatus,
     OnUnknown,
+    OnUnreadable,
     Role,
 )
 from app.services.datasets.datasets import CreateDataset
@@ -39,7 +41,17 @@ class Attribute(Asking[AttributeDeclaration]):
     map: Annotated[
         dict[Text, Text], Field(max_length=1_000_000, examples=[{"W. Lafayette": "West Lafayette"}])
     ] = {}  # noqa: RUF012 - pydantic copies it
-    """Replacements of values, made before they are looked up in the hierarchy."""
+    """Replacements of values, made before they are read or looked up in the hierarchy: give the value as the
+    dataset is to have it, such as `1975-02-28` for `31.02.1975`.
+    """
+    format: Annotated[CellFormat | None, Field(examples=["dd.mm.yyyy"])] = None
+    """How the cells write dates or numbers; they become dates like `1975-05-10` and numbers like `17100.5`,
+    equal ones one value. A time of day is not kept. Without a format, cells are to be written so already.
+    """
+    on_unreadable: Annotated[OnUnreadable, Field(examples=["missing"])] = OnUnreadable.REFUSE
+    """What becomes of cells that are no date, or no number, so written: `refuse` the dataset and name their
+    rows, or take them as `missing`.
+    """
 
 
 class NewDataset(Asking[CreateDataset]):
@@ -62,6 +74,8 @@ class AttributeSummary(Answer):
     height: Annotated[Count | None, Field(description="Levels of its hierarchy.", examples=[4])] = None
     leaves: Annotated[Count | None, Field(description="Leaves of its hierarchy.", examples=[8])] = None
     missing: Annotated[Count | None, Field(description="Rows without a value.", examples=[0])] = None
+    unreadable: Annotated[Count | None, Field(examples=[0])] = None
+    """Rows whose cell is no date or number as declared, and counts as missing."""
     unknown: Annotated[Count | None, Field(examples=[0])] = None
     """Rows with a value outside the hierarchy."""
     unknown_values: Annotated[Count | None, Field(description="Distinct such values.", examples=[0])] = None

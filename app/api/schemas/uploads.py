@@ -8,6 +8,8 @@ from fastapi import Query
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Hash, Name, Request, Resource
+from app.services.datasets.cell_formats import CellFormat
+from app.services.datasets.dataset_schema import OnUnreadable
 from app.services.datasets.ingest.dialect import Dialect, UploadFormat
 from app.services.datasets.uploads import CreateUpload
 
@@ -75,6 +77,8 @@ class Upload(Resource):
     stored_bytes: Annotated[Count, Field(description="Bytes stored, before encryption.", examples=[2000])]
     content_sha256: Hash
     """Hash of the bytes received: what `sha256sum` says of the file."""
+    notes: Annotated[list[str], Field(max_length=10, examples=[[]])] = []  # noqa: RUF012
+    """What is doubtful about how it was read, such as another delimiter in the name of an only column."""
 
 
 class AttributeProposalAnswer(Answer):
@@ -85,8 +89,20 @@ class AttributeProposalAnswer(Answer):
     role: Annotated[str, Field(max_length=40, description="Proposed role.", examples=["quasi_identifier"])]
     distinct_in_sample: Annotated[Count, Field(description="Distinct values in the sample.", examples=[8])]
     missing_in_sample: Annotated[Count, Field(description="Missing values in the sample.", examples=[0])]
-    reason: Annotated[str, Field(max_length=1000, examples=["8 distinct texts in 12 rows"])]
-    """Why."""
+    reason: Annotated[str, Field(max_length=1000, examples=["Its name says places, which others may know."])]
+    """Why, and what cannot be told from the cells."""
+    format: Annotated[CellFormat | None, Field(examples=["dd.mm.yyyy"])] = None
+    """Format to declare, if the cells do not write dates or numbers as datasets have them."""
+    on_unreadable: Annotated[OnUnreadable | None, Field(examples=["missing"])] = None
+    """What to declare for cells of another type, if the sample has any."""
+    unreadable_in_sample: Annotated[Count, Field(examples=[1])] = 0
+    """Present cells of the sample that are of another type."""
+    unreadable_rows: Annotated[list[Count], Field(max_length=10, examples=[[17]])] = []  # noqa: RUF012
+    """The first rows that have such cells, counted from 1 without the header."""
+    unreadable_shapes: Annotated[
+        list[Annotated[str, Field(max_length=100)]], Field(max_length=3, examples=[["99.99.9999", "a"]])
+    ] = []  # noqa: RUF012
+    """How such cells are built: 9 stands for a digit, a for letters in a row."""
     hierarchy: Annotated[
         dict[str, Any] | None,
         Field(examples=[{"kind": "flat", "upload": {"upload": "members", "column": "city"}}]),
@@ -104,6 +120,8 @@ class SchemaProposalAnswer(Answer):
     rows_in_sample: Annotated[Count, Field(description="Rows looked at.", examples=[12])]
     attributes: Annotated[list[AttributeProposalAnswer], Field(max_length=10_000)]
     """One proposal per column."""
+    notes: Annotated[list[str], Field(max_length=10, examples=[[]])] = []  # noqa: RUF012
+    """What is doubtful about the table as a whole."""
 
 
 class DialectProposalAnswer(Answer):

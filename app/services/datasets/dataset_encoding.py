@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 from typing import Final
 
@@ -16,11 +14,16 @@ from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.hierarchies.builders import flat
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.tables.table import Table
-from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, OnUnknown, Role
+from app.services.datasets.cell_formats import is_date, is_number, read_cell
+from app.services.datasets.dataset_schema import (
+    AttributeDeclaration,
+    AttributeType,
+    OnUnknown,
+    OnUnreadable,
+    Role,
+)
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.text_columns import MISSING, TextColumn
-
-_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +80,9 @@ def encode(
     faults: list[Fault] = []
     encoded = []
     for index, declaration in enumerate(declarations):
-        column = mapped(columns[declaration.name], declaration.map)
-        faults += _type_faults(index, declaration, column)
+        found = columns[declaration.name]
+        faults += _type_faults(index, declaration, found)
+        column = as_declared(found, declaration)
         if declaration.role.is_disclosed and not faults:
             encoded.append(_encoded(declaration, column, hierarchies.get(declaration.name)))
     refuse(faults)
@@ -106,7 +110,7 @@ def table_of(
                 raise InvalidInput([missing_identifier(f"/attributes/{index}", column)])
             entity_ids = np.array(column.cells(), dtype=object)
         elif declaration.role is Role.WEIGHT:
-            weights = _record_weights(f"/attributes/{index}", mapped(column, declaration.map))
+            weights = _record_weights(f"/attributes/{index}", as_declared(column, declaration))
     return Table(
         tuple(attribute.declaration.name for attribute in encoded),
         tuple(attribute.hierarchy for attribute in encoded),
@@ -148,14 +152,49 @@ def missing_identifier(pointer: str, ids: TextColumn) -> Fault:
     )
 
 
-def mapped(column: TextColumn, replacements: Mapping[str, str]) -> TextColumn:
-    """The column with texts replaced; texts that become equal are merged."""
-    if not replacements:
+def as_declared(column: TextColumn, declaration: AttributeDeclaration) -> TextColumn:
+    """The column as the dataset has it; texts that become equal are merged, unreadable ones are missing.
+
+    Of a dataset that refuses unreadable cells there are none.
+    """
+    if not declaration.map and not _is_read_anew(declaration):
         return column
     place: dict[str, int] = {}
-    target = [place.setdefault(replacements.get(value, value), len(place)) for value in column.values]
+    target = [
+        MISSING if value is None else place.setdefault(value, len(place))
+        for value in _values(column, declaration)
+    ]
     positions = np.array([*target, MISSING], dtype=np.int32)[column.positions]
     return TextColumn(tuple(place), positions)
+
+
+def unreadable_rows(column: TextColumn, declaration: AttributeDeclaration) -> npt.NDArray[np.int64]:
+    """Rows from 1 whose cells are no number, or no date, as the column is declared to write them."""
+    if declaration.type not in _IS_OF_TYPE:
+        return np.empty(0, dtype=np.int64)
+    return column.rows_of(np.array([value is None for value in _values(column, declaration)], dtype=bool))
+
+
+_IS_OF_TYPE: Final = {AttributeType.NUMBER: is_number, AttributeType.DATE: is_date}
+
+
+def _is_read_anew(declaration: AttributeDeclaration) -> bool:
+    """Whether reading may change cells."""
+    return declaration.format is not None or declaration.on_unreadable is OnUnreadable.MISSING
+
+
+def _values(column: TextColumn, declaration: AttributeDeclaration) -> list[str | None]:
+    """What each distinct text of the column is in the dataset; None if it cannot be read."""
+    is_of_type, format_ = _IS_OF_TYPE.get(declaration.type), declaration.format
+    values: list[str | None] = []
+    for text in column.values:
+        value: str | None = declaration.map.get(text, text)
+        if format_ is not None and text not in declaration.map:
+            value = read_cell(text, format_)
+        elif is_of_type is not None and value is not None and not is_of_type(value):
+            value = None
+        values.append(value)
+    return values
 
 
 def _encoded(
@@ -179,33 +218,25 @@ def _in_order(values: Sequence[str], type_: AttributeType) -> list[str]:
 
 
 def _type_faults(index: int, declaration: AttributeDeclaration, column: TextColumn) -> list[Fault]:
-    is_right = {AttributeType.NUMBER: _is_number, AttributeType.DATE: is_date}.get(declaration.type)
-    if is_right is None:
+    if declaration.on_unreadable is OnUnreadable.MISSING:
         return []
-    wrong = np.array([not is_right(value) for value in column.values], dtype=bool)
-    if not wrong.any():
+    rows = unreadable_rows(column, declaration)
+    if not len(rows):
         return []
-    rows = column.rows_of(wrong)
-    what = declaration.type.value
+    what, format_ = declaration.type.value, declaration.format
+    written = "" if format_ is None else f" written like {format_.value}"
+    usual = (
+        "Write numbers like 1200 or 0.5 and dates like 1975-05-10, or declare the format that the cells have"
+        if format_ is None
+        else "Map these cells to values"
+    )
     return [
         Fault(
             f"/attributes/{index}",
             f"not-a-{what}",
-            f"Column {declaration.name!r} holds cells that are no {what} "
+            f"Column {declaration.name!r} holds cells that are no {what}{written} "
             f"{in_rows(rows[:ROWS_NAMED].tolist(), len(rows))}.",
-            "Write numbers like 1200 or 0.5 and dates like 1975-05-10, declare markers of missing values "
-            "at upload, or declare the type categorical.",
+            f"{usual}, declare on_unreadable missing, declare markers of missing values at upload, or "
+            "declare the type categorical.",
         )
     ]
-
-
-def _is_number(value: str) -> bool:
-    return _NUMBER.fullmatch(value) is not None
-
-
-def is_date(value: str) -> bool:
-    """Whether a text is a date like 1975-05-10."""
-    try:
-        return date.fromisoformat(value).isoformat() == value
-    except ValueError:
-        return False

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from app.services.datasets.dataset_encoding import EncodedAttribute, mapped
+from app.services.datasets.dataset_encoding import EncodedAttribute, as_declared
 from app.services.datasets.dataset_schema import AttributeDeclaration
 from app.services.datasets.text_columns import TextColumn
 
@@ -83,7 +83,7 @@ def profile_of(
     unknown = {attribute.declaration.name: attribute.unknown for attribute in encoded}
     profiles = []
     for declaration in declarations:
-        column = mapped(columns[declaration.name], declaration.map)
+        column = as_declared(columns[declaration.name], declaration)
         outside = unknown.get(declaration.name, np.zeros(len(column.values), dtype=bool))
         profiles.append(
             AttributeProfile(

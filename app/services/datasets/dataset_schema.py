@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from app.domain.errors import Fault, refuse
+from app.services.datasets.cell_formats import CellFormat
 from app.services.resources import Stored, document_of
 
 
@@ -57,6 +58,13 @@ class OnUnknown(StrEnum):
     MISSING = "missing"
 
 
+class OnUnreadable(StrEnum):
+    """What becomes of cells that are no number, or no date, as the column writes them."""
+
+    REFUSE = "refuse"
+    MISSING = "missing"
+
+
 class DatasetStatus(StrEnum):
     """Whether a dataset can be scored."""
 
@@ -68,7 +76,9 @@ class DatasetStatus(StrEnum):
 class AttributeDeclaration:
     """One column: its type, role, hierarchy (flat if None) and what becomes of unknown values.
 
-    ``map`` replaces values before they are looked up in the hierarchy.
+    ``map`` replaces cells by values, before anything else is done with them. The other cells of numbers and
+    dates are read as ``format`` says, or are plain numbers and ISO dates without one; ``on_unreadable`` says
+    what becomes of those that are not.
     """
 
     name: str
@@ -77,6 +87,8 @@ class AttributeDeclaration:
     hierarchy: str | None = None
     on_unknown: OnUnknown = OnUnknown.REFUSE
     map: Mapping[str, str] = field(default_factory=dict)
+    format: CellFormat | None = None
+    on_unreadable: OnUnreadable = OnUnreadable.REFUSE
 
 
 def declarations_of(dataset: Stored) -> tuple[AttributeDeclaration, ...]:
@@ -89,6 +101,8 @@ def declarations_of(dataset: Stored) -> tuple[AttributeDeclaration, ...]:
             None if attribute["hierarchy"] is None else attribute["hierarchy"]["id"],
             OnUnknown(attribute["on_unknown"]),
             attribute["map"],
+            None if "format" not in attribute else CellFormat(attribute["format"]),
+            OnUnreadable(attribute.get("on_unreadable", OnUnreadable.REFUSE)),
         )
         for attribute in document_of(dataset)["attributes"]
     )
@@ -146,6 +160,34 @@ def _faults_of(
             "weights-are-numbers",
             f"The column {name!r} holds record weights, which are numbers.",
             "Declare the type number.",
+        )
+    yield from _faults_of_reading(pointer, declaration)
+
+
+def _faults_of_reading(pointer: str, declaration: AttributeDeclaration) -> Iterator[Fault]:
+    """What is wrong with how the cells are to be read."""
+    name, type_, format_ = declaration.name, declaration.type, declaration.format
+    is_read = declaration.role is not Role.IDENTIFIER and type_ in (AttributeType.NUMBER, AttributeType.DATE)
+    given = {
+        "format": format_ is not None,
+        "on_unreadable": declaration.on_unreadable is not OnUnreadable.REFUSE,
+    }
+    if not is_read:
+        for field_name in (own for own, is_given in given.items() if is_given):
+            yield Fault(
+                f"{pointer}/{field_name}",
+                "not-read",
+                f"The cells of {name!r} are taken as they are: only numbers and dates are read, and never "
+                "those of the identifier.",
+                f"Leave {field_name} out, or declare the type number or date.",
+            )
+    elif format_ is not None and format_.is_of_dates is not (type_ is AttributeType.DATE):
+        yield Fault(
+            f"{pointer}/format",
+            "format-of-another-type",
+            f"The column {name!r} has the type {type_.value}, and {format_.value!r} does not write one.",
+            "Take a format of dates such as dd.mm.yyyy for dates, and one of numbers such as 1.234,56 for "
+            "numbers.",
         )
 
 

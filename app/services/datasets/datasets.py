@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -12,12 +12,19 @@ from app.domain.errors import InvalidInput, NotFound
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.table import Table
 from app.services.datasets.attribute_trees import AttributeTree, Shown, attribute_tree
-from app.services.datasets.dataset_encoding import EncodedAttribute, encode, table_of
+from app.services.datasets.dataset_encoding import (
+    EncodedAttribute,
+    as_declared,
+    encode,
+    table_of,
+    unreadable_rows,
+)
 from app.services.datasets.dataset_profiles import Profile, profile_of
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
     DatasetStatus,
     OnUnknown,
+    OnUnreadable,
     Role,
     check_schema,
     declarations_of,
@@ -25,6 +32,7 @@ from app.services.datasets.dataset_schema import (
     flat_warning,
     identifier_of,
 )
+from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.ingest.pieces import read_piece
 from app.services.datasets.tables import TableResources
 from app.services.datasets.text_columns import TextColumn, read_columns
@@ -190,6 +198,7 @@ def _resource(
             "hierarchy": None if d.hierarchy is None else reference(source.stored_hierarchies[d.name]),
             "on_unknown": d.on_unknown.value,
             "map": dict(d.map),
+            **_reading(d),
         }
         for d in request.attributes
     ]
@@ -204,17 +213,27 @@ def _resource(
         "upload": source.upload.name,
         "identifier": identifier_of(request.attributes),
         "attributes": tuple(_attribute_summary(d, source, by_name.get(d.name)) for d in request.attributes),
-        "warnings": _warnings(encoded),
+        "warnings": few((*_reading_warnings(request.attributes, source), *_warnings(encoded))),
     }
     uses = [source.upload.id, *(stored.id for stored in source.stored_hierarchies.values())]
     return new_resource(Kind.DATASET, request.name, without_names(document), {}, summary, document, uses)
+
+
+def _reading(declaration: AttributeDeclaration) -> JsonObject:
+    """How cells are read, where that is not the usual way, so that other datasets keep their fingerprints."""
+    said: JsonObject = {}
+    if declaration.format is not None:
+        said["format"] = declaration.format.value
+    if declaration.on_unreadable is not OnUnreadable.REFUSE:
+        said["on_unreadable"] = declaration.on_unreadable.value
+    return said
 
 
 def _attribute_summary(
     declaration: AttributeDeclaration, source: _Source, encoded: EncodedAttribute | None
 ) -> JsonObject:
     stored = source.stored_hierarchies.get(declaration.name)
-    column = source.columns[declaration.name]
+    column = as_declared(source.columns[declaration.name], declaration)
     return {
         "name": declaration.name,
         "type": declaration.type.value,
@@ -223,6 +242,7 @@ def _attribute_summary(
         "height": None if encoded is None else encoded.hierarchy.height,
         "leaves": None if encoded is None else encoded.hierarchy.n_leaves,
         "missing": column.n_missing,
+        "unreadable": len(unreadable_rows(source.columns[declaration.name], declaration)),
         "unknown": 0 if encoded is None else encoded.n_unknown_rows,
         "unknown_values": 0 if encoded is None else int(encoded.unknown.sum()),
     }
@@ -242,7 +262,21 @@ def _warnings(encoded: Sequence[EncodedAttribute]) -> tuple[str, ...]:
         warnings.extend(f"{name!r}: {warning}." for warning in attribute.hierarchy.warnings)
         if _keeps_or_loses(attribute):
             warnings.append(flat_warning(name))
-    return few(warnings)
+    return tuple(warnings)
+
+
+def _reading_warnings(declarations: Sequence[AttributeDeclaration], source: _Source) -> Iterator[str]:
+    """How many cells are missing because they cannot be read."""
+    for own in declarations:
+        if own.on_unreadable is OnUnreadable.MISSING:
+            rows = unreadable_rows(source.columns[own.name], own)
+            if len(rows):
+                written = "" if own.format is None else f" written like {own.format.value}"
+                cells = "1 cell counts" if len(rows) == 1 else f"{len(rows)} cells count"
+                yield (
+                    f"{cells} as missing in {own.name!r}, being no {own.type.value}{written}, "
+                    f"{in_rows(rows[:ROWS_NAMED].tolist(), len(rows))}."
+                )
 
 
 def _keeps_or_loses(attribute: EncodedAttribute) -> bool:

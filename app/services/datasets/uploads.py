@@ -15,6 +15,7 @@ from app.services.datasets.ingest.dialect import (
     UploadFormat,
     UploadLimits,
     check_dialect,
+    delimiter_note,
     dialect_document,
 )
 from app.services.datasets.ingest.hierarchy_proposals import with_hierarchies
@@ -29,7 +30,7 @@ from app.services.fingerprints import new_resource
 from app.services.leases import UPLOAD_LEASE, held
 from app.services.named import NamedResources
 from app.services.ports import Store
-from app.services.resources import Actor, Created, Kind, NewResource, Scope, require
+from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, require
 
 MAX_SAMPLE_BYTES: Final = 1024**2
 
@@ -116,7 +117,7 @@ class UploadService(NamedResources):
 def _resource(request: CreateUpload, intake: Intake, pieces: int, stored_bytes: int) -> NewResource:
     dialect = dialect_document(request.dialect, request.format)
     meaning = {"content_sha256": intake.content_sha256, "format": request.format.value, "dialect": dialect}
-    summary = {
+    summary: JsonObject = {
         "format": request.format.value,
         "dialect": dialect,
         "columns": intake.columns,
@@ -126,4 +127,7 @@ def _resource(request: CreateUpload, intake: Intake, pieces: int, stored_bytes: 
         "stored_bytes": stored_bytes,
         "content_sha256": intake.content_sha256,
     }
+    note = delimiter_note(intake.columns) if request.format.is_text else ""
+    if note:
+        summary["notes"] = (note,)
     return new_resource(Kind.UPLOAD, request.name, meaning, {}, summary, {}, ())

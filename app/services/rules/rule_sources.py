@@ -18,7 +18,7 @@ from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.class_suppression import ClassSuppression
 from app.domain.rules.condition_truth import Column, ValueType
 from app.domain.tables.table import Table
-from app.services.datasets.dataset_encoding import mapped
+from app.services.datasets.dataset_encoding import as_declared
 from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, Role, declarations_of
 from app.services.datasets.tables import TableLoader
 from app.services.datasets.text_columns import TextColumn, read_columns
@@ -82,7 +82,7 @@ def _of_table(declaration: AttributeDeclaration, table: Table, type_: ValueType)
 
 
 def _of_upload(declaration: AttributeDeclaration, column: TextColumn, type_: ValueType) -> Column:
-    texts = mapped(column, declaration.map)
+    texts = as_declared(column, declaration)
     return Column(type_, (*texts.values, None), texts.positions)
 
 

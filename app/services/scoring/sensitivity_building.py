@@ -24,7 +24,7 @@ from app.domain.sensitivity.sensitivity import Overrides, Sensitivity, build_sen
 from app.domain.sensitivity.weights import AttributeWeights, ConstantWeight, LeafWeights, NodeWeights
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
-from app.services.datasets.dataset_encoding import mapped
+from app.services.datasets.dataset_encoding import as_declared
 from app.services.datasets.dataset_schema import declarations_of
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.text_columns import MISSING, TextColumn, read_columns
@@ -256,7 +256,7 @@ async def _read(work: UnitOfWork, given: JsonObject, dataset: Stored, pointer: s
             )
         source = await work.resources.get(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
         cells = await read_columns(work, source, [name], f"{pointer}/group_attribute")
-        groups = mapped(cells[name], declared[name].map)
+        groups = as_declared(cells[name], declared[name])
     labels = {label: _number(weight) for label, weight in given.get("labels", {}).items()}
     keys, attributes, weights = (columns[name] for name in names)
     return OverrideContent(keys, attributes, weights, groups, labels, pointer)

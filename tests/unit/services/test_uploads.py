@@ -351,6 +351,23 @@ async def test_a_dialect_is_proposed_but_not_applied(uploading: Uploading) -> No
         await service.propose_dialect(uploading.actor, b" \n")
 
 
+async def test_the_delimiter_that_was_meant_is_told(uploading: Uploading) -> None:
+    stored = (await uploading.send(b"born;costs;zip\n10.05.1975;17;10115\n")).resource
+    assert tuple(stored.summary["notes"]) == (
+        "Only one column was found, and its name holds a semicolon 2 times: the delimiter is probably a "
+        "semicolon.",
+    )
+    proposal = await UploadService(uploading.store, LIMITS).propose_schema(uploading.actor, "members")
+    assert list(proposal.notes) == stored.summary["notes"]
+    with pytest.raises(InvalidInput, match="its name holds a semicolon 2 times"):
+        await uploading.send(b"born;costs;zip\n10.05.1975;17,00;10115\n")
+
+
+async def test_nothing_is_said_of_a_delimiter_that_fits(uploading: Uploading) -> None:
+    stored = (await uploading.send(b"a,b;c\n1,2\n")).resource
+    assert "notes" not in stored.summary
+
+
 async def test_a_schema_is_proposed_from_the_stored_columns(uploading: Uploading) -> None:
     lines = ["member_id,zip,age,born,empty"]
     lines += [f"M{i},{i % 7:05d},{20 + i % 50},{1950 + i % 50}-01-01," for i in range(200)]

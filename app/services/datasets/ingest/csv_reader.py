@@ -14,7 +14,7 @@ from app.services.datasets.ingest.column_names import check_columns
 from app.services.datasets.ingest.columns import check_cell_lengths, with_missing
 from app.services.datasets.ingest.csv_records import RecordBlock
 from app.services.datasets.ingest.decoding import Transcoder
-from app.services.datasets.ingest.dialect import Dialect, UploadLimits
+from app.services.datasets.ingest.dialect import Dialect, UploadLimits, delimiter_note
 
 BLOCK_BYTES: Final = 256 * 1024
 """Measured on 1 M rows × 10 columns: larger blocks are 20 % faster and take 15 MiB more."""
@@ -146,7 +146,7 @@ class CsvReader:
         if not block.is_regular(len(columns)):
             wrong = np.flatnonzero(block.cell_counts() != len(columns))
             rows = [int(row) + self.rows + 1 for row in wrong[: faults.ROWS_NAMED]]
-            raise faults.ragged_rows(len(columns), rows, len(wrong))
+            raise faults.ragged_rows(len(columns), rows, len(wrong), delimiter_note(columns))
         if self.rows + n > self._limits.max_rows:
             raise faults.too_many("rows", self._limits.max_rows)
         try:

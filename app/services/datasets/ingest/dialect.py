@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -128,6 +129,28 @@ def check_dialect(dialect: Dialect) -> None:
             )
         )
     refuse(faults)
+
+
+DELIMITERS: Final = (",", ";", "\t", "|")
+"""Delimiters that tables usually have."""
+
+_CALLED: Final = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
+
+
+def delimiter_note(columns: Sequence[str]) -> str:
+    """What is said of a table with one column, whose name holds a usual delimiter; empty of any other."""
+    held = {own: columns[0].count(own) for own in DELIMITERS} if len(columns) == 1 else {}
+    found = max(held, key=lambda own: held[own], default=",")
+    if not held.get(found):
+        return ""
+    return (
+        f"Only one column was found, and its name holds {_CALLED[found]} {_times(held[found])}: "
+        f"the delimiter is probably {_CALLED[found]}."
+    )
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
 
 
 def dialect_document(dialect: Dialect, format: UploadFormat) -> dict[str, Any]:

@@ -38,11 +38,13 @@ def empty_file() -> InvalidInput:
     )
 
 
-def ragged_rows(expected: int, rows: Sequence[int], total: int) -> InvalidInput:
-    """Rows with another number of cells than the header."""
+def ragged_rows(expected: int, rows: Sequence[int], total: int, note: str = "") -> InvalidInput:
+    """Rows with another number of cells than the header, and what that may be due to."""
+    columns = "1 column" if expected == 1 else f"{expected} columns"
     return content_fault(
         "ragged-rows",
-        f"The table has {expected} columns, but there are more or fewer cells {in_rows(rows, total)}.",
+        f"The table has {columns}, but there are more or fewer cells {in_rows(rows, total)}."
+        + (f" {note}" if note else ""),
         "Check the delimiter and the quote that were declared, and quote cells that hold the delimiter.",
     )
 

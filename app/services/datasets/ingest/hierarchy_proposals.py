@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import fields, replace
 from typing import Any, cast
 
 from app.domain.catalogue.catalogue_types import UploadRef
 from app.domain.hierarchies.hierarchy_definitions import LeafColumn, MadeOfLeaves
 from app.domain.hierarchies.proposals import ColumnCounts, propose_hierarchy
-from app.services.datasets.dataset_schema import Role
+from app.services.datasets.dataset_encoding import as_declared
+from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, OnUnreadable, Role
 from app.services.datasets.ingest.pieces import read_piece
 from app.services.datasets.ingest.proposals import AttributeProposal, SchemaProposal
+from app.services.datasets.text_columns import TextColumn, columns_of
 from app.services.resources import Stored
 
 
@@ -21,25 +22,32 @@ def with_hierarchies(proposal: SchemaProposal, piece: bytes, upload: Stored) -> 
     ``piece`` is the upload's first one, on whose first rows the proposal rests.
     """
     table = read_piece(piece).slice(0, proposal.rows_in_sample)
+    columns = columns_of([table])
     is_whole = proposal.rows_in_sample == upload.summary["rows"]
-    attributes = []
-    for own in proposal.attributes:
-        if not Role(own.role).is_disclosed:
-            attributes.append(
-                replace(own, hierarchy_reason="It is not to be released, so that it needs no hierarchy.")
-            )
-            continue
-        cells = table.column(own.name).to_pylist()
-        counts = Counter(cell for cell in cells if cell is not None)
-        leaves = LeafColumn(UploadRef(upload.name), own.name)
-        attributes.append(_with_hierarchy(own, counts, leaves, is_whole))
-    return replace(proposal, attributes=tuple(attributes))
+    return replace(
+        proposal,
+        attributes=tuple(
+            _with_hierarchy(own, columns[own.name], upload, is_whole) for own in proposal.attributes
+        ),
+    )
 
 
 def _with_hierarchy(
-    own: AttributeProposal, counts: Counter[str], leaves: LeafColumn, is_whole: bool
+    own: AttributeProposal, column: TextColumn, upload: Stored, is_whole: bool
 ) -> AttributeProposal:
-    known = ColumnCounts(own.name, cast(Any, own.type), counts, leaves, is_whole)
+    role = Role(own.role)
+    if not role.is_disclosed:
+        return replace(own, hierarchy_reason="It is not to be released, so that it needs no hierarchy.")
+    read = own.on_unreadable or OnUnreadable.REFUSE
+    declared = AttributeDeclaration(
+        own.name, AttributeType(own.type), role, format=own.format, on_unreadable=read
+    )
+    values = as_declared(column, declared)
+    counts = dict(zip(values.values, values.rows_per_value.tolist(), strict=True))
+    leaves = LeafColumn(UploadRef(upload.name), own.name)
+    # The leaves of a hierarchy are values as datasets have them: the upload's own cells are not, where a
+    # format is declared.
+    known = ColumnCounts(own.name, cast(Any, own.type), counts, leaves, is_whole or own.format is not None)
     found = propose_hierarchy(known)
     definition = None if found.definition is None else definition_document(found.definition)
     return replace(own, hierarchy=definition, hierarchy_reason=found.reason)

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 
-from app.domain.direct_identifiers.recognition import TITLES, recognised_kinds
 from app.domain.errors import InvalidInput, TooLarge
-from app.services.datasets.dataset_encoding import is_date
+from app.services.datasets.cell_formats import CellFormat
+from app.services.datasets.dataset_schema import OnUnreadable
 from app.services.datasets.ingest import faults
+from app.services.datasets.ingest.column_types import TypeProposal, propose_type
 from app.services.datasets.ingest.csv_reader import CsvReader
-from app.services.datasets.ingest.dialect import Dialect, UploadLimits
+from app.services.datasets.ingest.dialect import DELIMITERS, Dialect, UploadLimits, delimiter_note
 from app.services.datasets.ingest.pieces import read_piece
+from app.services.datasets.ingest.role_proposals import propose_role
 
-_DELIMITERS: Final = (",", ";", "\t", "|")
 USUAL_MARKERS: Final = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "-")
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_LEADING_ZERO: Final = re.compile(r"[+-]?0\d")
 _ID_NAME: Final = re.compile(r"(^|[_\W])(id|uuid|key|ssn|nr|no|number)$", re.IGNORECASE)
 _SCHEMA_ROWS: Final = 10_000
-_RECOGNISED_ROWS: Final = 2_000
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,12 @@ class DialectProposal:
 
 @dataclass(frozen=True)
 class AttributeProposal:
-    """A type and a role that would fit one column, and why; a hierarchy, and why, once one was looked for."""
+    """A type and a role that would fit one column, and why; a hierarchy, and why, once one was looked for.
+
+    ``format`` and ``on_unreadable`` are what to declare where the cells are not written as datasets have
+    them; ``unreadable_in_sample``, ``_rows`` and ``_shapes`` tell which
+    cells of the sample are of another type.
+    """
 
     name: str
     type: str
@@ -50,16 +52,22 @@ class AttributeProposal:
     distinct_in_sample: int
     missing_in_sample: int
     reason: str
+    format: CellFormat | None = None
+    on_unreadable: OnUnreadable | None = None
+    unreadable_in_sample: int = 0
+    unreadable_rows: tuple[int, ...] = ()
+    unreadable_shapes: tuple[str, ...] = ()
     hierarchy: Mapping[str, Any] | None = None
     hierarchy_reason: str | None = None
 
 
 @dataclass(frozen=True)
 class SchemaProposal:
-    """One proposal per column, from the first ``rows_in_sample`` rows."""
+    """One proposal per column, from the first ``rows_in_sample`` rows, and what is doubtful of all."""
 
     rows_in_sample: int
     attributes: tuple[AttributeProposal, ...]
+    notes: tuple[str, ...] = ()
 
 
 def propose_dialect(sample: bytes) -> DialectProposal:
@@ -115,7 +123,7 @@ def _complete_lines(text: str) -> str:
 
 def _readings(text: str, encoding: str) -> Iterator[tuple[Dialect, pa.Table]]:
     """The sample, header included, under every dialect that the strict reader accepts."""
-    for delimiter, quote in product(_DELIMITERS, ('"', None)):
+    for delimiter, quote in product(DELIMITERS, ('"', None)):
         dialect = Dialect(delimiter=delimiter, quote=quote, encoding="utf-8", header=False)
         reader = CsvReader(dialect, UploadLimits())
         try:
@@ -160,7 +168,8 @@ def propose_schema(piece: bytes) -> SchemaProposal:
         _attribute(name, _texts(column))
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
-    return SchemaProposal(table.num_rows, tuple(_with_one_identifier(proposals)))
+    notes = tuple(filter(None, [delimiter_note(table.column_names)]))
+    return SchemaProposal(table.num_rows, tuple(_with_one_identifier(proposals)), notes)
 
 
 def _with_one_identifier(proposals: Sequence[AttributeProposal]) -> Iterator[AttributeProposal]:
@@ -177,39 +186,34 @@ def _with_one_identifier(proposals: Sequence[AttributeProposal]) -> Iterator[Att
 
 def _attribute(name: str, cells: Sequence[str | None]) -> AttributeProposal:
     present = [cell for cell in cells if cell is not None]
-    distinct = set(present)
-    unique = len(distinct) == len(cells) and len(cells) > 1
-    type_ = _type(distinct)
-    kinds = _direct_identifier(cells)
-    if kinds is not None:
-        role, reason, type_ = "identifier" if unique else "other", kinds, "text"
-    elif unique and (_ID_NAME.search(name) or type_ in ("categorical", "text")):
-        role, reason = "identifier", "Every row has another value."
-    elif type_ == "text":
-        role, reason = "other", "Nearly every row has another text."
-    else:
-        role, reason = "quasi_identifier", "Its values repeat, so others may know them."
-    if role == "identifier":
-        type_ = "text"
-    return AttributeProposal(name, type_, role, len(distinct), len(cells) - len(present), reason)
+    type_ = propose_type(cells)
+    role = propose_role(name, cells, type_)
+    if role.role == "identifier":
+        type_ = TypeProposal("text")
+    elif role.is_code and type_.type == "number":
+        type_ = TypeProposal("categorical")
+    return AttributeProposal(
+        name,
+        type_.type,
+        role.role,
+        len(set(present)),
+        len(cells) - len(present),
+        " ".join(filter(None, (role.reason, _sentence(type_), type_.note))),
+        type_.format,
+        OnUnreadable.MISSING if type_.unreadable else None,
+        type_.unreadable,
+        type_.unreadable_rows,
+        type_.unreadable_shapes,
+    )
 
 
-def _direct_identifier(cells: Sequence[str | None]) -> str | None:
-    """Which kinds of direct identifiers the column looks like, in a sentence, or None."""
-    counts = Counter(cell for cell in cells[:_RECOGNISED_ROWS] if cell is not None)
-    found = recognised_kinds(list(counts), np.array(list(counts.values()), dtype=np.int64))
-    named = [f"{TITLES[own.kind]} ({100 * own.share:.0f} %)" for own in found if own.is_direct_identifier]
-    return f"A direct identifier: its cells look like {', '.join(named)}." if named else None
-
-
-def _type(values: set[str]) -> str:
-    if not values:
-        return "categorical"
-    if all(is_date(value) for value in values):
-        return "date"
-    if all(_NUMBER.fullmatch(value) and not _LEADING_ZERO.match(value) for value in values):
-        return "number"
-    return "text" if len(values) > _SCHEMA_ROWS // 4 else "categorical"
+def _sentence(type_: TypeProposal) -> str:
+    """How many cells are of another type than the column, in a sentence, or nothing."""
+    if not type_.unreadable:
+        return ""
+    cells = "1 cell is" if type_.unreadable == 1 else f"{type_.unreadable:,} cells are"
+    written = "" if type_.format is None else f" written like {type_.format.value}"
+    return f"{cells} no {type_.type}{written}: to be mapped to values or taken as missing."
 
 
 def _texts(column: Any) -> list[str | None]:  # noqa: ANN401 - a column of pyarrow

@@ -1,0 +1,124 @@
+"""How numbers and dates may be written in a table, and what they are in the one form that a dataset has."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+from typing import Final
+
+
+class CellFormat(StrEnum):
+    """How the cells of a column write dates or numbers; named by an example or by its parts.
+
+    Between the parts of a date, days and months may lack their leading zero, and a time of day may stand
+    behind it, which is not kept. Of the separators of thousands, all or none are written.
+    """
+
+    ISO_DATE = "yyyy-mm-dd"
+    DAY_FIRST_DOTS = "dd.mm.yyyy"
+    DAY_FIRST_SLASHES = "dd/mm/yyyy"
+    DAY_FIRST_DASHES = "dd-mm-yyyy"
+    MONTH_FIRST_SLASHES = "mm/dd/yyyy"
+    MONTH_FIRST_DASHES = "mm-dd-yyyy"
+    YEAR_FIRST_SLASHES = "yyyy/mm/dd"
+    DIGITS = "yyyymmdd"
+    POINT = "1234.56"
+    COMMA = "1234,56"
+    DOTS_AND_COMMA = "1.234,56"
+    COMMAS_AND_POINT = "1,234.56"
+    APOSTROPHES_AND_POINT = "1'234.56"
+    BLANKS_AND_COMMA = "1 234,56"
+
+    @property
+    def is_of_dates(self) -> bool:
+        """Whether it writes dates; the others write numbers."""
+        return "yyyy" in self.value
+
+
+DATE_FORMATS: Final = tuple(own for own in CellFormat if own.is_of_dates)
+NUMBER_FORMATS: Final = tuple(own for own in CellFormat if not own.is_of_dates)
+
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_TIME: Final = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
+_PARTS: Final = {"yyyy": r"(?P<year>\d{4})", "mm": r"(?P<month>\d{1,2})", "dd": r"(?P<day>\d{1,2})"}
+
+
+def _date_pattern(format_: CellFormat) -> re.Pattern[str]:
+    if format_ is CellFormat.DIGITS:
+        return re.compile(r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})", re.ASCII)
+    pattern = re.escape(format_.value)
+    for part, group in _PARTS.items():
+        pattern = pattern.replace(part, group)
+    return re.compile(pattern + _TIME, re.ASCII)
+
+
+_DATES: Final = {format_: _date_pattern(format_) for format_ in DATE_FORMATS}
+_BLANKS: Final = " \u00a0\u202f"
+_GROUPED: Final = {
+    CellFormat.COMMA: ("", ","),
+    CellFormat.DOTS_AND_COMMA: (r"\.", ","),
+    CellFormat.COMMAS_AND_POINT: (",", r"\."),
+    CellFormat.APOSTROPHES_AND_POINT: ("['’]", r"\."),
+    CellFormat.BLANKS_AND_COMMA: (f"[{_BLANKS}]", ","),
+}
+"""Separator of thousands and decimal separator, as regular expressions."""
+
+
+def _number_pattern(thousands: str, decimal: str) -> re.Pattern[str]:
+    whole = rf"(?:\d{{1,3}}(?:{thousands}\d{{3}})+|\d+)" if thousands else r"\d+"
+    return re.compile(rf"([+-]?{whole})(?:{decimal}(\d+))?", re.ASCII)
+
+
+_NUMBERS: Final = {format_: _number_pattern(*signs) for format_, signs in _GROUPED.items()}
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number like 1200, 0.5 or 1e6."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a date like 1975-05-10."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def read_cell(text: str, format_: CellFormat) -> str | None:
+    """The date as yyyy-mm-dd or the number in plain digits; None if the text is not written so.
+
+    Numbers that are equal become one text: 17100.0, 17100,00 and 17.100 are 17100.
+    """
+    return _read_date(text, format_) if format_.is_of_dates else _read_number(text, format_)
+
+
+def _read_date(text: str, format_: CellFormat) -> str | None:
+    found = _DATES[format_].fullmatch(text)
+    if found is None:
+        return None
+    try:
+        return date(int(found["year"]), int(found["month"]), int(found["day"])).isoformat()
+    except ValueError:
+        return None
+
+
+def _read_number(text: str, format_: CellFormat) -> str | None:
+    if format_ is CellFormat.POINT:
+        return _plain(text) if is_number(text) else None
+    found = _NUMBERS[format_].fullmatch(text)
+    if found is None:
+        return None
+    sign = "-" if text.startswith("-") else ""
+    digits = "".join(character for character in found[1] if character.isdecimal())
+    return _plain(f"{sign}{digits}.{found[2] or '0'}")
+
+
+def _plain(text: str) -> str:
+    """The number without exponent, sign of plus and zeros that say nothing."""
+    written = format(Decimal(text), "f")
+    if "." in written:
+        written = written.rstrip("0").rstrip(".")
+    return "0" if written in ("-0", "") else written

@@ -1,0 +1,176 @@
+"""What a column's cells are written like: type, format, and the few cells that are otherwise."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from app.services.datasets.cell_formats import (
+    DATE_FORMATS,
+    CellFormat,
+    is_date,
+    is_number,
+    read_cell,
+)
+
+LEAST_SHARE: Final = 0.95
+"""Share of the present cells from which a column is proposed as dates or as numbers.
+
+Typing mistakes and words for "unknown" stay well below one cell in twenty. Where more cells are of another
+kind, the column usually holds codes, some of which look like numbers: of diagnoses in ICD-9, about one in
+ten begins with a letter.
+"""
+
+_MANY_VALUES: Final = 2_500
+"""Distinct values in the sample from which a column is called text instead of categorical."""
+
+_LEADING_ZERO: Final = re.compile(r"[+-]?0\d")
+_GROUPS_OF_THREE: Final = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*")
+_TRIED: Final = 100
+_SHAPES: Final = 3
+_LONGEST_SHAPE: Final = 20
+_ROWS: Final = 10
+_YEARS: Final = range(1850, 2101)
+"""Years that numbers of eight digits must begin with to be taken for dates."""
+
+_NUMBERS_BY_PREFERENCE: Final = (
+    CellFormat.POINT,
+    CellFormat.COMMAS_AND_POINT,
+    CellFormat.COMMA,
+    CellFormat.DOTS_AND_COMMA,
+    CellFormat.APOSTROPHES_AND_POINT,
+    CellFormat.BLANKS_AND_COMMA,
+)
+"""Of formats that read equally many cells the first is proposed: the one that allows the least beside."""
+
+_DAY_OR_MONTH: Final = {
+    CellFormat.DAY_FIRST_SLASHES: CellFormat.MONTH_FIRST_SLASHES,
+    CellFormat.DAY_FIRST_DASHES: CellFormat.MONTH_FIRST_DASHES,
+}
+
+_EITHER_SEPARATOR: Final = (
+    {CellFormat.POINT, CellFormat.DOTS_AND_COMMA},
+    {CellFormat.COMMAS_AND_POINT, CellFormat.COMMA},
+)
+
+
+@dataclass(frozen=True)
+class TypeProposal:
+    """How a column may be declared.
+
+    Attributes
+    ----------
+    type, format
+        The type, and the format where cells are not written as datasets have them.
+    unreadable, unreadable_rows, unreadable_shapes
+        Present cells that are of another type: how many, the first rows from 1, and how they are built, with
+        9 for every digit and a for letters in a row.
+    note
+        What cannot be told from the cells, in a sentence, or empty.
+    """
+
+    type: str
+    format: CellFormat | None = None
+    unreadable: int = 0
+    unreadable_rows: tuple[int, ...] = ()
+    unreadable_shapes: tuple[str, ...] = ()
+    note: str = ""
+
+
+def propose_type(cells: Sequence[str | None]) -> TypeProposal:
+    """The type that at least :data:`LEAST_SHARE` of the present cells have, with its exceptions."""
+    counts = Counter(cell for cell in cells if cell is not None)
+    if not counts:
+        return TypeProposal("categorical")
+    present = counts.total()
+    day_formats = _dates(counts, present)
+    if day_formats:
+        return _of_dates(cells, counts, day_formats)
+    number_formats = _numbers(counts, present)
+    if number_formats:
+        return _of_numbers(cells, counts, number_formats)
+    return TypeProposal("text" if len(counts) > _MANY_VALUES else "categorical")
+
+
+def _dates(counts: Mapping[str, int], present: int) -> list[CellFormat]:
+    return _best(counts, present, DATE_FORMATS)
+
+
+def _numbers(counts: Mapping[str, int], present: int) -> list[CellFormat]:
+    """Formats of numbers; none if any cell has a leading zero, for these are codes, and zeros count."""
+    if any(_LEADING_ZERO.match(text) for text in counts):
+        return []
+    return _best(counts, present, _NUMBERS_BY_PREFERENCE)
+
+
+def _best(counts: Mapping[str, int], present: int, formats: Iterable[CellFormat]) -> list[CellFormat]:
+    """The formats that read the most cells, if that are enough, in the order given.
+
+    Formats that read less than half of the first texts are not tried on the others.
+    """
+    first = list(islice(counts, _TRIED))
+    tried = [own for own in formats if 2 * sum(_reads(text, own) for text in first) >= len(first)]
+    read = {own: sum(n for text, n in counts.items() if _reads(text, own)) for own in tried}
+    most = max(read.values(), default=0)
+    return [own for own, n in read.items() if n == most] if most >= LEAST_SHARE * present else []
+
+
+def _reads(text: str, format_: CellFormat) -> bool:
+    value = read_cell(text, format_)
+    if value is None:
+        return False
+    return format_ is not CellFormat.DIGITS or int(value[:4]) in _YEARS
+
+
+def _of_dates(
+    cells: Sequence[str | None], counts: Mapping[str, int], formats: Sequence[CellFormat]
+) -> TypeProposal:
+    chosen = formats[0]
+    other = _DAY_OR_MONTH.get(chosen)
+    note = ""
+    if other is not None and other in formats:
+        note = f"No day is above 12, so that it may as well be {other.value}: look which comes first."
+    is_usual = chosen is CellFormat.ISO_DATE and not any(
+        read_cell(text, chosen) is not None and not is_date(text) for text in counts
+    )
+    return _with_exceptions("date", cells, chosen, None if is_usual else chosen, note)
+
+
+def _of_numbers(
+    cells: Sequence[str | None], counts: Mapping[str, int], formats: Sequence[CellFormat]
+) -> TypeProposal:
+    chosen = formats[0]
+    separated = [text for text in counts if "." in text or "," in text]
+    note = ""
+    is_either = any(own.issubset(formats) for own in _EITHER_SEPARATOR) and separated
+    if is_either and all(_GROUPS_OF_THREE.fullmatch(text) for text in separated):
+        note = "Its point or comma may separate thousands or decimals: look which of them it does."
+    is_usual = chosen is CellFormat.POINT and not _merges(counts)
+    return _with_exceptions("number", cells, chosen, None if is_usual else chosen, note)
+
+
+def _merges(counts: Mapping[str, int]) -> bool:
+    """Whether a number is written in two ways, such as 17100 and 17100.0."""
+    numbers = [text for text in counts if is_number(text)]
+    return len({read_cell(text, CellFormat.POINT) for text in numbers}) < len(numbers)
+
+
+def _with_exceptions(
+    type_: str, cells: Sequence[str | None], read_by: CellFormat, format_: CellFormat | None, note: str
+) -> TypeProposal:
+    unreadable = {
+        text for text in set(cells) - {None} if text is not None and read_cell(text, read_by) is None
+    }
+    rows = [row for row, cell in enumerate(cells, start=1) if cell in unreadable] if unreadable else []
+    shapes = sorted({shape_of(text) for text in unreadable})
+    return TypeProposal(type_, format_, len(rows), tuple(rows[:_ROWS]), tuple(shapes[:_SHAPES]), note)
+
+
+def shape_of(text: str) -> str:
+    """How a text is built: every digit a 9, letters in a row one a, other signs as they are; cut if long."""
+    shape = re.sub(r"[^\W\d_]+", "a", re.sub(r"\d", "9", text))
+    return shape if len(shape) <= _LONGEST_SHAPE else shape[:_LONGEST_SHAPE] + "…"

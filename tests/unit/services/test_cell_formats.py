@@ -1,0 +1,95 @@
+"""Dates and numbers as tables write them, read against what Python writes itself."""
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.services.datasets.cell_formats import DATE_FORMATS, CellFormat, is_date, is_number, read_cell
+
+WRITTEN = {"yyyy": "%Y", "mm": "%m", "dd": "%d"}
+
+
+def written(day, format_):
+    pattern = format_.value
+    for part, sign in WRITTEN.items():
+        pattern = pattern.replace(part, sign)
+    return day.strftime(pattern)
+
+
+@given(day=st.dates(min_value=date(1000, 1, 1)), format_=st.sampled_from(DATE_FORMATS))
+def test_every_date_is_read_back_from_every_format(day, format_):
+    assert read_cell(written(day, format_), format_) == day.isoformat()
+    assert is_date(read_cell(written(day, format_), format_))
+
+
+GROUPS = {
+    CellFormat.POINT: ("", "."),
+    CellFormat.COMMA: ("", ","),
+    CellFormat.DOTS_AND_COMMA: (".", ","),
+    CellFormat.COMMAS_AND_POINT: (",", "."),
+    CellFormat.APOSTROPHES_AND_POINT: ("'", "."),
+    CellFormat.BLANKS_AND_COMMA: ("\u202f", ","),
+}
+
+
+@given(
+    number=st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9, places=3),
+    format_=st.sampled_from(tuple(GROUPS)),
+    has_groups=st.booleans(),
+)
+def test_every_number_is_read_back_as_one_text_for_its_value(number, format_, has_groups):
+    thousands, decimal = GROUPS[format_]
+    english = f"{number:,.3f}" if has_groups and thousands else f"{number:.3f}"
+    local = english.translate({ord(","): thousands, ord("."): decimal})
+    read = read_cell(local, format_)
+    assert Decimal(read) == number
+    assert is_number(read)
+    assert read == read_cell(read, CellFormat.POINT)
+    assert read == read_cell(f"{number:f}0", CellFormat.POINT)
+
+
+@pytest.mark.parametrize(
+    ("text", "format_", "value"),
+    [
+        ("1.3.1975", "dd.mm.yyyy", "1975-03-01"),
+        ("12/31/1999", "mm/dd/yyyy", "1999-12-31"),
+        ("1975-05-10 00:00:00", "yyyy-mm-dd", "1975-05-10"),
+        ("1975-05-10T23:59:59.5+02:00", "yyyy-mm-dd", "1975-05-10"),
+        ("10.05.1975 14:30", "dd.mm.yyyy", "1975-05-10"),
+        ("17100.0", "1234.56", "17100"),
+        ("17100", "1234.56", "17100"),
+        ("1e3", "1234.56", "1000"),
+        ("-0,0", "1234,56", "0"),
+        ("17100,00", "1234,56", "17100"),
+        ("17.100,00", "1.234,56", "17100"),
+        ("17100,5", "1.234,56", "17100.5"),
+        ("1’234’567.25", "1'234.56", "1234567.25"),
+    ],
+)
+def test_one_value_has_one_text(text, format_, value):
+    assert read_cell(text, CellFormat(format_)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "format_"),
+    [
+        ("31.02.1975", "dd.mm.yyyy"),
+        ("1975-05-10", "dd.mm.yyyy"),
+        ("10.05.75", "dd.mm.yyyy"),
+        ("31/12/1999", "mm/dd/yyyy"),
+        ("19751301", "yyyymmdd"),
+        ("unknown", "yyyy-mm-dd"),
+        ("1.5", "1234,56"),
+        ("1.5", "1.234,56"),
+        ("12.34,5", "1.234,56"),
+        ("1,5", "1,234.56"),
+        ("1,234", "1234.56"),
+        ("١٢", "1234,56"),
+        ("", "1234,56"),
+    ],
+)
+def test_what_is_written_otherwise_is_not_read(text, format_):
+    assert read_cell(text, CellFormat(format_)) is None
