@@ -8,7 +8,7 @@ from pydantic import Field
 
 from app.api.schemas.common import Answer, Column, Count, Name, Number, Ref, Resource, Text
 from app.api.schemas.derived import Asking
-from app.services.datasets.cell_formats import CellFormat
+from app.domain.hierarchies.cell_formats import CellFormat
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
     AttributeType,

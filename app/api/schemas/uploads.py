@@ -8,7 +8,7 @@ from fastapi import Query
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Hash, Name, Request, Resource
-from app.services.datasets.cell_formats import CellFormat
+from app.domain.hierarchies.cell_formats import CellFormat
 from app.services.datasets.dataset_schema import OnUnreadable
 from app.services.datasets.ingest.dialect import Dialect, UploadFormat
 from app.services.datasets.uploads import CreateUpload

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from annotated_types import Ge, Le, Len, MaxLen, doc
 
 from app.domain.catalogue.catalogue_types import ColumnName, DecimalText, Example, LabelText, UploadRef
+from app.domain.hierarchies.cell_formats import CellFormat
 from app.domain.hierarchies.code_tables.postcodes import Country
 
 MOST_VALUES: Final = 1_000_000
@@ -48,6 +49,13 @@ class LeafColumn:
 
     upload: UploadRef
     column: Annotated[ColumnName, doc("Name of the column."), Example("city")]
+    format: Annotated[
+        CellFormat | None,
+        doc(
+            "How its cells write dates or numbers, as a dataset's attribute declares it: the leaves are "
+            "what they mean, and cells that are not written so are left out. Null: the leaves are the cells."
+        ),
+    ] = None
 
 
 LeafSource = LeafValues | LeafRange | LeafColumn

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.hierarchies.builders import flat
+from app.domain.hierarchies.cell_formats import is_date, is_number, read_cell
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.tables.table import Table
-from app.services.datasets.cell_formats import is_date, is_number, read_cell
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
     AttributeType,

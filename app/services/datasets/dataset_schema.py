@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from app.domain.errors import Fault, refuse
-from app.services.datasets.cell_formats import CellFormat
+from app.domain.hierarchies.cell_formats import CellFormat
 from app.services.resources import Stored, document_of
 
 

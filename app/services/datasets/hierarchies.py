@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
+from app.domain.hierarchies.cell_formats import read_cell
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.hierarchies.hierarchy_definitions import (
     HierarchyDefinition,
@@ -81,12 +83,17 @@ class HierarchyService(NamedResources):
         return await asyncio.to_thread(lambda: counted_nodes(hierarchy_of(stored), shown))
 
     async def _column(self, actor: Actor, source: LeafColumn) -> dict[str, int]:
-        """Rows per distinct value that is not missing."""
+        """Rows per distinct value that is not missing, nor unreadable where a format is given."""
         async with self._store.work(actor.tenant) as work:
             upload = await work.resources.get(Kind.UPLOAD, source.upload)
             columns = await read_columns(work, upload, [source.column], "/definition/leaves/column")
         column = columns[source.column]
-        return dict(zip(column.values, column.rows_per_value.tolist(), strict=True))
+        counts: Counter[str] = Counter()
+        for cell, rows in zip(column.values, column.rows_per_value.tolist(), strict=True):
+            value = cell if source.format is None else read_cell(cell, source.format)
+            if value is not None:
+                counts[value] += rows
+        return dict(counts)
 
 
 def hierarchy_of(stored: Stored) -> Hierarchy:

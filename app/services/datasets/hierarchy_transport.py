@@ -140,7 +140,8 @@ def read(lines: Iterable[bytes]) -> tuple[HierarchyDefinition, Mapping[str, int]
     if source is None:
         leaves = LeafValues(tuple(values))
     elif "upload" in source:
-        leaves, column = LeafColumn(**source), dict(values)
+        # Its values were read by the format.
+        leaves, column = LeafColumn(source["upload"], source["column"]), dict(values)
     else:
         leaves = LeafRange(**source)
     return MADE_OF_LEAVES[head["kind"]](leaves=leaves, **small), column

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.services.datasets.cell_formats import CellFormat
+from app.domain.hierarchies.cell_formats import CellFormat
 from app.services.datasets.ingest.column_types import propose_type, shape_of
 
 GERMAN = [f"{1 + i % 28:02d}.{1 + i % 12:02d}.{1950 + i % 50}" for i in range(99)]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.services.datasets.cell_formats import DATE_FORMATS, CellFormat, is_date, is_number, read_cell
+from app.domain.hierarchies.cell_formats import DATE_FORMATS, CellFormat, is_date, is_number, read_cell
 
 WRITTEN = {"yyyy": "%Y", "mm": "%m", "dd": "%d"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.services.datasets.cell_formats import CellFormat
+from app.domain.hierarchies.cell_formats import CellFormat
 from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, OnUnreadable, Role
 from app.services.resources import document_of
 from tests.unit.services.world import World, declare

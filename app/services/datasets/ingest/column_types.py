@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from app.services.datasets.cell_formats import (
+from app.domain.hierarchies.cell_formats import (
     DATE_FORMATS,
     CellFormat,
     is_date,

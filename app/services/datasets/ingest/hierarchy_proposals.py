@@ -44,10 +44,8 @@ def _with_hierarchy(
     )
     values = as_declared(column, declared)
     counts = dict(zip(values.values, values.rows_per_value.tolist(), strict=True))
-    leaves = LeafColumn(UploadRef(upload.name), own.name)
-    # The leaves of a hierarchy are values as datasets have them: the upload's own cells are not, where a
-    # format is declared.
-    known = ColumnCounts(own.name, cast(Any, own.type), counts, leaves, is_whole or own.format is not None)
+    leaves = LeafColumn(UploadRef(upload.name), own.name, own.format)
+    known = ColumnCounts(own.name, cast(Any, own.type), counts, leaves, is_whole)
     found = propose_hierarchy(known)
     definition = None if found.definition is None else definition_document(found.definition)
     return replace(own, hierarchy=definition, hierarchy_reason=found.reason)
@@ -58,7 +56,7 @@ def definition_document(definition: MadeOfLeaves) -> dict[str, Any]:
     document: dict[str, Any] = {"kind": definition.kind}
     source = definition.leaves
     if isinstance(source, LeafColumn):
-        document["upload"] = vars(source)
+        document["upload"] = {name: value for name, value in vars(source).items() if value is not None}
     else:
         document["range"] = vars(source)
     for field in fields(definition):

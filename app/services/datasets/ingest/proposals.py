@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from app.domain.errors import InvalidInput, TooLarge
-from app.services.datasets.cell_formats import CellFormat
+from app.domain.hierarchies.cell_formats import CellFormat
 from app.services.datasets.dataset_schema import OnUnreadable
 from app.services.datasets.ingest import faults
 from app.services.datasets.ingest.column_types import TypeProposal, propose_type
@@ -25,6 +25,7 @@ USUAL_MARKERS: Final = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _ID_NAME: Final = re.compile(r"(^|[_\W])(id|uuid|key|ssn|nr|no|number)$", re.IGNORECASE)
 _SCHEMA_ROWS: Final = 10_000
+_PLAIN: Final = {"date": CellFormat.ISO_DATE, "number": CellFormat.POINT}
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,8 @@ def _attribute(name: str, cells: Sequence[str | None]) -> AttributeProposal:
         len(set(present)),
         len(cells) - len(present),
         " ".join(filter(None, (role.reason, _sentence(type_), type_.note))),
-        type_.format,
+        # Leaves of a hierarchy leave the same cells out as the attribute, which takes a format to say so.
+        type_.format or (_PLAIN.get(type_.type) if type_.unreadable else None),
         OnUnreadable.MISSING if type_.unreadable else None,
         type_.unreadable,
         type_.unreadable_rows,
