@@ -26,9 +26,10 @@ VERSION: Final = "1.0.0"
 DESCRIPTION: Final = """\
 How much harm a disclosure can do, how useful it still is, and which form would be best.
 
-**Try it out**: press *Authorize* and enter an API key; then run the operations from the top of the page
-downwards with the examples as they stand. Each uses what earlier ones made; the last section deletes it
-all again. Where a body offers several examples, send each of them, under its own name.
+**Try it out**: the page begins with the essentials, from a table to its release and a verdict; *All
+operations* at its top shows the rest. Press *Authorize* and enter an API key; then run the operations from
+the top of the page downwards with the examples as they stand. Each uses what earlier ones made; the last
+section deletes it all again. Where a body offers several examples, send each of them, under its own name.
 
 **Names.** Every resource has a name of your choice, which is accepted wherever an id is. Resources never
 change: creating an identical one again answers 200 with the one that exists, other content under the same
@@ -71,6 +72,16 @@ TAGS: Final = [
     {"name": CLEAN_UP, "description": "Deleting, in the order in which nothing is in use any more."},
     {"name": "operation", "description": "Whether the service lives and can work."},
 ]
+
+ESSENTIALS: Final = frozenset(
+    {
+        "create_example_data", "create_hierarchy", "create_upload", "propose_schema", "create_dataset",
+        "create_dictionary", "create_sensitivity_profile", "create_rule", "create_assessment",
+        "create_measurement", "create_optimisation", "get_run_result", "create_release", "get_release_data",
+        "create_policy", "evaluate_gate",
+    }
+)  # fmt: skip
+"""The operations that the documentation's page begins with: from a table to its release and a verdict."""
 
 _METHODS: Final = ("get", "post", "delete")
 
@@ -118,6 +129,8 @@ def made_document() -> dict[str, Any]:
     for number, operation in enumerate(operations):
         is_last = CLEAN_UP in operation["tags"]
         operation["x-step"] = 2 * len(operations) - number if is_last else number
+        if operation["operationId"] in ESSENTIALS:
+            operation["x-essential"] = True
         _split_description(operation)
     limits = _body_limits()
     for address, path in document["paths"].items():

@@ -13,7 +13,7 @@ from app.charts.drawing import Caption, Steps, linked, picture, steps_of
 CLASSES = 7
 """Colours of the scale of risk."""
 
-_WIDTH, _ROW, _MARGIN, _LEGEND = 960.0, 52.0, 34.0, 58.0
+_WIDTH, _ROW, _MARGIN, _LEGEND = 960.0, 52.0, 34.0, 76.0
 
 Levels = tuple[int, ...]
 
@@ -117,14 +117,14 @@ def _said(rule: LatticeRule) -> str:
 
 def _legend(scale: Steps) -> Iterator[str]:
     """The colours with the risks between them."""
-    width = 46
-    yield f'<text class="tick" x="{_MARGIN}" y="16">risk of the rule, low to high</text>'
+    width = 112  # room for a number of five digits, also where narrow screens enlarge it
+    yield f'<text class="tick" x="{_MARGIN}" y="22">risk of the rule, low to high</text>'
     for i in range(scale.n):
         tone = scale.shade(i, CLASSES)
-        yield f'<rect class="q-{tone}" x="{_MARGIN + i * width}" y="24" width="{width}" height="12"/>'
+        yield f'<rect class="q-{tone}" x="{_MARGIN + i * width}" y="32" width="{width}" height="12"/>'
     for i, edge in enumerate(scale.edges):
         if not math.isinf(edge):
             yield (
-                f'<text class="tick small" x="{_MARGIN + (i + 1) * width}" y="50" text-anchor="middle">'
+                f'<text class="tick small" x="{_MARGIN + (i + 1) * width}" y="68" text-anchor="middle">'
                 f"{edge:.2g}</text>"
             )

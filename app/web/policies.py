@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.charts.rule_map import Threshold
-from app.web.words import as_number, number, words
+from app.web.words import as_number, letter, model_name, number, words
 from privacy_risk import Json
 
 SIGNS: Final = {"at_least": "≥", "at_most": "≤", "above": ">", "below": "<", "equals": "="}
@@ -70,8 +70,9 @@ def condition_in_words(condition: Json) -> str:
 def named(asked: Json) -> str:
     """A measure or privacy model with its parameters; those that are not shown to this key are left out."""
     given = {name: value for name, value in asked.items() if name != "kind" and value not in (None, [], {})}
-    said = ", ".join(f"{name} = {_told(value)}" for name, value in given.items())
-    return f"{words(asked['kind'])} ({said})" if said else words(asked["kind"])
+    said = ", ".join(f"{letter(name)} = {_told(value)}" for name, value in given.items())
+    name = model_name(asked["kind"])
+    return f"{name} ({said})" if said else name
 
 
 def _told(value: object) -> str:

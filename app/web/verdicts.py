@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from app.web.policies import SIGNS, condition_in_words, requirements_of
+from app.web.policies import condition_in_words, requirements_of
 from app.web.visits import Page, Visit, found
 from app.web.words import number
 from privacy_risk import Json
@@ -53,14 +53,20 @@ async def evaluation(visit: Visit) -> Page:
 
 def _shown(criterion: Json) -> Json:
     """A criterion as its row says it."""
-    sign = SIGNS.get(criterion.get("comparison") or "", "")
-    threshold = criterion.get("threshold")
     return {
         **criterion,
         "word": OUTCOMES[criterion["outcome"]],
         "required": condition_in_words(criterion["demand"]),
-        "limit": "" if threshold is None else f"{sign} {number(threshold)}".strip(),
+        "found": found_in_words(criterion),
     }
+
+
+def found_in_words(criterion: Json) -> str:
+    """The value of a criterion: a share of records is said in records."""
+    value, of = criterion.get("value"), (criterion.get("quantity") or {}).get("of_records")
+    if value is None or of is None:
+        return number(value)
+    return f"{round(float(value) * of):,} of {of:,}"
 
 
 def _change(change: Json) -> Json:

@@ -64,6 +64,35 @@ def words(text: object) -> str:
     return str(text).replace("_", " ")
 
 
+_MODELS: Final = {
+    "alpha_k_anonymity": "(α,k)-anonymity",
+    "k_e_anonymity": "(k, e)-anonymity",
+    "k_anonymity": "k-anonymity",
+    "k_map": "k-map",
+    "l_diversity": "ℓ-diversity",
+    "t_closeness": "t-closeness",
+    "beta_likeness": "β-likeness",
+    "delta_disclosure": "δ-disclosure privacy",
+    "delta_presence": "δ-presence",
+    "rho_privacy": "(ρ1,ρ2)-privacy",
+}
+"""How the field writes the names of its models; a name may contain a later one, no earlier one."""
+_LETTERS: Final = {"l": "ℓ", "alpha": "α", "beta": "β", "delta": "δ", "rho_1": "ρ1", "rho_2": "ρ2"}
+
+
+def model_name(kind: str) -> str:
+    """A privacy model or measure in the field's spelling: ``l_diversity`` is ‘ℓ-diversity’."""
+    for name, written in _MODELS.items():
+        if name in kind:
+            return words(kind.replace(name, written, 1))
+    return words(kind)
+
+
+def letter(parameter: str) -> str:
+    """A parameter as the field writes it."""
+    return _LETTERS.get(parameter, parameter)
+
+
 _OBJECTIVES: Final = {
     "min_risk": "least risk",
     "max_utility": "greatest utility",

@@ -78,8 +78,11 @@ async def test_the_evidence_spells_out_what_the_policy_leaves_as_usual(journey: 
         "consistency": NO_CONSISTENCY, "attacker_view": None,
     }  # fmt: skip
     (small,) = [own for own in stated["result"]["criteria"] if own["id"] == "small-classes"]
-    assert "in classes that fail k-anonymity (k = 2);" in small["explanation"]
     records = stated["result"]["subject"]["records"]
+    alone = round(small["value"] * records)
+    assert small["explanation"] == (
+        f"k-anonymity (k = 2): {alone} of {records} records would be unique; none may."
+    )
     assert small["quantity"] == {"what": "in classes that fail k-anonymity (k = 2)", "of_records": records}
     (harm,) = [own for own in stated["result"]["criteria"] if own["id"] == "harm"]
     assert harm["quantity"] == {"what": "mean risk of the records", "of_records": None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from app.api.openapi import ESSENTIALS
 from tests.ui.conftest import Served, Shots, Watched
 
 TIMEOUT = 20_000
@@ -16,8 +17,8 @@ def watched(browser: Browser, served: Served) -> Watched:
     page = browser.new_page(viewport={"width": 1280, "height": 1600})
     page.set_default_timeout(TIMEOUT)
     watched = Watched(page, served)
-    page.goto(f"{served.url}/docs")
-    expect(page.locator("[id$='-delete_rule']")).to_be_visible(timeout=TIMEOUT)
+    page.goto(f"{served.url}/docs?all")
+    expect(page.locator(".opblock-tag").last).to_be_visible(timeout=TIMEOUT)
     yield watched
     page.close()
 
@@ -27,6 +28,10 @@ def authorize(page: Page, token: str) -> None:
     page.locator(".auth-container input").fill(token)
     page.locator(".auth-btn-wrapper .authorize").click()
     page.locator(".auth-btn-wrapper .btn-done").click()
+
+
+def unfold(page: Page, section: str) -> None:
+    page.locator(f".opblock-tag[data-tag='{section}']").click()
 
 
 def opened(page: Page, operation: str) -> object:
@@ -46,6 +51,7 @@ def test_the_page_is_whole_without_errors_and_asks_no_other_server(watched: Watc
 
 
 def test_operations_stand_in_the_order_of_the_journey(watched: Watched):
+    unfold(watched.page, "clean up")
     section = watched.page.locator(".opblock-tag-section", has=watched.page.locator("[data-tag='clean up']"))
     paths = section.locator(".opblock-summary-path").evaluate_all("all => all.map(one => one.dataset.path)")
     kinds = ["releases", "optimisations", "assessments", "rules", "datasets", "uploads", "hierarchies"]
@@ -54,8 +60,36 @@ def test_operations_stand_in_the_order_of_the_journey(watched: Watched):
     assert places[-1] == len(paths) - 1
 
 
+def test_the_page_begins_with_the_essentials(watched: Watched, served: Served, shots: Shots):
+    page = watched.page
+    page.goto(f"{served.url}/docs")
+    operations = page.locator(".opblock")
+    expect(operations.first).to_be_visible(timeout=TIMEOUT)
+    assert operations.count() == len(ESSENTIALS)
+    expect(page.get_by_role("link", name=f"Essentials ({len(ESSENTIALS)})")).to_have_attribute(
+        "aria-current", "page"
+    )
+    shots.take(page, "swagger-essentials", full=False)
+    page.get_by_role("link", name="All operations").click()
+    expect(page.locator(".opblock-tag[data-tag='clean up']")).to_be_visible(timeout=TIMEOUT)
+    page.locator(".operation-filter-input").fill("waiver")
+    expect(page.locator(".opblock-tag[data-tag='hierarchies']")).to_have_count(0)
+    expect(page.locator(".opblock-tag[data-tag='waivers']")).to_be_visible()
+    assert watched.complaints == []
+    assert watched.foreign == []
+
+
+def test_a_link_to_an_operation_finds_it(watched: Watched, served: Served):
+    page = watched.page
+    page.goto(f"{served.url}/docs#/waivers/create_waiver")
+    expect(page.locator("[id$='-create_waiver'] .opblock-body")).to_be_visible(timeout=TIMEOUT)
+    # Swagger UI complains of its own way to link to sections whose names have a blank.
+    assert [said for said in watched.complaints if not said.startswith("Deprecated: ")] == []
+
+
 def test_try_it_out_runs_an_example_as_it_stands(watched: Watched, served: Served, shots: Shots):
     page = watched.page
+    page.goto(f"{served.url}/docs")
     authorize(page, served.new_token())
     example = opened(page, "create_example_data")
     example.locator(".execute").click()
@@ -77,6 +111,7 @@ def test_try_it_out_runs_an_example_as_it_stands(watched: Watched, served: Serve
 def test_the_form_offers_a_file_chooser(watched: Watched, served: Served, shots: Shots):
     page = watched.page
     authorize(page, served.new_token())
+    unfold(page, "uploads")
     form = opened(page, "create_upload_from_form")
     chooser = form.locator("input[type=file]")
     expect(chooser).to_be_visible()

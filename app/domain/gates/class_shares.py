@@ -31,7 +31,7 @@ from app.domain.counting.counter import Counter
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.gates.findings import Group, Part
 from app.domain.models.criterion import Criterion
-from app.domain.models.judging import JudgedRecords, Population
+from app.domain.models.judging import JudgedClasses, JudgedRecords, Population
 from app.domain.models.overlapping import judged_classes
 from app.domain.models.suppression import own_block, require_meaning, suppressed_classes
 from app.domain.risk.bayes import Knowledge
@@ -116,17 +116,45 @@ def _failing(
         population = _population(release, criterion, grouping, classes, counter)
         if criterion.bars_outsiders and population.outside:
             return ~found
-    apart = classes.n_classes
-    if not apart:
+    if not classes.n_classes:
         return found
+    judged = _judged(release, criterion, left_out, classes, counter, population)
+    failing = np.append(suppressed_classes(judged, (criterion,)).classes, False)
+    found |= failing[classes.of_record]
+    return found
+
+
+def _judged(
+    release: Release,
+    criterion: Criterion,
+    left_out: Bools,
+    classes: EquivalenceClasses,
+    counter: Counter | None,
+    population: Population | None,
+) -> JudgedClasses:
+    """The classes, of which there are some, as the criterion looks at them."""
     groups, of_group = _groups(release, criterion, classes)
     if criterion.needs_beliefs:
         population = _with_knowledge(release, classes, groups, counter, population)
     records = JudgedRecords(release.table, groups, _shown(release, criterion, left_out))
-    judged = judged_classes(records, classes, of_group, population)
-    failing = np.append(suppressed_classes(judged, (criterion,)).classes, False)
-    found |= failing[classes.of_record]
-    return found
+    return judged_classes(records, classes, of_group, population)
+
+
+def worst_attained(
+    release: Release, criterion: Criterion, failing: Bools, grouping: Grouping, counter: Counter | None
+) -> float | None:
+    """What the worst of the classes of the records (n,) that fail attains, as the criterion tells it.
+
+    None where that is not what makes them fail, or not of their classes alone: for a criterion of all classes
+    together, and where missing values match everything or are reason to suppress a record.
+    """
+    if criterion.table_wide or grouping.missing != "own_category" or not failing.any():
+        return None
+    classes = _classes(release, ~failing, grouping)
+    population = None
+    if criterion.needs_population:
+        population = _population(release, criterion, grouping, classes, counter)
+    return criterion.attained(_judged(release, criterion, ~failing, classes, counter, population))
 
 
 def _classes(release: Release, left_out: Bools, grouping: Grouping) -> EquivalenceClasses:

@@ -64,15 +64,18 @@ def of_value(what: str, parts: Sequence[Part], comparison: Comparison, threshold
     return f"{found}; it must be {WORDS[comparison]} {number(threshold)}."
 
 
-def of_share(name: str, failing: int, records: int, allowed: int, worst: Part) -> str:
-    """Of the records in classes that fail a criterion of privacy."""
-    may = "none may be" if not allowed else f"{number(allowed)} may be"
+def of_share(
+    model: Criterion, failing: int, records: int, allowed: int, worst: Part, attained: float | None = None
+) -> str:
+    """Of the records in classes that fail a criterion of privacy, and of the worst of them if it is known."""
+    whole = f"{number(records)} records"
     if worst.group is not None:
-        return (
-            f"Of the {number(worst.group.records)} records of group {worst.group.number} "
-            f"{number(failing)} are in classes that fail {name}; {may}."
-        )
-    return f"Of {number(records)} records {number(failing)} are in classes that fail {name}; {may}."
+        whole = f"the {number(worst.group.records)} records of group {worst.group.number}"
+    who = f"{number(failing)} of {whole}" if failing else f"none of {whole}"
+    may = "" if not failing else "; none may" if not allowed else f"; {number(allowed)} may"
+    said = model.failing_in_words or "would be in classes that fail"
+    worst_off = None if attained is None else model.worst_in_words(attained)
+    return f"{model_in_short(model)}: {who} {said}{may}{'' if worst_off is None else f'; {worst_off}'}."
 
 
 def of_lacking(unseen: int, shown: int) -> str:

@@ -40,6 +40,7 @@ from app.domain.models.sensitive_values import (
     Labels,
     SensitiveValues,
     cost_of_counting,
+    named,
     sensitive_values,
 )
 
@@ -106,6 +107,18 @@ class AlphaKAnonymity(DiversityCriterion):
         removed = evening.removed_for_share(ranks, above, alpha, counts.sizes - ranks.sizes)
         # A class that is left with fewer than k records has to go as a whole.
         return np.where(judged.sizes - removed < self.k, judged.sizes, removed)
+
+    @property
+    def failing_in_words(self) -> str:
+        """Too few records, or one value with too great a share."""
+        return (
+            f"would be in classes of fewer than {self.k:,} records, or of which more than a share of "
+            f"{self.alpha:.6g} has the same value of {named(self.attribute)}"
+        )
+
+    def worst_in_words(self, worst: float) -> str:
+        """The greatest share."""
+        return f"the greatest share is {worst:.6g}"
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """Greatest share of a limited value."""

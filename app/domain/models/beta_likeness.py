@@ -51,6 +51,7 @@ from app.domain.models.sensitive_values import (
     SensitiveAttribute,
     SensitiveValues,
     cost_of_counting,
+    named,
     sensitive_values,
 )
 from app.domain.tables.masks import shows_nothing
@@ -87,6 +88,14 @@ class BetaLikeness(Criterion):
     def failing(self, judged: JudgedClasses) -> Bools:
         """Classes in which some value is above its bound; exactly at it passes."""
         return unlike(judged.counts(self.attribute), as_written(self.beta), self.bound)
+
+    @property
+    def failing_in_words(self) -> str:
+        """By how much a value is more likely."""
+        return (
+            f"would be in classes that raise the probability of a value of {named(self.attribute)} by "
+            "more than is allowed for it"
+        )
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """The least β that the classes satisfy; ∞ if enhanced β-likeness holds for none."""

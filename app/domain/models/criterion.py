@@ -135,6 +135,15 @@ class Criterion(ABC):
         For k-anonymity the size of the smallest class, for t-closeness the greatest distance.
         """
 
+    @property
+    def failing_in_words(self) -> str | None:
+        """What is wrong with records whose classes fail, to follow their number; None: just that."""
+        return None
+
+    def worst_in_words(self, worst: float) -> str | None:
+        """What the worst of these records are up against, given what their class attains; None: not said."""
+        return None
+
     def satisfied(self, judged: JudgedClasses) -> bool:
         """Whether the classes meet the criterion together; table-wide criteria say how."""
         return not self.failing(judged).any()

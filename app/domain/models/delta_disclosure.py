@@ -28,6 +28,7 @@ from app.domain.models.sensitive_values import (
     SensitiveAttribute,
     SensitiveValues,
     cost_of_counting,
+    named,
     sensitive_values,
 )
 
@@ -54,6 +55,14 @@ class DeltaDisclosure(Criterion):
     def failing(self, judged: JudgedClasses) -> Bools:
         """Classes in which the share of some value is too high or too low, or which lack a value."""
         return disclosing(judged.counts(self.attribute), as_written(self.delta), self.base)
+
+    @property
+    def failing_in_words(self) -> str:
+        """That a value is more or less likely."""
+        return (
+            f"would be in classes in which a value of {named(self.attribute)} is much more or much less "
+            "likely than in the whole table"
+        )
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """The greatest |log(q / p)|: ∞ if some class lacks a value."""

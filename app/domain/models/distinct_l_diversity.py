@@ -16,6 +16,7 @@ from app.domain.models.sensitive_values import (
     Ell,
     OtherAttributes,
     WholeBlockCriterion,
+    named,
 )
 
 
@@ -32,6 +33,17 @@ class DistinctLDiversity(WholeBlockCriterion):
 
     def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         return counts.distinct < self.l
+
+    @property
+    def failing_in_words(self) -> str:
+        """How few values their classes have."""
+        return f"would be in classes with fewer than {self.l:,} different values of {named(self.attribute)}"
+
+    def worst_in_words(self, worst: float) -> str:
+        """So many values, one of which is known with certainty."""
+        if worst <= 1:
+            return "of the worst-off the value is known for certain"
+        return f"the worst-off have {int(worst):,}"
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """Least number of different values."""

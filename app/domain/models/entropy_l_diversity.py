@@ -21,7 +21,13 @@ from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.distinct_l_diversity import at_least_values
 from app.domain.models.judging import JudgedClasses
-from app.domain.models.sensitive_values import GREATEST_L, Attribute, DiversityCriterion, OtherAttributes
+from app.domain.models.sensitive_values import (
+    GREATEST_L,
+    Attribute,
+    DiversityCriterion,
+    OtherAttributes,
+    named,
+)
 
 
 def _whole_values(ell: float, tolerance: float) -> int:
@@ -53,6 +59,18 @@ class EntropyLDiversity(DiversityCriterion):
 
     def _removed(self, judged: JudgedClasses, counts: SensitiveCounts, failing: Bools) -> Longs:
         return evening.removed_for_entropy(ranked(counts), failing, self.l)
+
+    @property
+    def failing_in_words(self) -> str:
+        """How little uncertain their values are."""
+        return (
+            f"would be in classes whose values of {named(self.attribute)} are less uncertain than "
+            f"{self.l:.6g} equally frequent ones"
+        )
+
+    def worst_in_words(self, worst: float) -> str:
+        """How many equally frequent values would be as uncertain."""
+        return f"those of the worst-off are as uncertain as {worst:.6g}"
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """Least effective number of values."""

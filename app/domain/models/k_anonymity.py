@@ -26,6 +26,11 @@ Records = Annotated[
 ]
 
 
+def fit_only(size: int, others: str) -> str:
+    """How few the records of the smallest class may be."""
+    return "the worst-off are unique" if size <= 1 else f"the worst-off are in a class of {size:,} {others}"
+
+
 @dataclass(frozen=True)
 class KAnonymity(Criterion):
     """Every record that is not suppressed is in an equivalence class of at least k."""
@@ -45,6 +50,15 @@ class KAnonymity(Criterion):
     def failing(self, judged: JudgedClasses) -> Bools:
         """Classes of fewer than k records."""
         return judged.sizes < self.k
+
+    @property
+    def failing_in_words(self) -> str:
+        """Unique, or in small classes."""
+        return "would be unique" if self.k == 2 else f"would be in classes of fewer than {self.k:,} records"
+
+    def worst_in_words(self, worst: float) -> str | None:
+        """Of a class of so many; who is unique needs no more words."""
+        return None if self.k == 2 else fit_only(int(worst), "records")
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """Records of the smallest class."""

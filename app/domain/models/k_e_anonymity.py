@@ -41,6 +41,7 @@ from app.domain.models.sensitive_values import (
     SensitiveAttribute,
     WholeBlockCriterion,
     cost_of_counting,
+    named,
     sensitive_values,
 )
 from app.domain.tables.numbers import exact_sum
@@ -111,6 +112,18 @@ class KEAnonymity(WholeBlockCriterion):
 
     def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         return self._numbers(judged, counts).failing(self.k, self.e)
+
+    @property
+    def failing_in_words(self) -> str:
+        """Too few numbers, or too close together."""
+        return (
+            f"would be in classes with fewer than {self.k:,} different numbers of {named(self.attribute)}, "
+            f"or a range below {self.e:.6g}"
+        )
+
+    def worst_in_words(self, worst: float) -> str:
+        """The least range."""
+        return f"the smallest range is {worst:.6g}"
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """Least range."""

@@ -32,7 +32,7 @@ from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on, worst_class
 from app.domain.models.judging import JudgedClasses
-from app.domain.models.k_anonymity import GREATEST_K, KAnonymity
+from app.domain.models.k_anonymity import GREATEST_K, KAnonymity, fit_only
 from app.domain.models.populations import Population, cost_of_classes, people_of, population_of
 from app.domain.risk.class_populations import entities_of_release, population_sizes
 
@@ -61,6 +61,15 @@ class KMap(Criterion):
     def failing(self, judged: JudgedClasses) -> Bools:
         """Classes of fewer than k people, records being people."""
         return people_of(judged) < self.k
+
+    @property
+    def failing_in_words(self) -> str:
+        """How few people they stand for."""
+        return f"would each fit fewer than {self.k:,} people of the population"
+
+    def worst_in_words(self, worst: float) -> str:
+        """Of a class of so many people."""
+        return fit_only(int(worst), "people")
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """People of the smallest class."""

@@ -75,6 +75,15 @@ class HighestRisk(GuessRisk):
         failing: Bools = 1.0 / self._hidden_among(judged) > highest_accepted(self.threshold)
         return failing
 
+    @property
+    def failing_in_words(self) -> str:
+        """With what probability they are found."""
+        return f"would be re-identified with a probability above {self.threshold:.6g}"
+
+    def worst_in_words(self, worst: float) -> str:
+        """Their probability."""
+        return f"the worst-off with one of {worst:.6g}"
+
     def attained(self, judged: JudgedClasses) -> float | None:
         """The highest risk."""
         among = self._hidden_among(judged)

@@ -16,7 +16,7 @@ from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.models.criterion import Criterion
 from app.domain.models.distinct_l_diversity import at_least_values
 from app.domain.models.judging import JudgedClasses
-from app.domain.models.sensitive_values import Attribute, C, DiversityCriterion, Ell, OtherAttributes
+from app.domain.models.sensitive_values import Attribute, C, DiversityCriterion, Ell, OtherAttributes, named
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,13 @@ class RecursiveLDiversity(DiversityCriterion):
         if self.l == 1:
             return np.zeros(counts.n_classes, dtype=np.int64)
         return evening.removed_for_recursion(ranked(counts), failing, as_written(self.c), self.l)
+
+    @property
+    def failing_in_words(self) -> str:
+        """That one value outweighs the others."""
+        return (
+            f"would be in classes in which the most frequent value of {named(self.attribute)} is too frequent"
+        )
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """Least c with which it holds: any greater one does."""

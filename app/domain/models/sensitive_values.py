@@ -53,6 +53,11 @@ C = Annotated[
 Labels = tuple[Annotated[CellValue, Len(1, 1000)], ...]
 
 
+def named(attribute: str | None) -> str:
+    """The sensitive attribute as a sentence names it."""
+    return "the sensitive attribute" if attribute is None else repr(attribute)
+
+
 @dataclass(frozen=True)
 class DiversityCriterion(Criterion):
     """A condition on the values of one sensitive attribute in each class, or each block of it."""

@@ -38,6 +38,7 @@ from app.domain.models.sensitive_values import (
     SensitiveAttribute,
     SensitiveValues,
     cost_of_counting,
+    named,
     sensitive_values,
 )
 from app.domain.tables.numbers import exact_sum, highest_accepted
@@ -78,6 +79,18 @@ class TCloseness(Criterion):
         """Classes that are farther than t; exactly at t passes."""
         counts = judged.counts(self.attribute)
         return farther(counts, self.distance, as_written(self.t), judged.hierarchy(self.attribute))
+
+    @property
+    def failing_in_words(self) -> str:
+        """That their values are distributed otherwise."""
+        return (
+            f"would be in classes whose values of {named(self.attribute)} are distributed otherwise than in "
+            f"the whole table, at a distance above {self.t:.6g}"
+        )
+
+    def worst_in_words(self, worst: float) -> str:
+        """The distance of their class."""
+        return f"the worst-off are at {worst:.6g}"
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """Distance of the farthest class."""

@@ -21,8 +21,9 @@ from app.domain.gates.class_shares import (
     share_part,
     shown_though_lacking,
     splits_by_others,
+    worst_attained,
 )
-from app.domain.gates.explanations import model_in_short, of_lacking, of_share, with_failures
+from app.domain.gates.explanations import of_lacking, of_share, with_failures
 from app.domain.gates.findings import Finding, Part, WorstRecords, groups_of, worst_of
 from app.domain.models.criterion import Criterion
 from app.domain.models.sensitive_values import BY_ITSELF
@@ -107,11 +108,12 @@ class PrivacyModelEvaluator(Evaluator):
             parts,
             "exact",
             of_share(
-                model_in_short(self.model),
+                self.model,
                 round(float(worst.value) * of),
                 of,
                 allowed_of(of, self.condition.failing_share),
                 worst,
+                None if worst.passes or worst.group else self._worst_attained(rule, release, failing),
             ),
             WorstRecords(tuple((rows[:_ROWS_SHOWN] + 1).tolist()), len(rows)) if len(rows) else None,
         )
@@ -121,6 +123,10 @@ class PrivacyModelEvaluator(Evaluator):
         if self.condition.missing == "excluded":
             said = f"{said} {self._of_lacking(release)}".rstrip()
         return replace(finding, explanation=said, of_records=of)
+
+    def _worst_attained(self, rule: Rule | None, release: Release, failing: Bools) -> float | None:
+        counter = self._counter if rule is not None else None
+        return worst_attained(release, self.model, failing, self._grouping, counter)
 
     def _of_lacking(self, release: Release) -> str:
         """Of the records with a missing quasi-identifier, where that is reason to suppress them."""

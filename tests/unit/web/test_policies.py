@@ -17,15 +17,16 @@ def model(failing_share: float = 0, **parameters):
 @pytest.mark.parametrize(
     ("demand", "said"),
     [
-        (model(kind="k_anonymity", k=5), "k anonymity (k = 5)"),
-        (model(0.05, kind="k_anonymity", k=5), "k anonymity (k = 5), but for 5 % of the records"),
-        (model(**MODEL, values=["HIV", "flu"]), "alpha k anonymity (k = 2, alpha = 0.5, values = HIV; flu)"),
-        (model(**MODEL, values=None), "alpha k anonymity (k = 2, alpha = 0.5)"),
+        (model(kind="k_anonymity", k=5), "k-anonymity (k = 5)"),
+        (model(0.05, kind="k_anonymity", k=5), "k-anonymity (k = 5), but for 5 % of the records"),
+        (model(**MODEL, values=["HIV", "flu"]), "(α,k)-anonymity (k = 2, α = 0.5, values = HIV; flu)"),
+        (model(**MODEL, values=None), "(α,k)-anonymity (k = 2, α = 0.5)"),
+        (model(kind="distinct_l_diversity", l=3), "distinct ℓ-diversity (ℓ = 3)"),
         (model(kind="of_the_future", weights={"a": [1, 2]}), "of the future (weights = a: 1; 2)"),
         (
             {"kind": "measure", "measure": {"kind": "k_map", "k": 20, "dictionary": "register"},
              "value": "is_k_map", "comparison": "equals", "threshold": True},
-            "k map (k = 20, dictionary = register): is k map = yes",
+            "k-map (k = 20, dictionary = register): is k map = yes",
         ),
         ({"kind": "score", "value": "risk_max", "comparison": "at_most", "threshold": "inf"}, "risk max ≤ ∞"),
     ],
