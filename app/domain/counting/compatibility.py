@@ -76,9 +76,18 @@ class Compatibility:
         found[codes[first:last]] = True
         return found
 
-    def consistent(self, nodes: Ints, codes: Ints) -> Bools:
-        """Per row, whether the node is consistent with the code."""
-        passed: Bools = (nodes == TOP) | self.link.everything[codes]
+    def consistent(self, nodes: Ints, codes: Ints, level: int | None = None) -> Bools:
+        """Per row, whether the node is consistent with the code.
+
+        ``level`` says that all nodes are what a table level discloses, which saves work.
+        """
+        passed: Bools = (nodes == TOP) | self.link.everything.take(codes)
+        if passed.all():
+            return passed
+        classes = None if level is None else self.at_level(level)
+        if classes is not None and classes.of_code is not None:
+            own = classes.of_node.take(nodes)
+            return passed | ((own == classes.of_code.take(codes)) & (own != NONE))
         keys = self._pair_keys
         if len(keys):
             wanted = nodes.astype(np.int64) * self.link.n_codes + codes
