@@ -99,7 +99,7 @@ class Compatibility:
 
         ``level`` says that all nodes are what a table level discloses, which saves work.
         """
-        passed: Bools = (nodes == TOP) | self.link.everything.take(codes)
+        passed: Bools = (nodes == TOP) | self.link.everything[codes]
         if passed.all():
             return passed
         classes = None if level is None else self.at_level(level)
