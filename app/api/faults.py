@@ -119,5 +119,11 @@ async def _http_error(request: Request, error: Exception) -> Response:
     if error.status_code == 413:
         return await _own_error(request, body_too_large(int(error.detail)))
     detail = _SAID_OF_STATUS.get(error.status_code) or error.detail
-    body = problem_body(problem, detail, request_id=request.state.request_id, status=error.status_code)
+    body = problem_body(
+        problem,
+        detail,
+        request_id=request.state.request_id,
+        status=error.status_code,
+        extensions={"remedy": problem.remedy} if error.status_code == 415 else None,
+    )
     return problem_response(body, error.headers)

@@ -25,7 +25,7 @@ from app.services.resources import Actor, IdempotentReply
 HEADER: Final = "Idempotency-Key"
 
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
-_KEPT_HEADERS: Final[tuple[str, ...]] = ("content-type", "location")
+_KEPT_HEADERS: Final[tuple[str, ...]] = ("content-type", "location", "preference-applied")
 _BODY_HASH: Final = "body-sha256"
 
 

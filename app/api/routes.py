@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from app.api.authentication import actor_who_may, actor_with_scopes, authenticate
-from app.api.bodies.limits import limit_of
+from app.api.bodies.limits import declared_length, limit_of
 from app.api.bodies.reading import SMALL_BYTES, StrictRequest
 from app.api.bodies.validation import SlicedValidator
 from app.api.idempotency import Once, key_of
@@ -98,10 +98,15 @@ class Route(Operation):
 
 
 def _check_is_json(request: Request) -> None:
+    given = request.headers.get("content-type")
+    if given == "application/json":  # as nearly all send it
+        return
     header = Message()
-    header["content-type"] = request.headers.get("content-type", "")
+    header["content-type"] = given or ""
     if header.get_content_type() != "application/json":
-        raise HTTPException(415, detail="The body must be JSON, with Content-Type: application/json.")
+        has_body = "transfer-encoding" in request.headers or (declared_length(request.headers) or 0) > 0
+        found = "The body must be JSON" if has_body or given else "The request has no body"
+        raise HTTPException(415, detail=f"{found}; send JSON with Content-Type: application/json.")
 
 
 def _conditional(request: Request, response: Response) -> Response:

@@ -17,20 +17,28 @@ from app.services.resources import Actor, RunState
 
 LONGEST_WAIT_SECONDS: Final = 60
 
-_WAIT: Final = re.compile(r"(?:^|[,;\s])wait=(\d{1,6})(?:$|[,;\s])")
+_PREFERENCE: Final = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*"?)+')
+_AFTER_NAME: Final = re.compile("[=;]")
+_WAIT: Final = re.compile(r'[^=;]*=[ \t]*("?)0*([0-9]+)\1[ \t]*(?:;.*)?', re.DOTALL)
 
 
-def preferred_wait(prefer: str | None, response: Response) -> int | None:
-    """Seconds that a Prefer header asks to wait, of those that are granted; None if it does not ask.
+def preferred_wait(request: Request, response: Response) -> int | None:
+    """Seconds that Prefer headers (RFC 7240) ask to wait, of those that are granted; None if they do not.
 
-    The response says that the preference is heeded.
+    The response says that the preference is heeded. Preferences that are unknown or not well-formed are
+    ignored, and all but the first of several for the same.
     """
-    wait = _WAIT.search(prefer or "")
-    if wait is None:
-        return None
-    seconds = min(int(wait[1]), LONGEST_WAIT_SECONDS)
-    response.headers["Preference-Applied"] = f"wait={seconds}"
-    return seconds
+    for preference in _PREFERENCE.findall(",".join(request.headers.getlist("prefer"))):
+        if _AFTER_NAME.split(preference, 1)[0].strip(" \t").lower() != "wait":
+            continue
+        wait = _WAIT.fullmatch(preference)
+        if wait is None:
+            return None
+        # A number of more digits than these is no fewer seconds.
+        seconds = min(int(wait[2][:9]), LONGEST_WAIT_SECONDS)
+        response.headers["Preference-Applied"] = f"wait={seconds}"
+        return seconds
+    return None
 
 
 class RunStart:
@@ -41,10 +49,10 @@ class RunStart:
         request: Request,
         response: Response,
         services: UseCases,
-        prefer: Annotated[
+        _: Annotated[
             str | None,
             Header(
-                max_length=200,
+                alias="prefer",
                 description=f"`wait=20` waits up to 20 s (at most {LONGEST_WAIT_SECONDS}) for the run's end; "
                 "the answer is then 200 with the run and its `result`. Small work is done at once.",
                 examples=["wait=20"],
@@ -54,14 +62,13 @@ class RunStart:
         self._request = request
         self._response = response
         self._services = services
-        self._prefer = prefer
 
     async def __call__(self, service: QuestionService[R, Any, Any], actor: Actor, question: R) -> StartedRun:
         """The run with its address: 202 while it goes on, 200 if it was there or has ended.
 
         Who waits is answered with the result of a run that has succeeded, which the run's own body has not.
         """
-        seconds = preferred_wait(self._prefer, self._response)
+        seconds = preferred_wait(self._request, self._response)
         direct = self._services.direct_runs
         started = await service.create_run(actor, question, direct.claimant if seconds else None)
         run, created = started.run, started.created

@@ -76,11 +76,17 @@ def load_tables(path: Path, dataset: Path | None = None) -> Tables:
     )
 
 
-def tables_of_policy(policy: Json, dataset: Path) -> Tables:
-    """The columns as the policy's schema names them; InvalidInput if it names none."""
+def roles_of_policy(policy: Json) -> Mapping[str, object]:
+    """Column → role as the policy's schema says; empty if it has no schema of that form."""
     schema = policy.get("schema")
     roles = schema.get("attributes") if isinstance(schema, Mapping) else None
-    if not isinstance(roles, Mapping) or not roles:
+    return roles if isinstance(roles, Mapping) else {}
+
+
+def tables_of_policy(policy: Json, dataset: Path) -> Tables:
+    """The columns as the policy's schema names them; InvalidInput if it names none."""
+    roles = roles_of_policy(policy)
+    if not roles:
         raise InvalidInput.of(
             "--tables",
             "missing",

@@ -16,7 +16,7 @@ from app.cli.gate_service import measured, service_client
 from app.cli.journey import FORMATS, Json, TableFile
 from app.cli.operations import Operations
 from app.cli.plain_lines import number_text, text_table
-from app.cli.table_header import TEXT_FORMATS, head_of, require_columns, unknown_column
+from app.cli.table_header import TEXT_FORMATS, head_of, require_columns, unknown_columns
 from app.domain.errors import InvalidInput
 from privacy_risk import Client
 
@@ -211,9 +211,9 @@ def _declared(question: Question, proposal: Sequence[Json]) -> tuple[list[Json],
     }
     if question.identifier is not None:
         asked[question.identifier] = "identifier"
-    for name in question.named:
-        if name not in columns:
-            raise unknown_column(name, columns)
+    unknown = [name for name in dict.fromkeys(question.named) if name not in columns]
+    if unknown:
+        raise unknown_columns(unknown, columns)
     declared, left_aside = [], {}
     for column in proposal:
         name, role = column["name"], column["role"]

@@ -71,6 +71,20 @@ def stated_policy(then: Json) -> Json | None:
     return policy if whole else None
 
 
+def in_the_datasets_order(then: Json, schema: object) -> object:
+    """A policy's schema with its columns in the order in which the report tells of the dataset's.
+
+    Reports are written with their keys sorted, and a dataset is another one if its columns are in another
+    order. Columns of which the report does not tell come last, as they stand.
+    """
+    roles = schema.get("attributes") if isinstance(schema, Mapping) else None
+    if not isinstance(schema, Mapping) or not isinstance(roles, Mapping):
+        return schema
+    told = [own["name"] for own in (then["result"].get("coverage") or {}).get("columns", ())]
+    names = dict.fromkeys([*(name for name in told if name in roles), *roles])
+    return {**schema, "attributes": {name: roles[name] for name in names}}
+
+
 def stated_options(then: Json, utility: Json | None) -> Json:
     """The options of an assessment, with the utility where that names values, which the report leaves out."""
     options: Json = then["parameters"]["options"]

@@ -24,7 +24,14 @@ from app.cli.journey import Json
 from app.cli.operations import Operations
 from app.cli.plain_lines import plain_line
 from app.cli.recomputed import differences, versions
-from app.cli.reported import TRUE_DICTIONARY, question_of, require_answerable, stated_options, stated_policy
+from app.cli.reported import (
+    TRUE_DICTIONARY,
+    in_the_datasets_order,
+    question_of,
+    require_answerable,
+    stated_options,
+    stated_policy,
+)
 from app.cli.structured_files import read_structured
 from app.domain.errors import InvalidInput
 from app.evidence.envelope import opened
@@ -106,7 +113,7 @@ def _statement(path: Path, keys: Path | None) -> Statement:
 def _judged(client: Client, then: Json, subject: Subject, policy: Json | str) -> bytes:
     """The evidence of the verdict on the same question, asked now."""
     schema = (policy if isinstance(policy, dict) else then["policy"]).get("schema")
-    body = _body(client, then, subject, schema)
+    body = _body(client, then, subject, in_the_datasets_order(then, schema))
     gate = Gate(client, lambda progress: None)
     return client.evaluations.evidence(gate.ask(gate.store(policy), body).id)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from app.cli.journey import Attribute, TableFile
-from app.domain.errors import InvalidInput, TooLarge
+from app.domain.errors import Fault, InvalidInput, TooLarge
 
 SAMPLE_BYTES: Final = 1 << 20
 """How much of a file a dialect is proposed from."""
@@ -19,15 +19,23 @@ TEXT_FORMATS: Final = ("csv", "csv.gz")
 
 
 def head_of(path: Path, format: str) -> bytes:
-    """The first bytes of a table in a format of text."""
-    with path.open("rb") as file:
-        return (gzip.GzipFile(fileobj=file) if format == "csv.gz" else file).read(SAMPLE_BYTES)
+    """The first bytes of a table in a format of text; InvalidInput if they cannot be decompressed."""
+    try:
+        with path.open("rb") as file:
+            return (gzip.GzipFile(fileobj=file) if format == "csv.gz" else file).read(SAMPLE_BYTES)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise InvalidInput.of(
+            str(path),
+            "damaged-file",
+            "The file is damaged, cut off or not gzip.",
+            "Write or send it again; name another --format if it is not compressed.",
+        ) from None
 
 
 def require_columns(
     path: Path, format: str, dialect: Mapping[str, Any], names: Iterable[str], *, proposed: bool
 ) -> None:
-    """InvalidInput if the table lacks one of these columns.
+    """InvalidInput if the table lacks any of these columns; every one is named.
 
     Of its dialect ``dialect`` is known; the rest is usual, or as ``proposed`` by the head of the table. What
     cannot be told from there is left to the service: other formats, and tables that are not read so.
@@ -43,6 +51,9 @@ def require_columns(
 
     try:
         head = head_of(path, format)
+    except OSError:
+        return
+    try:
         usual = propose_dialect(head).dialect if proposed else Dialect()
         said: dict[str, Any] = {
             key: (value or None) if key == "quote" else value for key, value in dialect.items()
@@ -53,12 +64,12 @@ def require_columns(
         reader.feed(head)
         if len(head) < SAMPLE_BYTES:
             reader.finish()
-    except (InvalidInput, TooLarge, TypeError, OSError, EOFError, zlib.error):
+    except (InvalidInput, TooLarge, TypeError):
         return
     columns = reader.columns
-    unknown = [name for name in names if columns and name not in columns]
+    unknown = [name for name in dict.fromkeys(names) if columns and name not in columns]
     if unknown:
-        raise unknown_column(unknown[0], columns or ())
+        raise unknown_columns(unknown, columns or ())
 
 
 def require_described(table: TableFile, attributes: Iterable[Attribute]) -> None:
@@ -68,9 +79,9 @@ def require_described(table: TableFile, attributes: Iterable[Attribute]) -> None
     require_columns(table.path, table.format, table.dialect, names, proposed=False)
 
 
-def unknown_column(name: str, columns: Iterable[str]) -> InvalidInput:
-    """The refusal of a column that a table does not have."""
-    return InvalidInput.of(
-        name, "unknown-column", f"The table has no column {name!r}.",
-        f"Its columns are: {', '.join(columns)}.",
-    )  # fmt: skip
+def unknown_columns(names: Iterable[str], columns: Iterable[str]) -> InvalidInput:
+    """The refusal of columns that a table does not have."""
+    remedy = f"Its columns are: {', '.join(columns)}."
+    return InvalidInput(
+        [Fault(name, "unknown-column", f"The table has no column {name!r}.", remedy) for name in names]
+    )

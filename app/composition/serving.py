@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import uvicorn
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
+from starlette.datastructures import State
 
 from app.api.app import create_app
 from app.api.connections import BoundedConnection
@@ -74,16 +75,24 @@ class Shared:
 
 
 class _Server(uvicorn.Server):
-    """A server that tells when it answers."""
+    """A server that tells when it answers, and whose end is not held up by those who wait for runs."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, state: State, ready: Callable[[], None]) -> None:
         super().__init__(config)
+        self._state = state
         self._ready = ready
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
         """Begin to answer."""
         await super().startup(sockets)
         self._ready()
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """End; who waits for a run is told how it stands, and need not be cut off."""
+        services: Services | None = getattr(self._state, "services", None)
+        if services is not None:
+            services.runs.end_waits()
+        await super().shutdown(sockets)
 
 
 async def answer(settings: Settings, database: Database, shared: Shared | None = None) -> None:
@@ -103,10 +112,10 @@ async def answer(settings: Settings, database: Database, shared: Shared | None =
                 forwarded_allow_ips=believed_proxies(settings.trusted_proxies),
             )  # fmt: skip
             if shared is None:
-                await uvicorn.Server(config).serve()
+                await _Server(config, app.state, lambda: None).serve()
             else:
                 listening = [at_the_address_of(one) for one in shared.addresses]
-                await _Server(config, shared.ready).serve(listening)
+                await _Server(config, app.state, shared.ready).serve(listening)
 
 
 @asynccontextmanager

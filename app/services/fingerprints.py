@@ -30,13 +30,14 @@ def canonical_json(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     """The value as JSON types: tuples as lists, numpy scalars as Python numbers, infinity as "inf"."""
-    if type(value) in _PLAIN:
+    kind = type(value)
+    if kind in _PLAIN or (kind is float and not math.isinf(value)):
         return value
-    if isinstance(value, Mapping):
+    if kind is dict or isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, str) or value is None or isinstance(value, bool):
         return str(value) if isinstance(value, str) else value
-    if isinstance(value, Sequence):
+    if kind is list or kind is tuple or isinstance(value, Sequence):
         return [plain(item) for item in value]
     if hasattr(value, "item"):
         value = value.item()

@@ -76,7 +76,15 @@ async def test_a_body_that_is_no_text_or_too_deep_is_malformed(client: httpx.Asy
 async def test_a_body_that_is_not_json_is_of_an_unsupported_type(client: httpx.AsyncClient):
     problem_of(await client.post("/v1/rules", content=b"{}"), 415, "unsupported-media-type")
     response = await client.post("/v1/rules", content=b"{}", headers={"Content-Type": "text/plain"})
-    problem_of(response, 415, "unsupported-media-type")
+    body = problem_of(response, 415, "unsupported-media-type")
+    assert body["detail"] == "The body must be JSON; send JSON with Content-Type: application/json."
+    assert body["remedy"] == "Send one of the media types that the operation documents."
+
+
+async def test_a_request_without_the_body_that_it_needs_is_told_so(client: httpx.AsyncClient):
+    body = problem_of(await client.post("/v1/rules"), 415, "unsupported-media-type")
+    assert body["detail"].startswith("The request has no body; send JSON")
+    assert body["remedy"]
 
 
 async def test_every_fault_of_a_body_is_listed_with_its_place(client: httpx.AsyncClient):

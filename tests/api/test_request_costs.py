@@ -142,9 +142,9 @@ async def test_what_fits_what_is_kept_from_one_question_to_the_next(client, monk
     given = []
 
     class Noted(Counter):
-        def __init__(self, table: Any, dictionary: Any, ceiling: int, compatibilities: Any) -> None:
-            given.append(compatibilities)
-            super().__init__(table, dictionary, ceiling, compatibilities)
+        def __init__(self, table: Any, dictionary: Any, ceiling: int, matching: Any) -> None:
+            given.append(matching)
+            super().__init__(table, dictionary, ceiling, matching)
 
     monkeypatch.setattr("app.services.scoring.assessment_work.Counter", Noted)
     answers = [await post(client, {"income": income}) for income in (1, 2)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.api.authentication import AnyKey, Assessor
@@ -66,11 +66,12 @@ async def get_run(
     actor: AnyKey,
     services: UseCases,
     run_id: RunId,
+    request: Request,
     response: Response,
-    prefer: Annotated[
+    _: Annotated[
         str | None,
         Header(
-            max_length=200,
+            alias="prefer",
             description=f"`wait=20` waits up to 20 s (at most {LONGEST_WAIT_SECONDS}) for the run's end.",
             openapi_examples={"wait": {"value": "wait=20"}},
         ),
@@ -80,7 +81,7 @@ async def get_run(
 
     As it stands, or with `Prefer: wait=20` as soon as it is final.
     """
-    seconds = preferred_wait(prefer, response)
+    seconds = preferred_wait(request, response)
     if seconds is None:
         return Run.of(await services.runs.get(actor, run_id))
     return Run.of(await services.runs.wait(actor, run_id, seconds))

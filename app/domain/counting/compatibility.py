@@ -19,6 +19,7 @@ from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables.distinct import starts_of_runs
 
 NONE = -1
+FEW_CLASSES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,23 @@ class Classes:
     of_code: Ints | None
     starts: Longs
     members: Ints
+
+    @cached_property
+    def most(self) -> int:
+        """The greatest number of classes that a code has."""
+        return 1 if self.of_code is not None else int(np.diff(self.starts).max(initial=0))
+
+    def hold(self, classes: Ints, codes: Ints) -> Bools:
+        """Per row, whether the class is one of the code's; takes a step for each of :attr:`most`."""
+        found: Bools = np.zeros(len(codes), dtype=bool)
+        if self.of_code is not None:
+            found = self.of_code.take(codes) == classes
+            return found
+        place, end = self.starts.take(codes), self.starts.take(codes + 1)
+        for _ in range(self.most):
+            found |= (place < end) & (self.members.take(place, mode="clip") == classes)
+            place += 1
+        return found
 
 
 @dataclass(eq=False)
@@ -76,9 +94,19 @@ class Compatibility:
         found[codes[first:last]] = True
         return found
 
-    def consistent(self, nodes: Ints, codes: Ints) -> Bools:
-        """Per row, whether the node is consistent with the code."""
+    def consistent(self, nodes: Ints, codes: Ints, level: int | None = None) -> Bools:
+        """Per row, whether the node is consistent with the code.
+
+        ``level`` says that all nodes are what a table level discloses, which saves work.
+        """
         passed: Bools = (nodes == TOP) | self.link.everything[codes]
+        if passed.all():
+            return passed
+        classes = None if level is None else self.at_level(level)
+        if classes is not None and classes.most <= FEW_CLASSES:
+            own = classes.of_node.take(nodes)
+            passed |= classes.hold(own, codes) & (own != NONE)
+            return passed
         keys = self._pair_keys
         if len(keys):
             wanted = nodes.astype(np.int64) * self.link.n_codes + codes

@@ -50,11 +50,28 @@ class Cost:
     engine: Engine
 
 
-def compatibilities_of(table: Table, dictionary: Dictionary) -> tuple[Compatibility, ...]:
-    """Those of the linked attributes; what they prepare serves every counter of the two."""
-    return tuple(
-        Compatibility(link, table.used_nodes[table.position(link.attribute)]) for link in dictionary.links
-    )
+class Matching:
+    """What of a table and a dictionary fits, whatever the rule; it serves every counter of the two.
+
+    ``compatibilities`` are those of the linked attributes, in the dictionary's order.
+    """
+
+    def __init__(self, table: Table, dictionary: Dictionary) -> None:
+        self.compatibilities = tuple(
+            Compatibility(link, table.used_nodes[table.position(link.attribute)]) for link in dictionary.links
+        )
+        self.most_bytes = sum(own.most_bytes for own in self.compatibilities)
+        """Bytes that it may come to keep."""
+        if dictionary.comparable_ids:
+            self.most_bytes += 8 * table.n_records
+        self._own_rows: Longs | None = None
+
+    def own_rows(self, table: Table, dictionary: Dictionary) -> Longs:
+        """:func:`own_rows` of the two that it was made of, found once."""
+        # They are not held here: who keeps this may have dropped them.
+        if self._own_rows is None:
+            self._own_rows = own_rows(table, dictionary)
+        return self._own_rows
 
 
 class Counter:
@@ -62,7 +79,7 @@ class Counter:
 
     Both sides are reduced to distinct combinations once; what is prepared per attribute and level is kept.
     ``linked`` are the positions in the table of the linked attributes, in the dictionary's order;
-    ``compatibilities`` are those of the two where another counter has them already.
+    ``matching`` is that of the two where another counter has it already.
     """
 
     def __init__(
@@ -70,14 +87,15 @@ class Counter:
         table: Table,
         dictionary: Dictionary,
         memory_ceiling: int = MEMORY_CEILING,
-        compatibilities: tuple[Compatibility, ...] | None = None,
+        matching: Matching | None = None,
     ) -> None:
         _require_links_fit(table, dictionary)
         self.table = table
         self.dictionary = dictionary
         self.memory_ceiling = memory_ceiling
         self.linked = tuple(table.position(link.attribute) for link in dictionary.links)
-        self.compatibilities = compatibilities or compatibilities_of(table, dictionary)
+        self.matching = matching or Matching(table, dictionary)
+        self.compatibilities = self.matching.compatibilities
         self._rows = DictionaryRows(dictionary)
         self._cube: Cube | None = None
 
@@ -265,15 +283,24 @@ class OwnRows:
 
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
-        self.row: Longs = own_rows(counter.table, counter.dictionary)
+        self.row: Longs = counter.matching.own_rows(counter.table, counter.dictionary)
 
-    def consistent(self, codes: Ints) -> Bools:
-        """Per record (n,), whether its own dictionary row exists and is consistent with its codes (n, m)."""
+    def consistent(self, codes: Ints, levels: Sequence[int] | None = None) -> Bools:
+        """Per record (n,), whether its own dictionary row exists and is consistent with its codes (n, m).
+
+        ``levels``, one per attribute of the table, says that a table-level rule made the codes, which saves
+        work.
+        """
         present = self.row >= 0
-        rows = self.row[present]
+        everybody = bool(present.all())
+        rows = self.row if everybody else self.row[present]
         passed = np.ones(len(rows), dtype=bool)
         for j, compatibility in zip(self._counter.linked, self._counter.compatibilities, strict=True):
-            passed &= compatibility.consistent(codes[present, j], compatibility.link.column[rows])
+            nodes = codes[:, j] if everybody else codes[present, j]
+            level = None if levels is None else levels[j]
+            passed &= compatibility.consistent(nodes, compatibility.link.column.take(rows), level)
+        if everybody:
+            return passed
         result = np.zeros(len(codes), dtype=bool)
         result[present] = passed
         return result

@@ -166,7 +166,8 @@ def _disclose(counter: Counter, rule: Rule, harm: Harm, policy: AbsentPolicy) ->
 
 def _own_states(counter: Counter, rule: Rule, model: RiskModel) -> Ints:
     """Per record how the dictionary holds its own entity; absence is told apart only where it matters."""
-    consistent = counter.own_rows.consistent(apply(rule, counter.table))
+    levels = rule.levels if isinstance(rule, TableRule) else None
+    consistent = counter.own_rows.consistent(apply(rule, counter.table), levels)
     held = counter.own_rows.row >= 0 if model.depends_on_entities else np.zeros(len(consistent), dtype=bool)
     return np.where(consistent, OWN_ROW_CONSISTENT, np.where(held, OWN_ROW_INCONSISTENT, NO_OWN_ROW)).astype(
         np.int32

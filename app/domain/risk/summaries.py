@@ -50,7 +50,10 @@ def quantiles(
     """Per level q the least value that at least the share q of the records, or weights, does not exceed."""
     if len(values) >= MANY and records.dtype.kind == "i" and not bool((values < 0).any()):
         return _quantiles_of_many(values, records.astype(np.int64), levels)
-    order = np.argsort(values, kind="stable")
+    # Which of equal values comes first says nothing where their records are summed exactly: only zeros of
+    # either sign look different, and sums of weights may differ by their order.
+    orderless = records.dtype.kind == "i" and not bool(np.signbit(values).any())
+    order = np.argsort(values, kind=None if orderless else "stable")
     order = order[records[order] > 0]
     reached = np.cumsum(records[order])
     total = float(reached[-1])

@@ -19,6 +19,7 @@ from app.domain.arrays import Floats
 FEASIBILITY_TOLERANCE = 1e-9
 TIE_TOLERANCE = 1e-12
 SUMMED_AT_ONCE = 2**14
+SUMMED_IN_PARTS = 512
 MOST_PARTS = 8
 MOST_SPLIT = 2.0**900
 
@@ -56,7 +57,7 @@ def exact_sum(values: Floats | Iterable[float]) -> float:
     if isinstance(values, np.ndarray):
         if values.size and np.isposinf(values).any():
             return math.inf
-        if values.size >= SUMMED_AT_ONCE and np.abs(values).max() < MOST_SPLIT:
+        if values.size >= SUMMED_IN_PARTS and np.abs(values).max() < MOST_SPLIT:
             values = values.reshape(-1)
             blocks = range(0, values.size, SUMMED_AT_ONCE)
             return math.fsum(part for i in blocks for part in _parts_of_sum(values[i : i + SUMMED_AT_ONCE]))

@@ -7,8 +7,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Any
 
-from app.domain.counting.compatibility import Compatibility
-from app.domain.counting.counter import compatibilities_of
+from app.domain.counting.counter import Matching
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
@@ -151,19 +150,18 @@ class TableLoader:
         linked: Dictionary = await self._cache.get(key, load)
         return linked
 
-    async def compatibilities(
-        self, tenant: TenantId, dictionary: Stored, dataset: Stored
-    ) -> tuple[Compatibility, ...]:
-        """Which values of a dictionary fit which of the dataset: what every count of the two begins with."""
+    async def matching(self, tenant: TenantId, dictionary: Stored, dataset: Stored) -> Matching:
+        """What of a dictionary fits what of the dataset: what every count of the two begins with."""
 
-        async def load() -> tuple[tuple[Compatibility, ...], int]:
+        async def load() -> tuple[Matching, int]:
             table = await self.table(tenant, dataset)
-            made = compatibilities_of(table, await self.dictionary(tenant, dictionary, dataset))
-            return made, sum(own.most_bytes for own in made)
+            made = Matching(table, await self.dictionary(tenant, dictionary, dataset))
+            return made, made.most_bytes
 
-        key = ("compatibilities", tenant, dictionary.sha256, dataset.sha256)
-        compatibilities: tuple[Compatibility, ...] = await self._cache.get(key, load)
-        return compatibilities
+        matching: Matching = await self._cache.get(
+            ("matching", tenant, dictionary.sha256, dataset.sha256), load
+        )
+        return matching
 
     async def sensitivity(
         self, tenant: TenantId, profile: Stored, dataset: Stored, pointer: str = "/sensitivity"

@@ -57,6 +57,11 @@ class RunService:
     def __init__(self, store: Store, signals: RunSignals) -> None:
         self._store = store
         self._signals = signals
+        self._ends_waits = False
+
+    def end_waits(self) -> None:
+        """Have nobody wait for a run any more, now or later: the process is about to end."""
+        self._ends_waits = True
 
     async def get(self, actor: Actor, run_id: str) -> Run:
         """The run as it stands; NotFound if the tenant has none of this id."""
@@ -95,13 +100,13 @@ class RunService:
             )
 
     async def wait(self, actor: Actor, run_id: str, seconds: float) -> Run:
-        """The run once it is final, or as it stands after ``seconds``."""
+        """The run once it is final, or as it stands after ``seconds``, or soon after waits were ended."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while True:
             run = await self.get(actor, run_id)
             left = deadline - loop.time()
-            if run.state.is_final or left <= 0:
+            if run.state.is_final or left <= 0 or self._ends_waits:
                 return run
             await self._signals.wait(run_id, min(left, SIGNAL_SECONDS))
 

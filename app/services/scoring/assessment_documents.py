@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from app.domain.risk.assessment import Assessment, Monotone
 from app.domain.risk.attackers import SetAssessment, View, ViewScore
 from app.domain.risk.dictionary_order import BoundAnswer
 from app.domain.risk.models import RiskModel
-from app.domain.risk.summaries import histogram_of_losses
+from app.domain.risk.summaries import Histogram, histogram_of_losses
 from app.domain.risk.utility import Utility, rounded_half_away
 from app.services.fingerprints import plain
 from app.services.resources import JsonObject
@@ -80,8 +79,8 @@ def _result_of_one(found: Assessment) -> JsonObject:
         "absent": found.absent,
         "add_self_risk_average": found.add_self_risk_average,
         "histogram": {
-            "counts": asdict(found.histogram_counts),
-            "losses": asdict(found.histogram_losses),
+            "counts": _histogram(found.histogram_counts),
+            "losses": _histogram(found.histogram_losses),
         },
         "k_matching": found.k_matching,
         "k_equivalence": found.k_equivalence,
@@ -125,7 +124,7 @@ def _result_of_set(found: SetAssessment, view: View) -> JsonObject:
         "add_self_risk_average": None,
         "histogram": {
             "counts": None,
-            "losses": asdict(histogram_of_losses(chosen.loss, np.ones(len(chosen.loss), np.int64))),
+            "losses": _histogram(histogram_of_losses(chosen.loss, np.ones(len(chosen.loss), np.int64))),
         },
         "monotone": _monotone(chosen.monotone),
         "warnings": _warnings(parts[0].model, absent, parts[0].absent_policy, warnings),
@@ -183,8 +182,13 @@ def _number_of(position: int | None) -> int | None:
     return None if position is None else position + 1
 
 
+def _histogram(histogram: Histogram) -> Mapping[str, Any]:
+    # Its fields as they are: asdict would copy every number.
+    return vars(histogram)
+
+
 def _monotone(monotone: Monotone) -> Mapping[str, bool]:
-    return {**asdict(monotone), "holds": monotone.holds}
+    return {**vars(monotone), "holds": monotone.holds}
 
 
 def _warnings(model: RiskModel, absent: int, policy: str, found: Sequence[str]) -> Sequence[str]:

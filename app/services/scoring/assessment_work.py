@@ -87,7 +87,7 @@ class RuleScore:
     def _counter(self, dictionary: Dictionary) -> Counter:
         """The counter of a dictionary that the scoring holds; the estimate's serves the score, too."""
         if dictionary not in self._counters:
-            known = self._scoring.compatibilities.get(dictionary)
+            known = self._scoring.matchings.get(dictionary)
             self._counters[dictionary] = Counter(self._scoring.table, dictionary, self._memory_ceiling, known)
         return self._counters[dictionary]
 

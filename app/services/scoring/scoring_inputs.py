@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Final
 
-from app.domain.counting.compatibility import Compatibility
+from app.domain.counting.counter import Matching
 from app.domain.dictionaries.consistency import under
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import Fault, InvalidInput, NotFound
@@ -187,7 +187,7 @@ class Scoring:
 
     ``linked`` are the dictionaries as their links stand; :attr:`members` as the consistency options rewrite
     them, which may take a while the first time. ``true_dictionary`` is linked as it stands too.
-    ``compatibilities`` are those of linked dictionaries with the table, as far as they are kept.
+    ``matchings`` are those of linked dictionaries with the table, as far as they are kept.
     """
 
     table: Table
@@ -199,7 +199,7 @@ class Scoring:
     utility: Utility
     options: ScoringOptions
     true_dictionary: Dictionary | None = None
-    compatibilities: Mapping[Dictionary, tuple[Compatibility, ...]] = field(default_factory=dict)
+    matchings: Mapping[Dictionary, Matching] = field(default_factory=dict)
 
     @cached_property
     def members(self) -> tuple[Dictionary, ...]:
@@ -278,7 +278,7 @@ async def load_scoring(
         options,
         true,
         {
-            own: await loader.compatibilities(tenant, member, sources.dataset)
+            own: await loader.matching(tenant, member, sources.dataset)
             for own, member in zip(linked, sources.members, strict=True)
         },
     )

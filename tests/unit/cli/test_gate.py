@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from app.cli import gate
+from app.cli.gate_files import check_policy_file
 from app.cli.program import run
 from app.evidence.envelope import opened
 from app.evidence.statement import statement_of
@@ -388,6 +389,18 @@ def test_without_a_schema_the_columns_have_to_be_described(judge, files, capsys)
     (files / "policy.yaml").write_text(POLICY.replace("schema", "# schema"))
     assert judge() == 2
     assert "--tables" in capsys.readouterr().err
+
+
+def test_what_is_wrong_with_a_policy_for_a_server_is_told_where_it_describes_no_columns(
+    judge, stub, files, capsys, monkeypatch
+):
+    monkeypatch.setattr(gate, "check_policy_file", check_policy_file)
+    (files / "policy.yaml").write_text(POLICY.replace("schema", "scheme"))
+    assert judge("--server", "http://s") == 2
+    said = capsys.readouterr().err
+    assert "policy.yaml/scheme" in said
+    assert "--tables" not in said
+    assert stub.sent == {}
 
 
 def test_the_tables_file_names_the_dataset_where_nothing_else_does(stub, operations, files, capsys):

@@ -220,6 +220,27 @@ def test_what_does_not_fit_is_said_with_status_1(profiled, capsys, arguments, me
     assert message in captured.err
 
 
+def test_every_column_that_is_not_there_is_named(profiled, stub, capsys):
+    assert profiled("--sensitive", "diagnosis", "zip", "--quasi-identifiers", "age") == 1
+    message = capsys.readouterr().err
+    assert "no column 'diagnosis'" in message
+    assert "no column 'age'" in message
+    assert "no column 'zip'" not in message
+    assert stub.calls == []
+
+
+@pytest.mark.parametrize(
+    "damaged", [lambda whole: whole[:-9], lambda whole: b"zip\n12345\n", lambda whole: whole + b"x"]
+)
+def test_a_compressed_file_that_is_cut_off_is_refused_before_anything_starts(
+    profiled, stub, tmp_path, capsys, damaged
+):
+    (tmp_path / "patients.csv.gz").write_bytes(damaged(gzip.compress(TABLE.encode())))
+    assert profiled(file="patients.csv.gz") == 1
+    assert "patients.csv.gz: The file is damaged, cut off or not gzip." in capsys.readouterr().err
+    assert stub.calls == []
+
+
 def test_a_file_of_an_unknown_format_is_refused_before_anything_starts(profiled, stub, capsys):
     assert profiled(file="patients.xlsx") == 1
     assert "names no format" in capsys.readouterr().err

@@ -250,6 +250,21 @@ def test_the_policy_and_the_rule_of_the_report_are_asked_again(reproduce, recomp
     assert "The signature is not checked" in captured.err
 
 
+def test_the_dataset_is_made_again_with_its_columns_in_their_order(recomputing, operations, files):
+    (files / "members.csv").write_text("id,city,age\n1,Gary,40\n")
+    # Reports are written with their keys sorted.
+    roles = {"age": "quasi_identifier", "city": "quasi_identifier", "id": "identifier"}
+    policy = {**POLICY, "schema": {"attributes": roles}}
+    meaning = {key: own for key, own in policy.items() if key != "name"}
+    then = predicate(policy=policy)
+    then["inputs"][-1]["sha256"] = resource_sha256(Kind.POLICY, meaning, {})
+    then["result"]["coverage"] = {"columns": [{"name": "city"}, {"name": "age"}]}
+    (files / "report.json").write_bytes(report_of(then))
+    run(["reproduce", "report.json", "--dataset", "members.csv"], operations)
+    declared = recomputing.sent["POST /datasets"]["attributes"]
+    assert [own["name"] for own in declared] == ["id", "city", "age"]
+
+
 def mapped(**more: Any) -> dict[str, Any]:
     """A report of a rule without a name that suppresses classes by comparing them with a population."""
     definition = {

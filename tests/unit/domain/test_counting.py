@@ -7,7 +7,7 @@ from datetime import date
 import numpy as np
 import pytest
 
-from app.domain.counting.counter import Counter, compatibilities_of, dictionary_of
+from app.domain.counting.counter import Counter, Matching, dictionary_of
 from app.domain.dictionaries.dictionary import Dictionary, link_age, link_identity, link_lookup
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.builders import dates, flat, leaf_range
@@ -61,7 +61,7 @@ def test_the_consistent_entities_of_d1_are_the_named_ones():
 
 @pytest.mark.parametrize("name", ["T", "D1", "D2", "D3"])
 def test_a_compatibility_keeps_no_more_than_it_says(name):
-    for own in compatibilities_of(T, DICTIONARIES[name]):
+    for own in Matching(T, DICTIONARIES[name]).compatibilities:
         height = own.link.hierarchy.height
         made = [
             own.of_all_nodes,
@@ -242,8 +242,10 @@ def test_own_rows_are_those_of_the_same_entity_where_they_are_consistent(name):
     counter = Counter(T, DICTIONARIES[name])
     ids = counter.dictionary.entity_ids.tolist()
     for cut in CUTS.values():
-        disclosed = apply(TableRule(levels_of(cut)), T)
+        levels = levels_of(cut)
+        disclosed = apply(TableRule(levels), T)
         found = counter.own_rows.consistent(disclosed).tolist()
+        assert counter.own_rows.consistent(disclosed, levels).tolist() == found
         for i, entity in enumerate(T.entity_ids.tolist()):
             expected = entity in ids and all(
                 bool(c.consistent(disclosed[i : i + 1, j], c.link.column[[ids.index(entity)]])[0])

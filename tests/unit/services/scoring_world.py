@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.domain.counting.compatibility import Compatibility
-from app.domain.counting.counter import compatibilities_of
+from app.domain.counting.counter import Matching
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
@@ -73,8 +72,8 @@ class FixedLoader:
         self.needs_attention = False
         self.memory = Memory()
 
-    async def compatibilities(self, *asked: object) -> tuple[Compatibility, ...]:
-        return compatibilities_of(self.held, self.known)
+    async def matching(self, *asked: object) -> Matching:
+        return Matching(self.held, self.known)
 
     async def table(self, tenant: TenantId, dataset: Stored) -> Table:
         self.asked += 1
