@@ -32,28 +32,38 @@ def serve(settings: Settings, host: str | None, port: int | None, processes: int
     """Serve until interrupted; without a database address with an embedded PostgreSQL and one worker."""
     end_with_starter()
     configure_logs(settings.log_level)
-    number = settings.processes if processes is None else processes
     chosen = settings.model_copy(
         update={
             "host": host or settings.host,
             "port": settings.port if port is None else port,
-            "processes": number or min(len(os.sched_getaffinity(0)), MOST_PROCESSES),
+            "processes": settings.processes if processes is None else processes,
         }
     )
     if settings.database_url is not None:
-        database = configured_database(settings)
-        if chosen.processes == 1:
-            _answer_alone(chosen, database)
-        else:
-            _answer_together(chosen, lambda: database)
+        answer(chosen, configured_database(settings))
         return
     # Before this process has threads, which watch over database and worker.
     with (
-        _answering(chosen) as answer,
+        _answering(_counted(chosen)) as answer_from,
         embedded_database(settings.home, status_when_ended=0) as postgres,
         worker_process(postgres),
     ):
-        answer(Database(postgres.runtime_url, postgres.master_key, settings.table_cache_mib * MIB))
+        answer_from(Database(postgres.runtime_url, postgres.master_key, settings.table_cache_mib * MIB))
+
+
+def answer(settings: Settings, database: Database) -> None:
+    """Answer from a database that runs, by as many processes as the settings say."""
+    settings = _counted(settings)
+    if settings.processes == 1:
+        _answer_alone(settings, database)
+    else:
+        _answer_together(settings, lambda: database)
+
+
+def _counted(settings: Settings) -> Settings:
+    """The settings with a number of processes: one per core where they say 0."""
+    number = settings.processes or min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
+    return settings.model_copy(update={"processes": number})
 
 
 def _answering(settings: Settings) -> AbstractContextManager[Callable[[Database], None]]:
