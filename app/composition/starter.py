@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Final
 
@@ -64,6 +65,15 @@ def end(process: subprocess.Popen[bytes]) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def end_fork(process: ForkProcess, seconds: float) -> None:
+    """The same for a process that was forked."""
+    process.terminate()
+    process.join(seconds)
+    if process.is_alive():
+        process.kill()
+        process.join()
 
 
 def worker_environment(runtime_url: str, home: Path) -> dict[str, str]:

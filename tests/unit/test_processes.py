@@ -105,6 +105,7 @@ def test_a_command_starts_its_service_before_it_loads_what_makes_a_database():
     assert loaded("app.composition.commanded", {"psycopg", "sqlalchemy", "fastapi", "numpy"}) == "[]\n"
 
 
+@pytest.mark.deep
 def test_an_api_that_is_told_of_no_database_ends_by_itself():
     """As when the command that has started it could not make one."""
     command = [sys.executable, "-m", API]
