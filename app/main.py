@@ -34,7 +34,7 @@ def _variable(place: Sequence[int | str]) -> str:
 def operations(settings: Settings) -> Operations:
     """The operator's verbs under these settings."""
     return Operations(
-        start_service=_verb("composition.upkeep:start_service", settings),
+        start_service=_verb("composition.commanded:start_service", settings),
         end_server=_verb("persistence.embedded:end_server"),
         serve=_verb("composition.service:serve", settings),
         worker=_verb("composition.working:worker", settings),

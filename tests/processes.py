@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 import psutil
 
+from app.workers.names import WORKER
+
 HANG_SECONDS = 120.0
 """How long tests wait for what another process must do: a hang takes longer, a busy machine does not."""
 
@@ -24,6 +26,18 @@ def command_line(process: psutil.Process) -> list[str]:
     with contextlib.suppress(psutil.NoSuchProcess):
         return process.cmdline()
     return []
+
+
+def name_of(process: psutil.Process) -> str:
+    """What the system's tools call it, or nothing once it has ended."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.name()
+    return ""
+
+
+def is_worker(process: psutil.Process) -> bool:
+    """Whether it works off a queue: forked by its service, or a program of its own."""
+    return name_of(process) == WORKER or command_line(process)[-1:] == ["worker"]
 
 
 def descendants(process: psutil.Process) -> list[psutil.Process]:

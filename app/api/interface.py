@@ -60,6 +60,18 @@ class Interface(BaseRoute):
         return _loaded[word]
 
 
+def load_ahead(enough: Callable[[], bool]) -> None:
+    """Load the operations that requests would load, in the order of the page, until it is enough.
+
+    For a process that has nothing else to do and runs no thread.
+    """
+    for word in (word for part in PARTS for word in part.words):
+        if enough():
+            return
+        if word not in _loaded:
+            _loaded[word] = _router(word)
+
+
 _loaded: Final[dict[str, APIRouter]] = {}
 """First word → its operations: the same for all applications of a process, as they hold no state."""
 _loading: Final = threading.Lock()

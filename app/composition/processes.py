@@ -1,31 +1,30 @@
-"""The processes of an embedded service: PostgreSQL, API and worker, started, watched and stopped together."""
+"""What stands beside the API of an embedded service: PostgreSQL and a worker, watched and started again."""
 
 from __future__ import annotations
 
+import gc
 import logging
-import os
-import signal
-import socket
 import subprocess
 import sys
 import threading
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Final
 
 from app.cli.ending import ENDED_BY_SIGTERM, leaving_on_sigterm
-from app.cli.operations import Bootstrapped, RunningService
-from app.composition.starter import STARTED_BY
+from app.cli.program import told
+from app.composition.configured import MIB
+from app.composition.database import Database
+from app.composition.starter import STOP_SECONDS, end, end_fork, end_with, start, worker_environment
 from app.domain.errors import Unavailable
 from app.persistence.embedded import EmbeddedPostgres, start_embedded
+from app.settings import Settings
+from app.workers.names import WORKER, be_called
 
-READY_SECONDS: Final = 60.0
-STOP_SECONDS: Final = 10.0
-PORT_ATTEMPTS: Final = 3
 RESTART_PAUSE_SECONDS: Final = 1.0
 
 logger = logging.getLogger(__name__)
@@ -35,45 +34,67 @@ logger = logging.getLogger(__name__)
 def embedded_database(
     home: Path, *, status_when_ended: int = ENDED_BY_SIGTERM, is_kept: bool = True
 ) -> Iterator[EmbeddedPostgres]:
-    """The embedded PostgreSQL of this folder, stopped at the end if this process started it.
+    """The embedded PostgreSQL of this folder, watched, and stopped at the end if this process started it.
 
-    It is started again should it die meanwhile. ``status_when_ended`` is the exit status of a process that
-    is asked to end: 0 only where that is the usual way for it to end. A folder that is not kept goes with
-    its service.
+    ``status_when_ended`` is the exit status of a process that is asked to end: 0 only where that is the usual
+    way for it to end. A folder that is not kept goes with its service.
     """
-    stop = threading.Event()
-    with leaving_on_sigterm(status_when_ended), start_embedded(home, is_kept=is_kept) as postgres:
-
-        def watch() -> None:
-            while not stop.wait(RESTART_PAUSE_SECONDS):
-                try:
-                    if postgres.ensure_running():
-                        logger.warning("the embedded PostgreSQL had died and was started again")
-                except Unavailable as error:
-                    logger.error("the embedded PostgreSQL does not start: %s", error.message)
-
-        watcher = threading.Thread(target=watch, daemon=True, name="postgres-watch")
-        watcher.start()
-        try:
-            yield postgres
-        finally:
-            stop.set()
-            watcher.join()
+    with (
+        running_database(home, status_when_ended=status_when_ended, is_kept=is_kept) as postgres,
+        watched(postgres),
+    ):
+        yield postgres
 
 
 @contextmanager
-def worker_process(postgres: EmbeddedPostgres) -> Iterator[None]:
-    """A worker beside the API, started again whenever it dies."""
+def running_database(
+    home: Path, *, status_when_ended: int, is_kept: bool = True
+) -> Iterator[EmbeddedPostgres]:
+    """The same without anybody who watches: this process runs no thread yet, and may fork."""
+    with leaving_on_sigterm(status_when_ended), start_embedded(home, is_kept=is_kept) as postgres:
+        yield postgres
+
+
+@contextmanager
+def watched(postgres: EmbeddedPostgres) -> Iterator[None]:
+    """Start PostgreSQL again should it die meanwhile."""
     stop = threading.Event()
-    environment = _environment(postgres)
-    worker = _start("worker", environment, None)
 
     def watch() -> None:
-        nonlocal worker
-        while not stop.is_set():
-            worker.wait()
-            if not stop.wait(RESTART_PAUSE_SECONDS):
-                worker = _start("worker", environment, None)
+        while not stop.wait(RESTART_PAUSE_SECONDS):
+            try:
+                if postgres.ensure_running():
+                    logger.warning("the embedded PostgreSQL had died and was started again")
+            except Unavailable as error:
+                logger.error("the embedded PostgreSQL does not start: %s", error.message)
+
+    watcher = threading.Thread(target=watch, daemon=True, name="postgres-watch")
+    watcher.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        watcher.join()
+
+
+@contextmanager
+def worker_process(settings: Settings, postgres: EmbeddedPostgres) -> Iterator[None]:
+    """A worker beside the API, started again whenever it dies.
+
+    The first is forked by this process, which runs no thread yet: they share what it has loaded. Those that
+    replace it are programs of their own, for by then it runs some.
+    """
+    first = _forked_worker(settings, postgres)
+    stop = threading.Event()
+    environment = worker_environment(postgres.runtime_url, postgres.home)
+    replaced: subprocess.Popen[bytes] | None = None
+
+    def watch() -> None:
+        nonlocal replaced
+        wait([first.sentinel])
+        while not stop.wait(RESTART_PAUSE_SECONDS):
+            replaced = start(("app", "worker"), environment, None)
+            replaced.wait()
 
     watcher = threading.Thread(target=watch, daemon=True, name="worker-watch")
     watcher.start()
@@ -81,105 +102,27 @@ def worker_process(postgres: EmbeddedPostgres) -> Iterator[None]:
         yield
     finally:
         stop.set()
-        _end(worker)
+        end_fork(first, STOP_SECONDS)
+        if replaced is not None:
+            end(replaced)
         watcher.join()
 
 
-def start_service(
-    home: Path, bootstrap: Callable[[EmbeddedPostgres], Bootstrapped], *, with_worker: bool = True
-) -> RunningService:
-    """Start PostgreSQL, API and worker with their files in ``home``; returns once the API is ready."""
-    stack = ExitStack()
-    running: dict[str, subprocess.Popen[bytes]] = {}
+def _forked_worker(settings: Settings, postgres: EmbeddedPostgres) -> ForkProcess:
+    def life() -> None:
+        starter = parent_process()
+        if starter is not None:
+            end_with(starter.ident or 0)
+        be_called(WORKER)
+        postgres.leave_to_starter()
+        # Imported here: no other process of the service needs it.
+        from app.composition.working import work_off
 
-    def start_worker() -> None:
-        if "worker" not in running:
-            running["worker"] = _start("worker", _environment(postgres), logs / "worker.log")
-            stack.callback(_end, running["worker"])
+        database = Database(postgres.runtime_url, postgres.master_key, settings.table_cache_mib * MIB)
+        sys.exit(told(lambda: work_off(settings, database)))
 
-    try:
-        postgres = stack.enter_context(embedded_database(home, is_kept=False))
-        logs = home / "logs"
-        logs.mkdir(mode=0o700, exist_ok=True)
-        key = bootstrap(postgres).api_key
-        # The worker has nothing to do before the API answers, and loading it would slow that down.
-        running["API"], base_url = _start_api(_environment(postgres), logs / "api.log", stack)
-        if with_worker:
-            start_worker()
-    except BaseException:
-        stack.close()
-        raise
-    return RunningService(
-        base_url, key, running["API"].pid, lambda: _wait_for_one(running), stack.close, start_worker
-    )
-
-
-def _start_api(
-    environment: Mapping[str, str], log: Path, stack: ExitStack
-) -> tuple[subprocess.Popen[bytes], str]:
-    """Start the API on a free port; another one is tried if somebody else takes it in between."""
-    for _ in range(PORT_ATTEMPTS):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        api = _start("serve", {**environment, "PRIVACY_RISK_PORT": str(port)}, log)
-        stack.callback(_end, api)
-        base_url = f"http://127.0.0.1:{port}"
-        if _becomes_ready(api, base_url):
-            return api, base_url
-    raise Unavailable("The API did not become ready.", f"See {log}.")
-
-
-def _becomes_ready(api: subprocess.Popen[bytes], base_url: str) -> bool:
-    deadline = time.monotonic() + READY_SECONDS
-    # Proxies of the environment are for other machines.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    while time.monotonic() < deadline and api.poll() is None:
-        try:
-            with opener.open(f"{base_url}/readyz", timeout=2):
-                return True
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.05)
-    _end(api)
-    return False
-
-
-def _environment(postgres: EmbeddedPostgres) -> dict[str, str]:
-    """What API and worker need to know, beside what this process was told."""
-    return {
-        **os.environ,
-        "DATABASE_URL": postgres.runtime_url,
-        "PRIVACY_RISK_MASTER_KEY_FILE": str(postgres.home / "master.key"),
-        "PRIVACY_RISK_HOST": "127.0.0.1",
-    }
-
-
-def _start(command: str, environment: Mapping[str, str], log: Path | None) -> subprocess.Popen[bytes]:
-    """One command of this program as a process; its log goes to a file, or where ours goes."""
-    arguments = [sys.executable, "-m", "app", command]
-    environment = {**environment, STARTED_BY: str(os.getpid())}
-    if log is None:
-        return subprocess.Popen(arguments, env=environment, stdin=subprocess.DEVNULL)  # noqa: S603
-    with log.open("ab") as output:
-        return subprocess.Popen(  # noqa: S603
-            arguments, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-            start_new_session=True,
-        )  # fmt: skip
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ask the process to end; insist if it does not."""
-    if process.poll() is None:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _wait_for_one(processes: Mapping[str, subprocess.Popen[bytes]]) -> None:
-    while True:
-        for name, process in processes.items():
-            if process.poll() is not None:
-                raise Unavailable(f"The {name} ended with status {process.returncode}.", "See the logs.")
-        time.sleep(0.2)
+    gc.collect()
+    gc.freeze()  # what both share stays shared: nobody looks through it again
+    worker = get_context("fork").Process(target=life)
+    worker.start()
+    return worker

@@ -20,8 +20,8 @@ from app.composition.addresses import held_addresses
 from app.composition.api_processes import STOP_SECONDS, ApiProcesses
 from app.composition.configured import MIB, configured_database
 from app.composition.database import Database
-from app.composition.processes import embedded_database, worker_process
-from app.composition.starter import end_with, end_with_starter
+from app.composition.processes import running_database, watched, worker_process
+from app.composition.starter import end_fork, end_with, end_with_starter
 from app.logs import configure_logs
 from app.settings import MOST_PROCESSES, Settings
 
@@ -32,32 +32,46 @@ def serve(settings: Settings, host: str | None, port: int | None, processes: int
     """Serve until interrupted; without a database address with an embedded PostgreSQL and one worker."""
     end_with_starter()
     configure_logs(settings.log_level)
-    number = settings.processes if processes is None else processes
     chosen = settings.model_copy(
         update={
             "host": host or settings.host,
             "port": settings.port if port is None else port,
-            "processes": number or min(len(os.sched_getaffinity(0)), MOST_PROCESSES),
+            "processes": settings.processes if processes is None else processes,
         }
     )
     if settings.database_url is not None:
-        database = configured_database(settings)
-        if chosen.processes == 1:
-            _answer_alone(chosen, database)
-        else:
-            _answer_together(chosen, lambda: database)
+        answer(chosen, configured_database(settings))
         return
-    # Before this process has threads, which watch over database and worker.
+    # All that forks comes before what watches, by threads.
     with (
-        _answering(chosen) as answer,
-        embedded_database(settings.home, status_when_ended=0) as postgres,
-        worker_process(postgres),
+        _answering(_counted(chosen)) as answer_from,
+        running_database(settings.home, status_when_ended=0) as postgres,
+        worker_process(settings, postgres),
+        watched(postgres),
     ):
-        answer(Database(postgres.runtime_url, postgres.master_key, settings.table_cache_mib * MIB))
+        answer_from(Database(postgres.runtime_url, postgres.master_key, settings.table_cache_mib * MIB))
+
+
+def answer(settings: Settings, database: Database) -> None:
+    """Answer from a database that runs, by as many processes as the settings say."""
+    settings = _counted(settings)
+    if settings.processes == 1:
+        _answer_alone(settings, database)
+    else:
+        _answer_together(settings, lambda: database)
+
+
+def _counted(settings: Settings) -> Settings:
+    """The settings with a number of processes: one per core where they say 0."""
+    number = settings.processes or min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
+    return settings.model_copy(update={"processes": number})
 
 
 def _answering(settings: Settings) -> AbstractContextManager[Callable[[Database], None]]:
     if settings.processes == 1:
+        # Before the worker is forked, which then shares what both need.
+        from app.composition import serving  # noqa: F401
+
         return nullcontext(partial(_answer_alone, settings))
     return _front(settings)
 
@@ -83,24 +97,18 @@ def _front(settings: Settings) -> Iterator[Callable[[Database], None]]:
     front = context.Process(target=life)
     front.start()
 
-    def end() -> None:
-        front.terminate()
-        front.join(2 * STOP_SECONDS)
-        if front.is_alive():
-            front.kill()
-
     def answer(database: Database) -> None:
         try:
             ours.send(database)
             front.join()
         finally:
-            end()  # before the database, which it answers from
+            end_fork(front, 2 * STOP_SECONDS)  # before the database, which it answers from
         sys.exit(1)  # by itself it ends for a reason that it has told
 
     try:
         yield answer
     finally:
-        end()
+        end_fork(front, 2 * STOP_SECONDS)
 
 
 def _answer_together(settings: Settings, database: Callable[[], Database]) -> None:

@@ -8,8 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from app.cli.operations import Bootstrapped, Check, RunningService, TenantLine
-from app.composition import processes
+from app.cli.operations import Bootstrapped, Check, TenantLine
 from app.composition.configured import configured_database, configured_master_key, owner_url, tenant_defaults
 from app.composition.database import Database, utc_now
 from app.composition.processes import embedded_database
@@ -28,13 +27,9 @@ from app.services.access.tenants import TenantService
 from app.settings import Settings
 
 
-def start_service(settings: Settings, home: Path, *, with_worker: bool = True) -> RunningService:
-    """Start an embedded service in this folder, with a tenant for the while that it runs."""
-
-    def bootstrap_demo(postgres: EmbeddedPostgres) -> Bootstrapped:
-        return _bootstrap(_embedded(postgres), settings, "demo", new_key=False)
-
-    return processes.start_service(home, bootstrap_demo, with_worker=with_worker)
+def first_tenant(settings: Settings, postgres: EmbeddedPostgres, name: str) -> Bootstrapped:
+    """Make the tenant of a new embedded database, and its administrator's key."""
+    return _bootstrap(_embedded(postgres), settings, name, new_key=False)
 
 
 def migrate(settings: Settings, revision: str) -> None:

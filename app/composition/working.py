@@ -18,6 +18,7 @@ from app.persistence.signals import PostgresDeletions
 from app.persistence.store import PostgresStore
 from app.settings import Settings
 from app.workers.child import Limits
+from app.workers.children import ChildProcesses
 from app.workers.worker import WorkerOptions, run_worker
 
 
@@ -25,22 +26,25 @@ def worker(settings: Settings) -> None:
     """Work off the queue until asked to end."""
     end_with_starter()
     configure_logs(settings.log_level)
-    asyncio.run(_serve_queue(settings, configured_database(settings)))
+    work_off(settings, configured_database(settings))
 
 
-async def _serve_queue(settings: Settings, database: Database) -> None:
+def work_off(settings: Settings, database: Database) -> None:
+    """Work off the queue of a database until asked to end; for a process that runs no thread."""
+    limits = Limits(settings.run_memory_mib * MIB, settings.run_seconds)
+    # Before there is an event loop: it forks the process that starts the others.
+    children = ChildProcesses(partial(open_runs, database), limits, (RUN_PROCESS,))
+    asyncio.run(_serve_queue(settings, database, children))
+
+
+async def _serve_queue(settings: Settings, database: Database, children: ChildProcesses) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     engine = create_engine(database.url)
     try:
         await doctor.refuse_unsafe(engine, database.master_key)
-        options = WorkerOptions(
-            Limits(settings.run_memory_mib * MIB, settings.run_seconds),
-            slots=settings.worker_concurrency,
-            preload=(RUN_PROCESS,),
-            webhook_networks=settings.webhook_networks,
-        )
+        options = WorkerOptions(slots=settings.worker_concurrency, webhook_networks=settings.webhook_networks)
         registry = PostgresRegistry(engine, database.master_key, utc_now, tenant_defaults(settings))
         await registry.encrypt_webhook_addresses()
         await run_worker(
@@ -48,7 +52,7 @@ async def _serve_queue(settings: Settings, database: Database) -> None:
             registry,
             PostgresDeletions(database.url),
             libpq_url(database.url),
-            partial(open_runs, database),
+            children,
             options,
             utc_now,
             stop,

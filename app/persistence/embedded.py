@@ -82,6 +82,12 @@ class EmbeddedPostgres:
         self.master_key = new
         return rewrapped
 
+    def leave_to_starter(self) -> None:
+        """For a process that was forked by the one that runs the server: share it, and not its lock."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
     def stop(self) -> None:
         """Stop the server (fast shutdown) if this process runs it."""
         if self._lock is not None:

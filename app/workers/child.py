@@ -42,7 +42,7 @@ Soon after ``Stopped`` answers True it ends with the best so far.
 """
 
 Entry = Callable[[], Execute]
-"""Called once in a child, with its first claim. Importable by name: the child is a fresh interpreter."""
+"""Called once in a child, with its first claim."""
 
 STOP: Final = "stop"
 
@@ -96,10 +96,6 @@ def child_main(entry: Entry, limits: Limits, channel: Connection) -> None:
         channel.send(Ended(failure, reusable))
     # Threads of libraries must not keep a process whose work is done.
     os._exit(0)
-
-
-def leave_at_once() -> None:
-    """Do nothing: a child that shows that children can be started."""
 
 
 def _execute(entry: Entry, claim: Claim, limits: Limits, report: Report, stopped: Stopped) -> Failure | None:
@@ -157,7 +153,7 @@ class _Worker:
     """What the worker says; this process ends when its end of the channel closes.
 
     Its death alone does that. The kernel's own signal comes first where there is one: the direct
-    parent is the fork server, which dies with the worker. A thread could be kept waiting by a long
+    parent is the nursery, which dies with the worker. A thread could be kept waiting by a long
     call that holds the interpreter's lock.
     """
 

@@ -8,45 +8,56 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import select
+import signal
 from collections.abc import Sequence
-from multiprocessing import get_context
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerProcess
 from typing import Final
 
 from app.services.resources import Claim, Progress, TenantId
-from app.workers.child import STOP, Ended, Entry, Limits, child_main, leave_at_once
+from app.workers.child import STOP, Ended, Entry, Limits
+from app.workers.nursery import Born, Nursery
 
 IDLE_SECONDS: Final = 60.0
 """How long a process is kept that has nothing to do."""
 
 
 class ChildProcesses:
-    """Starts the processes of runs from one prepared fork server, and keeps those that are idle for a while.
+    """Has the processes of runs started, and keeps those that are idle for a while.
 
     There are never more than runs at once: a run is given what is idle, and what is of no use to it is ended.
+    Made before its process has an event loop or a thread: it forks one that starts the others.
+    ``preload`` are modules that every process of runs needs, imported once.
     """
 
     def __init__(self, entry: Entry, limits: Limits, preload: Sequence[str]) -> None:
         self.limits = limits
-        self._entry = entry
+        self._nursery = Nursery(entry, limits, preload)
         self._busy: set[Child] = set()
         self._idle: dict[Child, asyncio.Task[None]] = {}
-        self._context = get_context("forkserver")
-        self._context.set_forkserver_preload([*preload, child_main.__module__])
 
     async def prepare(self) -> None:
-        """Start the fork server and wait until it has imported the modules of every child.
+        """Wait until processes of runs can be started; Unavailable if they never will.
 
         Starting a child before would hold the event loop, and with it all heartbeats, for as long.
         """
+        await asyncio.to_thread(self._nursery.wait_until_loaded)
 
-        def first_child() -> None:
-            process = self._context.Process(target=leave_at_once)
-            process.start()
-            process.join()
+    def require(self) -> None:
+        """Unavailable if no process of runs can be started any more."""
+        self._nursery.require()
 
-        await asyncio.to_thread(first_child)
+    async def lost(self) -> None:
+        """Return when no process of runs can be started any more: what starts them has died."""
+        died = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        loop.add_reader(self._nursery.sentinel, died.set)
+        try:
+            await died.wait()
+        finally:
+            loop.remove_reader(self._nursery.sentinel)
 
     async def take(self, claim: Claim) -> Child:
         """A process that executes this claim: one that the tenant's last run has left, or a new one."""
@@ -91,13 +102,9 @@ class ChildProcesses:
         await child.kill()
 
     def _start(self, claim: Claim) -> Child:
-        ours, theirs = self._context.Pipe(duplex=True)
-        process = self._context.Process(
-            target=child_main, args=(self._entry, self.limits, theirs), daemon=True
-        )
-        process.start()
-        theirs.close()
-        child = Child(process, ours)
+        ours, theirs = Pipe(duplex=True)
+        with theirs:
+            child = Child(self._nursery.start(theirs), ours)
         child.begin(claim)
         return child
 
@@ -108,24 +115,19 @@ class Child:
     ``is_kept`` unless it must not execute another run.
     """
 
-    def __init__(self, process: ForkServerProcess, channel: Connection) -> None:
+    def __init__(self, born: Born, channel: Connection) -> None:
+        self.pid = born.pid
         self.tenant: TenantId | None = None
         self.is_kept = True
         self.progress: Progress | None = None
         self.ended: Ended | None = None
         self.over = asyncio.Event()
         self.dead = asyncio.Event()
-        self._process = process
+        self._sentinel = born.sentinel
         self._channel = channel
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(channel.fileno(), self._receive)
-        self._loop.add_reader(process.sentinel, self._bury)
-
-    @property
-    def pid(self) -> int:
-        """The process's number; a started process has one."""
-        assert self._process.pid is not None  # noqa: S101 - narrows the type
-        return self._process.pid
+        self._loop.add_reader(self._sentinel, self._bury)
 
     @property
     def is_reusable(self) -> bool:
@@ -134,7 +136,7 @@ class Child:
 
     def begin(self, claim: Claim) -> bool:
         """Have it execute the claim; False if it has died, and nothing was begun."""
-        if not self._process.is_alive():
+        if select.select([self._sentinel], [], [], 0)[0]:
             return False
         self.tenant, self.progress, self.ended = claim.tenant, None, None
         self.over.clear()
@@ -147,7 +149,8 @@ class Child:
     async def kill(self) -> None:
         """End the process if it lives; returns when it is dead."""
         if not self.dead.is_set():
-            self._process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
             await self.dead.wait()
 
     def _send(self, message: Claim | str) -> bool:
@@ -171,10 +174,10 @@ class Child:
             self._loop.remove_reader(self._channel.fileno())
 
     def _bury(self) -> None:
-        self._loop.remove_reader(self._process.sentinel)
+        self._loop.remove_reader(self._sentinel)
         self._receive()
         self._loop.remove_reader(self._channel.fileno())
-        self._process.join()
+        os.close(self._sentinel)
         self._channel.close()
         self.over.set()
         self.dead.set()

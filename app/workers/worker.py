@@ -9,7 +9,6 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 
 from app.services.ports import Clock, Deletions, Registry, Store
-from app.workers.child import Entry, Limits
 from app.workers.children import ChildProcesses
 from app.workers.executor import RunExecutor, Worker
 from app.workers.public_addresses import Network
@@ -25,14 +24,10 @@ from app.workers.webhook_sender import WebhookSender
 class WorkerOptions:
     """How a worker works."""
 
-    limits: Limits
-    """Memory and wall-clock time of one attempt of a run."""
     slots: int = 1
     """Runs executed at once, each in a process."""
     silent_seconds: float = 15.0
     """Silence after which a run counts as lost by its worker."""
-    preload: Sequence[str] = ()
-    """Modules that every child needs; imported once, before the first run."""
     webhook_networks: Sequence[Network] = ()
     """Networks beside the public ones that messages of webhooks may be sent to."""
 
@@ -42,12 +37,14 @@ async def run_worker(
     registry: Registry,
     deletions: Deletions,
     conninfo: str,
-    entry: Entry,
+    children: ChildProcesses,
     options: WorkerOptions,
     clock: Clock,
     stop: asyncio.Event,
 ) -> None:
     """Work off the queue until ``stop`` is set; then give running work back and return.
+
+    Without that, too, once no run can be started any more; Unavailable then says so.
 
     Parameters
     ----------
@@ -55,11 +52,9 @@ async def run_worker(
         Tells whose data must not stay in memory.
     conninfo
         libpq connection string of the queue's database, for the runtime role.
-    entry
-        Answers, inside the child process, what executes its claims. It is pickled by name, with its arguments
-        where it is a ``functools.partial``.
+    children
+        The processes that execute claims.
     """
-    children = ChildProcesses(entry, options.limits, options.preload)
     await children.prepare()
     worker = Worker(f"{socket.gethostname()}:{os.getpid()}", options.slots, options.silent_seconds, stop)
     executor = RunExecutor(registry, store, Supervisor(store, children), worker)
@@ -73,10 +68,17 @@ async def run_worker(
             group.create_task(reaper.serve(stop))
             group.create_task(_until(stop, deletions.follow(children.forget)))
             group.create_task(RetentionKeeper(registry).serve(stop))
+            group.create_task(_until(stop, _end_without(children, stop)))
     finally:
         stop.set()
         await executor.drain()
         await children.forget(None)
+    children.require()
+
+
+async def _end_without(children: ChildProcesses, stop: asyncio.Event) -> None:
+    await children.lost()
+    stop.set()
 
 
 async def _until(stop: asyncio.Event, work: Coroutine[None, None, None]) -> None:

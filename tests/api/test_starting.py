@@ -13,9 +13,11 @@ from prometheus_client import CollectorRegistry
 from app.composition.database import Database
 from app.composition.serving import application
 from app.persistence.encryption import KeyCache
+from app.services.datasets.datasets import DatasetService
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Erased
 from app.settings import Settings
+from tests.api.fixture_f import post, upload
 
 pytestmark = pytest.mark.anyio
 
@@ -73,3 +75,33 @@ async def test_a_process_forgets_what_was_erased_in_another(started, client, mon
         erased = await forgotten.get()
     assert key == made["id"]
     assert erased == Erased(tenant, made["id"], made["sha256"])
+
+
+async def test_a_process_that_has_just_started_tells_a_profile_without_the_table(
+    started, client, database_urls, monkeypatch
+):
+    """It is stored, unreadable without the key, and gone with the last dataset of that content."""
+
+    def results() -> list[bytes]:
+        with psycopg.connect(database_urls.admin) as connection:
+            return [sealed for (sealed,) in connection.execute("SELECT document FROM results").fetchall()]
+
+    await upload(client, "people", ("id", "town"), [("p1", "Zebediahville"), ("p2", "Oldtown")])
+    attributes = [{"name": name, "type": "text", "role": "quasi_identifier"} for name in ("id", "town")]
+    for name in ("first", "second"):
+        await post(client, "datasets", {"name": name, "upload": "people", "attributes": attributes})
+    known = (await client.get("/v1/datasets/first/profile")).json()
+    assert known["attributes"][1]["frequent"][0]["value"] == "Oldtown"
+    (sealed,) = results()
+    assert b"Zebediahville" not in sealed
+    monkeypatch.setattr(DatasetService, "_source", None)  # no cell may be read
+    async with (
+        started() as app,
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service") as other,
+    ):
+        told = await other.get("/v1/datasets/first/profile", headers=client.headers)
+    assert told.json() == known
+    assert (await client.delete("/v1/datasets/first")).status_code == 204
+    assert results() == [sealed]
+    assert (await client.delete("/v1/datasets/second")).status_code == 204
+    assert results() == []

@@ -38,7 +38,7 @@ class WorkerProcess:
         )
 
     def children(self) -> list[psutil.Process]:
-        """The processes of runs: below the fork server, which is this process's child."""
+        """The processes of runs: below the nursery, which is this process's child."""
         return grandchildren(self.process)
 
     def end(self) -> None:

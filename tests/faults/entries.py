@@ -1,4 +1,4 @@
-"""What children do in the tests of supervision; importable by name in a fresh interpreter."""
+"""What children do in the tests of supervision."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def keep_some_memory(claim: Claim, report, stopped) -> None:
 
 
 def use_most_of_the_memory(claim: Claim, report, stopped) -> None:
-    """Of a gibibyte 960 MiB, and leave 48 MiB of that."""
+    """960 MiB, and leave 48 MiB of that."""
     _hoard.append(np.ones(48 * 1024**2 // 8))
     np.ones(912 * 1024**2 // 8)
 

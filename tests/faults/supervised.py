@@ -11,9 +11,10 @@ from app.services.resources import Claim
 from app.workers.child import Limits
 from app.workers.children import ChildProcesses
 from app.workers.executor import RunExecutor, Worker
+from app.workers.names import RUN
 from app.workers.supervisor import Supervisor
 from tests.faults import entries
-from tests.processes import HANG_SECONDS, command_line, descendants
+from tests.processes import HANG_SECONDS, descendants, name_of
 from tests.unit.workers.run_store import MemoryRuns
 
 MIB = 1024**2
@@ -47,8 +48,5 @@ class Bench:
 
 
 def children_of_tests() -> list[psutil.Process]:
-    """The processes of runs: children of this process's fork server, not those of another tier's database."""
-    servers = [
-        p for p in psutil.Process().children() if "multiprocessing.forkserver" in " ".join(command_line(p))
-    ]
-    return [child for server in servers for child in descendants(server)]
+    """The processes of runs: below the nurseries of this process, not of another tier's database."""
+    return [one for one in descendants(psutil.Process()) if name_of(one) == RUN]

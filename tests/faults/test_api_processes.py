@@ -26,7 +26,7 @@ from app.persistence.encryption import MasterKey
 from app.settings import Settings
 from tests.conftest import DatabaseUrls
 from tests.faults.conftest import ROOT
-from tests.processes import HANG_SECONDS, command_line, descendants, is_alive, until
+from tests.processes import HANG_SECONDS, command_line, descendants, is_alive, is_worker, until
 
 SEVERAL = 2
 
@@ -280,10 +280,9 @@ def test_with_a_database_of_its_own_the_whole_service_ends_in_order(short_folder
         def ours() -> list[psutil.Process]:
             return [one for one in descendants(process) if "-m" in command_line(one)]
 
-        until(lambda: len([one for one in ours() if "serve" in command_line(one)]) == 1 + SEVERAL)
-        until(lambda: any(command_line(one)[-1:] == ["worker"] for one in ours()))
-        httpx.get(f"http://127.0.0.1:{port}/readyz").raise_for_status()
+        until(lambda: any(is_worker(one) for one in ours()))
         until(lambda: log.read_text().count("Application startup complete") == SEVERAL)
+        httpx.get(f"http://127.0.0.1:{port}/readyz").raise_for_status()
         started = ours()
         process.send_signal(sig)
         process.wait(HANG_SECONDS)

@@ -21,7 +21,7 @@ from app.samples.files import JOURNEY, write_sample
 from app.services.fingerprints import canonical_json
 from app.settings import Settings
 from privacy_risk import Client, ProblemError, Run
-from tests.processes import HANG_SECONDS, command_line, grandchildren, is_alive
+from tests.processes import HANG_SECONDS, grandchildren, is_alive, is_worker
 
 MEMBERS, ENTITIES = 6_000, 10_000
 
@@ -77,7 +77,7 @@ def service(short_folder: Path) -> Iterator[Service]:
 def worker_process() -> psutil.Process:
     """The worker that this test's service has started."""
     for process in psutil.Process().children():
-        if command_line(process)[-1:] == ["worker"]:
+        if is_worker(process):
             return process
     raise AssertionError("no worker runs")
 

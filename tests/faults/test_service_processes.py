@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -17,8 +18,9 @@ import pytest
 
 from app.main import operations
 from app.settings import Settings
+from app.workers.names import NURSERY
 from tests.faults.conftest import ROOT
-from tests.processes import HANG_SECONDS, command_line, descendants, is_alive, until
+from tests.processes import HANG_SECONDS, command_line, descendants, is_alive, is_worker, name_of, until
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def serving(short_folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 def test_a_service_asked_to_end_stops_all_that_it_started(serving: subprocess.Popen[bytes]):
     """Its database too: a service manager asks by this signal, and starts it again some time."""
     service = psutil.Process(serving.pid)
-    until(lambda: any(command_line(one)[-1:] == ["worker"] for one in service.children()))
+    until(lambda: any(is_worker(one) for one in service.children()))
     started = descendants(service)
     assert any("postgres" in " ".join(command_line(one)) for one in started)
     serving.terminate()
@@ -55,15 +57,38 @@ def test_a_worker_ends_with_the_service_that_started_it(serving: subprocess.Pope
     service = psutil.Process(serving.pid)
 
     def workers() -> list[psutil.Process]:
-        return [one for one in service.children() if command_line(one)[-1:] == ["worker"]]
+        return [one for one in service.children() if is_worker(one)]
 
     until(lambda: bool(workers()))
     (worker,) = workers()
-    until(lambda: any("forkserver" in " ".join(command_line(one)) for one in worker.children()))
+    until(lambda: any(name_of(one) == NURSERY for one in worker.children()))
     below = descendants(worker)
     serving.send_signal(sig)
     serving.wait(HANG_SECONDS)
     until(lambda: not any(is_alive(process) for process in [worker, *below]))
+
+
+@pytest.mark.deep
+def test_a_worker_that_is_killed_is_replaced_and_one_that_can_start_no_run_is_too(
+    serving: subprocess.Popen[bytes],
+):
+    """The first shares memory with the service, those after it are programs of their own."""
+    service = psutil.Process(serving.pid)
+
+    def nurseries() -> list[psutil.Process]:
+        return [one for one in descendants(service) if name_of(one) == NURSERY]
+
+    def replaced(before: psutil.Process) -> bool:
+        return not is_alive(before) and len(nurseries()) == 1
+
+    for kill in (lambda one: one.parent().kill(), psutil.Process.kill):
+        until(lambda: len(nurseries()) == 1)
+        (before,) = nurseries()
+        kill(before)
+        until(partial(replaced, before))
+    serving.terminate()
+    assert serving.wait(HANG_SECONDS) == 0
+    assert not nurseries()
 
 
 def test_bodies_without_a_key_cost_the_service_next_to_no_memory(serving: subprocess.Popen[bytes]):

@@ -13,24 +13,23 @@ from app.persistence.registry import PostgresRegistry
 from app.persistence.signals import PostgresDeletions
 from app.persistence.store import PostgresStore
 from app.workers.child import Limits
+from app.workers.children import ChildProcesses
 from app.workers.worker import WorkerOptions, run_worker
 from tests.faults.hash_chains import ChainEntry
 
 
-async def main(url: str, key_text: str, silent_seconds: float) -> None:
+async def main(url: str, key_text: str, silent_seconds: float, children: ChildProcesses) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     engine = create_engine(url)
     key, clock = MasterKey.from_text(key_text), lambda: datetime.now(UTC)
-    options = WorkerOptions(
-        Limits(1024**3, 120.0), silent_seconds=silent_seconds, preload=["tests.faults.hash_chains"]
-    )
+    options = WorkerOptions(silent_seconds=silent_seconds)
     await run_worker(
         PostgresStore(engine, key, clock),
         PostgresRegistry(engine, key, clock),
         PostgresDeletions(url),
         libpq_url(url),
-        ChainEntry(url, key_text),
+        children,
         options,
         clock,
         stop,
@@ -39,4 +38,6 @@ async def main(url: str, key_text: str, silent_seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], sys.argv[2], float(sys.argv[3])))
+    place, text = sys.argv[1:3]
+    made = ChildProcesses(ChainEntry(place, text), Limits(1024**3, 120.0), ["tests.faults.hash_chains"])
+    asyncio.run(main(place, text, float(sys.argv[3]), made))

@@ -18,6 +18,7 @@ from app import main
 from app.cli.embedded import client_of, temporary_folder
 from app.cli.operations import Operations, RunningService
 from app.composition import processes
+from app.composition.commanded import API
 from app.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -98,6 +99,18 @@ def loaded(module: str, heavy: set[str]) -> str:
 def test_commands_load_nothing_that_only_a_service_needs():
     services = {"fastapi", "uvicorn", "sqlalchemy", "alembic", "scipy", "app.web", "app.domain.search"}
     assert loaded("app.main", {*services, "pandas"}) == "[]\n"
+
+
+def test_a_command_starts_its_service_before_it_loads_what_makes_a_database():
+    assert loaded("app.composition.commanded", {"psycopg", "sqlalchemy", "fastapi", "numpy"}) == "[]\n"
+
+
+@pytest.mark.deep
+def test_an_api_that_is_told_of_no_database_ends_by_itself():
+    """As when the command that has started it could not make one."""
+    command = [sys.executable, "-m", API]
+    ended = subprocess.run(command, cwd=ROOT, input=b"", capture_output=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
 
 
 def test_a_server_loads_what_its_requests_need_when_they_need_it():

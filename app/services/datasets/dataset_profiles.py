@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from heapq import nsmallest
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from app.services.datasets.dataset_encoding import EncodedAttribute, as_declared
 from app.services.datasets.dataset_schema import AttributeDeclaration
 from app.services.datasets.text_columns import TextColumn
+from app.services.resources import JsonObject
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,30 @@ class Profile:
             _BYTES_PER_VALUE + len(count.value) for values in lists for count in values
         )
 
+    def to_json(self) -> JsonObject:
+        """As a document, of which :meth:`from_json` makes the profile again."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, document: JsonObject) -> Profile:
+        """The profile of such a document."""
+        return cls(document["rows"], tuple(_attribute(one) for one in document["attributes"]))
+
+
+def _attribute(document: JsonObject) -> AttributeProfile:
+    lists: dict[str, Any] = {name: _counts(document[name]) for name in ("unknown", "frequent")}
+    return AttributeProfile(**{**document, **lists})
+
+
+def _counts(documents: Sequence[JsonObject] | None) -> tuple[ValueCount, ...] | None:
+    return None if documents is None else tuple(ValueCount(**one) for one in documents)
+
+
+STORED_AS: Final = "dataset_profile"
+"""What kind of result a stored profile is."""
+
+MOST_STORED_BYTES: Final = 4 * 1024**2
+"""A profile that takes more memory than this is not stored: it is mostly long texts."""
 
 MOST_SHOWN: Final = 200
 """Most values of a list of a profile."""

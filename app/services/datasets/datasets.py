@@ -19,7 +19,7 @@ from app.services.datasets.dataset_encoding import (
     table_of,
     unreadable_rows,
 )
-from app.services.datasets.dataset_profiles import Profile, profile_of
+from app.services.datasets.dataset_profiles import MOST_STORED_BYTES, STORED_AS, Profile, profile_of
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
     DatasetStatus,
@@ -37,6 +37,8 @@ from app.services.datasets.ingest.pieces import read_piece
 from app.services.datasets.tables import TableResources
 from app.services.datasets.text_columns import TextColumn, read_columns
 from app.services.fingerprints import new_resource
+from app.services.gates.evidence_masking import shown_resource
+from app.services.named import add_resource
 from app.services.resources import (
     Actor,
     Created,
@@ -85,11 +87,20 @@ class DatasetService(TableResources):
             )
         encoded, table, profile = await asyncio.to_thread(_encoded, source, request.attributes)
         new = _resource(request, source, encoded, table)
-        created = await self._add(actor, new)
+        created = await self._add_with_profile(actor, new, profile)
         self._loader.keep_profile(actor.tenant, created.resource, profile, profile.n_bytes)
         if new.summary["status"] == DatasetStatus.READY:
             self._loader.keep_table(actor.tenant, created.resource, table)
         return created
+
+    async def _add_with_profile(self, actor: Actor, new: NewResource, profile: Profile) -> Created:
+        """Store it with its profile, a result of its content: it goes when no dataset has that any more."""
+        async with self._store.work(actor.tenant) as work:
+            stored, created = await add_resource(work, actor, new)
+            if created and profile.n_bytes <= MOST_STORED_BYTES:
+                await work.results.save(STORED_AS, stored.sha256, profile.to_json())
+            await work.commit()
+        return Created(shown_resource(actor, stored), created)
 
     async def preview(self, actor: Actor, ref: str, limit: int = 20) -> Preview:
         """The first rows; needs data:read."""
@@ -107,14 +118,19 @@ class DatasetService(TableResources):
         declarations = declarations_of(dataset)
 
         async def load() -> tuple[Profile, int]:
+            async with self._store.work(actor.tenant) as work:
+                stored = await work.results.find(STORED_AS, dataset.sha256)
+            profile = await made() if stored is None else Profile.from_json(stored)
+            return profile, profile.n_bytes
+
+        async def made() -> Profile:
             source = await self._source(actor, document_of(dataset)["upload"]["id"], declarations)
 
-            def made() -> Profile:
+            def profiled() -> Profile:
                 encoded = encode(declarations, source.columns, source.hierarchies)
                 return profile_of(declarations, source.columns, encoded)
 
-            profile = await asyncio.to_thread(made)
-            return profile, profile.n_bytes
+            return await asyncio.to_thread(profiled)
 
         profile: Profile = await self._loader.profile(actor.tenant, dataset, load)
         return profile.shown(limit if Scope.DATA_READ in actor.scopes else None)

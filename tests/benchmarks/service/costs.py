@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 
 from app.cli.operations import RunningService
+from tests.processes import is_worker
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def roles_of(service: RunningService, home: Path) -> Roles:
     postmaster = int((home / "postgres" / "data" / "postmaster.pid").read_text().split()[0])
     api = psutil.Process(service.api_pid)
     beside = family(psutil.Process(api.ppid() if api.ppid() > 1 else api.pid))
-    workers = [one for one in beside if _arguments(one)[-3:] == ["-m", "app", "worker"]]
+    workers = [one for one in beside if is_worker(one)]
     return Roles(api, psutil.Process(postmaster), workers[0] if workers else None)
 
 
@@ -96,9 +97,3 @@ def pss_mib(process: psutil.Process) -> float:
             if line.startswith("Pss:"):
                 return int(line.split()[1]) / 1024
     return 0.0
-
-
-def _arguments(process: psutil.Process) -> list[str]:
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return process.cmdline()
-    return []

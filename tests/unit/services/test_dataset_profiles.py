@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.services.datasets import datasets
 from app.services.datasets.dataset_profiles import MOST_SHOWN, profile_of
 from app.services.datasets.dataset_schema import Role
 from app.services.datasets.datasets import DatasetService
@@ -45,3 +46,17 @@ async def test_a_profile_is_made_with_its_dataset_and_read_by_whoever_may(world:
         seen = await service.profile(blind, dataset.name)
         assert all(own.frequent is own.unknown is None for own in seen.attributes)
         assert [own.distinct for own in seen.attributes] == [own.distinct for own in expected.attributes]
+
+
+async def test_a_stored_profile_is_what_would_be_made_of_the_cells(world: World, monkeypatch):
+    dataset = await world.members()
+    with monkeypatch.context() as unread:
+        unread.setattr(DatasetService, "_source", None)
+        stored = await DatasetService(world.store, TableLoader(world.store)).profile(
+            world.actor, dataset.name
+        )
+    monkeypatch.setattr(datasets, "STORED_AS", "nothing")
+    another = DatasetService(world.store, TableLoader(world.store))
+    made = await another.profile(world.actor, dataset.name)
+    assert stored == made
+    assert any(own.frequent for own in made.attributes)
