@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, SupportsFloat, TypeVar, cast
 
@@ -203,7 +203,9 @@ def anonymised(
     released = table.given_back(b"".join(client.releases.data(name, format="parquet")))
     report = _report(client, loaded.dataset, name, found, table.rows)
     policy = policy_of(privacy, report, loaded.roles, criteria.max_suppressed)
-    return Release(released, report, found["rule"], loaded.roles, _notes(table, loaded.roles), policy)
+    return Release(
+        released, report, found["rule"], loaded.roles, (*loaded.notes, *_left_out(loaded.roles)), policy
+    )
 
 
 def _found(client: Client, question: Json, tell: Callable[[Progress], None]) -> Json:
@@ -232,10 +234,8 @@ def _report(client: Client, dataset: str, rule: str, found: Json, records: int) 
     )
 
 
-def _notes(table: Table, roles: Roles) -> tuple[str, ...]:
-    """What of the table did not leave."""
+def _left_out(roles: Roles) -> Iterator[str]:
+    """What of the table does not leave, and why, in a sentence if there is anything."""
     dropped = [f"{own.name} ({own.reason.rstrip('.') or own.role})" for own in roles if not own.is_disclosed]
-    notes = [*table.notes]
     if dropped:
-        notes.append(f"Left out of the release: {'; '.join(dropped)}.")
-    return tuple(notes)
+        yield f"Left out of the release: {'; '.join(dropped)}."

@@ -152,7 +152,8 @@ def _barred(name: str, roles: Roles) -> str:
     role = next((own.role for own in roles if own.name == name), None)
     if role is None:
         return f"The column {name} is not one of the original table's: nothing says what it discloses."
-    return f"The column {name} must not leave: its role is {role}. Drop it from the table."
+    why = "the policy has it dropped" if role == "other" else f"its role is {role}"
+    return f"The column {name} must not leave: {why}. Drop it from the table."
 
 
 def _stored(client: Client, document: Json) -> Resource:

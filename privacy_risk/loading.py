@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -25,6 +25,8 @@ _WITH_OWN_VALUES: Final = ("parents", "rows")
 """Kinds of definition that name their values; the others take them from the table."""
 _SOURCES: Final = ("values", "range", "upload")
 _NOT_FOUND: Final = 404
+_READINGS: Final = ("format", "on_unreadable")
+"""What a proposal says of how cells are read, as a dataset's attribute declares it."""
 _INTERVALS: Final = 20
 """About so many intervals of the least width divide the range of a number."""
 
@@ -37,10 +39,11 @@ def content_name(stem: str, content: object) -> str:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A dataset on the service, and what its columns are."""
+    """A dataset on the service, what its columns are, and what of the table it does not have."""
 
     dataset: str
     roles: Roles
+    notes: tuple[str, ...]
 
 
 def load(
@@ -61,6 +64,8 @@ def load(
     for own, proposed in zip(taken, proposal, strict=True):
         is_kept = own.role == "identifier" and keeps_identifier and own.given_by == "you"
         attribute = {"name": own.name, "type": "text" if is_kept else own.type, "role": own.role}
+        if own.is_disclosed:
+            attribute |= {key: proposed[key] for key in _READINGS if proposed.get(key) is not None}
         if own.role == "quasi_identifier" and is_generalised:
             definition, reason = _definition(own.name, said, proposed, table)
             attribute["hierarchy"] = _hierarchy(client, definition, {"upload": upload, "column": own.name})
@@ -72,7 +77,13 @@ def load(
             attributes.append(attribute)
     body = {"upload": upload, "attributes": attributes}
     made = client.datasets.create({"name": content_name("table", body), **body})
-    return Loaded(made.name, Roles(tuple(columns)))
+    return Loaded(made.name, Roles(tuple(columns)), (*table.notes, *_unreadable(attributes)))
+
+
+def _unreadable(attributes: Sequence[Json]) -> Iterator[str]:
+    for own in attributes:
+        if own.get("on_unreadable") == "missing":
+            yield f"Of {own['name']} cells that are no {own['type']} count as missing."
 
 
 def _without_quasi_identifiers(taken: Roles) -> InvalidArgument:

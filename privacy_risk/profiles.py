@@ -90,7 +90,7 @@ def profiled(client: Client, table: Table, said: Said) -> Profile:
     body = {"dataset": loaded.dataset, "measure": {"kind": "privacy_profile"}}
     result = measured(client, body)
     judged = result["judged"]
-    return Profile(judged["records"], judged["classes"], result["figures"], loaded.roles, table.notes)
+    return Profile(judged["records"], judged["classes"], result["figures"], loaded.roles, loaded.notes)
 
 
 def measured(client: Client, body: Json) -> Json:

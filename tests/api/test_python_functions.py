@@ -122,7 +122,7 @@ async def test_the_saved_policy_lets_the_release_pass_and_nothing_else(call, tmp
     whole = await call(pr.gate, yaml_file, PEOPLE, original=PEOPLE)
     assert not whole.passed
     assert whole.reasons == tuple(
-        f"The column {name} must not leave: its role is other. Drop it from the table."
+        f"The column {name} must not leave: the policy has it dropped. Drop it from the table."
         for name in ("patient", "costs")
     )
     cut = await call(pr.gate, yaml_file, PEOPLE[release.frame.columns], original=PEOPLE)

@@ -60,7 +60,7 @@ def test_cells_of_pandas_become_the_texts_that_people_mean(cells, written):
         (pa.array(["a", None, "c"]).dictionary_encode(), ["a", "", "c"]),
         (pa.array(["a", None, "c"], type=pa.string_view()), ["a", "", "c"]),
         (
-            pa.array(moments("2026-01-31", "1970-12-01") + [None], pa.timestamp("us")),
+            pa.array([*moments("2026-01-31", "1970-12-01"), None], pa.timestamp("us")),
             ["2026-01-31", "1970-12-01", ""],
         ),
         (pa.array([dt.date(2026, 1, 31), None, dt.date(1969, 1, 1)]), ["2026-01-31", "", "1969-01-01"]),
