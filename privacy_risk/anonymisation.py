@@ -80,11 +80,11 @@ class Criteria:
 
     def privacy(self, sensitive: Sequence[str]) -> list[dict[str, Any]]:
         """The criteria as the service takes them; InvalidArgument for one that has nothing to be about."""
-        asked: list[dict[str, Any]] = [{"kind": "k_anonymity", "k": self.k}]
+        asked: list[dict[str, Any]] = [{"kind": "k_anonymity", "k": int(self.k)}]
         for name, number in _per_attribute("l", self.l, sensitive).items():
-            asked.append({"kind": "distinct_l_diversity", "l": number, "attribute": name})
+            asked.append({"kind": "distinct_l_diversity", "l": int(number), "attribute": name})
         for name, number in _per_attribute("t", self.t, sensitive).items():
-            asked.append({"kind": "t_closeness", "t": number, "attribute": name, "distance": "equal"})
+            asked.append({"kind": "t_closeness", "t": float(number), "attribute": name, "distance": "equal"})
         return asked
 
 
@@ -193,7 +193,10 @@ def anonymised(
         "suppression_limit": float(criteria.max_suppressed),
     }
     if criteria.importance:
-        objective["loss"] = {"kind": "geometric", "weights": dict(criteria.importance)}
+        objective["loss"] = {
+            "kind": "geometric",
+            "weights": {name: float(weight) for name, weight in criteria.importance.items()},
+        }
     question = {"dataset": loaded.dataset, "objective": objective}
     name = content_name("least-loss", question)
     found = _found(client, {"name": name, **question}, tell)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from privacy_risk.arguments import InvalidArgument, WrongType, type_name
 from privacy_risk.client import Client
@@ -56,7 +57,7 @@ def load(
     """
     said.by_column(table.columns)  # before anything is sent
     upload = uploaded(client, table)
-    proposal = client.uploads.propose_schema(upload)["attributes"]
+    proposal = _proposal(client, upload)
     taken = decided(said, proposal)
     if not taken.of("quasi_identifier"):
         raise _without_quasi_identifiers(taken)
@@ -84,6 +85,18 @@ def _unreadable(attributes: Sequence[Json]) -> Iterator[str]:
     for own in attributes:
         if own.get("on_unreadable") == "missing":
             yield f"Of {own['name']} cells that are no {own['type']} count as missing."
+
+
+_proposals: WeakKeyDictionary[Client, dict[str, Sequence[Json]]] = WeakKeyDictionary()
+"""What a service was asked for already: looking at ten thousand rows takes longer than all else together."""
+
+
+def _proposal(client: Client, upload: str) -> Sequence[Json]:
+    """The service's proposal for each column; the upload's name stands for its content."""
+    known = _proposals.setdefault(client, {})
+    if upload not in known:
+        known[upload] = tuple(client.uploads.propose_schema(upload)["attributes"])
+    return known[upload]
 
 
 def _without_quasi_identifiers(taken: Roles) -> InvalidArgument:
@@ -151,8 +164,13 @@ def _given(name: str, hierarchy: object) -> Json | Path:
             )
         return json.loads(path.read_bytes()) if path.suffix == ".json" else path
     if isinstance(hierarchy, Sequence):
-        rows = [row if isinstance(row, list | tuple) else [row] for row in hierarchy]
-        return {"kind": "rows", "rows": [[str(cell) for cell in row] for row in rows]}
+        if not hierarchy or not all(isinstance(row, list | tuple) and row for row in hierarchy):
+            raise InvalidArgument(
+                "hierarchies",
+                f"The rows for {name!r} are not all lists.",
+                "Give a list per value, from the value to its most general one.",
+            )
+        return {"kind": "rows", "rows": [[str(cell) for cell in row] for row in hierarchy]}
     try:
         rows = list(table_of(hierarchy, "hierarchies").cells())
     except WrongType:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from app.cli.files import write_whole
+from app.cli.gate_files import check_output
 from app.cli.gate_service import service_client
 from app.cli.operations import Operations
 from app.cli.table_pieces import table_pieces
@@ -124,6 +125,8 @@ def _released(arguments: argparse.Namespace, operations: Operations) -> Release[
         dict.fromkeys(arguments.identifier, "identifier"),
         _files(arguments.hierarchy),
     )
+    check_output("--output", arguments.output)
+    check_output("--save-policy", arguments.save_policy)
     if not arguments.table.is_file():
         raise InvalidInput.of(str(arguments.table), "unreadable", f"There is no file {arguments.table}.")
     table = asyncio.run(_table(arguments.table))

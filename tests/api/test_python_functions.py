@@ -220,3 +220,34 @@ async def test_missing_cells_and_one_column_are_taken(call):
     frame = pd.DataFrame({"age": [30.0, None, 30.0, None, 41.0, 41.0]})
     release = await call(pr.anonymise, frame, k=2)
     assert sorted(release.frame["age"]) == ["*", "*", "30", "30", "41", "41"]
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "fault"),
+    [
+        ({"values": ["f", "m"]}, "The definition for 'sex' has no kind"),
+        (["f", "m"], "The rows for 'sex' are not all lists"),
+        ("nowhere.csv", "There is no file nowhere.csv, for 'sex'"),
+        (5, "A int, for 'sex', is no hierarchy"),
+    ],
+)
+async def test_what_is_no_hierarchy_is_refused(call, hierarchy, fault):
+    with pytest.raises((pr.InvalidArgument, pr.WrongType), match="hierarchies: ") as raised:
+        await call(pr.anonymise, PEOPLE, k=2, quasi_identifiers=["sex"], hierarchies={"sex": hierarchy})
+    assert fault in raised.value.fault
+
+
+@pytest.mark.deep
+async def test_a_hierarchy_is_given_as_rows_a_table_a_definition_or_a_file(call, tmp_path):
+    file, definition = tmp_path / "zip.csv", tmp_path / "zip.json"
+    file.write_text("".join(";".join(row) + "\n" for row in ZIPS))
+    definition.write_text(json.dumps({"kind": "rows", "rows": ZIPS}))
+    given = [ZIPS, pd.DataFrame(ZIPS, columns=["value", "city", "region", "all"]), file, str(definition)]
+    levels = []
+    for hierarchy in given:
+        asked = ASKED | {"hierarchies": {"zip": hierarchy}}
+        release = await call(pr.anonymise, PEOPLE, **asked)
+        levels.append(release.rule["levels"])
+    assert levels == [levels[0]] * len(given)
+    masked = await call(pr.anonymise, PEOPLE, **ASKED | {"hierarchies": {"zip": {"kind": "masking"}}})
+    assert masked.roles["zip"].hierarchy["kind"] == "masking"
