@@ -141,7 +141,8 @@ def _of_arrow(given: object, argument: str) -> Table:
     import pyarrow.csv
 
     try:
-        table = pa.table(given)
+        # Not by pa.table, which loads pandas to see whether it is a frame of that.
+        table = pa.RecordBatchReader.from_stream(given).read_all()
     except (TypeError, pa.ArrowException) as error:
         raise WrongType(
             argument, f"A {type_name(given)} is not a table of columns.", "Give a DataFrame or a table."
@@ -149,6 +150,9 @@ def _of_arrow(given: object, argument: str) -> Table:
     names = _check(argument, table.column_names, table.num_rows)
     notes: list[str] = []
     columns = [_arrow_column(name, table.column(name), argument, notes) for name in names]
+    if len(columns) == 1:
+        # A missing cell alone in its row has to be written as an empty text: an empty line is no row.
+        columns = [columns[0].cast(pa.large_string()).fill_null("")]
     sink = io.BytesIO()
     pyarrow.csv.write_csv(pa.table(columns, names=list(names)), sink)
     library: Library = "polars" if type(given).__module__.startswith("polars.") else "pyarrow"
@@ -161,7 +165,9 @@ def _arrow_column(name: str, column: Any, argument: str, notes: list[str]) -> An
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+        # Dictionaries of some kinds of text are not decoded by a cast.
+        chunks = [own.dictionary.cast(pa.large_string()).take(own.indices) for own in column.chunks]
+        return pa.chunked_array(chunks, pa.large_string())
     kind = column.type
     if pa.types.is_nested(kind):
         raise InvalidArgument(

@@ -60,6 +60,10 @@ def test_cells_of_pandas_become_the_texts_that_people_mean(cells, written):
         (pa.array(["a", None, "c"]).dictionary_encode(), ["a", "", "c"]),
         (pa.array(["a", None, "c"], type=pa.string_view()), ["a", "", "c"]),
         (
+            pa.DictionaryArray.from_arrays([1, None, 0], pa.array(["c", "a"], type=pa.string_view())),
+            ["a", "", "c"],
+        ),
+        (
             pa.array([*moments("2026-01-31", "1970-12-01"), None], pa.timestamp("us")),
             ["2026-01-31", "1970-12-01", ""],
         ),
@@ -77,6 +81,13 @@ def test_columns_of_arrow_become_the_same_texts(column, written):
         "x,y",
         *(f"{cell},end" for cell in written),
     ]
+
+
+@pytest.mark.parametrize("given", [pd.DataFrame({"x": [1.0, None]}), pa.table({"x": [1.0, None]})])
+def test_a_missing_cell_alone_in_its_row_is_a_row(given):
+    table = table_of(given, "frame")
+    assert (list(table.cells()), table.range_of("x")) == ([["1"], [""]], (1.0, 1.0))
+    assert "" not in table.content.decode().splitlines()
 
 
 def test_whatever_exports_an_arrow_stream_is_taken():
