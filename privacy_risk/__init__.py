@@ -1,4 +1,13 @@
-"""The service for Python programs: knows its published interface and nothing of its code."""
+"""The service for Python programs: knows its published interface and nothing of its code.
+
+``profile``, ``anonymise`` and ``gate`` take tables, and start a service themselves; ``Client`` and
+``AsyncClient`` have all of the service's calls.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 from privacy_risk.answers import AnswerError, ClientError
 from privacy_risk.client import AsyncClient, Client
@@ -6,22 +15,69 @@ from privacy_risk.problems import ProblemError, RunFailed
 from privacy_risk.retries import Retries
 from privacy_risk.values import Json, Progress, Resource, ResourcePage, Run, RunEvent, RunPage
 
+if TYPE_CHECKING:
+    from privacy_risk.anonymisation import Infeasible, anonymise
+    from privacy_risk.arguments import InvalidArgument, WrongType
+    from privacy_risk.columns import Column, Roles
+    from privacy_risk.embedded import ServiceNotStarted
+    from privacy_risk.gating import GateFailed, Verdict, gate
+    from privacy_risk.profiles import Profile, profile
+    from privacy_risk.releases import Release, Report
+
 __version__ = "0.1.0"
+
+_LOADED_WHEN_USED: Final = {
+    "anonymise": "anonymisation",
+    "Infeasible": "anonymisation",
+    "InvalidArgument": "arguments",
+    "WrongType": "arguments",
+    "Column": "columns",
+    "Roles": "columns",
+    "ServiceNotStarted": "embedded",
+    "gate": "gating",
+    "GateFailed": "gating",
+    "Verdict": "gating",
+    "profile": "profiles",
+    "Profile": "profiles",
+    "Release": "releases",
+    "Report": "releases",
+}
+"""Name → its module: programs that only call a service load none of it."""
 
 __all__ = [
     "AnswerError",
     "AsyncClient",
     "Client",
     "ClientError",
+    "Column",
+    "GateFailed",
+    "Infeasible",
+    "InvalidArgument",
     "Json",
     "ProblemError",
+    "Profile",
     "Progress",
+    "Release",
+    "Report",
     "Resource",
     "ResourcePage",
     "Retries",
+    "Roles",
     "Run",
     "RunEvent",
     "RunFailed",
     "RunPage",
+    "ServiceNotStarted",
+    "Verdict",
+    "WrongType",
     "__version__",
+    "anonymise",
+    "gate",
+    "profile",
 ]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - what the modules define
+    if name not in _LOADED_WHEN_USED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LOADED_WHEN_USED[name]}"), name)

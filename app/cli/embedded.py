@@ -19,12 +19,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-import httpx
-
 from app.cli.ending import leaving_on_sigterm
 from app.cli.operations import Operations, RunningService
 from app.domain.errors import PrivacyRiskError
 from privacy_risk import Client
+from privacy_risk.embedded import WorkedOff
 
 PREFIX: Final = "privacy-risk-"
 _LOCK: Final = "command.lock"
@@ -97,21 +96,6 @@ def temporary_folder(operations: Operations) -> Iterator[Path]:
         yield Path(folder.name)
 
 
-class _WorkedOff(httpx.HTTPTransport):
-    """Starts the service's worker when the service has accepted work for it: short answers need none."""
-
-    def __init__(self, service: RunningService) -> None:
-        super().__init__()
-        self._service = service
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request."""
-        response = super().handle_request(request)
-        if response.status_code == httpx.codes.ACCEPTED:
-            self._service.start_worker()
-        return response
-
-
 def client_of(service: RunningService) -> Client:
     """A client of a service on this machine: proxies that the environment names are for other ones."""
-    return Client(service.base_url, service.api_key, transport=_WorkedOff(service))
+    return Client(service.base_url, service.api_key, transport=WorkedOff(service.start_worker))

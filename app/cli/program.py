@@ -14,6 +14,7 @@ from app.cli.operations import Operations
 COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "demo": ("demo",),
     "profile": ("profile",),
+    "anonymise": ("anonymise",),
     "sample": ("sample",),
     "gate": ("gate",),
     "policy": ("policy",),
@@ -21,6 +22,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "experiment": ("experiment",),
     "verify": ("verify",),
     "signing_key": ("signing-key",),
+    "hosted": ("embedded",),
     "operator_commands": (
         "tenant", "serve", "worker", "migrate", "bootstrap", "doctor", "rotate-keys", "backup", "restore",
         "openapi",

@@ -26,7 +26,7 @@ from app.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-STARTERS = ("-m app profile ", "-m app gate ", "-m app reproduce ")
+STARTERS = ("-m app profile ", "-m app anonymise ", "-m app gate ", "-m app reproduce ")
 """Commands that start a service of their own, unless they are told which to ask."""
 SERVE = ".venv/bin/python -m app serve\n"
 INSTALL = re.compile(r"^python3 -m venv .*?requirements\.lock && ")

@@ -1,0 +1,196 @@
+"""``anonymise``: the rule of least loss for a table's file, and the table under it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+from collections.abc import Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+from app.cli.files import write_whole
+from app.cli.gate_files import check_output
+from app.cli.gate_service import service_client
+from app.cli.operations import Operations
+from app.cli.table_pieces import table_pieces
+from app.domain.errors import InvalidInput
+from app.services.datasets.ingest.pieces import read_piece
+from privacy_risk import InvalidArgument, Release
+from privacy_risk.anonymisation import Criteria, anonymised, check
+from privacy_risk.columns import Said
+from privacy_risk.progress import telling
+from privacy_risk.tables import Table, table_of
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "anonymise",
+        help="generalise and suppress a table until it meets criteria, at the least loss",
+        description="Start an embedded service, load the table, find the rule of least loss under the "
+        "criteria, write the table under it and stop the service again; or ask a service that is running. "
+        "What is not said about the columns is taken from the service's proposal, which the answer names.",
+    )
+    parser.add_argument("table", type=Path, help="CSV, gzipped CSV, Parquet or Arrow file")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="where the release is written, as CSV",
+    )
+    criteria = parser.add_argument_group("criteria")
+    criteria.add_argument("--k", type=int, required=True, help="least number of records in a class")
+    for option, meaning in (
+        ("--l", "least number of sensitive values in a class"),
+        ("--t", "greatest distance of a class from the table"),
+    ):
+        criteria.add_argument(
+            option,
+            nargs="+",
+            default=[],
+            metavar="[NAME=]NUMBER",
+            help=f"{meaning}, of each or of one attribute",
+        )
+    criteria.add_argument(
+        "--max-suppressed",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="of the records: 0 (if left out) to 1",
+    )
+    criteria.add_argument(
+        "--importance", nargs="+", default=[], metavar="NAME=NUMBER", help="weighs a quasi-identifier's loss"
+    )
+    columns = parser.add_argument_group("columns")
+    for option, meaning in (
+        ("--quasi-identifiers", "what others may know of a person; all other columns are left out"),
+        ("--sensitive", "what others must not learn"),
+        ("--identifier", "what names a person: left out"),
+    ):
+        columns.add_argument(option, nargs="+", default=[], metavar="NAME", help=meaning)
+    columns.add_argument(
+        "--hierarchy", nargs="+", default=[], metavar="NAME=FILE", help="as the command profile takes it"
+    )
+    parser.add_argument(
+        "--save-policy", type=Path, metavar="FILE", help="write a gate policy that asks the same"
+    )
+    parser.add_argument(
+        "--server",
+        metavar="URL",
+        help="ask this service, with the key in PRIVACY_RISK_API_KEY; without it one is started for a while",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Write the release; 0 once it is written."""
+    try:
+        release = _released(arguments, operations)
+    except InvalidArgument as error:
+        raise InvalidInput.of(
+            _option(error.argument), "invalid-argument", error.fault, error.remedy
+        ) from error
+    sink = pa.BufferOutputStream()
+    pyarrow.csv.write_csv(release.frame, sink)
+    write_whole(arguments.output, sink.getvalue().to_pybytes())
+    if arguments.save_policy is not None:
+        release.save_policy(arguments.save_policy)
+    if arguments.json:
+        print(json.dumps(_json(arguments, release), ensure_ascii=False))
+    else:
+        print(f"{arguments.table.name} → {arguments.output}: {release}")
+    return 0
+
+
+def _released(arguments: argparse.Namespace, operations: Operations) -> Release[Any]:
+    criteria = Criteria(
+        arguments.k,
+        _numbers("--l", arguments.l),
+        _numbers("--t", arguments.t),
+        arguments.max_suppressed,
+        _pairs("--importance", arguments.importance),
+    )
+    said = Said(
+        arguments.quasi_identifiers,
+        tuple(dict.fromkeys((*arguments.sensitive, *criteria.named))),
+        dict.fromkeys(arguments.identifier, "identifier"),
+        _files(arguments.hierarchy),
+    )
+    check_output("--output", arguments.output)
+    check_output("--save-policy", arguments.save_policy)
+    if not arguments.table.is_file():
+        raise InvalidInput.of(str(arguments.table), "unreadable", f"There is no file {arguments.table}.")
+    table = asyncio.run(_table(arguments.table))
+    check(criteria, said, table)
+    with service_client(arguments.server, operations) as client, telling() as tell:
+        return anonymised(client, table, said, criteria, tell)
+
+
+async def _table(path: Path) -> Table:
+    """The file as the service would read it."""
+    async with aclosing(table_pieces(path)) as pieces:
+        read = [read_piece(piece) async for piece in pieces]
+    texts = [pa.table({name: own[name].cast(pa.large_string()) for name in own.column_names}) for own in read]
+    return table_of(pa.concat_tables(texts), "TABLE")
+
+
+def _numbers(option: str, texts: Sequence[str]) -> float | dict[str, float] | None:
+    """One number for every attribute, or one for each that is named."""
+    if len(texts) == 1 and "=" not in texts[0]:
+        return _number(option, texts[0])
+    return _pairs(option, texts) if texts else None
+
+
+def _pairs(option: str, texts: Sequence[str]) -> dict[str, float]:
+    return {name: _number(option, text) for name, text in (_pair(option, own) for own in texts)}
+
+
+def _pair(option: str, text: str) -> tuple[str, str]:
+    name, _, value = text.rpartition("=")
+    if not name:
+        raise InvalidInput.of(option, "malformed", f"{text!r} names no column.", "Write NAME=VALUE.")
+    return name, value
+
+
+def _files(texts: Sequence[str]) -> dict[str, Path]:
+    return {name: Path(file) for name, file in (_pair("--hierarchy", own) for own in texts)}
+
+
+def _number(option: str, text: str) -> float:
+    if not re.fullmatch(r"\d+(\.\d+)?", text):
+        raise InvalidInput.of(option, "malformed", f"{text!r} is no number.", "Write it as 3 or 0.2.")
+    return int(text) if text.isdigit() else float(text)
+
+
+def _option(argument: str) -> str:
+    """The option that the function's argument is given by."""
+    named = {"hierarchies": "--hierarchy", "roles": "--identifier", "TABLE": "TABLE"}
+    return named.get(argument, f"--{argument.replace('_', '-')}")
+
+
+def _json(arguments: argparse.Namespace, release: Release[Any]) -> dict[str, Any]:
+    report = release.report
+    return {
+        "table": str(arguments.table),
+        "output": str(arguments.output),
+        "records": report.records,
+        "suppressed": report.suppressed,
+        "classes": report.classes,
+        "smallest_class": report.smallest_class,
+        "loss": report.loss,
+        "gap": report.gap,
+        "reached": [{"criterion": own.criterion, "attained": own.attained} for own in report.reached],
+        "losses": {own.name: {"level": own.level, "loss": own.loss} for own in report.losses},
+        "roles": {own.name: {"role": own.role, "given_by": own.given_by} for own in release.roles},
+        "notes": list(release.notes),
+        "rule": release.rule,
+    }

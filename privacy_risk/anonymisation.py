@@ -1,0 +1,244 @@
+"""``anonymise``: the rule of least loss under privacy criteria, and the table under it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, SupportsFloat, TypeVar, cast
+
+from privacy_risk.answers import ClientError
+from privacy_risk.arguments import InvalidArgument
+from privacy_risk.client import Client
+from privacy_risk.columns import Roles, Said, require_column
+from privacy_risk.embedded import client_of
+from privacy_risk.loading import content_name, load
+from privacy_risk.profiles import measured
+from privacy_risk.progress import telling
+from privacy_risk.release_policy import policy_of
+from privacy_risk.releases import AttributeLoss, Reached, Release, Report
+from privacy_risk.tables import Table, table_of
+from privacy_risk.values import Json, Progress
+
+Frame = TypeVar("Frame")
+PerAttribute = float | Mapping[str, float]
+"""A number for every sensitive attribute, or one for each by name."""
+_AT_ONCE_SECONDS: Final = 1
+"""A search that takes no longer is answered where it is asked for; any other is a run to wait for."""
+
+
+class Infeasible(ClientError):
+    """No rule meets the criteria with so few suppressed records; ``because`` says for each criterion why."""
+
+    def __init__(self, because: Sequence[str]) -> None:
+        self.because = tuple(because)
+        super().__init__(
+            " ".join(
+                (
+                    "No generalisation of the table meets the criteria with so few suppressed records.",
+                    *self.because,
+                    "Ask for less (k, l, t), allow more suppressed records (max_suppressed), or give "
+                    "hierarchies with more levels (hierarchies).",
+                )
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """What every class of records has to meet, and how much may be given up for it.
+
+    ``max_suppressed`` is a share of the records; ``importance`` weighs the losses of quasi-identifiers, 1
+    where it is not named.
+    """
+
+    k: int
+    l: PerAttribute | None = None  # noqa: E741 - its name in the field
+    t: PerAttribute | None = None
+    max_suppressed: float = 0.0
+    importance: Mapping[str, float] | None = None
+
+    def check(self, columns: Sequence[str], rows: int) -> None:
+        """InvalidArgument for what cannot be asked of a table of these columns and so many rows."""
+        _check_numbers("k", self.k, columns, _Range(1.0, math.inf, is_whole=True))
+        if self.k > rows:
+            raise InvalidArgument(
+                "k",
+                f"The table has {rows:,} rows, so no class can have {self.k:,}.",
+                f"k is at most {rows:,}.",
+            )
+        _check_numbers("max_suppressed", self.max_suppressed, columns, _Range(0.0, 1.0))
+        _check_numbers("l", self.l, columns, _Range(1.0, math.inf, is_whole=True))
+        _check_numbers("t", self.t, columns, _Range(0.0, 1.0, is_above=True))
+        _check_numbers("importance", self.importance, columns, _Range(0.0, math.inf))
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The attributes that a criterion names: they are sensitive."""
+        numbers = [given for given in (self.l, self.t) if isinstance(given, Mapping)]
+        return tuple(dict.fromkeys(name for given in numbers for name in given))
+
+    def privacy(self, sensitive: Sequence[str]) -> list[dict[str, Any]]:
+        """The criteria as the service takes them; InvalidArgument for one that has nothing to be about."""
+        asked: list[dict[str, Any]] = [{"kind": "k_anonymity", "k": int(self.k)}]
+        for name, number in _per_attribute("l", self.l, sensitive).items():
+            asked.append({"kind": "distinct_l_diversity", "l": int(number), "attribute": name})
+        for name, number in _per_attribute("t", self.t, sensitive).items():
+            asked.append({"kind": "t_closeness", "t": float(number), "attribute": name, "distance": "equal"})
+        return asked
+
+
+def _per_attribute(
+    argument: str, given: PerAttribute | None, sensitive: Sequence[str]
+) -> Mapping[str, float]:
+    if given is None or isinstance(given, Mapping):
+        return given or {}
+    if not sensitive:
+        raise InvalidArgument(
+            argument,
+            "It is about sensitive attributes, and the table has none that is named or proposed.",
+            f"Name them: sensitive=[...], or {argument}={{name: {given!r}}}.",
+        )
+    return dict.fromkeys(sensitive, given)
+
+
+@dataclass(frozen=True)
+class _Range:
+    """The numbers from ``least``, or above it, up to ``most``."""
+
+    least: float
+    most: float
+    is_whole: bool = False
+    is_above: bool = False
+
+    def holds(self, value: object) -> bool:
+        """Whether the value is one of the numbers."""
+        if not _is_number(value):
+            return False
+        number = float(cast(float, value))
+        is_in = (self.least < number if self.is_above else self.least <= number) and number <= self.most
+        return is_in and (number.is_integer() or not self.is_whole)
+
+    def __str__(self) -> str:
+        kind = "a whole number" if self.is_whole else "a number"
+        least = f"above {self.least:g}" if self.is_above else f"from {self.least:g}"
+        return f"{kind} {least} " + ("on" if math.isinf(self.most) else f"to {self.most:g}")
+
+
+def _check_numbers(
+    argument: str, given: PerAttribute | None, columns: Sequence[str], allowed: _Range
+) -> None:
+    """InvalidArgument for columns that there are not, and for numbers that are not allowed."""
+    named = given if isinstance(given, Mapping) else {}
+    for name in named:
+        require_column(argument, name, columns)
+    for value in named.values() if isinstance(given, Mapping) else () if given is None else (given,):
+        if not allowed.holds(value):
+            raise InvalidArgument(argument, f"{value!r} is out of range.", f"Give {allowed}.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, SupportsFloat) and not isinstance(value, bool) and not math.isnan(float(value))
+
+
+def anonymise(
+    frame: Frame,
+    *,
+    k: int,
+    l: PerAttribute | None = None,  # noqa: E741 - its name in the field
+    t: PerAttribute | None = None,
+    max_suppressed: float = 0.0,
+    importance: Mapping[str, float] | None = None,
+    quasi_identifiers: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    roles: Mapping[str, str] | None = None,
+    hierarchies: Mapping[str, object] | None = None,
+    server: str | None = None,
+    key: str | None = None,
+) -> Release[Frame]:
+    """The table generalised and suppressed so that every class meets the criteria, at the least loss.
+
+    ``k`` is that of k-anonymity, ``l`` of distinct ℓ-diversity and ``t`` of t-closeness (all values equally
+    far apart) of each sensitive attribute; ``max_suppressed`` is the share of the records that may be
+    suppressed. ``importance`` weighs the losses of quasi-identifiers, 1 where it is not named. The
+    ``hierarchies`` say how columns are generalised: a definition as POST /v1/hierarchies takes it, rows from
+    the value to its most general one, or a file of them. Direct identifiers and columns that are neither
+    quasi-identifiers nor sensitive do not leave. ``frame``, ``server`` and ``key`` and the errors are those
+    of :func:`profile`; Infeasible if no rule meets the criteria.
+    """
+    table = table_of(frame, "frame")
+    criteria = Criteria(k, l, t, max_suppressed, importance)
+    named = tuple(dict.fromkeys((*sensitive, *criteria.named)))
+    said = Said(quasi_identifiers, named, roles or {}, hierarchies or {})
+    check(criteria, said, table)
+    with telling() as tell:
+        return cast("Release[Frame]", anonymised(client_of(server, key), table, said, criteria, tell))
+
+
+def check(criteria: Criteria, said: Said, table: Table) -> None:
+    """InvalidArgument for what can be told to be wrong before a service is started."""
+    criteria.check(table.columns, table.rows)
+    said.by_column(table.columns)
+
+
+def anonymised(
+    client: Client, table: Table, said: Said, criteria: Criteria, tell: Callable[[Progress], None]
+) -> Release[Any]:
+    """The release of a table, by this client."""
+    loaded = load(client, table, said, is_generalised=True)
+    privacy = criteria.privacy(loaded.roles.of("sensitive"))
+    objective: dict[str, Any] = {
+        "kind": "min_loss",
+        "privacy": privacy,
+        "suppression_limit": float(criteria.max_suppressed),
+    }
+    if criteria.importance:
+        objective["loss"] = {
+            "kind": "geometric",
+            "weights": {name: float(weight) for name, weight in criteria.importance.items()},
+        }
+    question = {"dataset": loaded.dataset, "objective": objective}
+    name = content_name("least-loss", question)
+    found = _found(client, {"name": name, **question}, tell)
+    if found["rule"] is None:
+        raise Infeasible([own["reason"] for own in found["infeasible_because"]])
+    client.releases.create({"name": name, "dataset": loaded.dataset, "rule": name})
+    released = table.given_back(b"".join(client.releases.data(name, format="parquet")))
+    report = _report(client, loaded.dataset, name, found, table.rows)
+    policy = policy_of(privacy, report, loaded.roles, criteria.max_suppressed)
+    return Release(
+        released, report, found["rule"], loaded.roles, (*loaded.notes, *_left_out(loaded.roles)), policy
+    )
+
+
+def _found(client: Client, question: Json, tell: Callable[[Progress], None]) -> Json:
+    """The search's result, waited for."""
+    run = client.optimisations.start_run(question, wait_seconds=_AT_ONCE_SECONDS)
+    if run.result is not None:
+        return run.result
+    return client.runs.result(client.runs.wait(run.id, tell).id)
+
+
+def _report(client: Client, dataset: str, rule: str, found: Json, records: int) -> Report:
+    body = {"dataset": dataset, "rule": rule, "measure": {"kind": "information_loss"}}
+    losses = measured(client, body)["attributes"]
+    levels = found["rule"]["levels"]
+    return Report(
+        records=records,
+        suppressed=found["suppressed_records"],
+        classes=found["classes"],
+        smallest_class=found["smallest_class"],
+        loss=found["loss"],
+        gap=found["gap"],
+        reached=tuple(Reached(own["criterion"], own["attained"]) for own in found["privacy"]),
+        losses=tuple(
+            AttributeLoss(own["attribute"], levels[own["attribute"]], own["loss"]) for own in losses
+        ),
+    )
+
+
+def _left_out(roles: Roles) -> Iterator[str]:
+    """What of the table does not leave, and why, in a sentence if there is anything."""
+    dropped = [f"{own.name} ({own.reason.rstrip('.') or own.role})" for own in roles if not own.is_disclosed]
+    if dropped:
+        yield f"Left out of the release: {'; '.join(dropped)}."

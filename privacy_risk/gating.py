@@ -1,0 +1,195 @@
+"""``gate``: whether a table may leave, as a policy says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final, cast
+
+from privacy_risk.answers import ClientError
+from privacy_risk.arguments import InvalidArgument, WrongType, type_name
+from privacy_risk.client import Client
+from privacy_risk.columns import ROLES, Roles, Said, require_column
+from privacy_risk.embedded import client_of
+from privacy_risk.loading import content_name, load, uploaded
+from privacy_risk.problems import ProblemError
+from privacy_risk.releases import Release
+from privacy_risk.tables import Table, table_of
+from privacy_risk.text_tables import html_list
+from privacy_risk.values import Json, Resource
+
+Policy = str | PathLike[str] | Mapping[str, Any]
+_CONFLICT: Final = 409
+
+
+class GateFailed(ClientError):
+    """The verdict was no pass; ``verdict`` says why."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+        super().__init__(str(verdict))
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """``pass``, ``fail`` or ``error``; ``reasons`` are sentences: of a pass what holds, else what does not.
+
+    ``document`` is the evaluation as the service answers it, None if the table was turned down before.
+    """
+
+    outcome: str
+    policy: str
+    reasons: tuple[str, ...]
+    document: Json | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the table may leave: never where anything could not be computed."""
+        return self.outcome == "pass"
+
+    def raise_for_fail(self) -> Verdict:
+        """The verdict itself if it is a pass; GateFailed otherwise."""
+        if not self.passed:
+            raise GateFailed(self)
+        return self
+
+    def __str__(self) -> str:
+        return "\n".join((f"{self.outcome}: {self.policy}", *(f"  {reason}" for reason in self.reasons)))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{self.outcome}</b></p>{html_list(self.reasons)}"
+
+
+def gate(
+    policy: Policy,
+    frame: object,
+    *,
+    original: object,
+    roles: Mapping[str, str] | None = None,
+    hierarchies: Mapping[str, object] | None = None,
+    server: str | None = None,
+    key: str | None = None,
+) -> Verdict:
+    """Judge a table that is to leave by a policy: a YAML or JSON file, or its content as a mapping.
+
+    ``frame`` is the table, or what :func:`anonymise` answered; ``original`` is the table that it was made of.
+    The roles of the columns are those of the policy's schema, and ``roles`` where it has none;
+    ``hierarchies`` are those that :func:`anonymise` was given. Where the frame has the column that names
+    people, rows are matched by it; it may not leave. ``server`` and ``key`` and the errors are those of
+    :func:`profile`.
+    """
+    document = _document(policy)
+    released = table_of(frame.frame if isinstance(frame, Release) else frame, "frame")
+    table = table_of(original, "original")
+    said = Said(roles={**(roles or {}), **_roles(document, table)}, hierarchies=hierarchies or {})
+    said.by_column(table.columns)
+    return judged(client_of(server, key), document, released, table, said)
+
+
+def judged(client: Client, document: Json, released: Table, table: Table, said: Said) -> Verdict:
+    """The verdict of a policy on a table made of another one, by this client."""
+    loaded = load(client, table, said, is_generalised=True, keeps_identifier=True)
+    identifier = next(iter(loaded.roles.of("identifier")), None)
+    is_keyed = identifier in released.columns and said.roles.get(identifier or "") == "identifier"
+    allowed = {*loaded.roles.of("quasi_identifier", "sensitive"), *([identifier] if is_keyed else [])}
+    barred = tuple(_barred(name, loaded.roles) for name in released.columns if name not in allowed)
+    shown = f"{document.get('name')}@{document.get('version')}"
+    if barred:
+        return Verdict("fail", shown, barred)
+    stored = _stored(client, document)
+    release = {"upload": uploaded(client, released), **({"key": identifier} if is_keyed else {})}
+    body = {"dataset": loaded.dataset, "release": release}
+    evaluation = _evaluated(
+        client, stored.name, {"name": content_name("verdict", [stored.name, body]), **body}
+    )
+    result = evaluation.document["result"]
+    return Verdict(result["verdict"], stored.name, tuple(_reasons(result)), evaluation.document)
+
+
+def _document(policy: Policy) -> Json:
+    """The policy's content; InvalidArgument if there is none."""
+    if isinstance(policy, Mapping):
+        return policy
+    if not isinstance(policy, str | PathLike):
+        raise WrongType(
+            "policy", f"A {type_name(policy)} is no policy.", "Give its file, or its content as a mapping."
+        )
+    path = Path(policy)
+    if not path.is_file():
+        raise InvalidArgument("policy", f"There is no file {path}.", "release.save_policy(path) writes one.")
+    import yaml
+
+    try:
+        read = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InvalidArgument(
+            "policy", f"{path} is not YAML or JSON: {error}.", "Give a policy's file."
+        ) from error
+    if not isinstance(read, dict):
+        raise InvalidArgument("policy", f"{path} holds no policy.", "Give one: see docs/policies.md.")
+    return cast(Json, json.loads(json.dumps(read, default=str)))
+
+
+def _roles(document: Json, table: Table) -> dict[str, str]:
+    """The roles that the policy's schema gives to the columns; what it does not name is not released."""
+    schema = document.get("schema")
+    named = schema.get("attributes") if isinstance(schema, Mapping) else None
+    if not isinstance(named, Mapping) or not named:
+        return {}
+    for name, role in named.items():
+        if role in ("quasi_identifier", "sensitive"):
+            require_column("original", name, table.columns)
+    given = {column: named.get(column, "other") for column in table.columns}
+    return {column: role if role in ROLES else "other" for column, role in given.items()}
+
+
+def _barred(name: str, roles: Roles) -> str:
+    role = next((own.role for own in roles if own.name == name), None)
+    if role is None:
+        return f"The column {name} is not one of the original table's: nothing says what it discloses."
+    why = "the policy has it dropped" if role == "other" else f"its role is {role}"
+    return f"The column {name} must not leave: {why}. Drop it from the table."
+
+
+def _stored(client: Client, document: Json) -> Resource:
+    try:
+        return client.policies.create(document)
+    except ProblemError as problem:
+        if problem.status != _CONFLICT:
+            raise
+        raise InvalidArgument(
+            "policy",
+            f"The service holds another policy {document.get('name')}@{document.get('version')}.",
+            "Raise the version of the one that was changed.",
+        ) from problem
+
+
+def _evaluated(client: Client, policy: str, body: Json) -> Resource:
+    """The evaluation, by a run if it is too much for a direct answer."""
+    try:
+        return client.evaluations.create(policy, body)
+    except ProblemError as problem:
+        if problem.code != "direct-budget-exceeded":
+            raise
+    client.runs.wait(client.evaluations.start_run(policy, body).id)
+    return client.evaluations.get(body["name"])
+
+
+def _reasons(result: Json) -> Iterator[str]:
+    """What failed, or if nothing did what holds."""
+    coverage, criteria = result["coverage"], cast(Sequence[Json], result["criteria"])
+    failed = [
+        own
+        for own in criteria
+        if own["severity"] == "block" and own["outcome"] in ("failed", "not_computable")
+    ]
+    is_covered = coverage["outcome"] == "covered"
+    if result["verdict"] == "pass" or not is_covered:
+        yield coverage["explanation"]
+    for own in criteria if result["verdict"] == "pass" else failed:
+        yield f"{own['title']}: {own['explanation']}"

@@ -1,0 +1,195 @@
+"""Puts a table onto the service: the upload, the hierarchies and the dataset.
+
+Names are made of the content, so that the same table is sent once however often it is asked about.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from privacy_risk.arguments import InvalidArgument, WrongType, type_name
+from privacy_risk.client import Client
+from privacy_risk.columns import Roles, Said, decided
+from privacy_risk.problems import ProblemError
+from privacy_risk.tables import Table, table_of
+from privacy_risk.values import Json
+
+_WITH_OWN_VALUES: Final = ("parents", "rows")
+"""Kinds of definition that name their values; the others take them from the table."""
+_SOURCES: Final = ("values", "range", "upload")
+_NOT_FOUND: Final = 404
+_READINGS: Final = ("format", "on_unreadable")
+"""What a proposal says of how cells are read, as a dataset's attribute declares it."""
+_INTERVALS: Final = 20
+"""About so many intervals of the least width divide the range of a number."""
+
+
+def content_name(stem: str, content: object) -> str:
+    """``stem-0123456789abcdef``: a name that is the same for the same content."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=str)
+    return f"{stem}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A dataset on the service, what its columns are, and what of the table it does not have."""
+
+    dataset: str
+    roles: Roles
+    notes: tuple[str, ...]
+
+
+def load(
+    client: Client, table: Table, said: Said, *, is_generalised: bool, keeps_identifier: bool = False
+) -> Loaded:
+    """Send the table with the columns as they are said or proposed; ``roles`` tells them.
+
+    Quasi-identifiers get hierarchies if the table is to be generalised. Direct identifiers stay out of the
+    dataset, unless ``keeps_identifier``: then the one that is said is in it, to tell whose record is whose.
+    """
+    said.by_column(table.columns)  # before anything is sent
+    upload = uploaded(client, table)
+    proposal = _proposal(client, upload)
+    taken = decided(said, proposal)
+    if not taken.of("quasi_identifier"):
+        raise _without_quasi_identifiers(taken)
+    columns, attributes = [], []
+    for own, proposed in zip(taken, proposal, strict=True):
+        is_kept = own.role == "identifier" and keeps_identifier and own.given_by == "you"
+        attribute = {"name": own.name, "type": "text" if is_kept else own.type, "role": own.role}
+        if own.is_disclosed:
+            attribute |= {key: proposed[key] for key in _READINGS if proposed.get(key) is not None}
+        if own.role == "quasi_identifier" and is_generalised:
+            definition, reason = _definition(own.name, said, proposed, table)
+            attribute["hierarchy"] = _hierarchy(client, definition, {"upload": upload, "column": own.name})
+            shown = definition if isinstance(definition, Mapping) else {"kind": "rows"}
+            columns.append(replace(own, hierarchy=shown, hierarchy_reason=reason))
+        else:
+            columns.append(own)
+        if is_kept or own.is_disclosed or own.role == "weight":
+            attributes.append(attribute)
+    body = {"upload": upload, "attributes": attributes}
+    made = client.datasets.create({"name": content_name("table", body), **body})
+    return Loaded(made.name, Roles(tuple(columns)), (*table.notes, *_unreadable(attributes)))
+
+
+def _unreadable(attributes: Sequence[Json]) -> Iterator[str]:
+    for own in attributes:
+        if own.get("on_unreadable") == "missing":
+            yield f"Of {own['name']} cells that are no {own['type']} count as missing."
+
+
+_proposals: WeakKeyDictionary[Client, dict[str, Sequence[Json]]] = WeakKeyDictionary()
+"""What a service was asked for already: looking at ten thousand rows takes longer than all else together."""
+
+
+def _proposal(client: Client, upload: str) -> Sequence[Json]:
+    """The service's proposal for each column; the upload's name stands for its content."""
+    known = _proposals.setdefault(client, {})
+    if upload not in known:
+        known[upload] = tuple(client.uploads.propose_schema(upload)["attributes"])
+    return known[upload]
+
+
+def _without_quasi_identifiers(taken: Roles) -> InvalidArgument:
+    why = "; ".join(f"{own.name}: {own.reason.rstrip('.') or own.role}" for own in taken)
+    return InvalidArgument(
+        "quasi_identifiers",
+        f"No column of the table is a quasi-identifier ({why}).",
+        "Name the columns that others may know of a person.",
+    )
+
+
+def uploaded(client: Client, table: Table) -> str:
+    """The upload's name; what is there already is not sent again."""
+    sha256 = hashlib.sha256(table.content).hexdigest()
+    name = content_name("table", sha256)
+    try:
+        found = client.uploads.get(name)
+    except ProblemError as problem:
+        if problem.status != _NOT_FOUND:
+            raise
+    else:
+        if found.document["content_sha256"] == sha256:
+            return name
+    return client.uploads.create_from(name, table.content).name
+
+
+def _definition(name: str, said: Said, proposed: Json, table: Table) -> tuple[Json | Path, str]:
+    """How a column is generalised, and why so."""
+    if name in said.hierarchies:
+        return _given(name, said.hierarchies[name]), "as you say"
+    if proposed.get("hierarchy"):
+        return proposed["hierarchy"], str(proposed.get("hierarchy_reason") or "")
+    if proposed["type"] == "date":
+        return {"kind": "dates", "levels": ["day", "month", "year", "decade"]}, "from the day to the decade"
+    extremes = table.range_of(name) if proposed["type"] == "number" else None
+    if extremes is not None and extremes[0] < extremes[1]:
+        widths = _widths(extremes[1] - extremes[0])
+        return {"kind": "intervals", "widths": widths}, f"intervals of {', '.join(widths)}"
+    return {"kind": "flat"}, "shown or not"
+
+
+def _widths(span: float) -> list[str]:
+    """Round widths, each twice the one before, that divide a range of this length."""
+    tenth = 10.0 ** math.floor(math.log10(span / _INTERVALS))
+    least = next(tenth * factor for factor in (1, 2, 5, 10) if tenth * factor * _INTERVALS >= span)
+    widths = [least * 2**step for step in range(4)]
+    return [f"{width:.10f}".rstrip("0").rstrip(".") for width in widths]
+
+
+def _given(name: str, hierarchy: object) -> Json | Path:
+    """A hierarchy as the caller gives it: a definition, rows from the value upwards, or a file of them."""
+    if isinstance(hierarchy, Mapping):
+        if not isinstance(hierarchy.get("kind"), str):
+            raise InvalidArgument(
+                "hierarchies",
+                f"The definition for {name!r} has no kind.",
+                "Give it as POST /v1/hierarchies takes it.",
+            )
+        return hierarchy
+    if isinstance(hierarchy, str | PathLike):
+        path = Path(hierarchy)
+        if not path.is_file():
+            raise InvalidArgument(
+                "hierarchies", f"There is no file {path}, for {name!r}.", "Name one that is there."
+            )
+        return json.loads(path.read_bytes()) if path.suffix == ".json" else path
+    if isinstance(hierarchy, Sequence):
+        if not hierarchy or not all(isinstance(row, list | tuple) and row for row in hierarchy):
+            raise InvalidArgument(
+                "hierarchies",
+                f"The rows for {name!r} are not all lists.",
+                "Give a list per value, from the value to its most general one.",
+            )
+        return {"kind": "rows", "rows": [[str(cell) for cell in row] for row in hierarchy]}
+    try:
+        rows = list(table_of(hierarchy, "hierarchies").cells())
+    except WrongType:
+        raise WrongType(
+            "hierarchies",
+            f"A {type_name(hierarchy)}, for {name!r}, is no hierarchy.",
+            "Give a definition, rows from the value to its most general one, or a file of them.",
+        ) from None
+    return {"kind": "rows", "rows": rows}
+
+
+def _hierarchy(client: Client, definition: Json | Path, source: Json) -> str:
+    """The name of the stored hierarchy; its values are the column's where the definition names none."""
+    if isinstance(definition, Path):
+        content = definition.read_bytes()
+        name = content_name("hierarchy", hashlib.sha256(content).hexdigest())
+        return client.hierarchies.create_from_csv(name, content).name
+    if definition["kind"] not in _WITH_OWN_VALUES and not any(key in definition for key in _SOURCES):
+        definition = {**definition, "upload": source}
+    return client.hierarchies.create(
+        {"name": content_name("hierarchy", definition), "definition": definition}
+    ).name

@@ -1,0 +1,106 @@
+"""``profile``: the risk profile of a table by one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from privacy_risk.client import Client
+from privacy_risk.columns import Roles, Said
+from privacy_risk.embedded import client_of
+from privacy_risk.loading import content_name, load
+from privacy_risk.problems import ProblemError
+from privacy_risk.tables import Table, table_of
+from privacy_risk.text_tables import html_list, html_table, number_text, text_table
+from privacy_risk.values import Json
+
+
+@dataclass(frozen=True, repr=False)
+class Profile:
+    """What a table gives away as it is; printed, and shown in notebooks, as a table of figures.
+
+    ``figures`` are those of the measure ``privacy_profile`` of docs/measures.md, each with ``measure``,
+    ``attribute``, ``name``, ``value`` and which direction is ``safer``.
+    """
+
+    records: int
+    classes: int
+    figures: Sequence[Json]
+    roles: Roles
+    notes: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> float:
+        """The first figure of this name, such as ``k``; infinite where the service says so."""
+        for figure in self.figures:
+            if figure["name"] == name:
+                return float(figure["value"])
+        raise KeyError(name)
+
+    def __str__(self) -> str:
+        return "\n".join((self._heading, *(f"  {note}" for note in self.notes), "", str(self.roles), "",
+                          text_table(list(self._rows()))))  # fmt: skip
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return (
+            f"<p><b>{self._heading}</b></p>{html_list(self.notes)}"
+            f"{self.roles._repr_html_()}{html_table(list(self._rows()))}"
+        )
+
+    @property
+    def _heading(self) -> str:
+        return f"{self.records:,} records in {self.classes:,} classes of equal quasi-identifiers"
+
+    def _rows(self) -> Iterator[Sequence[str]]:
+        yield ("measure", "attribute", "number", "value", "safer")
+        for own in self.figures:
+            value = number_text(own["value"])
+            yield (own["measure"], own["attribute"] or "", own["name"], value, own["safer"])
+
+
+def profile(
+    frame: object,
+    *,
+    quasi_identifiers: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    roles: Mapping[str, str] | None = None,
+    server: str | None = None,
+    key: str | None = None,
+) -> Profile:
+    """Measure k-anonymity, ℓ-diversity, t-closeness and the other models of a table as it is.
+
+    ``frame`` is a DataFrame of pandas or polars, or a table of pyarrow. What is not said of its columns is
+    proposed by the service, and told in ``roles`` of the result. A service is started for this Python process
+    unless ``server`` and ``key`` name one that runs, which then keeps the table.
+
+    Raises InvalidArgument (a ValueError) and WrongType (a TypeError), ProblemError for what the service
+    refuses, ServiceNotStarted if none can be started.
+    """
+    table = table_of(frame, "frame")
+    said = Said(quasi_identifiers, sensitive, roles or {})
+    said.by_column(table.columns)  # before a service is started
+    return profiled(client_of(server, key), table, said)
+
+
+def profiled(client: Client, table: Table, said: Said) -> Profile:
+    """The profile of a table, by this client."""
+    loaded = load(client, table, said, is_generalised=False)
+    body = {"dataset": loaded.dataset, "measure": {"kind": "privacy_profile"}}
+    result = measured(client, body)
+    judged = result["judged"]
+    return Profile(judged["records"], judged["classes"], result["figures"], loaded.roles, loaded.notes)
+
+
+def measured(client: Client, body: Json) -> Json:
+    """The result of a measurement, by a run if it is too much for a direct answer."""
+    named = {"name": content_name("measured", body), **body}
+    try:
+        result: dict[str, Any] = client.measurements.create(named).document["result"]
+    except ProblemError as problem:
+        if problem.code != "direct-budget-exceeded":
+            raise
+        run = client.runs.wait(client.measurements.start_run(named).id)
+        return client.runs.result(run.id)
+    return result

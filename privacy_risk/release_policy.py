@@ -1,0 +1,66 @@
+"""A gate policy that asks of the next release what was asked of this one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from privacy_risk.columns import Roles
+from privacy_risk.loading import content_name
+from privacy_risk.releases import Report
+from privacy_risk.values import Json
+
+_ATTACKER: Final = (
+    "Anybody who knows the quasi-identifiers of a person in the table, and that the person is in it."
+)
+_REASONS: Final[Mapping[str, str]] = {
+    "k_anonymity": "So many records share every combination of quasi-identifiers; asked for of the release.",
+    "distinct_l_diversity": "So many sensitive values are in every class; asked for of the release.",
+    "t_closeness": "No class may tell more of the sensitive values than this; asked for of the release.",
+}
+
+
+def policy_of(privacy: Sequence[Json], report: Report, roles: Roles, max_suppressed: float) -> dict[str, Any]:
+    """The policy in the format privacy-risk/policy/2; its name is made of what it asks."""
+    requirements = [_criterion(number, dict(own)) for number, own in enumerate(privacy, start=1)]
+    requirements.append(
+        {
+            "id": "suppressed",
+            "title": "Few records are suppressed",
+            "reason": f"{100 * max_suppressed:g} % of {report.records:,} records; asked for of the release.",
+            "requirement": {
+                "kind": "measure",
+                "measure": {"kind": "equivalence_classes"},
+                "value": "judged.records_suppressed",
+                "comparison": "at_most",
+                # As the search counts: the share of all records, and the tolerance of reals.
+                "threshold": math.floor(max_suppressed * report.records + 1e-9),
+            },
+        }
+    )
+    asked: dict[str, Any] = {
+        "title": f"Release with at least {privacy[0]['k']} records in every class",
+        "assumes": {"attacker": _ATTACKER},
+        "schema": {"attributes": {own.name: own.role if own.is_disclosed else "dropped" for own in roles}},
+        "suppression_limit": float(max_suppressed),
+        "requirements": requirements,
+    }
+    sensitive = roles.of("sensitive")
+    if sensitive:
+        reason = "Sensitive values, which leave as they are: nobody outside is thought to know them."
+        asked["not_covered"] = [{"columns": list(sensitive), "reason": reason}]
+    name = content_name("release", asked)
+    return {"format": "privacy-risk/policy/2", "name": name, "version": 1, **asked}
+
+
+def _criterion(number: int, model: dict[str, Any]) -> dict[str, Any]:
+    kind = model["kind"]
+    of = f" of {model['attribute']}" if "attribute" in model else ""
+    letter = next(letter for letter in ("k", "l", "t") if letter in model)
+    return {
+        "id": f"{kind.replace('_', '-')}-{number}",
+        "title": f"{kind.replace('_', ' ')}{of}, {letter} = {model[letter]:g}",
+        "reason": _REASONS[kind],
+        "requirement": {"kind": "privacy_model", "model": model},
+    }

@@ -1,0 +1,128 @@
+"""What ``anonymise`` answers: the table, the rule, what was reached, and a policy that asks for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from privacy_risk.columns import Roles
+from privacy_risk.text_tables import html_list, html_table, number_text, text_table
+from privacy_risk.values import Json
+
+Frame = TypeVar("Frame")
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A criterion as it was asked for, and what the classes that remain attain of it."""
+
+    criterion: Json
+    attained: float
+
+    def __str__(self) -> str:
+        """Such as ``k = 5 (k anonymity, 5 asked for)``."""
+        own = dict(self.criterion)
+        kind = own.pop("kind").replace("_", " ")
+        attribute = own.get("attribute")
+        letter = next(letter for letter in ("k", "l", "t") if letter in own)
+        of = "" if attribute is None else f" of {attribute}"
+        return f"{letter} = {number_text(self.attained)}{of} ({kind}, {number_text(own[letter])} asked for)"
+
+
+@dataclass(frozen=True)
+class AttributeLoss:
+    """The level that a quasi-identifier is shown at, and what is lost of it: 0 to 1."""
+
+    name: str
+    level: int
+    loss: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was reached, and what it cost.
+
+    ``loss`` is the geometric loss of docs/least-loss.md, ``gap`` how far it is at most from the least that is
+    possible: 0 if it is proven to be the least. Suppressed records are among the ``records``, and lose all.
+    """
+
+    records: int
+    suppressed: int
+    classes: int
+    smallest_class: int
+    loss: float
+    gap: float | None
+    reached: tuple[Reached, ...]
+    losses: tuple[AttributeLoss, ...]
+
+    @property
+    def k(self) -> int:
+        """Size of the smallest class."""
+        return self.smallest_class
+
+    @property
+    def suppressed_share(self) -> float:
+        """The suppressed as a share of all records."""
+        return self.suppressed / self.records
+
+    def __str__(self) -> str:
+        return "\n".join((*self._lines(), "", text_table(list(self._rows()))))
+
+    def _repr_html_(self) -> str:
+        return html_list(self._lines()) + html_table(list(self._rows()))
+
+    def _lines(self) -> Iterator[str]:
+        yield (
+            f"{self.records:,} records in {self.classes:,} classes, the smallest of {self.smallest_class:,}; "
+            f"{self.suppressed:,} suppressed ({100 * self.suppressed_share:.2f} %)"
+        )
+        yield from map(str, self.reached)
+        proven = (
+            "proven to be the least" if self.gap == 0 else f"at most {number_text(self.gap)} from the least"
+        )
+        yield f"loss {number_text(self.loss)}, {proven}"
+
+    def _rows(self) -> Iterator[Sequence[str]]:
+        yield ("quasi-identifier", "level", "loss")
+        for own in self.losses:
+            yield (own.name, str(own.level), number_text(own.loss))
+
+
+@dataclass(frozen=True, repr=False)
+class Release(Generic[Frame]):
+    """A table that may leave, and how it was made; printed, and shown in notebooks, as its report.
+
+    ``frame`` is of the library of the table that was given. Its cells are texts, what is suppressed or
+    missing is ``*``, and its rows stand in an order that says nothing of the records'. ``rule`` is the rule
+    as POST /v1/rules takes it, ``policy`` a gate policy that asks for what was asked of the release.
+    """
+
+    frame: Frame
+    report: Report
+    rule: Json
+    roles: Roles
+    notes: tuple[str, ...]
+    policy: Mapping[str, Any]
+
+    def save_policy(self, path: str | PathLike[str]) -> None:
+        """Write the policy: JSON if the file is called so, else YAML."""
+        file = Path(path)
+        if file.suffix == ".json":
+            text = json.dumps(self.policy, indent=2, ensure_ascii=False) + "\n"
+        else:
+            import yaml
+
+            text = yaml.safe_dump(self.policy, sort_keys=False, allow_unicode=True, width=110)
+        file.write_text(text, encoding="utf-8")
+
+    def __str__(self) -> str:
+        return "\n".join((str(self.report), "", str(self.roles), *(f"  {note}" for note in self.notes)))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_() + self.roles._repr_html_() + html_list(self.notes)

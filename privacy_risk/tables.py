@@ -1,0 +1,192 @@
+"""Tables of pandas, polars and pyarrow as the service takes them: texts, dates as ``2026-01-31``.
+
+No library is loaded but the one that the table comes from, and pyarrow for all but pandas.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from privacy_risk.arguments import InvalidArgument, WrongType, type_name
+from privacy_risk.frames import frame_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Library = Literal["pandas", "polars", "pyarrow"]
+_WHOLE_BELOW: Final = 2**53
+"""Whole numbers below this are floats exactly."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as it is sent: CSV with a header, in UTF-8, its missing cells empty.
+
+    ``notes`` are sentences on what was left aside. ``library`` is whose table it was.
+    """
+
+    content: bytes
+    columns: tuple[str, ...]
+    rows: int
+    notes: tuple[str, ...]
+    library: Library
+
+    def cells(self) -> Iterator[list[str]]:
+        """The rows as texts, without the header."""
+        reader = csv.reader(io.StringIO(self.content.decode(), newline=""))
+        next(reader)
+        return reader
+
+    def range_of(self, column: str) -> tuple[float, float] | None:
+        """The least and the greatest number of a column; None if a cell is none."""
+        place = self.columns.index(column)
+        try:
+            numbers = [float(row[place]) for row in self.cells() if row[place]]
+        except ValueError:
+            return None
+        return (min(numbers), max(numbers)) if numbers else None
+
+    def given_back(self, parquet: bytes) -> Any:  # noqa: ANN401 - a table of the library
+        """A table in Parquet as one of the library that this one came from."""
+        if self.library == "pandas":
+            return frame_of(parquet)
+        if self.library == "polars":
+            return sys.modules["polars"].read_parquet(io.BytesIO(parquet))
+        import pyarrow.parquet
+
+        return pyarrow.parquet.read_table(io.BytesIO(parquet))
+
+
+def table_of(given: object, argument: str) -> Table:
+    """The table that an argument is; WrongType if it is none, InvalidArgument if it cannot be read."""
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(given, pandas.DataFrame):
+        return _of_pandas(given, argument)
+    if not hasattr(given, "__arrow_c_stream__"):
+        raise WrongType(
+            argument,
+            f"A {type_name(given)} is not a table.",
+            "Give a DataFrame of pandas or polars, or a table of pyarrow.",
+        )
+    return _of_arrow(given, argument)
+
+
+def _check(argument: str, names: Sequence[Hashable], rows: int) -> tuple[str, ...]:
+    """The names of the columns; InvalidArgument for a table that has no rows or no proper names."""
+    if not names or not rows:
+        raise InvalidArgument(
+            argument, "The table has no " + ("rows." if names else "columns."), "Give one with both."
+        )
+    for name in names:
+        if not isinstance(name, str) or not name.strip():
+            raise InvalidArgument(
+                argument,
+                f"The column name {name!r} is not a text.",
+                "Name every column: df.columns = [...].",
+            )
+    twice = [name for name, number in Counter(names).items() if number > 1]
+    if twice:
+        raise InvalidArgument(
+            argument, f"Several columns are called {twice[0]!r}.", "Rename them, or leave all but one out."
+        )
+    return tuple(str(name) for name in names)
+
+
+def _of_pandas(frame: pd.DataFrame, argument: str) -> Table:
+    if frame.columns.nlevels > 1:
+        raise InvalidArgument(
+            argument,
+            "The columns have several levels of names (MultiIndex).",
+            "Make them one: df.columns = ['_'.join(map(str, c)) for c in df.columns].",
+        )
+    names = _check(argument, list(frame.columns), len(frame))
+    notes = []
+    if type(frame.index).__name__ != "RangeIndex":
+        notes.append("The index is left aside: df.reset_index() makes it a column.")
+    written = {name: _pandas_column(frame[name], notes) for name in names}
+    content = type(frame)(written).to_csv(index=False, lineterminator="\n").encode()
+    return Table(content, names, len(frame), tuple(notes), "pandas")
+
+
+def _pandas_column(column: pd.Series[Any], notes: list[str]) -> pd.Series[Any]:
+    """The column with dates for points in time, and whole numbers without a decimal point."""
+    pandas = sys.modules["pandas"]
+    types = pandas.api.types
+    if types.is_object_dtype(column.dtype) and types.infer_dtype(column, skipna=True) in (
+        "datetime",
+        "datetime64",
+    ):
+        column = pandas.to_datetime(column)
+    if types.is_datetime64_any_dtype(column.dtype):
+        local = column.dt.tz_localize(None)
+        if (local != local.dt.normalize())[local.notna()].any():
+            notes.append(_times_left_aside(str(column.name)))
+        dates: pd.Series[Any] = local.dt.strftime("%Y-%m-%d")
+        return dates
+    if types.is_float_dtype(column.dtype):
+        present = column.dropna()
+        if ((present % 1 == 0) & (present.abs() < _WHOLE_BELOW)).all():
+            return column.astype("Int64")
+    return column
+
+
+def _of_arrow(given: object, argument: str) -> Table:
+    import pyarrow as pa
+    import pyarrow.csv
+
+    try:
+        # Not by pa.table, which loads pandas to see whether it is a frame of that.
+        table = pa.RecordBatchReader.from_stream(given).read_all()
+    except (TypeError, pa.ArrowException) as error:
+        raise WrongType(
+            argument, f"A {type_name(given)} is not a table of columns.", "Give a DataFrame or a table."
+        ) from error
+    names = _check(argument, table.column_names, table.num_rows)
+    notes: list[str] = []
+    columns = [_arrow_column(name, table.column(name), argument, notes) for name in names]
+    if len(columns) == 1:
+        # A missing cell alone in its row has to be written as an empty text: an empty line is no row.
+        columns = [columns[0].cast(pa.large_string()).fill_null("")]
+    sink = io.BytesIO()
+    pyarrow.csv.write_csv(pa.table(columns, names=list(names)), sink)
+    library: Library = "polars" if type(given).__module__.startswith("polars.") else "pyarrow"
+    return Table(sink.getvalue(), names, table.num_rows, tuple(notes), library)
+
+
+def _arrow_column(name: str, column: Any, argument: str, notes: list[str]) -> Any:  # noqa: ANN401 - of pyarrow
+    """The column with dates for points in time, and whole numbers without a decimal point."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        # Dictionaries of some kinds of text are not decoded by a cast.
+        chunks = [own.dictionary.cast(pa.large_string()).take(own.indices) for own in column.chunks]
+        return pa.chunked_array(chunks, pa.large_string())
+    kind = column.type
+    if pa.types.is_nested(kind):
+        raise InvalidArgument(
+            argument, f"The cells of {name!r} hold several values ({kind}).", "Give one value per cell."
+        )
+    if pa.types.is_timestamp(kind):
+        local = column if kind.tz is None else pc.local_timestamp(column)
+        days = local.cast(pa.date32(), safe=False)
+        if pc.any(pc.not_equal(days.cast(local.type), local)).as_py():
+            notes.append(_times_left_aside(name))
+        return days
+    if pa.types.is_floating(kind):
+        whole = pc.all(pc.equal(pc.floor(column), column)).as_py() is not False
+        extremes = pc.min_max(pc.abs(column)).as_py()["max"]
+        return column.cast(pa.int64()) if whole and (extremes or 0) < _WHOLE_BELOW else column
+    if pa.types.is_integer(kind) or pa.types.is_date(kind) or pa.types.is_boolean(kind):
+        return column
+    return column.cast(pa.large_string())
+
+
+def _times_left_aside(name: str) -> str:
+    return f"Of {name} the dates are taken; the times of day are left aside."

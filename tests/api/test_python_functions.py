@@ -1,0 +1,253 @@
+"""The functions of ``privacy_risk`` for tables in memory, against the application itself."""
+
+from __future__ import annotations
+
+import json
+
+import anyio
+import httpx
+import pandas as pd
+import pyarrow as pa
+import pytest
+import yaml
+
+import privacy_risk as pr
+from privacy_risk import anonymisation, gating, profiles
+from tests.api.service import Api
+
+pytestmark = pytest.mark.anyio
+
+N = 240
+PEOPLE = pd.DataFrame(
+    {
+        "patient": [f"P{i:05}" for i in range(N)],
+        "zip": [f"{47000 + 7 * (i % 24):05}" for i in range(N)],
+        "birth": [pd.Timestamp("1950-01-01") + pd.Timedelta(days=97 * (i % 40)) for i in range(N)],
+        "sex": ["f" if i % 3 else "m" for i in range(N)],
+        "costs": [float(100 * (i % 17)) for i in range(N)],
+        "diagnosis": ["abcde"[i % 5] for i in range(N)],
+    }
+)
+QUASI_IDENTIFIERS = ["zip", "birth", "sex"]
+ZIPS = [[text, text[:4], text[:3], "*"] for text in sorted({*PEOPLE["zip"]})]
+ASKED = {
+    "k": 4,
+    "l": {"diagnosis": 3},
+    "max_suppressed": 0.1,
+    "quasi_identifiers": QUASI_IDENTIFIERS,
+    "hierarchies": {"zip": ZIPS},
+}
+
+
+class Blocking(httpx.BaseTransport):
+    """Passes the requests of a client that blocks, in a thread, on to the application."""
+
+    def __init__(self, api: Api) -> None:
+        self._inner = httpx.ASGITransport(app=api.app)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return anyio.from_thread.run(self._answered, request)
+
+    async def _answered(self, request: httpx.Request) -> httpx.Response:
+        own = httpx.Request(request.method, request.url, headers=request.headers, content=request.read())
+        response = await self._inner.handle_async_request(own)
+        return httpx.Response(
+            response.status_code, headers=response.headers, content=await response.aread(), request=request
+        )
+
+
+@pytest.fixture(scope="module")
+def tokens() -> list[str]:
+    """The key of the tenant of all tests of this file: what one has put there the next one finds."""
+    return []
+
+
+@pytest.fixture
+async def call(api: Api, tokens: list[str], monkeypatch):
+    """Calls a function in a thread; the service that it finds is the application."""
+    if not tokens:
+        tokens.append((await api.tenant_with_key())[1])
+    client = pr.Client("http://service", tokens[0], transport=Blocking(api))
+    for module in (profiles, anonymisation, gating):
+        monkeypatch.setattr(module, "client_of", lambda server, key: client)
+
+    async def called(function, *arguments, **named):
+        return await anyio.to_thread.run_sync(lambda: function(*arguments, **named))
+
+    return called
+
+
+def classes(frame: pd.DataFrame) -> pd.DataFrame:
+    """Records and distinct diagnoses per class of those that are not suppressed, counted by pandas."""
+    shown = frame[(frame != "*").any(axis=1)]
+    return shown.groupby(QUASI_IDENTIFIERS)["diagnosis"].agg(["size", "nunique"])
+
+
+async def test_a_release_keeps_what_was_asked_as_pandas_counts_it(call):
+    release = await call(pr.anonymise, PEOPLE, **ASKED)
+    counted = classes(release.frame)
+    assert list(release.frame.columns) == [*QUASI_IDENTIFIERS, "diagnosis"]
+    assert len(release.frame) == N
+    assert (counted["size"].min(), counted["size"].sum()) == (
+        release.report.k,
+        N - release.report.suppressed,
+    )
+    assert counted["size"].min() >= 4
+    assert counted["nunique"].min() >= 3
+    assert release.report.suppressed_share <= 0.1
+    assert {own.name for own in release.report.losses} == {*QUASI_IDENTIFIERS}
+    assert release.notes == (
+        "Left out of the release: patient (not named among the quasi-identifiers); "
+        "costs (not named among the quasi-identifiers).",
+    )
+    again = await call(pr.anonymise, PEOPLE, **ASKED)
+    assert again.rule == release.rule
+
+
+async def test_the_saved_policy_lets_the_release_pass_and_nothing_else(call, tmp_path):
+    release = await call(pr.anonymise, PEOPLE, **ASKED)
+    yaml_file, json_file = tmp_path / "policy.yaml", tmp_path / "policy.json"
+    release.save_policy(yaml_file)
+    release.save_policy(json_file)
+    assert yaml.safe_load(yaml_file.read_text()) == json.loads(json_file.read_text()) == release.policy
+
+    hierarchies = {"zip": ZIPS}
+    passed = await call(pr.gate, yaml_file, release.frame, original=PEOPLE, hierarchies=hierarchies)
+    assert passed.passed
+    assert passed.raise_for_fail() is passed
+    assert len(passed.reasons) == 4
+    by_release = await call(pr.gate, json_file, release, original=PEOPLE, hierarchies=hierarchies)
+    assert by_release.passed
+
+    whole = await call(pr.gate, yaml_file, PEOPLE, original=PEOPLE)
+    assert not whole.passed
+    assert whole.reasons == tuple(
+        f"The column {name} must not leave: the policy has it dropped. Drop it from the table."
+        for name in ("patient", "costs")
+    )
+    cut = await call(pr.gate, yaml_file, PEOPLE[release.frame.columns], original=PEOPLE)
+    assert cut.outcome == "fail"
+    assert f"Of {N} records {N} are in classes that fail k-anonymity (k = 4)" in str(cut)
+    with pytest.raises(pr.GateFailed, match="fail: release-") as raised:
+        cut.raise_for_fail()
+    assert raised.value.verdict is cut
+
+
+async def test_rows_are_matched_by_an_identifier_that_may_not_leave(call):
+    release = await call(pr.anonymise, PEOPLE, **ASKED)
+    policy = json.loads(json.dumps(release.policy))
+    policy["schema"]["attributes"]["patient"] = "identifier"
+    keyed = PEOPLE[["patient", *release.frame.columns]]
+    with pytest.raises(pr.InvalidArgument, match=r"@1\. Raise the version"):
+        await call(pr.gate, policy, keyed, original=PEOPLE)  # the other tests' policy has this name
+    verdict = await call(pr.gate, policy | {"version": 2}, keyed, original=PEOPLE)
+    assert verdict.outcome == "fail"
+    assert verdict.document["result"]["subject"]["release"]["aligned_by"] == "key"
+    assert "patient" in verdict.reasons[0]
+
+
+async def test_what_is_not_said_is_proposed_and_told(call):
+    found = await call(pr.profile, PEOPLE, sensitive=["diagnosis"])
+    assert found.roles["patient"].role == "identifier"
+    assert found.roles["birth"].type == "date"
+    assert found.roles["diagnosis"].given_by == "you"
+    assert {*QUASI_IDENTIFIERS} <= {*found.roles.of("quasi_identifier")}
+    counted = PEOPLE.groupby(list(found.roles.of("quasi_identifier"))).size()
+    assert (found["k"], found.records, found.classes) == (counted.min(), N, len(counted))
+    assert "proposed" not in str(found.notes)
+    assert all(text in found._repr_html_() for text in ("<table>", "patient", "distinct_l"))
+    assert "  patient    identifier" in str(found)
+
+
+async def test_hierarchies_that_nobody_gives_fit_the_types(call):
+    release = await call(
+        pr.anonymise, PEOPLE, k=2, max_suppressed=0.5, quasi_identifiers=["birth", "sex", "costs"]
+    )
+    kinds = {own.name: own.hierarchy["kind"] for own in release.roles if own.hierarchy}
+    assert kinds == {"birth": "dates", "sex": "flat", "costs": "intervals"}
+
+
+async def test_a_table_of_arrow_gives_the_same_release_as_one_of_pandas(call):
+    of_pandas = await call(pr.anonymise, PEOPLE, **ASKED)
+    of_arrow = await call(pr.anonymise, pa.Table.from_pandas(PEOPLE), **ASKED)
+    assert isinstance(of_arrow.frame, pa.Table)
+    assert of_arrow.rule == of_pandas.rule
+    columns = [*QUASI_IDENTIFIERS, "diagnosis"]
+    pd.testing.assert_frame_equal(
+        of_arrow.frame.to_pandas().sort_values(columns, ignore_index=True),
+        of_pandas.frame.sort_values(columns, ignore_index=True),
+        check_dtype=False,
+    )
+
+
+@pytest.mark.parametrize(("important", "lost"), [("left", "right"), ("right", "left")])
+async def test_what_matters_more_loses_less(call, important, lost):
+    square = pd.DataFrame([(a, b) for a in "abc" for b in "xyz"], columns=["left", "right"])
+    release = await call(pr.anonymise, square, k=3, importance={important: 2})
+    assert {own.name: own.loss for own in release.report.losses} == {important: 0, lost: 1}
+
+
+async def test_what_no_rule_meets_is_told_with_its_reason(call):
+    with pytest.raises(pr.Infeasible, match="have 5 different sensitive values, 1 fewer than 6") as raised:
+        await call(pr.anonymise, PEOPLE, **ASKED | {"l": {"diagnosis": 6}})
+    assert len(raised.value.because) == 1
+
+
+async def test_a_table_without_quasi_identifiers_and_l_without_sensitive_ones_are_refused(call):
+    alone = PEOPLE[["patient"]]
+    with pytest.raises(pr.InvalidArgument, match=r"No column of the table is a quasi-identifier \(patient: "):
+        await call(pr.anonymise, alone, k=2)
+    with pytest.raises(pr.InvalidArgument, match="l: It is about sensitive attributes"):
+        await call(pr.anonymise, PEOPLE, k=2, l=2, quasi_identifiers=["sex"])
+
+
+async def test_a_criterion_of_all_sensitive_attributes_is_one_of_each(call):
+    release = await call(
+        pr.anonymise, PEOPLE, k=2, t=0.5, l=2, quasi_identifiers=["sex"], sensitive=["diagnosis", "costs"]
+    )
+    asked = [(own.criterion["kind"], own.criterion.get("attribute")) for own in release.report.reached]
+    assert asked == [
+        ("k_anonymity", None),
+        *(
+            (kind, name)
+            for kind in ("distinct_l_diversity", "t_closeness")
+            for name in ("costs", "diagnosis")
+        ),
+    ]
+
+
+async def test_missing_cells_and_one_column_are_taken(call):
+    frame = pd.DataFrame({"age": [30.0, None, 30.0, None, 41.0, 41.0]})
+    release = await call(pr.anonymise, frame, k=2)
+    assert sorted(release.frame["age"]) == ["*", "*", "30", "30", "41", "41"]
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "fault"),
+    [
+        ({"values": ["f", "m"]}, "The definition for 'sex' has no kind"),
+        (["f", "m"], "The rows for 'sex' are not all lists"),
+        ("nowhere.csv", "There is no file nowhere.csv, for 'sex'"),
+        (5, "A int, for 'sex', is no hierarchy"),
+    ],
+)
+async def test_what_is_no_hierarchy_is_refused(call, hierarchy, fault):
+    with pytest.raises((pr.InvalidArgument, pr.WrongType), match="hierarchies: ") as raised:
+        await call(pr.anonymise, PEOPLE, k=2, quasi_identifiers=["sex"], hierarchies={"sex": hierarchy})
+    assert fault in raised.value.fault
+
+
+@pytest.mark.deep
+async def test_a_hierarchy_is_given_as_rows_a_table_a_definition_or_a_file(call, tmp_path):
+    file, definition = tmp_path / "zip.csv", tmp_path / "zip.json"
+    file.write_text("".join(";".join(row) + "\n" for row in ZIPS))
+    definition.write_text(json.dumps({"kind": "rows", "rows": ZIPS}))
+    given = [ZIPS, pd.DataFrame(ZIPS, columns=["value", "city", "region", "all"]), file, str(definition)]
+    levels = []
+    for hierarchy in given:
+        asked = ASKED | {"hierarchies": {"zip": hierarchy}}
+        release = await call(pr.anonymise, PEOPLE, **asked)
+        levels.append(release.rule["levels"])
+    assert levels == [levels[0]] * len(given)
+    masked = await call(pr.anonymise, PEOPLE, **ASKED | {"hierarchies": {"zip": {"kind": "masking"}}})
+    assert masked.roles["zip"].hierarchy["kind"] == "masking"

@@ -1,0 +1,79 @@
+"""What can be told to be wrong without a service is told before one is started."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import privacy_risk as pr
+from privacy_risk import embedded
+
+FRAME = pd.DataFrame({"zip": ["1", "2", "3"], "age": [30, 40, 50], "ill": ["a", "b", "a"]})
+
+
+@pytest.fixture(autouse=True)
+def no_service(monkeypatch):
+    def start():
+        raise AssertionError("a service was started")
+
+    monkeypatch.setattr(embedded, "_Embedded", start)
+
+
+@pytest.mark.parametrize(
+    ("asked", "argument", "fault"),
+    [
+        ({"k": 0}, "k", "0 is out of range"),
+        ({"k": 2.5}, "k", "2.5 is out of range"),
+        ({"k": True}, "k", "True is out of range"),
+        ({"k": float("nan")}, "k", "nan is out of range"),
+        ({"k": "5"}, "k", "'5' is out of range"),
+        ({"k": 4}, "k", "The table has 3 rows, so no class can have 4"),
+        ({"k": 2, "l": {"ill": 0}}, "l", "0 is out of range"),
+        ({"k": 2, "l": {"sick": 2}}, "l", "no column 'sick'"),
+        ({"k": 2, "t": {"ill": 1.5}}, "t", "1.5 is out of range"),
+        ({"k": 2, "t": 0}, "t", "0 is out of range"),
+        ({"k": 2, "max_suppressed": 1.01}, "max_suppressed", "1.01 is out of range"),
+        ({"k": 2, "max_suppressed": -0.1}, "max_suppressed", "-0.1 is out of range"),
+        ({"k": 2, "importance": {"zip": -1}}, "importance", "-1 is out of range"),
+        ({"k": 2, "quasi_identifiers": ["plz"]}, "quasi_identifiers", "no column 'plz'"),
+        ({"k": 2, "quasi_identifiers": "zip"}, "quasi_identifiers", "'zip' is one text"),
+        ({"k": 2, "quasi_identifiers": ["ill"], "sensitive": ["ill"]}, "sensitive", "is sensitive here"),
+        ({"k": 2, "roles": {"ill": "secret"}}, "roles", "'secret', of 'ill', is no role"),
+        ({"k": 2, "roles": {"ill": "other"}, "l": {"ill": 2}}, "roles", "'ill' is other here"),
+        ({"k": 2, "hierarchies": {"plz": []}}, "hierarchies", "no column 'plz'"),
+        ({"k": 2, "server": "http://127.0.0.1:1"}, "key", "server is given, but key is not"),
+    ],
+)  # fmt: skip
+def test_an_argument_that_cannot_be_meant_is_named(asked, argument, fault):
+    with pytest.raises(pr.InvalidArgument) as raised:
+        pr.anonymise(FRAME, **asked)
+    assert (raised.value.argument, fault in raised.value.fault) == (argument, True)
+    assert str(raised.value) == f"{argument}: {raised.value.fault} {raised.value.remedy}"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "a: [", "- 1"])
+def test_what_is_no_policy_is_named(tmp_path, text):
+    file = tmp_path / "policy.yaml"
+    file.write_text(text)
+    with pytest.raises(pr.InvalidArgument, match=r"policy: .*policy\.yaml"):
+        pr.gate(file, FRAME, original=FRAME)
+
+
+def test_a_policy_that_is_not_there_and_one_of_another_type_are_named(tmp_path):
+    with pytest.raises(pr.InvalidArgument, match="policy: There is no file"):
+        pr.gate(tmp_path / "none.yaml", FRAME, original=FRAME)
+    with pytest.raises(pr.WrongType, match="policy: A int is no policy"):
+        pr.gate(5, FRAME, original=FRAME)
+
+
+def test_an_original_without_a_column_of_the_policy_is_refused():
+    policy = {"schema": {"attributes": {"zip": "quasi_identifier", "income": "sensitive"}}}
+    with pytest.raises(pr.InvalidArgument, match="original: The table has no column 'income'"):
+        pr.gate(policy, FRAME, original=FRAME)
+
+
+def test_without_the_service_beside_the_client_the_error_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.undo()
+    monkeypatch.setattr(embedded, "_TOP", tmp_path)
+    with pytest.raises(pr.ServiceNotStarted, match=r"pip install 'privacy-risk\[embedded\]'"):
+        embedded._Embedded()
