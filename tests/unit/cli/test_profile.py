@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -52,6 +53,7 @@ class Stub:
         self.calls: list[str] = []
         self.queries: dict[str, dict[str, str]] = {}
         self.too_large = False
+        self.dataset: dict[str, Any] = {}
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         path = request.url.path.removeprefix("/v1/")
@@ -75,6 +77,7 @@ class Stub:
                 }
             },
             "uploads/patients/proposal": {"rows_in_sample": 1, "attributes": PROPOSAL},
+            "datasets": resource | self.dataset,
             "measurements": resource | {"result": RESULT},
             "measurements/runs": finished,
             "runs/run-1": finished,
@@ -258,3 +261,34 @@ def test_a_service_that_is_running_is_asked_and_left_running(stub, tmp_path, cap
     monkeypatch.setenv("PRIVACY_RISK_API_KEY", "pre.secret")
     assert run(question, operations) == 0
     assert "patients.csv: 12 records" in capsys.readouterr().out
+
+
+def test_cells_are_read_as_proposed_unless_a_file_of_a_hierarchy_lists_them(
+    profiled, stub, tmp_path, monkeypatch
+):
+    quasi = {"role": "quasi_identifier", "reason": "Its values repeat."}
+    dated = {"name": "disease", "type": "date", "format": "dd.mm.yyyy", **quasi}
+    priced = {"name": "zip", "type": "number", "format": "1.234,56", **quasi}
+    monkeypatch.setattr(sys.modules[__name__], "PROPOSAL", [*PROPOSAL[:1], priced, *PROPOSAL[2:4], dated])
+    (tmp_path / "zip.csv").write_text("13053;130;*\n")
+    profiled("--hierarchy", f"zip={tmp_path / 'zip.csv'}")
+    (body,) = stub.sent["datasets"]
+    found = {own["name"]: own for own in body["attributes"]}
+    assert found["disease"] == {
+        "name": "disease", "type": "date", "role": "quasi_identifier", "format": "dd.mm.yyyy",
+        "on_unreadable": "missing",
+    }  # fmt: skip
+    assert found["zip"] == {
+        "name": "zip", "type": "categorical", "role": "quasi_identifier", "hierarchy": "2-zip"
+    }  # fmt: skip
+    assert "on_unreadable" not in found["sex"]
+
+
+def test_cells_that_count_as_missing_are_told(profiled, stub, capsys):
+    born = {"name": "born", "type": "date", "unreadable": 3}
+    stub.dataset = {"attributes": [born, {"name": "sex", "type": "categorical", "unreadable": 0}]}
+    profiled("--json")
+    said = "cells that are no date and count as missing: 3"
+    assert json.loads(capsys.readouterr().out)["unreadable"] == {"born": said}
+    profiled()
+    assert f"unreadable         born: {said}" in capsys.readouterr().out

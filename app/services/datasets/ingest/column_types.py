@@ -52,11 +52,6 @@ _DAY_OR_MONTH: Final = {
     CellFormat.DAY_FIRST_DASHES: CellFormat.MONTH_FIRST_DASHES,
 }
 
-_EITHER_SEPARATOR: Final = (
-    {CellFormat.POINT, CellFormat.DOTS_AND_COMMA},
-    {CellFormat.COMMAS_AND_POINT, CellFormat.COMMA},
-)
-
 
 @dataclass(frozen=True)
 class TypeProposal:
@@ -84,55 +79,49 @@ class TypeProposal:
 def propose_type(cells: Sequence[str | None]) -> TypeProposal:
     """The type that at least :data:`LEAST_SHARE` of the present cells have, with its exceptions."""
     counts = Counter(cell for cell in cells if cell is not None)
-    if not counts:
-        return TypeProposal("categorical")
-    present = counts.total()
-    day_formats = _dates(counts, present)
-    if day_formats:
-        return _of_dates(cells, counts, day_formats)
-    number_formats = _numbers(counts, present)
-    if number_formats:
-        return _of_numbers(cells, counts, number_formats)
+    date_format = _best(counts, DATE_FORMATS)
+    if date_format is not None:
+        return _of_dates(cells, counts, date_format)
+    # A cell with a leading zero makes codes of all, for the zeros of codes count.
+    is_code = any(_LEADING_ZERO.match(text) for text in counts)
+    number_format = None if is_code else _best(counts, _NUMBERS_BY_PREFERENCE)
+    if number_format is not None:
+        return _of_numbers(cells, counts, number_format)
     return TypeProposal("text" if len(counts) > _MANY_VALUES else "categorical")
 
 
-def _dates(counts: Mapping[str, int], present: int) -> list[CellFormat]:
-    return _best(counts, present, DATE_FORMATS)
-
-
-def _numbers(counts: Mapping[str, int], present: int) -> list[CellFormat]:
-    """Formats of numbers; none if any cell has a leading zero, for these are codes, and zeros count."""
-    if any(_LEADING_ZERO.match(text) for text in counts):
-        return []
-    return _best(counts, present, _NUMBERS_BY_PREFERENCE)
-
-
-def _best(counts: Mapping[str, int], present: int, formats: Iterable[CellFormat]) -> list[CellFormat]:
-    """The formats that read the most cells, if that are enough, in the order given.
+def _best(counts: Counter[str], formats: Iterable[CellFormat]) -> CellFormat | None:
+    """The first of the formats that read the most cells, if that are enough.
 
     Formats that read less than half of the first texts are not tried on the others.
     """
-    first = list(islice(counts, _TRIED))
-    tried = [own for own in formats if 2 * sum(_reads(text, own) for text in first) >= len(first)]
-    read = {own: sum(n for text, n in counts.items() if _reads(text, own)) for own in tried}
-    most = max(read.values(), default=0)
-    return [own for own, n in read.items() if n == most] if most >= LEAST_SHARE * present else []
+    first, present = list(islice(counts, _TRIED)), counts.total()
+    best, most = None, 0
+    for format_ in formats:
+        if most < present and 2 * sum(_reads(text, format_) for text in first) >= len(first):
+            read = _n_read(counts, format_)
+            best, most = (format_, read) if read > most else (best, most)
+    return best if most >= LEAST_SHARE * present else None
+
+
+def _n_read(counts: Mapping[str, int], format_: CellFormat) -> int:
+    """Cells that are written so."""
+    return sum(n for text, n in counts.items() if _reads(text, format_))
 
 
 def _reads(text: str, format_: CellFormat) -> bool:
+    if format_ is CellFormat.POINT:
+        return is_number(text)
     value = read_cell(text, format_)
     if value is None:
         return False
     return format_ is not CellFormat.DIGITS or int(value[:4]) in _YEARS
 
 
-def _of_dates(
-    cells: Sequence[str | None], counts: Mapping[str, int], formats: Sequence[CellFormat]
-) -> TypeProposal:
-    chosen = formats[0]
+def _of_dates(cells: Sequence[str | None], counts: Mapping[str, int], chosen: CellFormat) -> TypeProposal:
     other = _DAY_OR_MONTH.get(chosen)
     note = ""
-    if other is not None and other in formats:
+    if other is not None and _n_read(counts, other) == _n_read(counts, chosen):
         note = f"No day is above 12, so that it may as well be {other.value}: look which comes first."
     is_usual = chosen is CellFormat.ISO_DATE and not any(
         read_cell(text, chosen) is not None and not is_date(text) for text in counts
@@ -140,16 +129,12 @@ def _of_dates(
     return _with_exceptions("date", cells, chosen, None if is_usual else chosen, note)
 
 
-def _of_numbers(
-    cells: Sequence[str | None], counts: Mapping[str, int], formats: Sequence[CellFormat]
-) -> TypeProposal:
-    chosen = formats[0]
+def _of_numbers(cells: Sequence[str | None], counts: Mapping[str, int], chosen: CellFormat) -> TypeProposal:
     separated = [text for text in counts if "." in text or "," in text]
     note = ""
-    is_either = any(own.issubset(formats) for own in _EITHER_SEPARATOR) and separated
-    if is_either and all(_GROUPS_OF_THREE.fullmatch(text) for text in separated):
+    if separated and all(_GROUPS_OF_THREE.fullmatch(text) for text in separated):
         note = "Its point or comma may separate thousands or decimals: look which of them it does."
-    is_usual = chosen is CellFormat.POINT and not _merges(counts)
+    is_usual = chosen is CellFormat.POINT and not (separated and _merges(counts))
     return _with_exceptions("number", cells, chosen, None if is_usual else chosen, note)
 
 
