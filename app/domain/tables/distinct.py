@@ -266,23 +266,25 @@ def recoded_rows(
     if limit > KEY_LIMIT:
         recoded = [recoding[column] for recoding, column in zip(recodings, columns, strict=True)]
         return distinct_rows(recoded, [int(own[-1]) + 1 for own in values], n_rows)
-    keys = _recoded_keys(columns, recodings, values, n_rows)
+    numbers = [np.searchsorted(own, recoding) for recoding, own in zip(recodings, values, strict=True)]
+    keys = keys_of_numbers(columns, numbers, sizes, n_rows)
     distinct, counts, inverse = _distinct_keys(keys, limit)
     return DistinctRows(_codes_of(distinct, sizes, values), counts, inverse)
 
 
-def _recoded_keys(
-    columns: Sequence[Integers],
-    recodings: Sequence[Ints],
-    values: Sequence[Ints],
-    n_rows: int,
+def keys_of_numbers(
+    columns: Sequence[Integers], numbers: Sequence[Integers], sizes: Sequence[int], n_rows: int
 ) -> Longs:
-    """One key per row, ordered as the recoded rows are lexicographically."""
-    radix, parts = math.prod(map(len, values)), []
-    for column, recoding, own in zip(columns, recodings, values, strict=True):
-        radix //= len(own)
-        if len(own) > 1:
-            parts.append((column, np.searchsorted(own, recoding) * radix))
+    """The keys that :func:`row_keys` makes of columns whose values were replaced by numbers, without these.
+
+    ``numbers`` holds for each column those of its values, in [0, size); the product of the sizes is at most
+    KEY_LIMIT.
+    """
+    radix, parts = math.prod(sizes), []
+    for column, number, size in zip(columns, numbers, sizes, strict=True):
+        radix //= size
+        if size > 1:
+            parts.append((column, number.astype(np.int64) * radix))
     keys = np.zeros(n_rows, dtype=np.int64)
     # In pieces that stay in the processor's cache.
     for start in range(0, n_rows, ROWS_AT_ONCE):
