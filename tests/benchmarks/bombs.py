@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from app.cli.operations import RunningService
 from tests.benchmarks.measurement import Measurement
+from tests.benchmarks.service.waiting import until
 
 _SECONDS: Final = 7.0
 """The 4 s that an upload may cost whatever its size, the second for its first MiB, and the child's start."""
@@ -86,9 +87,8 @@ class _Costs:
         return self
 
     def __exit__(self, *_: object) -> None:
-        deadline = time.monotonic() + 10  # a child is waited for a moment after the answer
-        while self._children() - self._before and time.monotonic() < deadline:
-            time.sleep(0.01)
+        # A child is waited for a moment after the answer.
+        until(lambda: not self._children() - self._before, 10.0)
         self._ended.set()
         self._thread.join()
         self.seconds = (self._ticks() - self._start) / os.sysconf("SC_CLK_TCK")

@@ -133,10 +133,12 @@ def _adult(adult: Adult) -> Iterator[Case]:
         yield _search(f"the best rule of Adult, utility at least {floor:g}", partial(plan, context, problem))
     every = Problem(Lagrangian(0.0))
     yield _search("the best rule of Adult, all scored", lambda: plan(context, every, Enumeration()))
-    eight = Problem(MinRisk(8.0))
-    yield _search(
-        "the best rule of Adult by branch and bound", lambda: plan(context, eight, BranchAndBound())
-    )
+    for floor in (4.0, 8.0, 12.0):
+        name = f"the best rule of Adult by branch and bound, utility at least {floor:g}"
+        yield _search(name, partial(plan, context, Problem(MinRisk(floor)), BranchAndBound()))
+    for price in (0.0, 0.01):
+        name = f"the best rule of Adult at a price of {price:g}"
+        yield _search(name, partial(plan, context, Problem(Lagrangian(price))))
     yield _search("the frontier of Adult", lambda: plan_frontier(context, FrontierProblem()))
 
 

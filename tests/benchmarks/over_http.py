@@ -14,7 +14,7 @@ import pandas as pd
 
 from app.cli.embedded import SERVICE, temporary_folder
 from app.cli.journey import load_journey
-from app.cli.operations import Operations, RunningService
+from app.cli.operations import RunningService
 from app.cli.progress import Silent
 from app.cli.walk import Walk
 from app.samples import members
@@ -24,6 +24,7 @@ from tests.benchmarks.bombs import measure_bombs
 from tests.benchmarks.front_door import measure_door
 from tests.benchmarks.measurement import Measurement
 from tests.benchmarks.memory_watch import MemoryWatch
+from tests.benchmarks.service.asked import Asked
 from tests.benchmarks.wide_table import wide_table
 
 _RECORDS = 10_000
@@ -33,10 +34,10 @@ _ATTRIBUTES = ("city", "race", "birth_date", "income")
 _PIECE = 1 << 20
 
 
-def measure_http(operations: Operations) -> list[Measurement]:
+def measure(asked: Asked) -> list[Measurement]:
     """Start a service, measure assessments, an upload and hostile requests, stop it."""
-    with temporary_folder(operations) as folder:
-        service = operations.start_service(folder / SERVICE)
+    with temporary_folder(asked.operations) as folder:
+        service = asked.operations.start_service(folder / SERVICE)
         try:
             # Without retries no reply is kept for them, so that what is measured is the request alone.
             once = Retries(attempts=1)

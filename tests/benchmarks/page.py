@@ -1,8 +1,8 @@
 """The page docs/performance.md: what everything took before, what it takes now, and what a peer takes.
 
 ``python -m tests.benchmarks.page --before FILE … --now FILE …`` takes reports of ``python -m tests.benchmarks
---json``, keeps their figures in docs/performance and writes the page; a side that no file is given for stays
-as it is kept.
+--json``, keeps their figures in docs/performance and writes the page; a part that no file of a side measures
+stays there as it is kept.
 """
 
 from __future__ import annotations
@@ -37,6 +37,11 @@ PARTS: Final[Mapping[str, tuple[str, str]]] = {
         "requests that leave on time whether or not the earlier ones are answered. Times of a kind alone are "
         "processor time of the API; milliseconds by role are processor time for one answer.",
     ),
+    "memory": (
+        "Memory under load",
+        "How the resident memory of the API's processes grows in the second half of a long mixed load, by "
+        "least squares; in the first half caches fill.",
+    ),
     "runs": (
         "Runs",
         "Waiting for a run beyond what its search takes in one process.",
@@ -54,6 +59,9 @@ PARTS: Final[Mapping[str, tuple[str, str]]] = {
     "scale": ("The case study at full size", "5.7 million members, 9.8 million entities."),
 }
 """Parts of the benchmark, in the page's order: heading, and what its figures are."""
+
+_NO_COSTS: Final = {"times", "MiB a minute"}
+"""Units of which less is not better, or whose ratio says nothing."""
 
 _COLUMNS: Final = ("Work", "Bar (aim)", "Before", "Now", "Before / now", "Peer", "Counters")
 
@@ -120,7 +128,9 @@ def main(argv: Sequence[str], docs: Path = DOCS) -> int:
         reports = [json.loads(path.read_text(encoding="utf-8")) for path in asked[side] or []]
         failed += [fault for report in reports for fault in report["failed"]]
         if reports:
-            _keep(docs, side, merged(reports))
+            found = merged(reports)
+            anew = {one.part for one in found}
+            _keep(docs, side, [*(one for one in _kept(docs, side) if one.part not in anew), *found])
     write(docs)
     for fault in failed:
         print(f"failed: {fault}", file=sys.stderr)
@@ -168,7 +178,7 @@ def _side(one: Measurement | None) -> str:
 
 
 def _gain(before: Measurement | None, now: Measurement | None) -> str:
-    if before is None or now is None or not now.ours:
+    if before is None or now is None or not now.ours or now.unit in _NO_COSTS:
         return ""
     return f"{before.ours / now.ours:.3g}"
 

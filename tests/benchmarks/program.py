@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import sys
@@ -14,9 +15,7 @@ from typing import Final
 from app.cli.operations import Operations
 from tests.benchmarks.checkout import run_in
 from tests.benchmarks.measurement import Measurement
-from tests.benchmarks.over_http import measure_http
 from tests.benchmarks.parts import PARTS, Part, PartFailedError, measurements
-from tests.benchmarks.service import load, per_request, run_waits, starts
 from tests.benchmarks.service.asked import Asked
 from tests.benchmarks.text import lines, markdown_table
 
@@ -30,24 +29,27 @@ class ServicePart:
     measures: str
 
 
-def _http(asked: Asked) -> Iterable[Measurement]:
-    return measure_http(asked.operations)
+def _of(module: str, function: str = "measure") -> Callable[[Asked], Iterable[Measurement]]:
+    """What measures a part, loaded with it: another checkout may lack what other parts measure."""
 
+    def measure(asked: Asked) -> Iterable[Measurement]:
+        loaded = importlib.import_module(f"tests.benchmarks.{module}")
+        found: Iterable[Measurement] = getattr(loaded, function)(asked)
+        return found
 
-def _estimates(asked: Asked) -> Iterable[Measurement]:
-    # Imported here: it loads what all other parts measure, each in a process of its own.
-    from tests.benchmarks import estimates
-
-    return estimates.measure(asked)
+    return measure
 
 
 SERVICE_PARTS: Final = (
-    ServicePart("http", _http, "assessments, uploads, hostile requests"),
-    ServicePart("requests", per_request.measure, "processor time of a request"),
-    ServicePart("starts", starts.measure, "imports, starts, whole commands, memory at rest"),
-    ServicePart("runs", run_waits.measure, "waiting for runs"),
-    ServicePart("estimates", _estimates, "what dry runs estimate, beside what the work takes"),
-    ServicePart("load", load.measure, "many clients at once, kinds of requests mixed and alone"),
+    ServicePart("http", _of("over_http"), "assessments, uploads, hostile requests"),
+    ServicePart("requests", _of("service.per_request"), "processor time of a request"),
+    ServicePart("starts", _of("service.starts"), "imports, starts, whole commands, memory at rest"),
+    ServicePart("runs", _of("service.run_waits"), "waiting for runs"),
+    ServicePart("estimates", _of("estimates"), "what dry runs estimate, beside what the work takes"),
+    ServicePart("load", _of("service.load"), "many clients at once, kinds of requests mixed and alone"),
+    ServicePart(
+        "memory", _of("service.load", "measure_memory"), "how the API's memory grows under a mixed load"
+    ),
 )
 
 

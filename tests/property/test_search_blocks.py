@@ -12,6 +12,7 @@ from app.domain.search.objectives import MinRisk
 from app.domain.search.plans import plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.record_rules import instance as record_instance
+from app.domain.search.record_rules import optima
 from app.domain.search.solvers import SOLVERS
 from app.domain.search.table_rules import table_level
 from app.domain.search.table_rules.scores import TableScores
@@ -27,6 +28,7 @@ def tiny_blocks(monkeypatch):
     """Cut even the smallest instance into many blocks."""
     monkeypatch.setattr(table_level, "SECONDS_PER_BLOCK", 1e-9)
     monkeypatch.setattr(record_instance, "CELLS_PER_BLOCK", 1)
+    monkeypatch.setattr(optima, "SCANNED_PER_EVALUATED", 1)
     monkeypatch.setattr(plans, "COMBINATIONS_LIMIT", 10)
     monkeypatch.setattr(record_instance, "CELLS_AT_ONCE", 1)
 

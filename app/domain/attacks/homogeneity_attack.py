@@ -21,7 +21,7 @@ from app.domain.models.judged import ClassRef, JudgedOn, class_ref, judged_on
 from app.domain.tables.numbers import exact_sum
 
 SECONDS_PER_ATTACK: Final = 1.5e-3
-SECONDS_PER_CELL: Final = 5e-9
+SECONDS_PER_CELL: Final = 2e-9
 SECONDS_PER_LISTED_RECORD: Final = 1e-9
 
 

@@ -24,8 +24,10 @@ from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import missing_cells, shows_nothing
 from app.domain.tables.table import Table, no_attribute
 
-SECONDS_PER_GROUPING: Final = 5e-5
-SECONDS_PER_CELL: Final = 3.7e-9
+SECONDS_PER_GROUPING: Final = 4e-4
+SECONDS_PER_CELL: Final = 1.5e-9
+"""Fitted to the least processor times of the measures of classes on Adult, 60 repetitions of 30,162 records,
+and on 33 copies of it, 12 repetitions; cells are those of the quasi-identifiers and four columns more."""
 
 Missing = Literal["own_category", "matches_everything", "excluded"]
 MissingSensitive = Literal["own_category", "excluded"]

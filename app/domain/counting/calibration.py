@@ -34,8 +34,8 @@ SECONDS_PER_SORTED_RECORD: Final = 4e-8
 SECONDS_PER_DISCLOSED_ROW: Final = 1.2e-7
 """Of a table-level rule per distinct row of the table, if these are sorted, and per row it discloses."""
 SECONDS_PER_SHOWN: Final = 5e-5
-SECONDS_PER_MATCHED_ENTITY: Final = 3.6e-9
-SECONDS_PER_MATCHED_CODE: Final = 5.6e-9
+SECONDS_PER_MATCHED_ENTITY: Final = 4e-9
+SECONDS_PER_MATCHED_CODE: Final = 1.5e-9
 """Of counting for it by keys, per linked attribute that it shows, per distinct entity and both."""
 SECONDS_PER_ASSESSMENT: Final = 1e-3
 SECONDS_PER_SCORED_ROW: Final = 1.2e-7
@@ -79,7 +79,7 @@ SECONDS_PER_SIFTED_NODE: Final = 1.2e-8
 SECONDS_PER_TAKEN_NODE: Final = 4.5e-9
 SECONDS_PER_CHOSEN_RECORD: Final = 6.5e-6
 BYTES_PER_CHOSEN_RECORD: Final = 2_000
-SECONDS_PER_SCORED_RECORD: Final = 3e-7
+SECONDS_PER_SCORED_RECORD: Final = 2.2e-7
 BYTES_PER_SCORED_RECORD: Final = 150
 SECONDS_PER_SCORED_CELL: Final = 4e-8
 SECONDS_PER_COMBINATION: Final = 1e-7

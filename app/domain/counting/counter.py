@@ -21,6 +21,7 @@ from app.domain.counting.calibration import (
 from app.domain.counting.compatibility import Classes, Compatibility
 from app.domain.counting.cube import Cube, cube_cells
 from app.domain.counting.sorted_keys import DictionaryRows, count_group
+from app.domain.counting.threads import in_order
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute, link_nodes, own_rows
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
@@ -79,7 +80,8 @@ class Counter:
 
     Both sides are reduced to distinct combinations once; what is prepared per attribute and level is kept.
     ``linked`` are the positions in the table of the linked attributes, in the dictionary's order;
-    ``matching`` is that of the two where another counter has it already.
+    ``matching`` is that of the two where another counter has it already. So many ``threads`` share the least
+    count and what the table's own counter needs.
     """
 
     def __init__(
@@ -88,11 +90,13 @@ class Counter:
         dictionary: Dictionary,
         memory_ceiling: int = MEMORY_CEILING,
         matching: Matching | None = None,
+        threads: int = 1,
     ) -> None:
         _require_links_fit(table, dictionary)
         self.table = table
         self.dictionary = dictionary
         self.memory_ceiling = memory_ceiling
+        self.threads = threads
         self.linked = tuple(table.position(link.attribute) for link in dictionary.links)
         self.matching = matching or Matching(table, dictionary)
         self.compatibilities = self.matching.compatibilities
@@ -138,24 +142,29 @@ class Counter:
         if levels is not None or not self.linked or self.choose(len(codes), 1).engine == "cube":
             return int(self.count_records(codes, levels).values.min())
         nodes = codes[:, list(self.linked)]
-        floor, least = int(at_least.min()), np.iinfo(np.int64).max
+        floor, least = int(at_least.min()), int(np.iinfo(np.int64).max)
         # Where much is disclosed, few are consistent.
         groups = sorted(
             self._groups(nodes, None),
             key=lambda group: -sum(math.log(kinds.size + 1) for _, kinds in group[1]),
         )
-        for positions, layers in groups:
-            bound = at_least[positions]
-            held = bound < least
-            if least > floor and held.any():
-                wanted = nodes[positions][held]
-                least = min(least, int(self._count_layers(wanted, layers).min()))
-        return int(least)
+
+        def least_of(group: tuple[slice | Longs, list[tuple[int, Classes]]]) -> int:
+            positions, layers = group
+            held = at_least[positions] < least
+            if least <= floor or not held.any():
+                return least
+            return int(self._count_layers(nodes[positions][held], layers).min())
+
+        for found in in_order(least_of, groups, self.threads):
+            least = min(least, found)
+        return least
 
     @cached_property
     def of_table_itself(self) -> Counter:
         """The counter of the table against itself, for k-anonymity in the matching sense."""
-        return Counter(self.table, dictionary_of(self.table), self.memory_ceiling)
+        itself = dictionary_of(self.table, self.threads)
+        return Counter(self.table, itself, self.memory_ceiling, threads=self.threads)
 
     @cached_property
     def own_rows(self) -> OwnRows:
@@ -258,12 +267,14 @@ def _require_links_fit(table: Table, dictionary: Dictionary) -> None:
             )
 
 
-def dictionary_of(table: Table) -> Dictionary:
+def dictionary_of(table: Table, threads: int = 1) -> Dictionary:
     """The table itself as a dictionary: every record its own entity, on all disclosed attributes."""
-    links: tuple[LinkedAttribute, ...] = tuple(
-        link_nodes(attribute, hierarchy, table.codes[:, j])
-        for j, (attribute, hierarchy) in enumerate(zip(table.attributes, table.hierarchies, strict=True))
-    )
+
+    def linked(j: int) -> LinkedAttribute:
+        used = table.used_nodes[j]
+        return link_nodes(table.attributes[j], table.hierarchies[j], table.codes[:, j], used)
+
+    links = tuple(in_order(linked, range(table.n_attributes), threads))
     dictionary = Dictionary(
         table.n_records, links, table.own_ids, comparable_ids=table.entity_ids is not None
     )

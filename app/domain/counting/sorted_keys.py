@@ -7,16 +7,24 @@ equals one of the dictionary row's keys.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from app.domain.arrays import Ints, Longs
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.counting.compatibility import NONE, Classes
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.tables.distinct import are_ascending, row_keys, sort_with_positions, starts_of_runs
+from app.domain.tables.distinct import (
+    KEY_LIMIT,
+    are_ascending,
+    keys_of_numbers,
+    row_keys,
+    sort_with_positions,
+    starts_of_runs,
+)
 
 DENSE_CELLS_PER_ROW = 30
 ATTRIBUTES_PER_MASK = 62
@@ -85,10 +93,48 @@ def count_group(
     for narrowing, positions in rows.patterns(disclosed):
         chosen = [place[j] for j in narrowing]
         kinds = [classes[i] for i in chosen]
-        entries, weights = _dictionary_entries(rows.dictionary, narrowing, positions, kinds)
-        wanted = [node_classes[i] for i in chosen]
-        total += _matching(entries, weights, wanted, [kind.size for kind in kinds], n_rows)
+        wanted, sizes = [node_classes[i] for i in chosen], [kind.size for kind in kinds]
+        if positions is None and _have_one_class(kinds) and math.prod(sizes) <= KEY_LIMIT:
+            total += _matching_keys(rows.dictionary, narrowing, kinds, wanted, n_rows)
+        else:
+            entries, weights = _dictionary_entries(rows.dictionary, narrowing, positions, kinds)
+            total += _matching(entries, weights, wanted, sizes, n_rows)
     return total
+
+
+def _have_one_class(classes: Sequence[Classes]) -> bool:
+    """Whether there are attributes, and every code of theirs is in one class."""
+    return bool(classes) and all(
+        kinds.of_code is not None and not (kinds.of_code == NONE).any() for kinds in classes
+    )
+
+
+def _matching_keys(
+    dictionary: Dictionary,
+    narrowing: Sequence[int],
+    classes: Sequence[Classes],
+    wanted: Sequence[Ints],
+    n_rows: int,
+) -> Longs:
+    """The same as :func:`_matching` of all rows, each in one class per attribute, without their columns."""
+    reduced, counts = dictionary.reduced, np.zeros(n_rows, dtype=np.int64)
+    numbers = [kinds.of_code for kinds in classes if kinds.of_code is not None]
+    sizes = [kinds.size for kinds in classes]
+    keys = keys_of_numbers([reduced.codes[:, j] for j in narrowing], numbers, sizes, reduced.size)
+    possible, wanted = _possible(wanted, n_rows)
+    asked, limit = row_keys(wanted, sizes, len(wanted[0]))
+    counts[possible] = _sums_at(keys, reduced.counts, asked, limit)
+    return counts
+
+
+def _possible(wanted: Sequence[Ints], n_rows: int) -> tuple[Bools | slice, Sequence[Ints]]:
+    """Which rows have a class in every column, and their columns."""
+    possible = np.ones(n_rows, dtype=bool)
+    for column in wanted:
+        possible &= column != NONE
+    if possible.all():
+        return slice(None), wanted
+    return possible, [column[possible] for column in wanted]
 
 
 def _dictionary_entries(
@@ -139,11 +185,7 @@ def _matching(
     n_entries = len(weights)
     if not n_entries:
         return counts
-    possible = np.ones(n_rows, dtype=bool)
-    for column in wanted:
-        possible &= column != NONE
-    if not possible.all():
-        wanted = [column[possible] for column in wanted]
+    possible, wanted = _possible(wanted, n_rows)
     both = [np.concatenate([entries, rows]) for entries, rows in zip(columns, wanted, strict=True)]
     keys, limit = row_keys(both, sizes, len(both[0]))
     counts[possible] = _sums_at(keys[:n_entries], weights, keys[n_entries:], limit)

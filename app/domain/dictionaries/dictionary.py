@@ -232,13 +232,20 @@ def own_rows(table: Table, dictionary: Dictionary) -> Longs:
     return np.array([row_of.get(entity, -1) for entity in table.own_ids.tolist()], dtype=np.int64)
 
 
-def link_nodes(attribute: str, hierarchy: Hierarchy, nodes: Ints) -> LinkedAttribute:
-    """Link entities whose values are already nodes (N,) of the hierarchy; −1 marks elsewhere."""
+def link_nodes(
+    attribute: str, hierarchy: Hierarchy, nodes: Ints, used: Ints | None = None
+) -> LinkedAttribute:
+    """Link entities whose values are already nodes (N,) of the hierarchy; −1 marks elsewhere.
+
+    ``used`` are the distinct ones among them, ascending, where these are known.
+    """
     place = np.zeros(hierarchy.n_nodes + 1, dtype=np.int32)
-    place[nodes + 1] = 1
-    used = (np.flatnonzero(place) - 1).astype(np.int32)
-    place[used + 1] = np.arange(len(used), dtype=np.int32)
-    column = place[nodes + 1]
+    if used is None:
+        place[nodes] = 1
+        used = np.flatnonzero(np.roll(place, 1)).astype(np.int32) - 1
+    # The last place is that of −1.
+    place[used] = np.arange(len(used), dtype=np.int32)
+    column = place[nodes]
     listed, leaves = hierarchy.leaves_below(used[used > TOP])
     starts = np.concatenate([np.zeros(int((used <= TOP).sum()), dtype=np.int64), listed])
     return LinkedAttribute(attribute, hierarchy, column, starts, leaves, missing_cells(used), used)

@@ -57,6 +57,8 @@ from app.domain.models.sensitive_values import (
 from app.domain.tables.masks import shows_nothing
 
 LEAST = 1e-9
+SECONDS_BESIDE_COUNTING: Final = 2e-3
+"""What the ratios take on Adult beside counting the values."""
 BoundOfValues = Annotated[
     LikenessBound,
     doc(
@@ -338,7 +340,7 @@ BETA_LIKENESS: Final = Measure(
     guarantee="exact",
     parameters=BetaLikenessParameters,
     result=BetaLikenessFound,
-    cost=lambda context, own: cost_of_counting(context, 1),
+    cost=lambda context, own: cost_of_counting(context, 1, SECONDS_BESIDE_COUNTING),
     compute=_compute,
     example=Example(
         "how much more likely does any income become?",

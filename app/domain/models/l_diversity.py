@@ -27,6 +27,9 @@ from app.domain.models.recursive_l_diversity import RecursiveLDiversity
 from app.domain.models.sensitive_values import SensitiveValues, cost_of_counting, sensitive_values
 from app.domain.tables.numbers import exact_sum
 
+SECONDS_PER_READINGS: Final = 3e-3
+"""What the readings of one attribute take on Adult beside counting its values."""
+
 ASSUMED: Final = (
     "Everybody has one value and one record: of persons who repeat nothing is promised.",
     "Values are words without meaning: several that mean much the same, or amounts that lie close together, "
@@ -346,7 +349,8 @@ def _least(readings: Sequence[Reading | EntropyEstimate | None]) -> float | None
 
 
 def _cost(context: MeasureContext, parameters: LDiversityParameters) -> Cost:
-    return cost_of_counting(context, len(_names(context, parameters)))
+    n_attributes = len(_names(context, parameters))
+    return cost_of_counting(context, n_attributes, n_attributes * SECONDS_PER_READINGS)
 
 
 L_DIVERSITY: Final = Measure(

@@ -22,6 +22,7 @@ import numpy as np
 
 from app.domain.arrays import Floats, Ints, Longs
 from app.domain.counting.compatibility import Compatibility
+from app.domain.counting.threads import in_order
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Scope
@@ -133,7 +134,8 @@ class Axis:
 
 def build_axes(context: SearchContext, scope: Scope) -> tuple[Axis, ...]:
     """An axis per attribute of the table; NotSupported for table levels of a hierarchy that is no tree."""
-    return tuple(_build_axis(context, j, scope) for j in range(context.table.n_attributes))
+    attributes = range(context.table.n_attributes)
+    return tuple(in_order(lambda j: _build_axis(context, j, scope), attributes, context.threads))
 
 
 def _build_axis(context: SearchContext, j: int, scope: Scope) -> Axis:

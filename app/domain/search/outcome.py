@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from app.domain.arrays import Floats
+from app.domain.counting.counter import Counter
 from app.domain.risk.assessment import Assessment, assess
 from app.domain.risk.attackers import SetAssessment, assess_set
 from app.domain.risk.models import RiskModel
@@ -332,9 +333,11 @@ def _score(context: SearchContext, problem: Problem, rule: Rule) -> Score:
     table, harm, utility = context.table, context.sensitivity, context.utility
     policy, model = problem.absent_policy, context.model
     if context.dictionaries is None:
+        counter = Counter(table, context.dictionary, threads=context.threads)
         found = assess(
-            table, rule, context.dictionary, harm, utility, policy, failure=context.failure, model=model
-        )
+            table, rule, context.dictionary, harm, utility, policy,
+            failure=context.failure, model=model, counter=counter,
+        )  # fmt: skip
         risk = found.risk_average if problem.aggregate == "average" else found.risk_max
         return Score(found, None, risk, found.utility_average)
     in_set = assess_set(

@@ -266,7 +266,8 @@ def recoded_rows(
     if limit > KEY_LIMIT:
         recoded = [recoding[column] for recoding, column in zip(recodings, columns, strict=True)]
         return distinct_rows(recoded, [int(own[-1]) + 1 for own in values], n_rows)
-    keys = _recoded_keys(columns, recodings, values, n_rows)
+    numbers = [_numbers(recoding, own) for recoding, own in zip(recodings, values, strict=True)]
+    keys = keys_of_numbers(columns, numbers, sizes, n_rows)
     distinct, counts, inverse = _distinct_keys(keys, limit)
     return DistinctRows(_codes_of(distinct, sizes, values), counts, inverse)
 
@@ -278,20 +279,26 @@ def _present(codes: Ints) -> Ints:
     return np.flatnonzero(found).astype(np.int32)
 
 
-def _recoded_keys(
-    columns: Sequence[Integers],
-    recodings: Sequence[Ints],
-    values: Sequence[Ints],
-    n_rows: int,
+def _numbers(recoding: Ints, own: Ints) -> Longs:
+    """The number among these distinct codes of each code of the recoding that is one of them."""
+    numbers = np.zeros(int(recoding.max()) + 1, dtype=np.int64)
+    numbers[own] = np.arange(len(own))
+    return numbers.take(recoding)
+
+
+def keys_of_numbers(
+    columns: Sequence[Integers], numbers: Sequence[Integers], sizes: Sequence[int], n_rows: int
 ) -> Longs:
-    """One key per row, ordered as the recoded rows are lexicographically."""
-    radix, parts = math.prod(map(len, values)), []
-    for column, recoding, own in zip(columns, recodings, values, strict=True):
-        radix //= len(own)
-        if len(own) > 1:
-            rank = np.zeros(int(recoding.max()) + 1, dtype=np.int64)
-            rank[own] = np.arange(len(own)) * radix
-            parts.append((column, rank.take(recoding)))
+    """The keys that :func:`row_keys` makes of columns whose values were replaced by numbers, without these.
+
+    ``numbers`` holds for each column those of its values, in [0, size); the product of the sizes is at most
+    KEY_LIMIT.
+    """
+    radix, parts = math.prod(sizes), []
+    for column, number, size in zip(columns, numbers, sizes, strict=True):
+        radix //= size
+        if size > 1:
+            parts.append((column, number.astype(np.int64) * radix))
     keys = np.zeros(n_rows, dtype=np.int64)
     # In pieces that stay in the processor's cache.
     for start in range(0, n_rows, ROWS_AT_ONCE):

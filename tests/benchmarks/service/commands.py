@@ -12,7 +12,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ import psutil
 
 from app.cli.operations import RunningService
 from tests.benchmarks.service.costs import family, seconds_of
+from tests.benchmarks.service.waiting import until
 
 _LONGEST: Final = 180.0
 """Seconds after which a program hangs."""
@@ -103,16 +104,6 @@ def served(home: Path, program: Sequence[str] = PROGRAM) -> Iterator[Served]:
         yield Served(service, seconds, processor)
     finally:
         _end(process)
-
-
-def until(found: Callable[[], bool], seconds: float, pause: float = 0.01) -> bool:
-    """Whether something came true within so many seconds."""
-    deadline = time.monotonic() + seconds
-    while not found():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(pause)
-    return True
 
 
 def _until_ready(process: subprocess.Popen[bytes], base_url: str) -> None:

@@ -12,6 +12,7 @@ import psutil
 
 from app.cli.operations import RunningService
 from tests.processes import is_worker
+from tests.benchmarks.service.waiting import until
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,13 @@ class Roles:
 
 def settled(roles: Roles, seconds: float = 15.0) -> None:
     """Wait until the service has nothing to do any more, but no longer than this."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+
+    def is_idle() -> bool:
         before = sum(roles.spent().values())
         time.sleep(0.4)
-        if sum(roles.spent().values()) - before <= 0.02:
-            return
+        return sum(roles.spent().values()) - before <= 0.02
+
+    until(is_idle, seconds, pause=0.0)
 
 
 def roles_of(service: RunningService, home: Path) -> Roles:

@@ -20,8 +20,9 @@ from app.settings import Settings
 from privacy_risk import Client, Retries
 from tests.benchmarks.checkout import run_in
 from tests.benchmarks.flame import drawn, folded
-from tests.benchmarks.service.commands import PROGRAM, BrokenError, run, served, until
+from tests.benchmarks.service.commands import PROGRAM, BrokenError, run, served
 from tests.benchmarks.service.sample import RECORDS, assessments, load_sample
+from tests.benchmarks.service.waiting import until
 
 REQUESTS: Final = 300
 _FIRST: Final = 20

@@ -10,9 +10,10 @@ from typing import Final
 
 import psutil
 
-from tests.benchmarks.service.commands import BrokenError, until
+from tests.benchmarks.service.commands import BrokenError
 from tests.benchmarks.service.costs import family, seconds_of
 from tests.benchmarks.service.sample import Loaded
+from tests.benchmarks.service.waiting import until
 
 ENDLESS: Final = {
     "kind": "genetic",

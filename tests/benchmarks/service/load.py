@@ -6,25 +6,23 @@ import math
 import os
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-import psutil
-
 from app.settings import Settings
 from tests.benchmarks.measurement import Measurement
+from tests.benchmarks.memory_watch import MemoryWatch
 from tests.benchmarks.service.asked import Asked
-from tests.benchmarks.service.commands import BrokenError, until
-from tests.benchmarks.service.costs import difference, family, settled
+from tests.benchmarks.service.commands import BrokenError
+from tests.benchmarks.service.costs import difference, settled
 from tests.benchmarks.service.held_run import held_run
 from tests.benchmarks.service.load_plan import Kind, Plan, Told
 from tests.benchmarks.service.mix import WEIGHTS, Mix
 from tests.benchmarks.service.percentiles import slope
 from tests.benchmarks.service.sample import QUESTIONS_A_PROFILE, Loaded, assessments, loaded_service
+from tests.benchmarks.service.waiting import until
 
 PART = "load"
 CLIENTS: Final = (1, 10, 50, 200)
@@ -69,11 +67,11 @@ class Loads:
         with _generator(plan) as begin:
             settled(self.loaded.roles, _CONNECTED_SECONDS)
             before = self.loaded.roles.spent()
-            with _Memory(self.loaded.roles.api) as memory:
+            with MemoryWatch(self.loaded.roles.api.pid, pause=1.0) as memory:
                 told = begin()
         spent = difference(before, self.loaded.roles.spent())
         self._drain()
-        return Sent(told, self.processes, spent, slope(memory.seen), memory.seen[-1][1])
+        return Sent(told, self.processes, spent, memory.seen)
 
     def _drain(self) -> None:
         """Wait until the worker has made what was asked of it."""
@@ -87,16 +85,15 @@ class Loads:
 
 @dataclass(frozen=True)
 class Sent:
-    """What a load told, the processor time of every role, and how the API's memory grew in MiB a second.
+    """What a load told, and the processor time of every role.
 
-    ``processes`` is how many of the API there were.
+    ``processes`` is how many of the API there were, ``memory`` what they held, as (seconds, MiB).
     """
 
     told: Told
     processes: int
     spent: dict[str, float]
-    growth: float
-    memory_mib: float
+    memory: Sequence[tuple[float, float]]
 
     @property
     def each(self) -> float:
@@ -113,7 +110,7 @@ class Sent:
             bar=bar,
             unit=unit,
             ours=ours,
-            peak_mib=self.memory_mib,
+            peak_mib=max(held for _, held in self.memory),
             counters={
                 "answered": told.answered,
                 "per_second": round(told.throughput, 1),
@@ -137,21 +134,50 @@ class Sent:
 
 
 def measure(asked: Asked) -> Iterator[Measurement]:
-    """All loads on one service, whose worker has a place beside the run that is listened to."""
+    """All loads on one service."""
+    with _service(asked, _new_questions(asked.load_seconds)) as loads:
+        yield from _alone(loads)
+        yield from _many_clients(loads, asked.load_seconds)
+        yield _offered(loads, asked.load_seconds)
+        with held_run(loads.loaded) as events:
+            yield from _mixed(replace(loads, listened=events), asked.load_seconds)
+
+
+def measure_memory(asked: Asked) -> Iterator[Measurement]:
+    """How the API's memory grows under the mixed load at the rate that must be answered without waiting."""
+    seconds = asked.memory_seconds
+    new = math.ceil(0.3 * OFFERED * seconds)
+    with _service(asked, new) as loads, held_run(loads.loaded) as events:
+        loads = replace(loads, listened=events)
+        yield growth(loads.send(loads.mix.kinds(new), seconds, rate=OFFERED), seconds)
+
+
+def growth(sent: Sent, seconds: float) -> Measurement:
+    """By how much the memory grows a minute in the second half of a load; caches fill in the first."""
+    half = (sent.memory[0][0] + sent.memory[-1][0]) / 2
+    settled_part = [one for one in sent.memory if one[0] >= half]
+    beside = f"mixed load, {LISTENERS} listeners, {OFFERED:g} requests a second for {seconds:g} s"
+    row = sent.row(f"memory of the API: {beside}", "MiB a minute", 60 * slope(settled_part))
+    told = {
+        "first_mib": round(sent.memory[0][1], 1),
+        "half_mib": round(settled_part[0][1], 1),
+        "last_mib": round(sent.memory[-1][1], 1),
+        "all_mib_per_minute": round(60 * slope(sent.memory), 2),
+    }
+    return replace(row, part="memory", counters={**told, **row.counters})
+
+
+@contextmanager
+def _service(asked: Asked, new: int) -> Iterator[Loads]:
+    """A service with so many new questions, whose worker has a place beside the run that is listened to."""
     processes = asked.processes if "processes" in Settings.model_fields else 1
     own = {"PRIVACY_RISK_PROCESSES": str(processes), "PRIVACY_RISK_WORKER_CONCURRENCY": "2"}
     before = {name: os.environ.get(name) for name in own}
     os.environ.update(own)  # which the service's processes inherit
     try:
         with loaded_service(asked.operations) as loaded:
-            loads = Loads(
-                loaded, Mix(loaded, assessments(loaded.client, loaded.question, _profiles(asked))), processes
-            )
-            yield from _alone(loads)
-            yield from _many_clients(loads, asked.load_seconds)
-            yield _offered(loads, asked.load_seconds)
-            with held_run(loaded) as events:
-                yield from _mixed(replace(loads, listened=events), asked)
+            profiles = math.ceil((new + 10) / QUESTIONS_A_PROFILE)
+            yield Loads(loaded, Mix(loaded, assessments(loaded.client, loaded.question, profiles)), processes)
     finally:
         for name, value in before.items():
             if value is None:
@@ -160,13 +186,11 @@ def measure(asked: Asked) -> Iterator[Measurement]:
                 os.environ[name] = value
 
 
-def _profiles(asked: Asked) -> int:
-    """How many sensitivity profiles give enough new questions for all loads."""
-    a_second = 2 * ASKED_FOR["new assessment"] + OFFERED + len(CLIENTS) * _NEW_A_SECOND + 0.3 * FASTER_RATE
-    new = (
-        1 + _LOADED_BY + _ALONE_AT_MOST + a_second * asked.load_seconds + 0.3 * OFFERED * asked.memory_seconds
-    )
-    return math.ceil((new + 10) / QUESTIONS_A_PROFILE)
+def _new_questions(seconds: float) -> int:
+    """How many new questions are enough for all loads of so many seconds."""
+    a_second = 2 * ASKED_FOR["new assessment"] + OFFERED + len(CLIENTS) * _NEW_A_SECOND
+    a_second += 0.3 * (OFFERED + FASTER_RATE)
+    return math.ceil(1 + _LOADED_BY + _ALONE_AT_MOST + a_second * seconds)
 
 
 def _alone(loads: Loads) -> Iterator[Measurement]:
@@ -195,23 +219,21 @@ def _offered(loads: Loads, seconds: float) -> Measurement:
     return replace(row, bar_met=p50 <= 0.030 and p99 <= 0.150)
 
 
-def _mixed(loads: Loads, asked: Asked) -> Iterator[Measurement]:
+def _mixed(loads: Loads, seconds: float) -> Iterator[Measurement]:
     """All kinds together, with listeners."""
-    sent = loads.send(loads.mix.kinds(1, ["GET"]), asked.load_seconds, rate=_HARDLY_ANY)
+    sent = loads.send(loads.mix.kinds(1, ["GET"]), seconds, rate=_HARDLY_ANY)
     each_second = sent.spent["api"] / sent.told.seconds
     yield sent.row(
         f"processor time of the API a second: {LISTENERS} listeners, hardly a request", "s", each_second
     )
     beside = f"mixed load, {LISTENERS} listeners"
     for clients in CLIENTS:
-        kinds = loads.mix.kinds(round(_NEW_A_SECOND * asked.load_seconds))
-        sent = loads.send(kinds, asked.load_seconds, clients=clients)
+        kinds = loads.mix.kinds(round(_NEW_A_SECOND * seconds))
+        sent = loads.send(kinds, seconds, clients=clients)
         yield sent.row(f"{beside}: {clients} clients", "requests/s", sent.told.throughput)
-    for rate, seconds in ((OFFERED, asked.memory_seconds), (FASTER_RATE, asked.load_seconds)):
+    for rate in (OFFERED, FASTER_RATE):
         sent = loads.send(loads.mix.kinds(math.ceil(0.3 * rate * seconds)), seconds, rate=rate)
-        row = sent.row(f"{beside}: {rate:g} requests a second, p99", "s", sent.told.percentile(0.99) / 1000)
-        growth = {"memory_mib_per_minute": round(60 * sent.growth, 2), "seconds": round(seconds)}
-        yield replace(row, counters={**row.counters, **growth})
+        yield sent.row(f"{beside}: {rate:g} requests a second, p99", "s", sent.told.percentile(0.99) / 1000)
 
 
 @contextmanager
@@ -231,33 +253,3 @@ def _generator(plan: Plan) -> Iterator[Callable[[], Told]]:
         if not tell(plan.to_json()):
             raise BrokenError("the load generator did not get ready")
         yield lambda: Told.from_json(tell("begin"))
-
-
-class _Memory:
-    """Samples how much memory the processes of the API hold, as (seconds, MiB)."""
-
-    def __init__(self, api: psutil.Process) -> None:
-        self.seen: list[tuple[float, float]] = []
-        self._api = api
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._sample, daemon=True)
-
-    def __enter__(self) -> _Memory:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _sample(self) -> None:
-        while True:
-            held = 0
-            for process in family(self._api):
-                try:
-                    held += process.memory_info().rss
-                except psutil.NoSuchProcess:
-                    continue
-            self.seen.append((time.monotonic(), held / 2**20))
-            if self._ended.wait(1.0):
-                return

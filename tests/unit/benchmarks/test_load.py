@@ -8,7 +8,7 @@ from itertools import islice
 import httpx
 import pytest
 
-from tests.benchmarks.service.load import Sent
+from tests.benchmarks.service.load import Sent, growth
 from tests.benchmarks.service.load_clients import BROKEN, Load
 from tests.benchmarks.service.load_plan import Asking, Kind, Plan, Told, mixed
 
@@ -52,6 +52,7 @@ def test_refusals_and_failures_are_no_answers():
     assert told.examples == ["new 429 too-many", "new 599 reset"]
 
 
+MEMORY = [(0.0, 90.0), (1.0, 100.0)]
 SPENT = {"api": 0.1, "worker": 0.0, "worker_children": 0.2, "postgres": 0.05}
 
 
@@ -60,21 +61,32 @@ def test_a_row_is_wrong_where_anything_failed(status, is_right):
     told = Told(seconds=1.0, processor=0.01)
     told.note("GET", 200, 5.0, "")
     told.note("GET", status, 5.0, "")
-    row = Sent(told, 1, SPENT, 0.0, 100.0).row("mixed", "requests/s", 1.0)
+    row = Sent(told, 1, SPENT, MEMORY).row("mixed", "requests/s", 1.0)
     assert row.same_result is is_right
 
 
 def test_nothing_answered_is_wrong():
-    assert Sent(Told(seconds=1.0), 1, SPENT, 0.0, 1.0).row("mixed", "requests/s", 0.0).same_result is False
+    assert Sent(Told(seconds=1.0), 1, SPENT, MEMORY).row("mixed", "requests/s", 0.0).same_result is False
 
 
 def test_a_row_tells_the_processor_time_of_every_role_for_an_answer():
     told = Told(seconds=1.0, processor=0.02)
     for _ in range(10):
         told.note("GET", 200, 5.0, "")
-    counters = Sent(told, 2, SPENT, 0.0, 1.0).row("mixed", "requests/s", 10.0).counters
+    counters = Sent(told, 2, SPENT, MEMORY).row("mixed", "requests/s", 10.0).counters
     assert (counters["api_ms"], counters["postgres_ms"]) == (10.0, 5.0)
     assert (counters["worker_ms"], counters["generator_ms"], counters["api_processes"]) == (20.0, 2.0, 2)
+
+
+def test_growth_is_that_of_the_second_half():
+    told = Told(seconds=600.0)
+    told.note("GET", 200, 5.0, "")
+    filling = [(100.0 + second, 200.0 + second) for second in range(300)]
+    filled = [(400.0 + second, 500.0 + second / 60) for second in range(301)]
+    row = growth(Sent(told, 2, SPENT, [*filling, *filled]), 600.0)
+    assert (row.part, row.unit, row.peak_mib) == ("memory", "MiB a minute", 505.0)
+    assert row.ours == pytest.approx(1.0)
+    assert (row.counters["first_mib"], row.counters["half_mib"], row.counters["last_mib"]) == (200, 500, 505)
 
 
 class Answering(Load):

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import pytest
 
 from tests.benchmarks.service import load
-from tests.benchmarks.service.asked import Asked
 from tests.benchmarks.service.mix import WEIGHTS, Mix
 from tests.benchmarks.service.sample import QUESTIONS_A_PROFILE, assessments
 
@@ -43,7 +42,6 @@ def test_every_kind_has_requests_and_what_is_sent_once_is_dealt_out_once(mix):
 
 
 def test_there_are_new_questions_for_every_load(monkeypatch, mix):
-    asked = Asked(None, None, processes=1, load_seconds=2.0, memory_seconds=20.0)
     dealt = []
     real = mix.kinds
 
@@ -54,13 +52,12 @@ def test_there_are_new_questions_for_every_load(monkeypatch, mix):
     class Sending(load.Loads):
         def send(self, kinds, seconds, clients=1, rate=0.0):
             told = load.Told(seconds=1.0)
-            return load.Sent(
-                told, 1, dict.fromkeys(("api", "postgres", "worker", "worker_children"), 0.0), 0, 0
-            )
+            spent = dict.fromkeys(("api", "postgres", "worker", "worker_children"), 0.0)
+            return load.Sent(told, 1, spent, [(0.0, 0.0)])
 
     monkeypatch.setattr(mix, "kinds", kinds)
     loads = Sending(None, mix, 1)
-    for rows in (load._alone(loads), load._many_clients(loads, 2.0), load._mixed(loads, asked)):
+    for rows in (load._alone(loads), load._many_clients(loads, 2.0), load._mixed(loads, 2.0)):
         assert list(rows)
     load._offered(loads, 2.0)
-    assert 1 + sum(dealt) <= load._profiles(asked) * QUESTIONS_A_PROFILE
+    assert sum(dealt) <= load._new_questions(2.0)

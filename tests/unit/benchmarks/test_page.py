@@ -48,6 +48,23 @@ def test_other_units_than_seconds_are_said():
     assert "| 467 MiB |" in row
 
 
+def test_estimates_that_rise_or_fall_are_no_gain():
+    before, now = (a_measurement(part="estimates", unit="times", ours=ours) for ours in (4.0, 1.2))
+    row = rendered([before], [now], []).splitlines()[-1]
+    assert "| 4 times | 1.2 times |  |" in row
+
+
+def test_parts_that_a_report_does_not_measure_stay(tmp_path):
+    first = report(a_measurement(), a_measurement(work="gone"), a_measurement(part="scale", work="one rule"))
+    for name, one in (("first", first), ("second", report(a_measurement(ours=0.002)))):
+        (tmp_path / name).write_text(json.dumps(one))
+        assert main(["--now", str(tmp_path / name)], tmp_path) == 0
+    page = (tmp_path / PAGE).read_text()
+    assert "| GET | ≤ 2 ms |  | 2 ms |" in page
+    assert "| one rule |" in page
+    assert "gone" not in page
+
+
 def test_a_later_report_replaces_rows_of_an_earlier_one_and_other_parts_are_left_out():
     found = merged(
         [

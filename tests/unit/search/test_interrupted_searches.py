@@ -22,6 +22,7 @@ from app.domain.search.plans import carry_out, plan
 from app.domain.search.problem import Problem
 from app.domain.search.record_risk import ScoredLattice
 from app.domain.search.record_rules import instance as record_instance
+from app.domain.search.record_rules import optima
 from app.domain.search.record_rules import plan as record_level
 from app.domain.search.selection import OPTIMAL
 from app.domain.search.solvers import Aruba, BranchAndBound, Enumeration, TopDown
@@ -81,6 +82,7 @@ def test_a_harm_of_failure_makes_no_cap_infeasible_that_a_search_did_not_look_at
 @pytest.mark.parametrize("solver", [Enumeration(), BranchAndBound()])
 def test_records_solved_before_a_halt_bound_the_rest_of_the_table(monkeypatch, objective, solver):
     monkeypatch.setattr(record_instance, "CELLS_PER_BLOCK", 1)
+    monkeypatch.setattr(optima, "SCANNED_PER_EVALUATED", 1)
     monkeypatch.setattr(record_level, "SEARCHES_PER_BLOCK", 1)
     context = context_of(["a", "b"], ["a", "a", "b", "b"])
     problem = Problem(objective_of(*objective), "record_level")

@@ -38,6 +38,7 @@ def context():
 def many_pieces(monkeypatch):
     """Pieces and blocks so small that every thread has several of each block."""
     monkeypatch.setattr(optima, "ROWS_AT_ONCE", 60)
+    monkeypatch.setattr(optima, "SCANNED_PER_EVALUATED", 1)
     monkeypatch.setattr(undominated_nodes, "SCANNED_AT_ONCE", 60)
     monkeypatch.setattr(rule_scores, "ROWS_AT_ONCE", 60)
     monkeypatch.setattr(rule_scores, "LEAST_ROWS", 100)
@@ -81,6 +82,15 @@ def test_blocks_are_the_same_bytes_by_any_number_of_threads(context, question):
     for threads in (2, 3):
         shared = question(replace(context, threads=threads))
         assert blocks_of(shared) == (blocks, ticks)
+
+
+def test_the_rule_found_has_the_same_score_by_any_number_of_threads(context):
+    def found(threads):
+        search = plan(replace(context, threads=threads), Problem(MinRisk(FLOOR), "record_level"))
+        outcome = search.combine(dict(enumerate(blocks_of(search)[0])))
+        return outcome.to_document(), outcome.assessment.k_matching, outcome.rule.steps.tobytes()
+
+    assert found(1) == found(2) == found(5)
 
 
 def test_threads_do_the_work(context, monkeypatch):

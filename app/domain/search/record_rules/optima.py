@@ -31,6 +31,9 @@ MOST_WEIGHT = 300.0
 """Above it sums of weights lose too many digits as exponents."""
 
 ROWS_AT_ONCE = 2**15
+SCANNED_PER_EVALUATED = 4
+"""How many times as many records a block has where they are scanned: they are that quick, and every block
+ends with a thread that has nothing left to do."""
 
 
 def are_separable(instance: RecordInstance) -> bool:
@@ -286,6 +289,11 @@ class Optima:
         return self._instance.rows_at_once
 
     @property
+    def rows_per_block(self) -> int:
+        """Distinct records of a run's block."""
+        return self._instance.rows_per_block
+
+    @property
     def seconds_per_record(self) -> float:
         """Estimated time to solve one record that is counted for."""
         return self._instance.seconds_per_record
@@ -308,6 +316,11 @@ class ScannedOptima(Optima):
     def rows_at_once(self) -> int:
         """Distinct records to ask for at once."""
         return ROWS_AT_ONCE
+
+    @property
+    def rows_per_block(self) -> int:
+        """Distinct records of a run's block."""
+        return SCANNED_PER_EVALUATED * self._instance.rows_per_block
 
     @property
     def seconds_per_record(self) -> float:

@@ -60,9 +60,9 @@ class RecordPlan(RecordSearch):
         self._budget = budget.shared_by(instance.n_distinct)
         # Where every block counts for itself, there are as few of them as memory allows.
         is_long = self._how is not None and instance.rows_that_fit is None
-        per_block = SEARCHES_PER_BLOCK if is_long else instance.rows_per_block
-        super().__init__(asked, instance, RESULT, per_block)
-        self._optima = optima_of(instance, self._problem)
+        self._optima = optima_of(instance, asked.in_utility(instance.context.utility))
+        per_block = instance.rows_per_block if self._how else self._optima.rows_per_block
+        super().__init__(asked, instance, RESULT, SEARCHES_PER_BLOCK if is_long else per_block)
 
     @property
     def seconds(self) -> float:

@@ -24,7 +24,13 @@ from app.domain.search.outcome import MAP_LIMIT, Outcome, least_objective
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose
 from app.domain.search.table_rules.open_rules import LeastRisk, goal_of
 from app.domain.search.table_rules.rule_search import RuleSearch
-from app.domain.search.table_rules.table_level import RatingSearch, TableEnumeration, TableInstance, untouched
+from app.domain.search.table_rules.table_level import (
+    RatingSearch,
+    TableEnumeration,
+    TableInstance,
+    narrowness,
+    untouched,
+)
 
 Tick = Callable[[int], None]
 Key = tuple[float, float]
@@ -36,7 +42,7 @@ LEAST_NODES = 2_000
 GREEDY_SHARE = 3
 RATINGS = {"min_risk": 15.0, "max_utility": 15.0, "lagrangian": 30.0}
 RATINGS_EXPONENT = 0.4
-LEAST_NARROWNESS = 0.05
+SHARPNESS = 1.5
 
 
 class GreedyRule:
@@ -188,19 +194,10 @@ class PrunedSearch(RatingSearch):
         """Estimated time; how many rules have to be rated is known from experience only."""
         n_rules, instance = self.units, self._instance
         wanted = RATINGS[instance.problem.objective.kind] * math.pow(n_rules, RATINGS_EXPONENT)
-        ratings = min(n_rules, wanted * self._narrowness, self._budget.max_nodes or math.inf)
+        wanted *= narrowness(instance, SHARPNESS)
+        ratings = min(n_rules, wanted, self._budget.max_nodes or math.inf)
         per_rating = self._ratings.seconds_per_rule + n_rules * SECONDS_PER_OPEN_RULE_AND_RATING
         return instance.context.preparing_seconds + ratings * per_rating
-
-    @property
-    def _narrowness(self) -> float:
-        """The share of the most ratings: a floor near either end leaves few rules, or refutes many."""
-        objective = self._instance.problem.objective
-        most = self._instance.utility((0,) * len(self._instance.heights))
-        if objective.kind != "min_risk" or most <= 0:
-            return 1.0
-        share = min(1.0, max(0.0, objective.lowest_utility / most))
-        return max(LEAST_NARROWNESS, math.pow(4 * share * (1 - share), 1.5))
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What the search found, and its ties, as JSON."""
