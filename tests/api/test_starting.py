@@ -14,7 +14,7 @@ from app.composition.database import Database
 from app.composition.serving import application
 from app.persistence.encryption import KeyCache
 from app.services.datasets.tables import TableLoader
-from app.services.ports import Erased
+from app.services.deletions import Erased
 from app.settings import Settings
 
 pytestmark = pytest.mark.anyio
