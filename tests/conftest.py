@@ -66,13 +66,17 @@ def pytest_unconfigure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Let the collector leave alone what is imported: it stays, and is most of what there is to look at."""
+    """Let the collector leave alone what is imported: it stays, and is most of what there is to look at.
+
+    For what tests make it is called less often than for a service: they end soon.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(20_000, 20, 50)
 
 
 class FixedClock:

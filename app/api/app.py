@@ -53,13 +53,7 @@ def create_app(
     log_stream
         Where the access log goes; standard error if None.
     """
-    app = FastAPI(
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,  # the pages serve it, in parts and made once
-        # Its records hold the messages of exceptions, which may hold personal data.
-        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
-    )
+    app = _framework()
     install_handlers(app)
     app.router.routes.append(Interface(app.state, make_services))
     app.include_router(health.router)
@@ -73,9 +67,17 @@ def create_app(
     app.add_middleware(
         BodyLimit, limit=max_body_bytes, upload_limit=max_upload_bytes, upload_paths=UPLOAD_PATHS
     )
-    app.add_middleware(
-        RequestFrame,
-        metrics=RequestMetrics(registry or CollectorRegistry()),
-        log=request_log(log_stream),
-    )
+    metrics = RequestMetrics(registry or CollectorRegistry())
+    app.add_middleware(RequestFrame, metrics=metrics, log=request_log(log_stream))
     return app
+
+
+def _framework() -> FastAPI:
+    """The framework's application, of which the service has its own documents and records."""
+    return FastAPI(
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,  # the pages serve it, in parts and made once
+        # Its records hold the messages of exceptions, which may hold personal data.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+    )

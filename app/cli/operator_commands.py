@@ -13,6 +13,8 @@ from app.settings import MOST_PROCESSES
 
 Command = Callable[[argparse.Namespace, Operations], int | None]
 """Does what was asked; its exit status, None for 0."""
+Declare = Callable[[str, Command, str], argparse.ArgumentParser]
+"""Declares a command by its name, what it does, and what is said of it."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -29,24 +31,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "settings", nargs="*", type=_setting, metavar="SETTING=VALUE",
         help="a whole number, unlimited, or default; without any, all are shown",
     )  # fmt: skip
-    serve = command(
-        "serve",
-        lambda asked, operations: operations.serve(asked.host, asked.port, asked.processes),
-        "serve the API; without DATABASE_URL also an embedded PostgreSQL and a worker",
-    )
-    serve.add_argument("--host", help="address to listen on (default: PRIVACY_RISK_HOST)")
-    serve.add_argument("--port", type=int, help="port to listen on (default: PRIVACY_RISK_PORT)")
-    serve.add_argument(
-        "--processes", type=_processes, metavar="N",
-        help="processes that answer requests, 0 for one per core (default: PRIVACY_RISK_PROCESSES)",
-    )  # fmt: skip
-    command("worker", lambda _, operations: operations.worker(), "work off the queue of runs")
-    migrate = command(
-        "migrate",
-        lambda asked, operations: operations.migrate(asked.revision),
-        "bring the database's schema up to date",
-    )
-    migrate.add_argument("revision", nargs="?", default="head", help="where to (default: head)")
+    _add_serving(command)
     bootstrap = command("bootstrap", run_bootstrap, "make a tenant and its administrator's key")
     bootstrap.add_argument("tenant", nargs="?", default="default", help="the tenant's name")
     bootstrap.add_argument(
@@ -67,6 +52,28 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         const=Path("openapi/openapi.json"),
         help="fail if this file (default: openapi/openapi.json) holds another document",
     )
+
+
+def _add_serving(command: Declare) -> None:
+    """Declare what a service runs as."""
+    serve = command(
+        "serve",
+        lambda asked, operations: operations.serve(asked.host, asked.port, asked.processes),
+        "serve the API; without DATABASE_URL also an embedded PostgreSQL and a worker",
+    )
+    serve.add_argument("--host", help="address to listen on (default: PRIVACY_RISK_HOST)")
+    serve.add_argument("--port", type=int, help="port to listen on (default: PRIVACY_RISK_PORT)")
+    serve.add_argument(
+        "--processes", type=_processes, metavar="N",
+        help="processes that answer requests, 0 for one per core (default: PRIVACY_RISK_PROCESSES)",
+    )  # fmt: skip
+    command("worker", lambda _, operations: operations.worker(), "work off the queue of runs")
+    migrate = command(
+        "migrate",
+        lambda asked, operations: operations.migrate(asked.revision),
+        "bring the database's schema up to date",
+    )
+    migrate.add_argument("revision", nargs="?", default="head", help="where to (default: head)")
 
 
 def run_tenant(arguments: argparse.Namespace, operations: Operations) -> int:

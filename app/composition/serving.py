@@ -29,7 +29,7 @@ from app.persistence.addresses import create_engine
 from app.persistence.registry import PostgresPageSessions, PostgresRegistry
 from app.persistence.signals import PostgresRunSignals
 from app.persistence.store import PostgresStore
-from app.services.ports import Erased
+from app.services.deletions import Erased
 from app.settings import Settings
 from app.web.sessions import Cookies
 from app.web.site import install_pages

@@ -25,8 +25,8 @@ from app.services.gates.evidence import EvidenceIssuer
 from app.services.gates.evidence_service import EvidenceService
 from app.services.gates.policies import PolicyService
 from app.services.gates.waivers import WaiverService
-from app.services.ports import Registry, RunSignals, Store
-from app.services.questions import Claimant, DirectBudget
+from app.services.ports import Clock, Registry, RunSignals, Store
+from app.services.questions import RUN_BYTES, Claimant, DirectBudget
 from app.services.releases.releases import ReleaseService
 from app.services.rules.rules import RuleService
 from app.services.rules.sequential_disclosures import SequentialDisclosureService
@@ -48,7 +48,7 @@ def use_cases(
     signals: RunSignals,
     loader: TableLoader,
 ) -> Services:
-    """All use cases on a store."""
+    """All use cases on a store, within the limits of the settings."""
     limits = UploadLimits(
         max_bytes=settings.upload_max_bytes,
         max_decompressed_bytes=settings.upload_max_bytes,
@@ -58,12 +58,43 @@ def use_cases(
         processor_seconds=settings.upload_processor_seconds,
         processor_seconds_per_mib=settings.upload_processor_seconds_per_mib,
     )
-    budget = DirectBudget(settings.direct_seconds, settings.direct_mib * MIB)
-    run_bytes = settings.run_memory_mib * MIB
-    claimant = Claimant(budget, f"{socket.gethostname()}:{os.getpid()}")
-    completion = Completion(EvidenceIssuer(utc_now))
+    return use_cases_within(
+        limits,
+        Claimant(
+            DirectBudget(settings.direct_seconds, settings.direct_mib * MIB),
+            f"{socket.gethostname()}:{os.getpid()}",
+        ),
+        store,
+        registry,
+        signals,
+        loader,
+        utc_now,
+        run_bytes=settings.run_memory_mib * MIB,
+        threads=processors(),
+    )
+
+
+def use_cases_within(
+    limits: UploadLimits,
+    claimant: Claimant,
+    store: Store,
+    registry: Registry,
+    signals: RunSignals,
+    loader: TableLoader,
+    clock: Clock,
+    *,
+    run_bytes: int = RUN_BYTES,
+    threads: int = 1,
+) -> Services:
+    """All use cases on a store, within these limits.
+
+    The claimant's budget is that of every direct answer; searches are planned for so many threads.
+    """
+    budget = claimant.budget
+    execution = run_execution(store, loader, loader, budget.bytes, clock)
+    completion = Completion(EvidenceIssuer(clock))
     return Services(
-        tenants=TenantService(store, registry, utc_now),
+        tenants=TenantService(store, registry, clock),
         hierarchies=HierarchyService(store),
         uploads=UploadService(store, limits),
         datasets=DatasetService(store, loader),
@@ -74,17 +105,17 @@ def use_cases(
         rules=RuleService(store, loader),
         assessments=AssessmentService(store, loader, budget),
         measurements=MeasurementService(store, loader, budget),
-        optimisations=OptimisationService(store, loader, run_bytes, processors()),
-        frontiers=FrontierService(store, loader, run_bytes, processors()),
+        optimisations=OptimisationService(store, loader, run_bytes, threads),
+        frontiers=FrontierService(store, loader, run_bytes, threads),
         runs=RunService(store, signals),
-        direct_runs=DirectRuns(store, run_execution(store, loader, loader, budget.bytes), claimant),
+        direct_runs=DirectRuns(store, execution, claimant),
         releases=ReleaseService(store, loader),
         sequential_disclosures=SequentialDisclosureService(store, loader),
         policies=PolicyService(store),
-        evaluations=EvaluationService(store, loader, budget, utc_now, completion),
-        waivers=WaiverService(store, utc_now),
+        evaluations=EvaluationService(store, loader, budget, clock, completion),
+        waivers=WaiverService(store, clock),
         example_data=example_data_service(store, loader, limits),
-        evidence=EvidenceService(store, utc_now),
-        webhooks=WebhookService(store, utc_now),
+        evidence=EvidenceService(store, clock),
+        webhooks=WebhookService(store, clock),
         audit_trail=AuditTrailService(store),
     )

@@ -15,7 +15,7 @@ import psycopg
 from app.persistence.addresses import libpq_url
 from app.persistence.resources import DELETIONS_CHANNEL
 from app.persistence.runs import NEWS_CHANNEL
-from app.services.ports import Erased, Forget
+from app.services.deletions import Erased, Forget
 from app.services.resources import TenantId
 
 _RECONNECT_SECONDS = 0.5

@@ -38,9 +38,9 @@ from app.services.ports import (
     Runs,
     SigningKeys,
     UnitOfWork,
-    Webhooks,
 )
 from app.services.resources import TenantId
+from app.services.runs.webhook_values import Webhooks
 
 
 class PostgresUnitOfWork:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, overload
 
 from app.evidence import canonical
 from app.services.resources import JsonObject, Kind, NewResource
@@ -28,7 +28,15 @@ def canonical_json(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
     return canonical.canonical_json(plain(value))
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+@overload
+def plain(value: Mapping[str, Any]) -> JsonObject: ...
+
+
+@overload
+def plain(value: Any) -> Any: ...  # noqa: ANN401 - any JSON value
+
+
+def plain(value: Any) -> Any:
     """The value as JSON types: tuples as lists, numpy scalars as Python numbers, infinity as "inf"."""
     kind = type(value)
     if kind in _PLAIN or (kind is float and not math.isinf(value)):

@@ -5,9 +5,8 @@ Persistence and workers implement them; an in-memory twin lives with the tests.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol
 
@@ -40,14 +39,7 @@ from app.services.resources import (
     TenantId,
     Wishes,
 )
-from app.services.runs.webhook_values import (
-    Attempt,
-    Delivery,
-    DueDelivery,
-    Message,
-    Webhook,
-    WebhookEvent,
-)
+from app.services.runs.webhook_values import DueDelivery, Webhooks
 
 RUN_QUEUE: Final = "runs"
 RUN_TASK: Final = "execute_run"
@@ -268,44 +260,6 @@ class Audit(Protocol):
         """Whether each event follows from the one before."""
 
 
-class Webhooks(Protocol):
-    """The tenant's webhooks and the messages to them."""
-
-    async def add(
-        self, name: str, url: str, events: Sequence[WebhookEvent], secret: str
-    ) -> tuple[Webhook, bool]:
-        """Keep it; the existing one and False if name, address and events agree, Conflict if they do not."""
-
-    async def list(self) -> Sequence[Webhook]:
-        """All webhooks, newest first."""
-
-    async def get(self, ref: str) -> Webhook:
-        """The webhook of this id or name; NotFound otherwise."""
-
-    async def delete(self, ref: str) -> Webhook:
-        """Delete the webhook with its messages, and answer what it was."""
-
-    async def rotate(self, ref: str, secret: str, old_until: datetime) -> Webhook:
-        """Sign with a new secret, and until then with those of before as well."""
-
-    async def emit(self, event: WebhookEvent, data: JsonObject) -> None:
-        """Write a message for each webhook that wants to hear of this, in this transaction."""
-
-    async def send_test(self, ref: str) -> Delivery:
-        """Write a test message for one webhook; Conflict if it is disabled."""
-
-    async def deliveries(
-        self, ref: str, limit: int, cursor: str | None, created: Period = ALWAYS
-    ) -> tuple[Sequence[Delivery], str | None]:
-        """Its messages, newest first, and the next cursor."""
-
-    async def message(self, delivery_id: str) -> Message | None:
-        """What is to be sent; None if nothing is any more."""
-
-    async def record(self, delivery_id: str, attempt: Attempt, next_attempt_at: datetime | None) -> None:
-        """Note what came of sending it; None: it is not tried again."""
-
-
 class SigningKeys(Protocol):
     """The keys that sign the tenant's evidence; private parts never leave the store."""
 
@@ -409,27 +363,3 @@ class RunSignals(Protocol):
 
     async def wait(self, run_id: str, timeout_seconds: float) -> None:
         """Return when something about the run may have changed, or after the timeout."""
-
-
-@dataclass(frozen=True)
-class Erased:
-    """A resource that was deleted, in whatever process."""
-
-    tenant: TenantId
-    id: str
-    sha256: str
-    """The hash of its content."""
-
-
-Forget = Callable[[Erased | None], None]
-"""Drops from memory what was erased; everything if that is None, for something may have been missed."""
-
-
-class Deletions(Protocol):
-    """Tells who keeps a tenant's data in memory that some of these were deleted."""
-
-    async def follow(self, forget: Callable[[TenantId | None], Awaitable[None]]) -> None:
-        """Call ``forget`` with each tenant of which data are deleted, until cancelled.
-
-        With None where that may have gone unnoticed: any tenant's may have been deleted.
-        """

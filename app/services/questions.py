@@ -17,7 +17,6 @@ from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 from app.domain.errors import (
     Conflict,
-    DirectBudgetExceeded,
     Fault,
     InvalidInput,
     NotFound,
@@ -169,16 +168,8 @@ class Workload(Protocol):
         """The estimate; InvalidInput or NotSupported where there can be no answer."""
 
 
-class Computation(Workload, Protocol):
-    """What finds an answer here and now."""
-
-    def result(self) -> JsonObject | None:
-        """The result document; None: it took far longer than was expected."""
-
-
 R = TypeVar("R", bound=Request)
 W = TypeVar("W", bound=Workload)
-C = TypeVar("C", bound=Computation)
 
 
 class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
@@ -319,53 +310,6 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
 
     async def _beside(self, work: UnitOfWork, actor: Actor, stored: Stored) -> JsonObject:
         """What is shown with a question and its result."""
-        return {}
-
-
-class DirectService(QuestionService[R, Q, C], Generic[R, Q, C]):
-    """Questions that are answered at once where that is small."""
-
-    def __init__(self, store: Store, loader: TableLoader, budget: DirectBudget) -> None:
-        super().__init__(store, loader)
-        self._budget = budget
-
-    async def create(self, actor: Actor, request: R) -> Answer:
-        """Answer now; DirectBudgetExceeded if the estimate is above the budget: it must be a run.
-
-        So it is where the work takes far longer than was expected of it.
-        """
-        async with self._look_up(actor, request, "direct") as asked:
-            question, new, created = asked.question, asked.new, False
-
-            async def compute() -> JsonObject:
-                return await asyncio.to_thread(self._result, await self._prepare(actor, question))
-
-            result = asked.recalled.result or await asked.shared.once(compute)
-            stored = asked.known
-            async with self._store.work(actor.tenant) as work:
-                if stored is None:
-                    details = self._audit_details(result)
-                    stored, created = await work.questions.answer(new, result, actor.key_id, details)
-                await self._complete(work, actor, question, stored, result, None)
-                answer = await self._answer(work, actor, stored, result, created=created)
-                await work.commit()
-        return answer
-
-    def _result(self, prepared: C) -> JsonObject:
-        cost = prepared.cost
-        result = prepared.result() if self._budget.allows(cost) else None
-        if result is None:
-            raise DirectBudgetExceeded(asdict(cost))
-        return result
-
-    def _plan(self, prepared: C) -> Plan:
-        return Plan(self._route(prepared), **self._estimate(prepared))
-
-    def _route(self, prepared: C) -> Route:
-        return "direct" if self._budget.allows(prepared.cost) else "run"
-
-    def _audit_details(self, result: JsonObject) -> JsonObject:
-        """What the audit trail says of an answer beside its hash."""
         return {}
 
 

@@ -14,8 +14,9 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from app.domain.errors import NotFound
+from app.services.deletions import Erased
 from app.services.json_text import is_small
-from app.services.ports import Erased, Resources, Store, UnitOfWork
+from app.services.ports import Resources, Store, UnitOfWork
 from app.services.resources import Kind, Stored, TenantId
 
 MOST_KEPT: Final = 512

@@ -8,7 +8,8 @@ import socket
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 
-from app.services.ports import Clock, Deletions, Registry, Store
+from app.services.deletions import Deletions
+from app.services.ports import Clock, Registry, Store
 from app.workers.children import ChildProcesses
 from app.workers.executor import RunExecutor, Worker
 from app.workers.public_addresses import Network

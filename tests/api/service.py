@@ -15,40 +15,17 @@ from prometheus_client import CollectorRegistry
 
 from app.api.app import create_app
 from app.api.services import Services
-from app.composition.example_source import example_data_service
 from app.composition.run_process import run_execution
+from app.composition.use_cases import use_cases_within
 from app.domain.search.budget import Halted, never
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
-from app.services.access.tenants import AuditTrailService, CreateApiKey, TenantService
-from app.services.datasets.datasets import DatasetService
-from app.services.datasets.dictionaries import DictionaryService
-from app.services.datasets.dictionary_orders import DictionaryOrderService
-from app.services.datasets.dictionary_sets import DictionarySetService
-from app.services.datasets.hierarchies import HierarchyService
+from app.services.access.tenants import CreateApiKey
 from app.services.datasets.ingest.dialect import UploadLimits
 from app.services.datasets.tables import TableLoader
-from app.services.datasets.uploads import UploadService
-from app.services.gates.completion import Completion
-from app.services.gates.evaluations import EvaluationService
-from app.services.gates.evidence import EvidenceIssuer
-from app.services.gates.evidence_service import EvidenceService
-from app.services.gates.policies import PolicyService
-from app.services.gates.waivers import WaiverService
 from app.services.ports import Clock
 from app.services.questions import Claimant, DirectBudget
-from app.services.releases.releases import ReleaseService
 from app.services.resources import Actor, Claim, Scope
-from app.services.rules.rules import RuleService
-from app.services.rules.sequential_disclosures import SequentialDisclosureService
-from app.services.runs.direct_runs import DirectRuns
-from app.services.runs.runs import RunService
-from app.services.runs.webhooks import WebhookService
-from app.services.scoring.assessments import AssessmentService
-from app.services.scoring.measurements import MeasurementService
-from app.services.scoring.sensitivity_profiles import SensitivityProfileService
-from app.services.searches.frontiers import FrontierService
-from app.services.searches.optimisations import OptimisationService
 from privacy_risk import AsyncClient, Retries
 
 UPLOAD_BYTES = 200_000
@@ -125,36 +102,8 @@ def build_api(
 ) -> Api:
     """The use cases and the application around them; small limits, so that tests can exceed them."""
     loader = TableLoader(store)
-    services = Services(
-        tenants=TenantService(store, registry, clock),
-        hierarchies=HierarchyService(store),
-        uploads=UploadService(store, limits),
-        datasets=DatasetService(store, loader),
-        dictionaries=DictionaryService(store, loader),
-        dictionary_sets=DictionarySetService(store),
-        dictionary_orders=DictionaryOrderService(store, loader),
-        sensitivity_profiles=SensitivityProfileService(store, loader),
-        rules=RuleService(store, loader),
-        assessments=AssessmentService(store, loader, DirectBudget()),
-        measurements=MeasurementService(store, loader, DirectBudget()),
-        optimisations=OptimisationService(store, loader),
-        frontiers=FrontierService(store, loader),
-        runs=RunService(store, InstantSignals()),
-        direct_runs=DirectRuns(
-            store, run_execution(store, loader, loader, clock=clock), Claimant(DirectBudget(), "test api")
-        ),
-        releases=ReleaseService(store, loader),
-        sequential_disclosures=SequentialDisclosureService(store, loader),
-        policies=PolicyService(store),
-        evaluations=EvaluationService(
-            store, loader, DirectBudget(), clock, Completion(EvidenceIssuer(clock))
-        ),
-        waivers=WaiverService(store, clock),
-        example_data=example_data_service(store, loader, limits),
-        evidence=EvidenceService(store, clock),
-        webhooks=WebhookService(store, clock),
-        audit_trail=AuditTrailService(store),
-    )
+    claimant = Claimant(DirectBudget(), "test api")
+    services = use_cases_within(limits, claimant, store, registry, InstantSignals(), loader, clock)
     metrics, log = CollectorRegistry(), io.StringIO()
     app = create_app(
         lambda: services,

@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api.openapi import made_document
 from app.api.places import PlaceKind, Places, kind_of_place
 from app.domain.errors import TooManyAtOnce
+from tests.api.operations import DOCUMENT
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
 
@@ -164,8 +164,7 @@ async def test_nobody_waits_longer_than_the_places_say() -> None:
 
 
 def test_every_operation_that_takes_a_place_documents_the_refusal() -> None:
-    document = made_document()
-    for path in document["paths"].values():
+    for path in DOCUMENT["paths"].values():
         for method, operation in path.items():
             takes_one = kind_of_place(method, operation["operationId"]) is not None
             answer = operation["responses"].get("429", {})

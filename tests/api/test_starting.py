@@ -15,7 +15,7 @@ from app.composition.serving import application
 from app.persistence.encryption import KeyCache
 from app.services.datasets.datasets import DatasetService
 from app.services.datasets.tables import TableLoader
-from app.services.ports import Erased
+from app.services.deletions import Erased
 from app.settings import Settings
 from tests.api.fixture_f import post, upload
 

@@ -147,6 +147,7 @@ def _estimate(
 
     def counting(cluster: Sequence[int]) -> Callable[[int], Longs]:
         def count(subset: int) -> Longs:
+            """Entities per row that match what it shows: a subset of the cluster, by its bits."""
             shown = np.full(codes.shape, TOP, dtype=np.int32, order="F")
             for i, j in enumerate(cluster):
                 if subset >> i & 1:

@@ -176,6 +176,7 @@ def _likeliest_alpha(sample: Sample) -> float | None:
     """The α of the greatest likelihood, θ being the likeliest for each; None if that is at an end."""
 
     def slope(alpha: float) -> float:
+        """The derivative of the profile log-likelihood by α."""
         theta = _likeliest_theta(sample, alpha)
         blocks = (sample.u - 1 - theta * _reciprocals(theta, alpha, sample.u)) / alpha
         seen = scipy.special.digamma(sample.sizes - alpha) - scipy.special.digamma(1 - alpha)

@@ -277,6 +277,7 @@ class RollUps:
         part = rows.order[at] - n_entities
 
         def counted(rung: int) -> Counts:
+            """The counts of the parts on one rung of the ladder."""
             runs = rows.runs(None if of_last is not None else ladder.classes[rung], at)
             sums = np.diff(total[runs.last], prepend=total.dtype.type(0))
             found = np.empty(self.n_parts, dtype=self._type)

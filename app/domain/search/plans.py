@@ -157,6 +157,7 @@ def _plan_records(context: SearchContext, problem: Problem, solver: Solver, budg
 
 def _plan_minimax(context: SearchContext, problem: Problem) -> MinimaxPlan:
     def part(of: SearchContext, view: View) -> RecordPlan | MeanPlan:
+        """The search against one attacker, or in this view of all of them."""
         records = RecordInstance(of, problem.absent_policy, view)
         asked = replace(problem, view=view)
         if _is_separable(asked):

@@ -23,8 +23,9 @@ from app.services.datasets.dictionary_links import (
     read_dictionary,
 )
 from app.services.datasets.text_columns import read_columns
+from app.services.deletions import Erased
 from app.services.named import NamedResources
-from app.services.ports import Erased, Store
+from app.services.ports import Store
 from app.services.recollection import Memory
 from app.services.resources import Kind, Stored, TenantId, document_of
 from app.services.scoring.sensitivity_building import build_profile, read_overrides

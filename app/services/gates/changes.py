@@ -97,7 +97,7 @@ class Changes:
             "examined": change.examined,
             "rule": self._definition(change),
         }
-        return plain(shown)  # type: ignore[no-any-return]
+        return plain(shown)
 
     @staticmethod
     def _nothing(for_: str) -> JsonObject:

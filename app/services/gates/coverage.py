@@ -307,7 +307,7 @@ def verdict_with(coverage: JsonObject, verdict: Verdict) -> Verdict:
 
 
 def _document(outcome: Outcome, explanation: str, **found: Any) -> JsonObject:  # noqa: ANN401
-    document = {
+    document: JsonObject = {
         "outcome": outcome,
         "explanation": explanation,
         "records": None,
@@ -317,7 +317,7 @@ def _document(outcome: Outcome, explanation: str, **found: Any) -> JsonObject:  
         "columns": [],
         **found,
     }
-    return plain(document)  # type: ignore[no-any-return]
+    return plain(document)
 
 
 def _column(column: JudgedColumn, coverage: Coverage) -> JsonObject:

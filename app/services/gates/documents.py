@@ -157,7 +157,7 @@ def _criterion(
     waiver: JsonObject | None,
     **found: Any,  # noqa: ANN401
 ) -> JsonObject:
-    document = {
+    document: JsonObject = {
         "id": criterion.id,
         "title": criterion.title,
         "reason": criterion.reason,
@@ -166,7 +166,7 @@ def _criterion(
         "waiver": waiver,
         **found,
     }
-    return plain(document)  # type: ignore[no-any-return]
+    return plain(document)
 
 
 def _part(part: Part) -> JsonObject:
@@ -216,7 +216,7 @@ def verdict_document(
         ],
         "tolerance": TOLERANCE,
     }
-    return plain(document)  # type: ignore[no-any-return]
+    return plain(document)
 
 
 def _subject(subject: Subject, context: EvaluationContext) -> JsonObject:

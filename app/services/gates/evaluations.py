@@ -15,6 +15,7 @@ from app.domain.policies.policy import PrivacyModelCondition
 from app.domain.search.budget import Halted, never
 from app.services.datasets.cell_values import require_to_name_values
 from app.services.datasets.tables import TableLoader
+from app.services.direct_questions import DirectService
 from app.services.fingerprints import canonical_json
 from app.services.gates.completion import Completion
 from app.services.gates.coverage import broken_coverage
@@ -33,7 +34,7 @@ from app.services.gates.subject import (
 )
 from app.services.gates.waivers import Waivable, waivers_for
 from app.services.ports import Clock, Store, UnitOfWork
-from app.services.questions import DirectBudget, DirectService, Route, faults_of
+from app.services.questions import DirectBudget, Route, faults_of
 from app.services.resources import (
     Actor,
     JsonObject,

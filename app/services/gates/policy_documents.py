@@ -103,7 +103,7 @@ def document_of_policy(policy: Policy) -> JsonObject:
         document["not_covered"] = [dataclasses.asdict(own) for own in policy.not_covered]
     if policy.singled_out_share != USUAL_SINGLED_OUT_SHARE:
         document["singled_out_share"] = _number(policy.singled_out_share)
-    return plain(document)  # type: ignore[no-any-return]
+    return plain(document)
 
 
 def _schema_document(schema: PolicySchema) -> JsonObject:
@@ -160,7 +160,7 @@ def asked_document(policy: Policy, requirement: Requirement) -> JsonObject:
     if is_scored(requirement.condition):
         document["options"] = _options_document(policy.assumes)
         document["dictionaries"] = sorted(slots_of(requirement.condition, policy))
-    return plain(document)  # type: ignore[no-any-return]
+    return plain(document)
 
 
 def _requirements_of(

@@ -1,14 +1,15 @@
-"""The plain values of webhooks: who wants to hear of what, and what became of each message."""
+"""The plain values of webhooks, who wants to hear of what and what became of each message, and their port."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Final
+from typing import Final, Protocol
 
-from app.services.resources import TenantId
+from app.services.resources import ALWAYS, JsonObject, Period, TenantId
 
 
 class WebhookEvent(StrEnum):
@@ -97,3 +98,41 @@ class Attempt:
     def is_gone(self) -> bool:
         """Whether the receiver asks to be left alone."""
         return self.status == HTTPStatus.GONE
+
+
+class Webhooks(Protocol):
+    """The tenant's webhooks and the messages to them."""
+
+    async def add(
+        self, name: str, url: str, events: Sequence[WebhookEvent], secret: str
+    ) -> tuple[Webhook, bool]:
+        """Keep it; the existing one and False if name, address and events agree, Conflict if they do not."""
+
+    async def list(self) -> Sequence[Webhook]:
+        """All webhooks, newest first."""
+
+    async def get(self, ref: str) -> Webhook:
+        """The webhook of this id or name; NotFound otherwise."""
+
+    async def delete(self, ref: str) -> Webhook:
+        """Delete the webhook with its messages, and answer what it was."""
+
+    async def rotate(self, ref: str, secret: str, old_until: datetime) -> Webhook:
+        """Sign with a new secret, and until then with those of before as well."""
+
+    async def emit(self, event: WebhookEvent, data: JsonObject) -> None:
+        """Write a message for each webhook that wants to hear of this, in this transaction."""
+
+    async def send_test(self, ref: str) -> Delivery:
+        """Write a test message for one webhook; Conflict if it is disabled."""
+
+    async def deliveries(
+        self, ref: str, limit: int, cursor: str | None, created: Period = ALWAYS
+    ) -> tuple[Sequence[Delivery], str | None]:
+        """Its messages, newest first, and the next cursor."""
+
+    async def message(self, delivery_id: str) -> Message | None:
+        """What is to be sent; None if nothing is any more."""
+
+    async def record(self, delivery_id: str, attempt: Attempt, next_attempt_at: datetime | None) -> None:
+        """Note what came of sending it; None: it is not tried again."""

@@ -43,7 +43,8 @@ def result_of(found: Assessment | SetAssessment, options: ScoringOptions, utilit
         if view == "estimated":
             result["warnings"] = [*result["warnings"], ESTIMATED]
     more = more_results(options.utility, utility, first.utility_average, first.utility_min)
-    return plain(dict.fromkeys(SOMETIMES) | result | more)  # type: ignore[no-any-return]
+    document: JsonObject = {**dict.fromkeys(SOMETIMES), **result, **more}
+    return plain(document)
 
 
 def more_results(spec: UtilitySpec, utility: Utility, average: float, minimum: float) -> JsonObject:

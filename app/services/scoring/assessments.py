@@ -10,9 +10,10 @@ from typing import ClassVar
 from app.domain.errors import InvalidInput
 from app.services.datasets.table_streams import stream_columns
 from app.services.datasets.tables import TableLoader
+from app.services.direct_questions import DirectService
 from app.services.fingerprints import new_resource
 from app.services.ports import Store
-from app.services.questions import DirectBudget, DirectService, Route, require_result
+from app.services.questions import DirectBudget, Route, require_result
 from app.services.resources import (
     Actor,
     DataFormat,

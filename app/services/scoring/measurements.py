@@ -10,10 +10,11 @@ from app.domain.errors import Fault, refuse
 from app.domain.models.entry import fields_of_releases
 from app.services.datasets.cell_values import require_to_name_values, shown_parameters
 from app.services.datasets.tables import TableLoader
+from app.services.direct_questions import DirectService
 from app.services.fingerprints import new_resource
 from app.services.named import all_resources
 from app.services.ports import Store, UnitOfWork
-from app.services.questions import DirectBudget, DirectService, Route
+from app.services.questions import DirectBudget, Route
 from app.services.resources import Actor, JsonObject, Kind, NewResource, Stored, document_of
 from app.services.rules.rule_definitions import RuleDefinition
 from app.services.rules.rules import find_rule, rule_kept

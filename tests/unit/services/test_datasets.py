@@ -10,7 +10,7 @@ from app.domain.errors import Forbidden, InvalidInput, NotFound
 from app.services.datasets import dataset_schema
 from app.services.datasets.dataset_schema import AttributeType, OnUnknown, Role
 from app.services.datasets.tables import TableLoader
-from app.services.ports import Erased
+from app.services.deletions import Erased
 from app.services.resources import Actor, Scope, TenantId
 from tests.unit.services.world import CITY, MEMBERS_SCHEMA, World, declare
 

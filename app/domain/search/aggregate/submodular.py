@@ -274,6 +274,7 @@ class _Minimiser:
         """
 
         def vertex(point: Floats) -> Floats:
+            """The vertex of the base polytope that is least along the point (greedy algorithm)."""
             order = np.argsort(point, kind="stable")
             prefixes = np.zeros((len(free), len(free)), dtype=bool)
             prefixes[:, order] = np.tril(np.ones((len(free), len(free)), dtype=bool))

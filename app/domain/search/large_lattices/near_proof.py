@@ -230,6 +230,7 @@ class NearProof:
         count, utility = np.array([float(box.most)]), box.curve.utility[lost : lost + 1]
 
         def ties(weight: float) -> bool:
+            """Whether a rule of this weight ties with the best in both criteria."""
             criteria = self._goal.criteria(np.array([weight]), count, utility)
             within = criteria.first[0] <= self._bounds.limit and criteria.second[0] <= runner + tie_margin(
                 runner

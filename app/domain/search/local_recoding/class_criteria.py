@@ -157,6 +157,7 @@ class ClassCriteria:
         numbers, of = judged.class_of_group[inside], placed.of[inside]
 
         def like(chosen: Bools) -> Bools:
+            """The chosen classes, and those that match the records of one of them."""
             is_chosen: Bools = np.zeros(judged.n_classes, dtype=bool)
             is_chosen[numbers[chosen[of]]] = True
             found = chosen.copy()

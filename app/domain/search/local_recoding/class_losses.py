@@ -58,6 +58,7 @@ class ClassSums(RecodingLoss):
         """Numbers by grouping anew, which is exact."""
 
         def found(rows: Indices, target: Steps) -> float:
+            """The loss with these rows at other steps."""
             steps = recoded.steps.copy(order="F")
             steps[rows] = target
             codes = recoded.codes.copy(order="F")

@@ -192,6 +192,7 @@ class Recoding(Recoded):
         at[rows] = groups
 
         def found(numbers: Longs) -> Ints:
+            """The codes that classes show: the new ones by their codes, the others as before."""
             shown = np.empty((len(numbers), self.cells.n_attributes), dtype=np.int32)
             new = numbers < n_groups
             shown[new] = codes_of(numbers[new])

@@ -223,6 +223,7 @@ class _Search:
         """Settle what is below the most general vector of a chain that the requirement refutes."""
 
         def refutes(own: Vector) -> bool:
+            """Whether the requirement fails here and at all that is less general."""
             if self._has_passed(number, own):
                 return False
             self._count()

@@ -59,6 +59,7 @@ def curves_of_block(
     n_pieces = math.ceil(len(rows) / source.rows_at_once)
 
     def curves_of_some(piece: range) -> tuple[int, npt.NDArray[np.void]]:
+        """Where a piece of the rows ends, and the points of their curves; fills in their heads."""
         some = np.arange(rows.start + piece.start, rows.start + piece.stop)
         part = heads[piece.start : piece.stop]
         part["reach"], part["points"], found = source.of(some)
