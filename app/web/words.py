@@ -64,28 +64,27 @@ def words(text: object) -> str:
     return str(text).replace("_", " ")
 
 
-_MODELS: Final = {
-    "alpha_k_anonymity": "(α,k)-anonymity",
-    "k_e_anonymity": "(k, e)-anonymity",
-    "k_anonymity": "k-anonymity",
-    "k_map": "k-map",
-    "l_diversity": "ℓ-diversity",
-    "t_closeness": "t-closeness",
-    "beta_likeness": "β-likeness",
-    "delta_disclosure": "δ-disclosure privacy",
-    "delta_presence": "δ-presence",
-    "rho_privacy": "(ρ1,ρ2)-privacy",
+_NAMED_BY_LETTERS: Final = re.compile(r"(?:(?<=_)|^)((?:(?:k|l|t|e|alpha|beta|delta|rho)_)+)(?=[a-z]{3})")
+"""The letters before the word in names of models, as in k-anonymity."""
+_LETTERS: Final = {
+    "l": "ℓ",
+    "alpha": "α",
+    "beta": "β",
+    "delta": "δ",
+    "rho": "ρ",
+    "rho_1": "ρ1",
+    "rho_2": "ρ2",
 }
-"""How the field writes the names of its models; a name may contain a later one, no earlier one."""
-_LETTERS: Final = {"l": "ℓ", "alpha": "α", "beta": "β", "delta": "δ", "rho_1": "ρ1", "rho_2": "ρ2"}
 
 
 def model_name(kind: str) -> str:
-    """A privacy model or measure in the field's spelling: ``l_diversity`` is ‘ℓ-diversity’."""
-    for name, written in _MODELS.items():
-        if name in kind:
-            return words(kind.replace(name, written, 1))
-    return words(kind)
+    """A privacy model or measure in the field's spelling: its letters stand before a hyphen."""
+
+    def written(found: re.Match[str]) -> str:
+        letters = [letter(name) for name in found[1].split("_")[:-1]]
+        return f"{letters[0]}-" if len(letters) == 1 else f"({','.join(letters)})-"
+
+    return words(_NAMED_BY_LETTERS.sub(written, kind, count=1))
 
 
 def letter(parameter: str) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 
 from app.cli.operations import RunningService
-from tests.processes import is_worker
 from tests.benchmarks.service.waiting import until
+from tests.processes import is_worker
 
 
 @dataclass(frozen=True)
