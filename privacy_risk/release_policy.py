@@ -15,10 +15,13 @@ _ATTACKER: Final = (
     "Anybody who knows the quasi-identifiers of a person in the table, and that the person is in it."
 )
 _REASONS: Final[Mapping[str, str]] = {
-    "k_anonymity": "So many records share every combination of quasi-identifiers; asked for of the release.",
-    "distinct_l_diversity": "So many sensitive values are in every class; asked for of the release.",
-    "t_closeness": "No class may tell more of the sensitive values than this; asked for of the release.",
+    "k": "So many records share every combination of quasi-identifiers; asked for of the release.",
+    "l": "So many sensitive values are in every class; asked for of the release.",
+    "t": "No class may tell more of the sensitive values than this; asked for of the release.",
 }
+
+_TITLES: Final[Mapping[str, str]] = {"k": "k-anonymity", "l": "distinct ℓ-diversity", "t": "t-closeness"}
+_SIGNS: Final[Mapping[str, str]] = {"k": "k", "l": "ℓ", "t": "t"}
 
 
 def policy_of(privacy: Sequence[Json], report: Report, roles: Roles, max_suppressed: float) -> dict[str, Any]:
@@ -46,10 +49,11 @@ def policy_of(privacy: Sequence[Json], report: Report, roles: Roles, max_suppres
         "suppression_limit": float(max_suppressed),
         "requirements": requirements,
     }
-    sensitive = roles.of("sensitive")
+    judged = {own["attribute"] for own in privacy if "attribute" in own}
+    sensitive = [name for name in roles.of("sensitive") if name not in judged]
     if sensitive:
         reason = "Sensitive values, which leave as they are: nobody outside is thought to know them."
-        asked["not_covered"] = [{"columns": list(sensitive), "reason": reason}]
+        asked["not_covered"] = [{"columns": sensitive, "reason": reason}]
     name = content_name("release", asked)
     return {"format": "privacy-risk/policy/2", "name": name, "version": 1, **asked}
 
@@ -60,7 +64,7 @@ def _criterion(number: int, model: dict[str, Any]) -> dict[str, Any]:
     letter = next(letter for letter in ("k", "l", "t") if letter in model)
     return {
         "id": f"{kind.replace('_', '-')}-{number}",
-        "title": f"{kind.replace('_', ' ')}{of}, {letter} = {model[letter]:g}",
-        "reason": _REASONS[kind],
+        "title": f"{_TITLES[letter]}{of}, {_SIGNS[letter]} = {model[letter]:g}",
+        "reason": _REASONS[letter],
         "requirement": {"kind": "privacy_model", "model": model},
     }

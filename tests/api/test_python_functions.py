@@ -127,7 +127,7 @@ async def test_the_saved_policy_lets_the_release_pass_and_nothing_else(call, tmp
     )
     cut = await call(pr.gate, yaml_file, PEOPLE[release.frame.columns], original=PEOPLE)
     assert cut.outcome == "fail"
-    assert f"Of {N} records {N} are in classes that fail k-anonymity (k = 4)" in str(cut)
+    assert f"k-anonymity (k = 4): {N} of {N} records would be in classes of fewer than 4" in str(cut)
     with pytest.raises(pr.GateFailed, match="fail: release-") as raised:
         cut.raise_for_fail()
     assert raised.value.verdict is cut
