@@ -49,11 +49,10 @@ def policy_of(privacy: Sequence[Json], report: Report, roles: Roles, max_suppres
         "suppression_limit": float(max_suppressed),
         "requirements": requirements,
     }
-    judged = {own["attribute"] for own in privacy if "attribute" in own}
-    sensitive = [name for name in roles.of("sensitive") if name not in judged]
-    if sensitive:
+    sensitive = roles.of("sensitive")
+    if sensitive:  # A requirement of their diversity does not bound whom they single out by themselves.
         reason = "Sensitive values, which leave as they are: nobody outside is thought to know them."
-        asked["not_covered"] = [{"columns": sensitive, "reason": reason}]
+        asked["not_covered"] = [{"columns": list(sensitive), "reason": reason}]
     name = content_name("release", asked)
     return {"format": "privacy-risk/policy/2", "name": name, "version": 1, **asked}
 

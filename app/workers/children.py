@@ -123,11 +123,11 @@ class Child:
         self.ended: Ended | None = None
         self.over = asyncio.Event()
         self.dead = asyncio.Event()
-        self._sentinel = born.sentinel
+        self._descriptor = born.descriptor
         self._channel = channel
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(channel.fileno(), self._receive)
-        self._loop.add_reader(self._sentinel, self._bury)
+        self._loop.add_reader(self._descriptor, self._bury)
 
     @property
     def is_reusable(self) -> bool:
@@ -136,7 +136,7 @@ class Child:
 
     def begin(self, claim: Claim) -> bool:
         """Have it execute the claim; False if it has died, and nothing was begun."""
-        if select.select([self._sentinel], [], [], 0)[0]:
+        if select.select([self._descriptor], [], [], 0)[0]:
             return False
         self.tenant, self.progress, self.ended = claim.tenant, None, None
         self.over.clear()
@@ -150,7 +150,7 @@ class Child:
         """End the process if it lives; returns when it is dead."""
         if not self.dead.is_set():
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
+                signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
             await self.dead.wait()
 
     def _send(self, message: Claim | str) -> bool:
@@ -174,10 +174,10 @@ class Child:
             self._loop.remove_reader(self._channel.fileno())
 
     def _bury(self) -> None:
-        self._loop.remove_reader(self._sentinel)
+        self._loop.remove_reader(self._descriptor)
         self._receive()
         self._loop.remove_reader(self._channel.fileno())
-        os.close(self._sentinel)
+        os.close(self._descriptor)
         self._channel.close()
         self.over.set()
         self.dead.set()

@@ -33,10 +33,10 @@ _PID_BYTES: Final = 8
 
 
 class Born(NamedTuple):
-    """A process of runs: its number, and a descriptor that is readable once it is dead."""
+    """A process of runs: its number, and a descriptor of it (pidfd) that is readable once it is dead."""
 
     pid: int
-    sentinel: int
+    descriptor: int
 
 
 class Nursery:
@@ -118,8 +118,12 @@ def _bring_up(
         process.start()
         os.close(descriptors[0])
         born[process.sentinel] = process
+        # Nobody waits for it before it is told of: until then its number cannot become another's.
+        pid = process.ident or 0
+        descriptor = os.pidfd_open(pid)
         with contextlib.suppress(OSError):  # the worker has died meanwhile
-            socket.send_fds(ours, [(process.ident or 0).to_bytes(_PID_BYTES)], [process.sentinel])
+            socket.send_fds(ours, [pid.to_bytes(_PID_BYTES)], [descriptor])
+        os.close(descriptor)
 
 
 def _belong_to_the_worker() -> None:

@@ -89,7 +89,7 @@ def test_a_search_for_a_weighed_loss_shows_what_each_attribute_loses(pages):
 
 def test_a_search_for_the_least_loss_shows_what_was_asked_and_attained(pages):
     text = text_of(pages, "/optimisations/found")
-    assert "is to meet: k anonymity (k = 2)" in text
+    assert "is to meet: k-anonymity (k = 2)" in text
     assert re.search(
         r"Loss [\d.]+ geometric; no rule is below [\d.]+ Suppressed \d+ records, of at most 8", text
     )
