@@ -19,6 +19,7 @@ def found():
     return {column: found_in(column.cells) for column in columns()}
 
 
+@pytest.mark.deep
 def test_every_kind_is_told_from_its_look_alikes(found):
     measured = accuracy(found)
     assert set(measured) == {own.kind for own in RECOGNISERS}
@@ -29,6 +30,7 @@ def test_every_kind_is_told_from_its_look_alikes(found):
             assert tally.recall >= LEAST_RECALL, (kind, tally)
 
 
+@pytest.mark.deep
 def test_the_page_reports_what_was_measured(found):
     page = (Path(__file__).parents[3] / "docs" / "measures.md").read_text(encoding="utf-8")
     assert "\n".join(table(accuracy(found))) in page
@@ -37,6 +39,7 @@ def test_the_page_reports_what_was_measured(found):
     assert f"{look_alikes} columns that only look" in page
 
 
+@pytest.mark.deep
 def test_no_answer_holds_a_cell(found):
     for column, findings in found.items():
         shown = repr(findings)

@@ -105,6 +105,7 @@ def test_impossible_sizes_are_refused(n_members, n_entities):
         generate(n_members, n_entities)
 
 
+@pytest.mark.deep
 def test_a_million_people_take_seconds():
     start = time.process_time()
     sample = generate(1_000_000, 1_000_000)
