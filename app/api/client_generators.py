@@ -32,6 +32,7 @@ def suit_generators(document: dict[str, Any]) -> None:
     """Make one type of what a status answers, and schemas that every generator reads alike."""
     for schema in list(_schemas(document)):
         _tell_default_in_words(schema)
+        _tell_choices_by_pattern(schema)
         if "discriminator" in schema:
             # Some validators look at the kind alone, and would take a text for any of the objects.
             schema["type"] = "object"
@@ -64,6 +65,17 @@ def _tell_default_in_words(schema: dict[str, Any]) -> None:
         said = default if isinstance(default, str) else json.dumps(default, ensure_ascii=False)
         schema["description"] = " ".join(filter(None, [schema.get("description"), f"Default: `{said}`."]))
         del schema["default"]
+
+
+def _tell_choices_by_pattern(schema: dict[str, Any]) -> None:
+    """Generators name a choice after its letters and digits: some break down where two have the same."""
+    choices = schema.get("enum", ())
+    names = ["".join(filter(str.isalnum, str(own))).lower() for own in choices if str(own)[:1].isalpha()]
+    if len(set(names)) < len(names):
+        said = ", ".join(f"`{choice}`" for choice in choices)
+        schema["description"] = "\n\n".join(filter(None, [schema.get("description"), f"One of {said}."]))
+        schema["pattern"] = f"^(?:{'|'.join(choice.replace('.', '[.]') for choice in choices)})$"
+        del schema["enum"]
 
 
 def _answer_existing_as_created(responses: dict[str, Any]) -> None:
