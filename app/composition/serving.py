@@ -73,7 +73,7 @@ class Shared:
 
 
 class _Server(uvicorn.Server):
-    """A server that tells its port once it answers, and whose end is not held up by those who wait for runs."""
+    """A server that tells its port once it answers; whoever waits for a run does not hold its end up."""
 
     def __init__(self, config: uvicorn.Config, state: State, ready: Callable[[int], None]) -> None:
         super().__init__(config)
