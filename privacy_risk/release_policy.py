@@ -49,11 +49,11 @@ def policy_of(privacy: Sequence[Json], report: Report, roles: Roles, max_suppres
         "suppression_limit": float(max_suppressed),
         "requirements": requirements,
     }
-    judged = {own["attribute"] for own in privacy if "attribute" in own}
-    sensitive = [name for name in roles.of("sensitive") if name not in judged]
+    sensitive = roles.of("sensitive")
     if sensitive:
+        # Also those that a criterion is about: it bounds what a class tells of them, not who is told by them.
         reason = "Sensitive values, which leave as they are: nobody outside is thought to know them."
-        asked["not_covered"] = [{"columns": sensitive, "reason": reason}]
+        asked["not_covered"] = [{"columns": list(sensitive), "reason": reason}]
     name = content_name("release", asked)
     return {"format": "privacy-risk/policy/2", "name": name, "version": 1, **asked}
 
