@@ -28,19 +28,33 @@ _AT_ONCE_SECONDS: Final = 1
 
 
 class Infeasible(ClientError):
-    """No rule meets the criteria with so few suppressed records; ``because`` says for each criterion why."""
+    """No rule meets the criteria with so few suppressed records; ``because`` says for each criterion why.
 
-    def __init__(self, because: Sequence[str]) -> None:
+    ``sensitive`` are columns that split the classes of a criterion about another one.
+    """
+
+    def __init__(self, because: Sequence[str], sensitive: Sequence[str] = ()) -> None:
         self.because = tuple(because)
         super().__init__(
             " ".join(
                 (
                     "No generalisation of the table meets the criteria with so few suppressed records.",
                     *self.because,
+                    *_without(sensitive),
                     "Ask for less (k, l, t), allow more suppressed records (max_suppressed), or give "
                     "hierarchies with more levels (hierarchies).",
                 )
             )
+        )
+
+
+def _without(sensitive: Sequence[str]) -> Iterator[str]:
+    """How what splits the classes is taken out of them, if there is anything."""
+    if sensitive:
+        yield (
+            f"Sensitive, too, and released as they are: {', '.join(sensitive)}. Leave out what nobody needs, "
+            f"or have it generalised: roles={{{sensitive[0]!r}: 'other'}} or 'quasi_identifier'. (With the "
+            "command, what is not among the --quasi-identifiers that it names is left out.)"
         )
 
 
@@ -201,7 +215,9 @@ def anonymised(
     name = content_name("least-loss", question)
     found = _found(client, {"name": name, **question}, tell)
     if found["rule"] is None:
-        raise Infeasible([own["reason"] for own in found["infeasible_because"]])
+        judged = {own["attribute"] for own in privacy if "attribute" in own}
+        beside = [name for name in loaded.roles.of("sensitive") if name not in judged] if judged else []
+        raise Infeasible([own["reason"] for own in found["infeasible_because"]], beside)
     client.releases.create({"name": name, "dataset": loaded.dataset, "rule": name})
     released = table.given_back(b"".join(client.releases.data(name, format="parquet")))
     report = _report(client, loaded.dataset, name, found, table.rows)

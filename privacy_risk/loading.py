@@ -69,7 +69,10 @@ def load(
             attribute |= {key: proposed[key] for key in _READINGS if proposed.get(key) is not None}
         if own.role == "quasi_identifier" and is_generalised:
             definition, reason = _definition(own.name, said, proposed, table)
-            attribute["hierarchy"] = _hierarchy(client, definition, {"upload": upload, "column": own.name})
+            # Leaves are what the cells mean: dates and numbers, however they are written.
+            written = {"format": proposed["format"]} if proposed.get("format") else {}
+            source = {"upload": upload, "column": own.name, **written}
+            attribute["hierarchy"] = _hierarchy(client, definition, source)
             shown = definition if isinstance(definition, Mapping) else {"kind": "rows"}
             columns.append(replace(own, hierarchy=shown, hierarchy_reason=reason))
         else:
@@ -131,7 +134,7 @@ def _definition(name: str, said: Said, proposed: Json, table: Table) -> tuple[Js
         return proposed["hierarchy"], str(proposed.get("hierarchy_reason") or "")
     if proposed["type"] == "date":
         return {"kind": "dates", "levels": ["day", "month", "year", "decade"]}, "from the day to the decade"
-    extremes = table.range_of(name) if proposed["type"] == "number" else None
+    extremes = table.range_of(name, proposed.get("format")) if proposed["type"] == "number" else None
     if extremes is not None and extremes[0] < extremes[1]:
         widths = _widths(extremes[1] - extremes[0])
         return {"kind": "intervals", "widths": widths}, f"intervals of {', '.join(widths)}"

@@ -50,7 +50,8 @@ def policy_of(privacy: Sequence[Json], report: Report, roles: Roles, max_suppres
         "requirements": requirements,
     }
     sensitive = roles.of("sensitive")
-    if sensitive:  # A requirement of their diversity does not bound whom they single out by themselves.
+    if sensitive:
+        # Also those that a criterion is about: it bounds what a class tells of them, not who is told by them.
         reason = "Sensitive values, which leave as they are: nobody outside is thought to know them."
         asked["not_covered"] = [{"columns": list(sensitive), "reason": reason}]
     name = content_name("release", asked)

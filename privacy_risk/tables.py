@@ -43,11 +43,14 @@ class Table:
         next(reader)
         return reader
 
-    def range_of(self, column: str) -> tuple[float, float] | None:
-        """The least and the greatest number of a column; None if a cell is none."""
+    def range_of(self, column: str, written: str | None) -> tuple[float, float] | None:
+        """The least and the greatest number of a column; None if a cell is none.
+
+        ``written`` is the format that the service proposes, such as ``1.234,56``; None for plain numbers.
+        """
         place = self.columns.index(column)
         try:
-            numbers = [float(row[place]) for row in self.cells() if row[place]]
+            numbers = [_number(row[place], written) for row in self.cells() if row[place]]
         except ValueError:
             return None
         return (min(numbers), max(numbers)) if numbers else None
@@ -61,6 +64,16 @@ class Table:
         import pyarrow.parquet
 
         return pyarrow.parquet.read_table(io.BytesIO(parquet))
+
+
+def _number(text: str, written: str | None) -> float:
+    """What a cell in this format means; ValueError if it is no number."""
+    if written is None:
+        return float(text)
+    decimal = written[-3]  # each format ends with it and two digits, before which it separates thousands
+    return float(
+        "".join(own for own in text if own not in " .,'’\u00a0\u202f" or own == decimal).replace(decimal, ".")
+    )
 
 
 def table_of(given: object, argument: str) -> Table:

@@ -84,7 +84,10 @@ def roles_of_policy(policy: Json) -> Mapping[str, object]:
 
 
 def tables_of_policy(policy: Json, dataset: Path) -> Tables:
-    """The columns as the policy's schema names them; InvalidInput if it names none."""
+    """The columns as the policy's schema names them, without those that it drops.
+
+    InvalidInput if it names none.
+    """
     roles = roles_of_policy(policy)
     if not roles:
         raise InvalidInput.of(
@@ -97,7 +100,7 @@ def tables_of_policy(policy: Json, dataset: Path) -> Tables:
     attributes = tuple(
         Attribute(name, {"name": name, "type": "categorical", "role": role}, None, 1.0, 0)
         for name, role in roles.items()
-        if role != "identifier"
+        if role not in ("identifier", "dropped")
     )
     table = TableFile(
         name=dataset.name.split(".")[0], path=dataset, identifier=next(iter(identifiers), None), dialect={}

@@ -56,11 +56,15 @@ class ApiProcesses:
     """So many processes that answer requests at one address.
 
     The others are started once the first answers: what nobody could mend by trying again is then said once.
-    ``forget`` is told the number of each process that has ended.
+    ``forget`` is told the number of each process that has ended; ``announce`` is called once, when the first
+    answers.
     """
 
-    def __init__(self, number: int, answer: Answer, forget: Callable[[int], None]) -> None:
+    def __init__(
+        self, number: int, answer: Answer, forget: Callable[[int], None], announce: Callable[[], None]
+    ) -> None:
         self._number = number
+        self._announce: Callable[[], None] | None = announce
         self._answer = answer
         self._forget = forget
         self._running: list[_Answering] = []
@@ -105,6 +109,9 @@ class ApiProcesses:
                 one.process.join()
             else:
                 one.answers, self._pause = True, RESTART_SECONDS
+                if self._announce is not None:
+                    self._announce()
+                    self._announce = None
         if one.process.exitcode is not None:
             self._bury(one)
 

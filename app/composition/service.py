@@ -17,6 +17,7 @@ import uvloop
 from app.cli.ending import leaving_on_sigterm
 from app.cli.program import told
 from app.composition.addresses import held_addresses
+from app.composition.announcement import announce
 from app.composition.api_processes import STOP_SECONDS, ApiProcesses
 from app.composition.configured import MIB, configured_database
 from app.composition.database import Database
@@ -40,7 +41,7 @@ def serve(settings: Settings, host: str | None, port: int | None, processes: int
         }
     )
     if settings.database_url is not None:
-        answer(chosen, configured_database(settings))
+        answer(chosen, configured_database(settings), partial(announce, chosen))
         return
     # All that forks comes before what watches, by threads.
     with (
@@ -52,13 +53,20 @@ def serve(settings: Settings, host: str | None, port: int | None, processes: int
         answer_from(Database(postgres.runtime_url, postgres.master_key, settings.table_cache_mib * MIB))
 
 
-def answer(settings: Settings, database: Database) -> None:
-    """Answer from a database that runs, by as many processes as the settings say."""
+def _untold(port: int) -> None:
+    """Tell nobody: what a command starts for itself is nobody's to open."""
+
+
+def answer(settings: Settings, database: Database, ready: Callable[[int], None] = _untold) -> None:
+    """Answer from a database that runs, by as many processes as the settings say.
+
+    ``ready`` is told the port once the first answers.
+    """
     settings = _counted(settings)
     if settings.processes == 1:
-        _answer_alone(settings, database)
+        _answer_alone(settings, ready, database)
     else:
-        _answer_together(settings, lambda: database)
+        _answer_together(settings, ready, lambda: database)
 
 
 def _counted(settings: Settings) -> Settings:
@@ -72,14 +80,14 @@ def _answering(settings: Settings) -> AbstractContextManager[Callable[[Database]
         # Before the worker is forked, which then shares what both need.
         from app.composition import serving  # noqa: F401
 
-        return nullcontext(partial(_answer_alone, settings))
+        return nullcontext(partial(_answer_alone, settings, partial(announce, settings)))
     return _front(settings)
 
 
-def _answer_alone(settings: Settings, database: Database) -> None:
+def _answer_alone(settings: Settings, ready: Callable[[int], None], database: Database) -> None:
     from app.composition.serving import answer  # not by a process that only watches over others
 
-    uvloop.run(answer(settings, database))
+    uvloop.run(answer(settings, database, ready))
 
 
 @contextmanager
@@ -92,7 +100,7 @@ def _front(settings: Settings) -> Iterator[Callable[[Database], None]]:
         starter = parent_process()
         if starter is not None:
             end_with(starter.ident or 0)
-        sys.exit(told(lambda: _answer_together(settings, theirs.recv)))
+        sys.exit(told(lambda: _answer_together(settings, partial(announce, settings), theirs.recv)))
 
     front = context.Process(target=life)
     front.start()
@@ -111,7 +119,9 @@ def _front(settings: Settings) -> Iterator[Callable[[Database], None]]:
         end_fork(front, 2 * STOP_SECONDS)
 
 
-def _answer_together(settings: Settings, database: Callable[[], Database]) -> None:
+def _answer_together(
+    settings: Settings, announced: Callable[[int], None], database: Callable[[], Database]
+) -> None:
     """Answer with several processes, which this one starts and watches over."""
     with leaving_on_sigterm(0), _counters(settings) as counters:
         # Not before: what counts requests looks at its first import whether it is alone.
@@ -123,7 +133,7 @@ def _answer_together(settings: Settings, database: Callable[[], Database]) -> No
 
         def answer(ready: Callable[[], None], speaks_for_all: bool) -> None:
             shown = sum_of_all(counters) if counters and speaks_for_all else None
-            uvloop.run(serving.answer(settings, found, serving.Shared(held, ready, shown)))
+            uvloop.run(serving.answer(settings, found, lambda _: ready(), serving.Shared(held, shown)))
 
         def forget(number: int) -> None:
             if counters is not None:
@@ -133,7 +143,8 @@ def _answer_together(settings: Settings, database: Callable[[], Database]) -> No
         logger.info("%d processes answer at %s", settings.processes, where)
         gc.collect()
         gc.freeze()  # what all of them share stays shared: nobody looks through it again
-        ApiProcesses(settings.processes, answer, forget).keep()
+        port = held[0].getsockname()[1]
+        ApiProcesses(settings.processes, answer, forget, partial(announced, port)).keep()
 
 
 @contextmanager

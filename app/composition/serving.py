@@ -68,16 +68,14 @@ class Shared:
 
     addresses: Sequence[socket]
     """Sockets that hold the addresses, and do not listen."""
-    ready: Callable[[], None]
-    """Called once it answers."""
     shown: CollectorRegistry | None
     """What all have counted, for the one that shows it."""
 
 
 class _Server(uvicorn.Server):
-    """A server that tells when it answers, and whose end is not held up by those who wait for runs."""
+    """A server that tells its port once it answers; whoever waits for a run does not hold its end up."""
 
-    def __init__(self, config: uvicorn.Config, state: State, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, state: State, ready: Callable[[int], None]) -> None:
         super().__init__(config)
         self._state = state
         self._ready = ready
@@ -85,7 +83,8 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket] | None = None) -> None:
         """Begin to answer."""
         await super().startup(sockets)
-        self._ready()
+        if self.started:  # not if the address is another program's
+            self._ready(self.servers[0].sockets[0].getsockname()[1])
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         """End; who waits for a run is told how it stands, and need not be cut off."""
@@ -95,8 +94,13 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-async def answer(settings: Settings, database: Database, shared: Shared | None = None) -> None:
-    """Answer requests until asked to end: at the configured address, or at one that is shared."""
+async def answer(
+    settings: Settings, database: Database, ready: Callable[[int], None], shared: Shared | None = None
+) -> None:
+    """Answer requests until asked to end: at the configured address, or at one that is shared.
+
+    ``ready`` is told the port once it answers there.
+    """
     counted = CollectorRegistry()
     with ExitStack() as stack:
         shown = counted if shared is None else shared.shown
@@ -111,11 +115,8 @@ async def answer(settings: Settings, database: Database, shared: Shared | None =
                 server_header=False, timeout_graceful_shutdown=5, http=BoundedConnection, ws="none",
                 forwarded_allow_ips=believed_proxies(settings.trusted_proxies),
             )  # fmt: skip
-            if shared is None:
-                await _Server(config, app.state, lambda: None).serve()
-            else:
-                listening = [at_the_address_of(one) for one in shared.addresses]
-                await _Server(config, app.state, shared.ready).serve(listening)
+            listening = None if shared is None else [at_the_address_of(one) for one in shared.addresses]
+            await _Server(config, app.state, ready).serve(listening)
 
 
 @asynccontextmanager

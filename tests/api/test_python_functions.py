@@ -146,6 +146,16 @@ async def test_rows_are_matched_by_an_identifier_that_may_not_leave(call):
     assert "patient" in verdict.reasons[0]
 
 
+async def test_the_saved_policy_lets_sensitive_values_leave_that_single_people_out(call, tmp_path):
+    frame = PEOPLE.assign(costs=range(N))
+    release = await call(pr.anonymise, frame, **ASKED | {"l": {"costs": 3}})
+    release.save_policy(tmp_path / "policy.yaml")
+    verdict = await call(
+        pr.gate, tmp_path / "policy.yaml", release, original=frame, hierarchies={"zip": ZIPS}
+    )
+    assert verdict.outcome == "pass", str(verdict)
+
+
 async def test_what_is_not_said_is_proposed_and_told(call):
     found = await call(pr.profile, PEOPLE, sensitive=["diagnosis"])
     assert found.roles["patient"].role == "identifier"
@@ -165,6 +175,20 @@ async def test_hierarchies_that_nobody_gives_fit_the_types(call):
     )
     kinds = {own.name: own.hierarchy["kind"] for own in release.roles if own.hierarchy}
     assert kinds == {"birth": "dates", "sex": "flat", "costs": "intervals"}
+
+
+async def test_hierarchies_that_nobody_gives_hold_what_german_cells_mean(call):
+    # Remarks are not to be released, so that no hierarchy is proposed for them; their format is.
+    days = pd.DataFrame({"sex": PEOPLE["sex"], "remark": PEOPLE["birth"].dt.strftime("%d.%m.%Y")})
+    costs = pd.DataFrame({"sex": PEOPLE["sex"], "remark": [f"{100 + i % 40},50" for i in range(N)]})
+    for frame, kind in ((days, "dates"), (costs, "intervals")):
+        asked = {"k": 10, "roles": {"remark": "quasi_identifier"}, "importance": {"remark": 9}}
+        release = await call(pr.anonymise, frame, **asked)
+        assert release.roles["remark"].hierarchy["kind"] == kind
+        assert release.roles["remark"].hierarchy_reason != "shown or not"
+        counted = release.frame.groupby(["sex", "remark"]).size()
+        assert counted.min() >= 10
+        assert 1 < release.frame["remark"].nunique() < frame["remark"].nunique()
 
 
 async def test_a_table_of_arrow_gives_the_same_release_as_one_of_pandas(call):
@@ -191,6 +215,9 @@ async def test_what_no_rule_meets_is_told_with_its_reason(call):
     with pytest.raises(pr.Infeasible, match="have 5 different sensitive values, 1 fewer than 6") as raised:
         await call(pr.anonymise, PEOPLE, **ASKED | {"l": {"diagnosis": 6}})
     assert len(raised.value.because) == 1
+    assert "Sensitive, too" not in str(raised.value)
+    with pytest.raises(pr.Infeasible, match=r"Sensitive, too, .*: costs\. .*roles=\{'costs': 'other'\}"):
+        await call(pr.anonymise, PEOPLE.assign(costs=range(N)), **ASKED, sensitive=["costs"])
 
 
 async def test_a_table_without_quasi_identifiers_and_l_without_sensitive_ones_are_refused(call):

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import httpx
@@ -44,6 +45,8 @@ class Together:
     url: str
     metrics_url: str
     key: str
+    told: Path
+    """What it has written to standard output."""
 
     def answering(self) -> set[int]:
         """The numbers of the processes that answer."""
@@ -103,17 +106,20 @@ def served(urls: DatabaseUrls, master_key: MasterKey, *arguments: str) -> Iterat
     port, metrics = free_port(), free_port()
     settings = Settings(DATABASE_URL=urls.runtime, master_key=master_key.to_text())  # type: ignore[call-arg]
     key = operations(settings).bootstrap(f"tenant-{secrets.token_hex(4)}", False).api_key
-    process = psutil.Popen(
-        [sys.executable, "-m", "app", "serve", "--port", str(port), *arguments],
-        cwd=ROOT,
-        env=environment(urls, master_key) | {"PRIVACY_RISK_METRICS_PORT": str(metrics)},
-    )
-    try:
-        yield Together(process, f"http://127.0.0.1:{port}", f"http://127.0.0.1:{metrics}", key)
-    finally:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
-        process.wait()
+    with NamedTemporaryFile() as told:
+        process = psutil.Popen(
+            [sys.executable, "-m", "app", "serve", "--port", str(port), *arguments],
+            cwd=ROOT,
+            env=environment(urls, master_key) | {"PRIVACY_RISK_METRICS_PORT": str(metrics)},
+            stdout=told,
+        )
+        url, metrics_url = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{metrics}"
+        try:
+            yield Together(process, url, metrics_url, key, Path(told.name))
+        finally:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+            process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +151,10 @@ def test_a_killed_process_is_replaced_and_requests_go_on(together: Together):
     assert len(together.answering() & before) == SEVERAL - 1
     with together.each() as clients:  # the new one answers, too
         assert [client.get("/v1/datasets").status_code for client in clients] == [200] * SEVERAL
+    assert together.told.read_text() == (  # once for all of them
+        f"pages: {together.url}/\nAPI documentation: {together.url}/docs\n"
+        "sign in with a key of: python -m app bootstrap\n"
+    )
 
 
 def counted(together: Together) -> float:
@@ -359,7 +369,7 @@ def forget(number):
     if len(ended) == 4:
         raise SystemExit(40)
 
-api_processes.ApiProcesses(2, answer, forget).keep()
+api_processes.ApiProcesses(2, answer, forget, lambda: print("announced", flush=True)).keep()
 """
 
 
@@ -368,5 +378,5 @@ def test_while_one_answers_another_that_does_not_is_tried_again():
         [sys.executable, "-c", FAILING], cwd=ROOT, capture_output=True, text=True, check=False,
         timeout=HANG_SECONDS,
     )  # fmt: skip
-    assert (done.returncode, done.stdout.split()) == (40, ["answers"]), done.stderr
+    assert (done.returncode, sorted(done.stdout.split())) == (40, ["announced", "answers"]), done.stderr
     assert done.stderr.count("ended with status 3") == 3

@@ -136,16 +136,15 @@ def run_commands(page, folder, environment, service, asking):
         elif language == "text":
             expected.append(text)
     variables = dict(environment, API=f"{service}/v1")
-    if "bootstrap" not in "".join(script):
-        made = subprocess.run(
-            [".venv/bin/python", "-m", "app", "bootstrap", Path(page).stem],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        variables["KEY"] = variables["PRIVACY_RISK_API_KEY"] = made.stdout.strip()
+    made = subprocess.run(
+        [".venv/bin/python", "-m", "app", "bootstrap", Path(page).stem],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    variables["KEY"] = variables["PRIVACY_RISK_API_KEY"] = made.stdout.strip()
     if "PRIVACY_RISK_DATA" in os.environ:
         variables["PRIVACY_RISK_DATA"] = os.environ["PRIVACY_RISK_DATA"]
     done = subprocess.run(
