@@ -271,7 +271,8 @@ def _categories(column: ColumnCounts) -> HierarchyProposal | None:
         )
     if rare == len(column.counts):
         return None
+    other = "other values" if "other" in column.counts else "other"
     return HierarchyProposal(
-        RareValuesDefinition(column.leaves, at_least),
+        RareValuesDefinition(column.leaves, at_least, other),
         f"{rare} of {len(column.counts)} different values have fewer than {at_least} rows: they become one.",
     )
