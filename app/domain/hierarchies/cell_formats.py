@@ -121,11 +121,14 @@ def _read_number(text: str, format_: CellFormat) -> str | None:
 def _plain(text: str) -> str:
     """The number without plus and zeros that say nothing; with an exponent instead of very many zeros."""
     number = Decimal(text)
-    sign, digits, power = number.as_tuple()
-    coefficient = "".join(map(str, digits)).rstrip("0")
-    exponent = int(power) + len(digits) - len(coefficient)
-    if coefficient and (_MOST_ZEROS < exponent < 1000 or -1000 < exponent < -_MOST_ZEROS - len(coefficient)):
-        return f"{'-' if sign else ''}{coefficient}e{exponent}"
+    if len(text) > _MOST_ZEROS or "e" in text or "E" in text:
+        sign, digits, power = number.as_tuple()
+        coefficient = "".join(map(str, digits)).rstrip("0")
+        exponent = int(power) + len(digits) - len(coefficient)
+        if coefficient and (
+            _MOST_ZEROS < exponent < 1000 or -1000 < exponent < -_MOST_ZEROS - len(coefficient)
+        ):
+            return f"{'-' if sign else ''}{coefficient}e{exponent}"
     written = format(number, "f")
     if "." in written:
         written = written.rstrip("0").rstrip(".")
