@@ -19,7 +19,7 @@ LONGEST_WAIT_SECONDS: Final = 60
 
 _PREFERENCE: Final = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*"?)+')
 _AFTER_NAME: Final = re.compile("[=;]")
-_WAIT: Final = re.compile(r'[^=;]*=[ \t]*("?)0*([0-9]+)\1[ \t]*(?:;.*)?', re.DOTALL)
+_WAIT: Final = re.compile(r'[^=;]*=[ \t]*("?)([0-9]+)\1[ \t]*(?:;.*)?', re.DOTALL)
 
 
 def preferred_wait(request: Request, response: Response) -> int | None:
@@ -35,7 +35,7 @@ def preferred_wait(request: Request, response: Response) -> int | None:
         if wait is None:
             return None
         # A number of more digits than these is no fewer seconds.
-        seconds = min(int(wait[2][:9]), LONGEST_WAIT_SECONDS)
+        seconds = min(int(wait[2].lstrip("0")[:9] or 0), LONGEST_WAIT_SECONDS)
         response.headers["Preference-Applied"] = f"wait={seconds}"
         return seconds
     return None

@@ -25,6 +25,7 @@ def waited(*lines: str) -> tuple[int | None, str | None]:
         ["wait = 5"],
         ['wait="5"'],
         ["wait=005"],
+        ["wait=" + 300 * "0" + "5"],
         ["respond-async, wait=5"],
         ["respond-async", "wait=5"],
         ['handling="wait=9, \\" wait=8", wait=5'],

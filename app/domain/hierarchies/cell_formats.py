@@ -40,7 +40,9 @@ class CellFormat(StrEnum):
 DATE_FORMATS: Final = tuple(own for own in CellFormat if own.is_of_dates)
 NUMBER_FORMATS: Final = tuple(own for own in CellFormat if not own.is_of_dates)
 
-_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_MOST_ZEROS: Final = 60
+"""A short cell such as 1e999 must not become a long one, of which there may be millions."""
 _TIME: Final = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
 _PARTS: Final = {"yyyy": r"(?P<year>\d{4})", "mm": r"(?P<month>\d{1,2})", "dd": r"(?P<day>\d{1,2})"}
 
@@ -88,7 +90,7 @@ def is_date(text: str) -> bool:
 
 
 def read_cell(text: str, format_: CellFormat) -> str | None:
-    """The date as yyyy-mm-dd or the number in plain digits; None if the text is not written so.
+    """The date as yyyy-mm-dd or the number as one text; None if the text is not written so.
 
     Numbers that are equal become one text: 17100.0, 17100,00 and 17.100 are 17100.
     """
@@ -117,8 +119,17 @@ def _read_number(text: str, format_: CellFormat) -> str | None:
 
 
 def _plain(text: str) -> str:
-    """The number without exponent, sign of plus and zeros that say nothing."""
-    written = format(Decimal(text), "f")
+    """The number without plus and zeros that say nothing; with an exponent instead of very many zeros."""
+    number = Decimal(text)
+    if len(text) > _MOST_ZEROS or "e" in text or "E" in text:
+        sign, digits, power = number.as_tuple()
+        coefficient = "".join(map(str, digits)).rstrip("0")
+        exponent = int(power) + len(digits) - len(coefficient)
+        if coefficient and (
+            _MOST_ZEROS < exponent < 1000 or -1000 < exponent < -_MOST_ZEROS - len(coefficient)
+        ):
+            return f"{'-' if sign else ''}{coefficient}e{exponent}"
+    written = format(number, "f")
     if "." in written:
         written = written.rstrip("0").rstrip(".")
     return "0" if written in ("-0", "") else written

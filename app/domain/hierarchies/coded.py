@@ -58,6 +58,8 @@ def coded(values: Sequence[str], definition: Coded) -> Hierarchy:
         raise InvalidInput.of(
             "/others", "empty-label", "The label is empty.", "Name it, or leave others out."
         )
+    if unread and any(definition.others in above for above in found.values() if above is not None):
+        raise _taken("/others", definition.others, "what known codes are put below")
     return _of_ancestors(found, definition.others or "")
 
 
@@ -83,8 +85,21 @@ def rare_values(counts: Mapping[str, int], at_least: int, other: str) -> Hierarc
     """Values of at least so many rows as they are, all others below one label; then ⊥."""
     if not other:
         raise InvalidInput.of("/other", "empty-label", "The label is empty.", "Name it.")
-    rows = [[value, value if counts[value] >= at_least else other] for value in distinct_leaves([*counts])]
+    rare = {value for value, rows in counts.items() if rows < at_least}
+    if rare and counts.get(other, 0) >= at_least:
+        raise _taken("/other", other, "a value that is kept")
+    rows = [[value, other if value in rare else value] for value in distinct_leaves([*counts])]
     return Hierarchy(*nodes_of_levels(rows))
+
+
+def _taken(pointer: str, label: str | None, by: str) -> InvalidInput:
+    """What is wrong with a label under which other values would pass for what they are not."""
+    return InvalidInput.of(
+        pointer,
+        "label-taken",
+        f"The label {label!r} is that of {by}.",
+        "Choose a label that nothing else has.",
+    )
 
 
 def diagnosis_ancestors(value: str, system: DiagnosisSystem = "icd-10") -> Ancestors:

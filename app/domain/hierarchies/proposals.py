@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import cached_property
 from typing import Final, Literal, get_args
 
 from app.domain.hierarchies.code_tables.postcodes import Country
@@ -66,7 +67,7 @@ class ColumnCounts:
     leaves: LeafColumn
     is_whole: bool
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """Rows that are not missing."""
         return sum(self.counts.values())
@@ -271,7 +272,8 @@ def _categories(column: ColumnCounts) -> HierarchyProposal | None:
         )
     if rare == len(column.counts):
         return None
+    other = "other values" if "other" in column.counts else "other"
     return HierarchyProposal(
-        RareValuesDefinition(column.leaves, at_least),
+        RareValuesDefinition(column.leaves, at_least, other),
         f"{rare} of {len(column.counts)} different values have fewer than {at_least} rows: they become one.",
     )

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.hierarchies.builders import flat
-from app.domain.hierarchies.cell_formats import is_date, is_number, read_cell
+from app.domain.hierarchies.cell_formats import NUMBER_FORMATS, CellFormat, is_date, is_number, read_cell
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.tables.table import Table
 from app.services.datasets.dataset_schema import (
@@ -193,6 +193,8 @@ def _values(column: TextColumn, declaration: AttributeDeclaration) -> list[str |
             value = read_cell(text, format_)
         elif is_of_type is not None and value is not None and not is_of_type(value):
             value = None
+        elif format_ in NUMBER_FORMATS and value is not None:
+            value = read_cell(value, CellFormat.POINT)
         values.append(value)
     return values
 

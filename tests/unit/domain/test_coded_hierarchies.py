@@ -236,3 +236,25 @@ def test_values_of_too_few_rows_become_one(counts, at_least):
     hierarchy = rare_values(counts, at_least, "rare")
     for value, rows in counts.items():
         assert path(hierarchy, value)[1] == (value if rows >= at_least else "rare")
+
+
+@pytest.mark.parametrize(
+    ("values", "definition"),
+    [
+        (["10115", "unknown"], PostcodesDefinition(LeafValues(()), "DE", "1")),
+        (["DE", "unknown"], CountriesDefinition(LeafValues(()), "Western Europe")),
+    ],
+)
+def test_unread_values_are_not_put_below_a_node_that_means_something_else(values, definition):
+    with pytest.raises(InvalidInput) as caught:
+        coded(values, definition)
+    (fault,) = caught.value.faults
+    assert (fault.pointer, fault.code) == ("/others", "label-taken")
+    coded(values[:1], definition)
+
+
+def test_rare_values_do_not_pass_for_a_value_that_is_kept():
+    with pytest.raises(InvalidInput) as caught:
+        rare_values({"Berlin": 9, "Ulm": 1}, 5, "Berlin")
+    assert caught.value.faults[0].pointer == "/other"
+    assert path(rare_values({"Berlin": 9, "Ulm": 1}, 5, "Ulm"), "Ulm")[1] == "Ulm"

@@ -78,6 +78,12 @@ SEVERAL_STATES = ["IN", "CA", "NY", "TX", "WA"] * 20
             ["Gary"] * 50 + ["Muncie"] * 30 + [f"village {i}" for i in range(30)],
             RareValuesDefinition(COLUMN, 5),
         ),
+        (
+            "ward",
+            "text",
+            ["other"] * 50 + ["A"] * 30 + [f"ward {i}" for i in range(30)],
+            RareValuesDefinition(COLUMN, 5, "other values"),
+        ),
         ("note", "text", [f"note {i}" for i in range(100)], None),
         ("nothing", "categorical", [], None),
     ],

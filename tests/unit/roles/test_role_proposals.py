@@ -166,6 +166,7 @@ def test_values_overrule_what_a_name_says():
         {
             "city": [f"p{i}@example.org" for i in range(N)],
             "address": ["U", "R"] * (N // 2),
+            "last_name": ["Schmidt", "Meyer"] * (N // 2),
             "diagnosis": [f"has felt unwell since visit number {i} here" for i in range(N)],
             "type_id": [str(i % 8) for i in range(N)],
             "patient_id": [f"{i % 90:05d}" for i in range(N)],
@@ -174,6 +175,7 @@ def test_values_overrule_what_a_name_says():
     assert {name: own.role for name, own in found.items()} == {
         "city": "identifier",
         "address": "quasi_identifier",
+        "last_name": "other",
         "diagnosis": "other",
         "type_id": "quasi_identifier",
         "patient_id": "other",

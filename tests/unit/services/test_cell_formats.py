@@ -62,6 +62,9 @@ def test_every_number_is_read_back_as_one_text_for_its_value(number, format_, ha
         ("17100.0", "1234.56", "17100"),
         ("17100", "1234.56", "17100"),
         ("1e3", "1234.56", "1000"),
+        ("1.50e-300", "1234.56", "15e-301"),
+        ("9" + 80 * "0", "1234.56", "9e80"),
+        ("0e999", "1234.56", "0"),
         ("-0,0", "1234,56", "0"),
         ("17100,00", "1234,56", "17100"),
         ("17.100,00", "1.234,56", "17100"),
@@ -71,6 +74,16 @@ def test_every_number_is_read_back_as_one_text_for_its_value(number, format_, ha
 )
 def test_one_value_has_one_text(text, format_, value):
     assert read_cell(text, CellFormat(format_)) == value
+
+
+@given(coefficient=st.integers(-(10**9), 10**9), exponent=st.integers(-900, 900))
+def test_a_short_cell_stays_short_and_exact(coefficient, exponent):
+    text = f"{coefficient}e{exponent}"
+    read = read_cell(text, CellFormat.POINT)
+    assert Decimal(read) == Decimal(text)
+    assert len(read) < 80
+    assert is_number(read)
+    assert read == read_cell(f"{coefficient}0e{exponent - 1}", CellFormat.POINT)
 
 
 @pytest.mark.parametrize(

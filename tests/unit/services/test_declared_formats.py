@@ -51,6 +51,13 @@ async def test_an_unreadable_cell_is_refused_with_its_row_and_never_shown(office
     assert "31.02" not in fault.message + fault.remedy
 
 
+async def test_a_number_that_a_cell_is_given_is_one_with_equal_ones(office: World) -> None:
+    costs = declare(
+        "costs", Role.SENSITIVE, AttributeType.NUMBER, format=CellFormat("1.234,56"), map={"0,10": "17100.00"}
+    )
+    assert (await cells(office, "d", costs))[0] == ["17100", "17100", "1200.5", "17100"]
+
+
 async def test_an_unreadable_cell_can_be_given_its_value(office: World) -> None:
     (read,) = await cells(office, "d", born(map={"31.02.1975": "1975-02-28"}))
     assert read == ["1975-05-10", "1975-02-28", "1975-05-10", "*"]

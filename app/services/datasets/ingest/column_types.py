@@ -50,6 +50,8 @@ _NUMBERS_BY_PREFERENCE: Final = (
 _DAY_OR_MONTH: Final = {
     CellFormat.DAY_FIRST_SLASHES: CellFormat.MONTH_FIRST_SLASHES,
     CellFormat.DAY_FIRST_DASHES: CellFormat.MONTH_FIRST_DASHES,
+    CellFormat.MONTH_FIRST_SLASHES: CellFormat.DAY_FIRST_SLASHES,
+    CellFormat.MONTH_FIRST_DASHES: CellFormat.DAY_FIRST_DASHES,
 }
 
 
@@ -121,7 +123,9 @@ def _reads(text: str, format_: CellFormat) -> bool:
 def _of_dates(cells: Sequence[str | None], counts: Mapping[str, int], chosen: CellFormat) -> TypeProposal:
     other = _DAY_OR_MONTH.get(chosen)
     note = ""
-    if other is not None and _n_read(counts, other) == _n_read(counts, chosen):
+    if other is not None and any(_reads(text, other) and not _reads(text, chosen) for text in counts):
+        note = f"Some cells can only be {other.value}: where both readings fit, a date may be read wrongly."
+    elif other is not None and _n_read(counts, other) == _n_read(counts, chosen):
         note = f"No day is above 12, so that it may as well be {other.value}: look which comes first."
     is_usual = chosen is CellFormat.ISO_DATE and not any(
         read_cell(text, chosen) is not None and not is_date(text) for text in counts

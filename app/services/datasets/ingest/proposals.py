@@ -22,7 +22,7 @@ from app.services.datasets.ingest.pieces import read_piece
 from app.services.datasets.ingest.role_proposals import propose_role
 
 USUAL_MARKERS: Final = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "-")
-_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _ID_NAME: Final = re.compile(r"(^|[_\W])(id|uuid|key|ssn|nr|no|number)$", re.IGNORECASE)
 _SCHEMA_ROWS: Final = 10_000
 _PLAIN: Final = {"date": CellFormat.ISO_DATE, "number": CellFormat.POINT}

@@ -34,6 +34,8 @@ _FEWEST_NUMBERS: Final = 0.1
 _NEARLY_ALL: Final = 0.9
 _FEW_VALUES: Final = 5
 _ENOUGH_ROWS: Final = 50
+_LONGEST_MARK: Final = 3
+"""A few longer texts may be the names of a few doctors, or two telephone numbers."""
 _RECORD_DIGITS: Final = 7
 _SHAPE_SHARE: Final = 0.9
 _LEAST_OF_TEXTS: Final = 3
@@ -180,7 +182,8 @@ def _named(column: _Column, subject: Subject | None) -> RoleProposal | None:
         return None
     says = f"Its name says {subject.title}"
     if subject.role == DIRECT:
-        if len(column.counts) <= _FEW_VALUES and column.present >= _ENOUGH_ROWS:
+        is_few = len(column.counts) <= _FEW_VALUES and column.present >= _ENOUGH_ROWS
+        if is_few and all(len(text) <= _LONGEST_MARK for text in column.counts):
             return RoleProposal(QUASI, f"{says}, but so few values tell nobody apart; others may know them.")
         return _never_released(column, f"A direct identifier: its name says {subject.title}.")
     if subject.role == DROPPED:
