@@ -114,8 +114,12 @@ def _dates(column: ColumnCounts) -> HierarchyProposal | None:
             leaves if column.is_whole and is_short else column.leaves,
             ("day", "month", "year", "decade") if decades else ("day", "month", "year"),
         ),
-        f"Dates over {high - low + 1} years: by day, month, year{' and decade' if decades else ''}.",
+        f"Dates over {_number_of(high - low + 1, 'year')}: by day, month, year{' and decade' if decades else ''}.",
     )
+
+
+def _number_of(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _codes(column: ColumnCounts) -> HierarchyProposal | None:
@@ -267,7 +271,7 @@ def _categories(column: ColumnCounts) -> HierarchyProposal | None:
     if len(column.counts) <= FEW_VALUES or not rare:
         return HierarchyProposal(
             FlatDefinition(column.leaves),
-            f"{len(column.counts)} different values of no structure that is known: "
+            f"{_number_of(len(column.counts), 'different value')} of no structure that is known: "
             "each as it is, then nothing. Group them by parents or rows where you know how.",
         )
     if rare == len(column.counts):
