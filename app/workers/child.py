@@ -196,6 +196,8 @@ class _Memory:
 
     def __init__(self, limit: int) -> None:
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+        # What the process that this one was forked from had freed would count for what runs leave.
+        ctypes.CDLL(None).malloc_trim(0)
         self._limit = limit
         _, self._resident_at_first = _size_and_resident()
         # A crash that writes its memory to disk would write personal data in clear.

@@ -93,7 +93,7 @@ def test_a_search_for_the_least_loss_shows_what_was_asked_and_attained(pages):
     assert re.search(
         r"Loss [\d.]+ geometric; no rule is below [\d.]+ Suppressed \d+ records, of at most 8", text
     )
-    assert re.search(r"Guarantee k anonymity \(k = 2\) \d+ exact", text)
+    assert re.search(r"Guarantee k-anonymity \(k = 2\) \d+ exact", text)
 
 
 def test_a_search_without_an_answer_says_why(pages):
