@@ -114,7 +114,8 @@ def _dates(column: ColumnCounts) -> HierarchyProposal | None:
             leaves if column.is_whole and is_short else column.leaves,
             ("day", "month", "year", "decade") if decades else ("day", "month", "year"),
         ),
-        f"Dates over {_number_of(high - low + 1, 'year')}: by day, month, year{' and decade' if decades else ''}.",
+        f"Dates over {_number_of(high - low + 1, 'year')}: by day, month, "
+        f"year{' and decade' if decades else ''}.",
     )
 
 
