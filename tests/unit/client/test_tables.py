@@ -86,7 +86,7 @@ def test_columns_of_arrow_become_the_same_texts(column, written):
 @pytest.mark.parametrize("given", [pd.DataFrame({"x": [1.0, None]}), pa.table({"x": [1.0, None]})])
 def test_a_missing_cell_alone_in_its_row_is_a_row(given):
     table = table_of(given, "frame")
-    assert (list(table.cells()), table.range_of("x")) == ([["1"], [""]], (1.0, 1.0))
+    assert (list(table.cells()), table.range_of("x", None)) == ([["1"], [""]], (1.0, 1.0))
     assert "" not in table.content.decode().splitlines()
 
 
@@ -149,3 +149,9 @@ def test_neither_the_functions_nor_a_library_of_tables_are_loaded_by_the_client(
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\ngate\n"
+
+
+def test_a_range_is_read_as_the_cells_are_written():
+    table = table_of(pa.table({"x": ["1.234,50", "17,25", None]}), "frame")
+    assert table.range_of("x", "1.234,56") == (17.25, 1234.5)
+    assert table.range_of("x", None) is None
