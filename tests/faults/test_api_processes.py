@@ -361,7 +361,7 @@ def answer(ready, speaks_for_all):
     if not speaks_for_all:
         os._exit(3)
     ready()
-    print("answers", flush=True)
+    os.write(1, b"answers\n")
     time.sleep(1000)
 
 def forget(number):
@@ -369,7 +369,7 @@ def forget(number):
     if len(ended) == 4:
         raise SystemExit(40)
 
-api_processes.ApiProcesses(2, answer, forget, lambda: print("announced", flush=True)).keep()
+api_processes.ApiProcesses(2, answer, forget, lambda: os.write(1, b"announced\n")).keep()
 """
 
 
