@@ -350,7 +350,7 @@ def test_an_address_that_is_taken_is_told(database_urls: DatabaseUrls, master_ke
     assert f"127.0.0.1:{port}" in text
 
 
-FAILING = """
+FAILING = r"""
 import os, time
 from app.composition import api_processes
 
