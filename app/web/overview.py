@@ -6,7 +6,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
+from starlette.responses import RedirectResponse, Response
+
 from app.web import words
+from app.web.forms import Form
 from app.web.visits import Handler, Page, Visit
 from app.web.words import address
 from privacy_risk import AsyncClient, Json, ProblemError
@@ -59,13 +62,13 @@ def listing(kind: str) -> Handler:
     return page
 
 
-async def make_example_data(visit: Visit) -> str:
-    """Make the example data set and ask its first questions; the address of what to look at then."""
+async def make_example_data(visit: Visit, _: Form) -> Response:
+    """Make the example data set, score its rule and look for the best one; what to look at then."""
     made = await visit.client.example_data.create()
     score, best = (request["body"] for request in made["next"])
     await visit.client.assessments.create(score)
     run = await visit.client.optimisations.start_run(best)
-    return address("runs", run.id)
+    return RedirectResponse(address("runs", run.id), 303)
 
 
 async def _page(

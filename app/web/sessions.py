@@ -78,12 +78,14 @@ class Cookies:
         """The form that the request's browser was given; its key is empty."""
         return self._open(request, "form")
 
-    def begin(self, request: Request, response: Response, api_key: str) -> Session:
+    def new(self, api_key: str) -> Session:
+        """A session that begins now."""
+        return Session(api_key, new_token(), self.now() + LIFETIME, new_token())
+
+    def begin(self, request: Request, response: Response, session: Session) -> None:
         """Sign in."""
-        session = Session(api_key, new_token(), self.now() + LIFETIME, new_token())
         self._set(request, response, "session", session, LIFETIME)
         self._drop(request, response, "form")
-        return session
 
     def offer(self, request: Request, response: Response, form_token: str) -> None:
         """Let the browser prove that the form for signing in was made for it."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import httpx
 from starlette.applications import Starlette
@@ -18,7 +17,17 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.web import data, overview, rules, runs, scores, searches, verdicts
-from app.web.sessions import Cookies, LiveSessions, new_token
+from app.web.forms import (
+    MOST_FIELDS,
+    TOKEN,
+    FileHandler,
+    Form,
+    FormHandler,
+    form_of,
+    form_with_file,
+    is_of_this_site,
+)
+from app.web.sessions import Cookies, LiveSessions, Session, new_token
 from app.web.visits import Handler, NoSuchPage, Page, Visit, rendered
 from app.web.words import address
 from privacy_risk import AsyncClient, ProblemError, Retries
@@ -44,7 +53,13 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
 )
 """What a signed-in key can look at."""
 
-_LARGEST_FORM: Final = 16 * 1024
+FORMS: Final[tuple[tuple[str, FormHandler], ...]] = (("/example-data", overview.make_example_data),)
+"""What is sent by forms of a few fields, each of this session."""
+
+FILES: Final[tuple[tuple[str, FileHandler], ...]] = ()
+"""What is sent by forms with a file behind the fields."""
+
+_KEPT: Final = "kept"
 
 
 class PageRoute(Route):
@@ -69,10 +84,17 @@ class Site:
         return [
             PageRoute("/sign-in", self.sign_in, methods=["GET", "POST"]),
             PageRoute("/sign-out", self.sign_out, methods=["POST"]),
-            PageRoute("/example-data", self.example_data, methods=["POST"]),
             *(
                 PageRoute(path, partial(self._visited, handler=handler), methods=["GET"])
                 for path, handler in PAGES
+            ),
+            *(
+                PageRoute(path, partial(self._sent, handler=handler), methods=["POST"])
+                for path, handler in FORMS
+            ),
+            *(
+                PageRoute(path, partial(self._sent_with_file, handler=handler), methods=["POST"])
+                for path, handler in FILES
             ),
             Mount("/assets", StaticFiles(directory=STATIC)),
         ]
@@ -88,44 +110,43 @@ class Site:
     # --- signing in and out ----------------------------------------------------------------------------
 
     async def sign_in(self, request: Request) -> Response:
-        """The form, and what it sends: a key that the interface accepts begins a session."""
+        """The form, and what it sends: a key that the interface accepts begins a session.
+
+        What somebody had filled in when their session ended is given back to be sent again.
+        """
         if request.method == "GET":
             return self._form(request, local(request.query_params.get("next", "/")))
-        fields = await _fields(request)
-        offered, goal = self.cookies.form(request), local(fields.get("next", "/"))
-        if offered is None or not offered.allows(fields.get("form_token", "")):
-            return self._form(request, goal, "The form was too old to be sent. Please try again.", 403)
-        api_key = fields.get("api_key", "").strip()
+        form = await form_of(request)
+        offered, goal, kept = self.cookies.form(request), local(form.text("next", "/")), form.text(_KEPT)
+        if offered is None or not offered.allows(form.text(TOKEN)):
+            said = "The form was too old to be sent. Please try again."
+            return self._form(request, goal, said, 403, kept)
+        api_key = form.text("api_key")
         if not await self._is_valid(api_key):
-            return self._form(request, goal, "This is not a valid API key.", 403)
+            return self._form(request, goal, "This is not a valid API key.", 403, kept)
         before = self.cookies.session(request)
         if before is not None:
             await self.sessions.end(before.id)
-        response = RedirectResponse(goal, 303)
-        session = self.cookies.begin(request, response, api_key)
+        session = self.cookies.new(api_key)
+        response: Response = RedirectResponse(goal, 303)
+        if kept:
+            fields = parse_qsl(kept, keep_blank_values=True, max_num_fields=MOST_FIELDS)
+            shown = {"goal": goal, "fields": fields, TOKEN: session.form_token}
+            response = rendered(Page("go_on.html", shown))
+        self.cookies.begin(request, response, session)
         await self.sessions.begin(api_key.partition(".")[0], session.id, session.ends)
         return response
 
     async def sign_out(self, request: Request) -> Response:
         """End the session; a forged form ends none."""
-        session, fields = self.cookies.session(request), await _fields(request)
-        if session is not None and not session.allows(fields.get("form_token", "")):
-            return _refusal(403, "The form was not made for this session", "Go back and try again.")
+        session, form = self.cookies.session(request), await form_of(request)
+        if session is not None and not session.allows(form.text(TOKEN)):
+            return _refusal(403, *_FORGED)
         if session is not None:
             await self.sessions.end(session.id)
         response = RedirectResponse("/sign-in", 303)
         self.cookies.end(request, response)
         return response
-
-    async def example_data(self, request: Request) -> Response:
-        """Make the example data set, score its rule and look for the best one."""
-
-        async def make(visit: Visit) -> Page | Response:
-            if not visit.session.allows((await _fields(request)).get("form_token", "")):
-                return _refusal(403, "The form was not made for this session", "Go back and try again.")
-            return RedirectResponse(await overview.make_example_data(visit), 303)
-
-        return await self._visited(request, make)
 
     async def _is_valid(self, api_key: str) -> bool:
         if not api_key.isascii() or not api_key.isprintable() or not 1 <= len(api_key) <= 200:
@@ -139,9 +160,11 @@ class Site:
                 raise
         return True
 
-    def _form(self, request: Request, goal: str, said: str | None = None, status: int = 200) -> Response:
+    def _form(
+        self, request: Request, goal: str, said: str | None = None, status: int = 200, kept: str = ""
+    ) -> Response:
         token = new_token()
-        shown = {"goal": goal, "said": said, "offered": token}
+        shown = {"goal": goal, "said": said, "offered": token, "kept": kept}
         response = rendered(Page("sign_in.html", shown, status))
         self.cookies.offer(request, response, token)
         return response
@@ -169,6 +192,34 @@ class Site:
             except NoSuchPage:
                 return _refusal(404, *_NOT_FOUND, visit)
         return page if isinstance(page, Response) else rendered(page, visit)
+
+    async def _sent(self, request: Request, handler: FormHandler) -> Response:
+        """What the handler makes of a form of this session.
+
+        Where the session has ended, the fields are kept until somebody has signed in and sends them again.
+        """
+        form = await form_of(request)
+
+        async def send(visit: Visit) -> Page | Response:
+            return await handler(visit, form) if _is_own(visit.session, form) else _refusal(403, *_FORGED)
+
+        answer = await self._visited(request, send)
+        if _leads_to_sign_in(answer) and is_of_this_site(request):
+            fields = [(name, own) for name, sent in form.sent.items() for own in sent if name != TOKEN]
+            said = "Your session has ended. What you had filled in is kept: sign in, and send it again."
+            return self._form(request, request.url.path, said, 401, urlencode(fields))
+        return answer
+
+    async def _sent_with_file(self, request: Request, handler: FileHandler) -> Response:
+        """The same of a form with a file, which is read by the handler while it arrives and is not kept."""
+        form, file = await form_with_file(request)
+
+        async def send(visit: Visit) -> Page | Response:
+            if not _is_own(visit.session, form):
+                return _refusal(403, *_FORGED)
+            return await handler(visit, form, file)
+
+        return await self._visited(request, send)
 
     def _to_sign_in(self, request: Request) -> Response:
         goal = "/"
@@ -202,6 +253,15 @@ def local(goal: str) -> str:
     return goal if is_local and len(goal) <= 1000 else "/"
 
 
+def _is_own(session: Session, form: Form) -> bool:
+    return session.allows(form.text(TOKEN))
+
+
+def _leads_to_sign_in(answer: Response) -> bool:
+    return answer.status_code == 303 and answer.headers["location"].startswith("/sign-in")
+
+
+_FORGED: Final = ("The form was not made for this session", "Go back and try again.")
 _NOT_FOUND: Final = ("Nothing is here", "There is nothing of this name that your key could see.")
 
 
@@ -225,15 +285,3 @@ def _problem(problem: ProblemError, visit: Visit | None) -> Response:
         "remedy": document.get("remedy") if problem.status != 404 else None,
     }
     return rendered(Page("refusal.html", shown, problem.status), visit)
-
-
-async def _fields(request: Request) -> dict[str, str]:
-    """The fields of a small form; none of a body that is not one."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _LARGEST_FORM:
-            return {}
-    with contextlib.suppress(UnicodeDecodeError, ValueError):
-        return dict(parse_qsl(body.decode("ascii"), max_num_fields=20))
-    return {}

@@ -41,6 +41,7 @@ TEMPLATES.filters |= {
     "words": words.words,
     "levels": words.levels_in_words,
     "objective": words.objective,
+    "anchor": words.anchor,
 }
 TEMPLATES.globals["address"] = words.address
 

@@ -24,6 +24,11 @@ def address(*parts: object, **query: object) -> str:
     return f"{path}?{urlencode(asked)}" if asked else path
 
 
+def anchor(name: str) -> str:
+    """The name of a field as an id of the page, which has no blanks and differs where names do."""
+    return "f-" + quote(name, safe="").replace("%", ":")
+
+
 def as_number(value: object) -> float:
     """A number of the interface: infinity comes as text."""
     if isinstance(value, str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from http.cookies import SimpleCookie
@@ -259,3 +260,27 @@ def test_the_button_of_the_first_page_makes_the_example_data(browser, served):
     assert made.headers["location"].startswith("/runs/")
     assert browser.get(made.headers["location"]).status_code == 200
     assert "Make the example data" not in browser.get("/").text
+
+
+def test_what_was_filled_in_when_the_session_ended_can_be_sent_again(browser, served, journey: Journey):
+    fields = {"form_token": "of the session before", "name": 'é "quoted" <b>', "empty": ""}
+    asked = browser.post("/example-data", data=fields, headers={"Origin": served.url})
+    assert asked.status_code == 401
+    assert "kept" in asked.text
+    kept = html.unescape(re.search(r'name="kept" value="([^"]*)"', asked.text)[1])
+    form = {"form_token": token_in(asked), "next": "/example-data", "kept": kept}
+    refused = browser.post("/sign-in", data=form | {"api_key": "wrong"})
+    assert html.unescape(re.search(r'name="kept" value="([^"]*)"', refused.text)[1]) == kept
+    again = browser.post("/sign-in", data=form | {"form_token": token_in(refused), "api_key": journey.token})
+    assert again.status_code == 200
+    assert '<form method="post" action="/example-data"' in again.text
+    assert "of the session before" not in again.text
+    sent = dict(re.findall(r'name="(\w+)" value="([^"]*)"', again.text))
+    assert html.unescape(sent["name"]) == fields["name"]
+    assert sent["empty"] == ""
+    assert browser.post("/sign-out", data={"form_token": sent["form_token"]}).status_code == 303
+
+
+def test_nothing_is_kept_of_a_form_of_another_site(browser, served):
+    asked = browser.post("/example-data", data={"name": "x"}, headers={"Origin": "https://evil.example"})
+    assert (asked.status_code, asked.headers["location"]) == (303, "/sign-in")

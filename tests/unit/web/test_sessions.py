@@ -33,7 +33,8 @@ def cookies(*, always_secure: bool = False) -> Cookies:
 )
 def test_the_cookie_is_secure_by_https_or_where_the_public_address_is_https(scheme, always_secure, secure):
     response, own = Response(), cookies(always_secure=always_secure)
-    session = own.begin(request(scheme), response, "prefix.secret")
+    session = own.new("prefix.secret")
+    own.begin(request(scheme), response, session)
     own.offer(request(scheme), response, "token")
     own.end(request(scheme), response)
     for header in response.headers.getlist("set-cookie"):
@@ -45,7 +46,7 @@ def test_the_cookie_is_secure_by_https_or_where_the_public_address_is_https(sche
 
 
 def test_two_sessions_of_one_key_have_ids_of_their_own():
-    ids = {cookies().begin(request(), Response(), "prefix.secret").id for _ in range(3)}
+    ids = {cookies().new("prefix.secret").id for _ in range(3)}
     assert len(ids) == 3
     assert all(len(one) >= 32 for one in ids)
 
