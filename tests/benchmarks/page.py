@@ -54,6 +54,10 @@ PARTS: Final[Mapping[str, tuple[str, str]]] = {
         "Starts, whole commands, memory at rest",
         "What somebody at a terminal waits for; the import is processor time, memory proportional set size.",
     ),
+    "functions": (
+        "From a table to its profile and its release",
+        "What somebody in Python waits for, beside what they would type with another library.",
+    ),
     "library": ("Without a service", "From a file to codes, and the attackers' risks, in one process."),
     "many": ("Seventy attributes", "Single records among 400,000 entities."),
     "scale": ("The case study at full size", "5.7 million members, 9.8 million entities."),

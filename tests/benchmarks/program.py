@@ -44,6 +44,11 @@ SERVICE_PARTS: Final = (
     ServicePart("http", _of("over_http"), "assessments, uploads, hostile requests"),
     ServicePart("requests", _of("service.per_request"), "processor time of a request"),
     ServicePart("starts", _of("service.starts"), "imports, starts, whole commands, memory at rest"),
+    ServicePart(
+        "functions",
+        _of("service.table_functions"),
+        "a table in memory, or a large file, to profile and release",
+    ),
     ServicePart("runs", _of("service.run_waits"), "waiting for runs"),
     ServicePart("estimates", _of("estimates"), "what dry runs estimate, beside what the work takes"),
     ServicePart("load", _of("service.load"), "many clients at once, kinds of requests mixed and alone"),
