@@ -212,7 +212,7 @@ class PolicyHeading(Request):
 
     title: Annotated[str, Field(min_length=1, max_length=200, examples=["Singling out"])]
     """The question in short; each heading has its own."""
-    source: Annotated[str, Field(min_length=1, max_length=500, examples=["Opinion 05/2014, section 2.2.2"])]
+    source: Annotated[str, Field(min_length=1, max_length=500, examples=["Opinion 05/2014, 10 April 2014"])]
     """Who asks it, and where."""
     text: Annotated[Prose, Field(examples=["Whether anybody can be told apart. Free text is not looked at."])]
     """What is asked, and what of it no requirement sees."""
