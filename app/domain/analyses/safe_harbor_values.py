@@ -110,7 +110,8 @@ def _tests(name: str, parameters: SafeHarborParameters) -> Iterator[tuple[Kind, 
 def _cost(context: MeasureContext, parameters: SafeHarborParameters) -> Cost:
     table = context.table
     n_cells = table.n_records * table.n_attributes
-    seconds = sum(table.sizes) * SECONDS_PER_TEXT + n_cells * SECONDS_PER_CELL
+    texts = sum(len(used) for used in table.used_nodes)
+    seconds = texts * SECONDS_PER_TEXT + n_cells * SECONDS_PER_CELL
     size = 8 * n_cells + BYTES_PER_NODE * max(table.sizes, default=0)
     return Cost(seconds, size, table.n_attributes, "texts")
 
