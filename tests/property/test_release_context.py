@@ -32,7 +32,7 @@ hundredths = st.integers(0, 100)
 
 def by_hand(model, invasion, controls, motives, prevalence, m, breach):
     """Context probability, allowed risk of the data and least class, in fractions of whole numbers."""
-    p, b = Fraction(prevalence, 100), Fraction(breach, 100)
+    p, b = Fraction(prevalence, 100_000), Fraction(breach, 100)
     recognised = 1 - (1 - p) ** m
     if model == "public":
         context = Fraction(1)
@@ -49,7 +49,7 @@ def by_hand(model, invasion, controls, motives, prevalence, m, breach):
 
 def answered(model, invasion, controls, motives, prevalence, m, breach):
     of_recipient = {"controls": controls, "motives_and_capacity": motives} if model == "non_public" else {}
-    of_context = {"prevalence": prevalence / 100, "acquaintances": m, "breach": breach / 100}
+    of_context = {"prevalence": prevalence / 100_000, "acquaintances": m, "breach": breach / 100}
     return ContextAnswers(
         release_model=model,
         invasion_of_privacy=invasion,
@@ -59,9 +59,18 @@ def answered(model, invasion, controls, motives, prevalence, m, breach):
 
 
 cases = st.tuples(
-    st.sampled_from(["public", "semi_public", "non_public"]), grades, grades, grades, hundredths,
-    st.integers(1, 190), hundredths,
+    st.sampled_from(["public", "semi_public", "non_public"]), grades, grades, grades,
+    # Rare and frequent: from a share of a few in 1000 on hardly anybody knows nobody.
+    st.integers(0, 200) | st.integers(0, 100_000), st.integers(1, 190),
+    st.integers(0, 10) | hundredths,
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("controls", GRADES)
+@pytest.mark.parametrize("motives", GRADES)
+def test_every_cell_of_the_table_of_attempts_is_that_of_the_guideline(controls, motives):
+    found = release_context(answered("non_public", "low", controls, motives, 0, 150, 0))
+    assert found.probability == found.attempt == TABLE[controls][GRADES.index(motives)] / 100
 
 
 @given(cases)

@@ -80,10 +80,8 @@ class ReleaseContextQuestion(Request):
         """What was sent, as the use case takes it."""
         reasoned = {"threshold": self.threshold, "prevalence": self.prevalence, "breach": self.breach}
         given = {name: own for name, own in reasoned.items() if own is not None}
-        answers = ContextAnswers(
-            **self.model_dump(exclude={"name", *reasoned}),
-            **{name: own.value for name, own in given.items()},
-        )
+        answered: dict[str, Any] = self.model_dump(exclude={"name", *reasoned})
+        answers = ContextAnswers(**answered | {name: own.value for name, own in given.items()})
         reasons = {name: own.reason for name, own in given.items()}
         return ContextQuestion(answers=answers, reasons=reasons, name=self.name)
 

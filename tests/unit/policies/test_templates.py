@@ -67,6 +67,23 @@ def test_safe_harbor_has_eighteen_kinds_of_identifier_in_the_order_of_the_rule()
     ]
 
 
+@pytest.mark.parametrize(
+    ("columns", "role"),
+    [
+        (("patient_name", "Surname", "home_phone", "fax", "email", "SSN", "mrn", "patient MRN", "account_no",
+          "license_no", "licence", "plate", "license_plate", "vin", "device_serial", "website", "url",
+          "ip_address", "fingerprint", "voice_print", "photo", "photograph", "street", "city", "home_city",
+          "county", "beneficiary_id", "certificate_no"), "dropped"),
+        (("ethnicity", "platelets", "mrna_level", "photophobia", "invoice_total", "country", "age", "zip",
+          "sex", "diagnosis", "systolic", "capacity"), None),
+    ],
+)  # fmt: skip
+def test_safe_harbor_shuts_columns_out_by_their_names_and_not_what_sounds_like_them(columns, role):
+    schema = template("hipaa-safe-harbor").policy.schema
+    given = {own: schema.role_of(own) for own in columns}
+    assert given == dict.fromkeys(columns, role and (role, "pattern"))
+
+
 PUBLIC = ContextAnswers(release_model="public", invasion_of_privacy="high")
 REASONS = {"prevalence": "Our count.", "breach": "A guess.", "threshold": "Our expert."}
 
