@@ -31,13 +31,13 @@ _NAMED: Final = (
 )
 _DATES: Final = re.compile(
     rf"(?<!\d)(?:{_YEAR}-(?:0[1-9]|1[0-2]|Q[1-4]|W\d\d)(?!\d)"
-    rf"|{_YEAR}/{_MONTH}(?!\d)|{_YEAR}\.{_MONTH}\.{_DAY}(?!\d)"
+    rf"|{_YEAR}/{_MONTH}(?!\d)|{_YEAR}\.{_MONTH}\.{_DAY}(?!\d)|{_YEAR}-{_MONTH}-{_DAY}(?!\d)"
     rf"|{_YEAR}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)"
     rf"|(?:{_DAY}/{_MONTH}|{_MONTH}/{_DAY})/(?:\d\d)?\d\d(?!\d)"
     rf"|(?:{_DAY}[.-]{_MONTH}|{_MONTH}[.-]{_DAY})[.-]{_YEAR}(?!\d)"
     rf"|{_MONTH}/{_YEAR}(?!\d))"
-    rf"|\b{_NAMED},?\s*(?:{_DAY}(?:st|nd|rd|th)?,?\s+)?{_YEAR}\b"
-    rf"|\b{_DAY}(?:st|nd|rd|th)?\s+(?:of\s+)?{_NAMED}\b",
+    rf"|\b{_NAMED},?[\s-]*(?:{_DAY}(?:st|nd|rd|th)?,?\s+)?{_YEAR}\b"
+    rf"|\b{_DAY}(?:st|nd|rd|th)?[\s-]*(?:of\s+)?{_NAMED}(?![a-z])",
     re.IGNORECASE,
 )
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")

@@ -33,6 +33,7 @@ ROOT = Path(__file__).parents[3]
         "1975-05-10", "1975-05", "1975-Q2", "1975-W07", "[1975-05-10, 1975-08-02]", "1975-05-10T09:15",
         "10.05.1975", "5/10/1975", "10/5/75", "05/1975", "1975/05", "1975.05.10", "19750510", "May 1975",
         "10 May 1975", "May 10, 1975", "10th of May", "sept. 2001", "12-31-1999",
+        "1975-5-10", "10-May-75", "10MAY1975", "May-1975",
     ],
 )  # fmt: skip
 def test_more_of_a_date_than_its_year_is_seen(text):
@@ -42,7 +43,7 @@ def test_more_of_a_date_than_its_year_is_seen(text):
 @pytest.mark.parametrize(
     "text",
     ["1975", "1970s", "1975-1980", "[1970, 1980[", "1975.05", "2.10.13", "09:15", "may take two", "52k",
-     "12-34", "197505101", "99/5/1", "West Lafayette", "2001-20"],
+     "2 decimals", "12-34", "197505101", "99/5/1", "West Lafayette", "2001-20"],
 )  # fmt: skip
 def test_a_year_and_what_is_no_date_are_not(text):
     assert not is_finer_than_a_year(text)
