@@ -46,6 +46,11 @@ class Policies(Collection[Pool]):
         """Policies to start from, with the reason for each number; their newest version if none is named."""
         return await self._connection.get_json(f"{VERSION}/policy-templates", {"version": version})
 
+    @call
+    async def for_context(self, body: Json) -> Json:
+        """What the context of a release leaves to its data, with the policy that asks for it."""
+        return await self._connection.post(f"{VERSION}/release-contexts", body)
+
 
 class Evaluations(Deletable[Pool], Evidenced[Pool]):
     """Verdicts of policies on releases."""

@@ -19,7 +19,7 @@ from app.domain.policies.difference import difference
 from app.domain.policies.findings import Findings, Lint
 from app.domain.policies.policy import Policy
 from app.services.datasets.structured_text import StructuredText, read_json, read_yaml
-from app.services.gates.policies import NAMES, checked_policy, template, templates
+from app.services.gates.policies import NAMES, NEWEST, checked_policy, template, templates
 from app.services.gates.policy_documents import policy_of
 
 DONE: Final = 0
@@ -90,12 +90,14 @@ def _diff(arguments: argparse.Namespace, operations: Operations) -> int:
 def _template(arguments: argparse.Namespace, operations: Operations) -> int:
     if arguments.name is None:
         for own in templates():
-            print(f"{own.policy.name:<20} {own.policy.title}")
+            print(f"{own.policy.name:<27} {own.policy.title}")
         return DONE
     try:
         found = template(arguments.name)
     except NotFound:
-        return _refuse(_Unreadable(f"there is no template {arguments.name!r}, only {', '.join(NAMES)}"))
+        return _refuse(
+            _Unreadable(f"there is no template {arguments.name!r}, only {', '.join(NAMES[NEWEST])}")
+        )
     print(found.text, end="")
     return DONE
 

@@ -80,6 +80,7 @@ def sections(report: Document) -> Document:
         "guarantees": GUARANTEES,
         "changes": [_change(own, criteria) for own in result["changes"]],
         "margins": _margins(criteria),
+        **_by_questions(report.get("policy") or {}, criteria),
         "risks": _risks(result),
         "assumptions": [
             *(assumptions_of(report) if _is_scored(result) else ()),
@@ -92,6 +93,20 @@ def sections(report: Document) -> Document:
         "waived": [own for own in criteria if own["waiver"]],
         "grouped": [own for own in criteria if any(part.get("group") for part in own["parts"])],
     }
+
+
+def _by_questions(policy: Document, criteria: list[Document]) -> Document:
+    """The questions of the policy's outline with the criteria that answer them, and those that answer none.
+
+    Without an outline there are no questions.
+    """
+    by_id = {own["id"]: own for own in criteria}
+    outline: list[Document] = policy.get("outline") or []
+    questions = [
+        {**own, "criteria": [by_id[id_] for id_ in own["requirements"] if id_ in by_id]} for own in outline
+    ]
+    named = {id_ for own in outline for id_ in own["requirements"]}
+    return {"questions": questions, "unasked": [own for own in criteria if own["id"] not in named]}
 
 
 def _is_scored(result: Document) -> bool:

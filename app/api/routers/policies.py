@@ -12,6 +12,7 @@ from app.api.authentication import AnyKey, Governor
 from app.api.bodies.reading import TextBody
 from app.api.examples.form import names
 from app.api.examples.policies import LINTED, POLICIES, YAML_BODY
+from app.api.examples.release_contexts import CONTEXTS
 from app.api.routers.answers import COMMON, MADE, located, problems
 from app.api.routers.collection import Collection
 from app.api.routes import PREFIX, Route
@@ -26,9 +27,11 @@ from app.api.schemas.policy_answers import (
     PolicyVersions,
     shown_policy,
 )
+from app.api.schemas.release_contexts import ReleaseContextAnswer, ReleaseContextQuestion
 from app.api.services import UseCases
 from app.services.datasets.structured_text import read_yaml
 from app.services.gates.policies import NEWEST, TemplateVersion, checked_policy, templates
+from app.services.gates.release_contexts import context_document
 from app.services.resources import Created, Scope
 
 COLLECTION = Collection(
@@ -59,9 +62,24 @@ async def list_policy_templates(
     """List policies to start from.
 
     Each with a reason for every number: which are conventions and whose, and which are this product's own.
+    Some ask what a regulator asks, and say of each source whether its text was read.
     Take one as it stands, or change it and give it a name of its own.
     """
     return PolicyTemplates.of(templates(version))
+
+
+@beginnings.post("/release-contexts")
+async def assess_release_context(
+    actor: AnyKey,
+    body: Annotated[ReleaseContextQuestion, Body(openapi_examples=CONTEXTS)],
+) -> ReleaseContextAnswer:
+    """Work out what the context of a release leaves to the risk of its data.
+
+    By the guidelines of Ontario's Information and Privacy Commissioner of June 2016: how likely is it that a
+    recipient attempts to identify somebody, recognises an acquaintance, or loses the data? The answer has
+    each number with its source, and the policy that asks for what follows. Nothing is stored.
+    """
+    return ReleaseContextAnswer.model_validate(context_document(body.question()))
 
 
 @router.post("/lint")

@@ -14,6 +14,7 @@ from app.domain.policies.comparison import Comparison
 from app.domain.policies.formats import FORMAT_1, FORMAT_2, format_of
 from app.domain.policies.policy import (
     MOST_EXEMPTIONS,
+    MOST_HEADINGS,
     MOST_REQUIREMENTS,
     MOST_SLOTS,
     OptimumScope,
@@ -206,6 +207,21 @@ class NotCovered(Request):
     """Why they may leave."""
 
 
+class PolicyHeading(Request):
+    """A question that somebody outside asks, under which a report says what answers it."""
+
+    title: Annotated[str, Field(min_length=1, max_length=200, examples=["Singling out"])]
+    """The question in short; each heading has its own."""
+    source: Annotated[str, Field(min_length=1, max_length=500, examples=["Opinion 05/2014, 10 April 2014"])]
+    """Who asks it, and where."""
+    text: Annotated[Prose, Field(examples=["Whether anybody can be told apart. Free text is not looked at."])]
+    """What is asked, and what of it no requirement sees."""
+    requirements: Annotated[
+        list[Word], Field(max_length=MOST_REQUIREMENTS, examples=[["small-classes"]])
+    ] = []  # noqa: RUF012 - pydantic copies it
+    """Ids of the requirements that answer it."""
+
+
 class _Policy(Request):
     """What a policy has in every format."""
 
@@ -228,6 +244,8 @@ class _Policy(Request):
     """
     suppression_limit: Share = 0.0
     """Share of the records that a suggested change may suppress."""
+    outline: Annotated[list[PolicyHeading], Field(max_length=MOST_HEADINGS)] = []  # noqa: RUF012 - pydantic copies it
+    """What a report of its verdicts is arranged by; by the requirements if left out."""
 
     def document(self) -> dict[str, Any]:
         """What was sent, as the use cases take it."""

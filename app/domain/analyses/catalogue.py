@@ -26,6 +26,7 @@ from app.domain.analyses.risk_attribution import RISK_ATTRIBUTION
 from app.domain.analyses.risk_given_releases import RISK_GIVEN_RELEASES
 from app.domain.analyses.riskiest_records import RISKIEST_RECORDS
 from app.domain.analyses.rule_reuse import RULE_REUSE
+from app.domain.analyses.safe_harbor_values import SAFE_HARBOR_VALUES
 from app.domain.attacks.background_knowledge_attack import BACKGROUND_KNOWLEDGE_ATTACK
 from app.domain.attacks.homogeneity_attack import HOMOGENEITY_ATTACK
 from app.domain.attacks.linking_attack import LINKING_ATTACK
@@ -83,6 +84,7 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     SKEWNESS_ATTACK,
     SIMILARITY_ATTACK,
     DIRECT_IDENTIFIERS,
+    SAFE_HARBOR_VALUES,
     DISTINCTION_AND_SEPARATION,
 )
 

@@ -53,7 +53,7 @@ class DirectIdentifiersFound:
     attributes: Annotated[tuple[LookedAtAttribute, ...], doc("The disclosed attributes in schema order.")]
 
 
-def _texts(labels: tuple[str, ...], nodes: Ints) -> tuple[list[str], Longs]:
+def texts_and_counts(labels: tuple[str, ...], nodes: Ints) -> tuple[list[str], Longs]:
     """The distinct labels that a column discloses, and how often each does; nodes may share a label."""
     counts = np.bincount(nodes, minlength=len(labels))
     counts[TOP] = 0
@@ -82,7 +82,7 @@ def _compute(
     table, codes = context.table, context.release.codes
     found = []
     for j, (name, hierarchy) in enumerate(zip(table.attributes, table.hierarchies, strict=True)):
-        texts, counts = _texts(hierarchy.labels, codes[:, j])
+        texts, counts = texts_and_counts(hierarchy.labels, codes[:, j])
         kinds = recognised_kinds(texts, counts)
         is_direct = any(own.is_direct_identifier for own in kinds)
         looked_at = min(LOOKED_AT, len(texts))

@@ -29,9 +29,21 @@ Effect = Literal["stricter", "looser", "different", "none"]
 Kind = Literal["added", "removed", "changed"]
 
 _WORDING: Final = frozenset(
-    {"format", "name", "version", "title", "reason", "description", "attacker", "suppression_limit"}
+    {
+        "format",
+        "name",
+        "version",
+        "title",
+        "reason",
+        "description",
+        "attacker",
+        "suppression_limit",
+        "outline",
+    }
 )
-"""Fields of which no outcome depends; a suppression limit is about suggested changes."""
+"""Fields of which no outcome depends: a suppression limit is about suggested changes, an outline about
+reports.
+"""
 
 
 @dataclass(frozen=True)
@@ -102,7 +114,7 @@ def _head(old: Policy, new: Policy) -> list[PartChange]:
     fields = _changed(_head_fields(old), _head_fields(new))
     if not fields:
         return []
-    judged = [own for own in fields if own.field not in _WORDING]
+    judged = [own for own in fields if own.field.partition(".")[0] not in _WORDING]
     return [PartChange("policy", "", "changed", "different" if judged else "none", fields)]
 
 
@@ -119,6 +131,7 @@ def _head_fields(policy: Policy) -> dict[str, Any]:
         **{f"not_covered.{name}": own.reason for own in policy.not_covered for name in own.columns},
         "singled_out_share": policy.singled_out_share,
         "suppression_limit": policy.suppression_limit,
+        **{f"outline.{own.title}": dataclasses.asdict(own) for own in policy.outline},
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.domain.errors import joined
+from app.domain.policies.building import closest
 from app.domain.policies.contradictions import check_together
 from app.domain.policies.findings import Findings, Lint
 from app.domain.policies.policy import Policy
@@ -28,6 +29,7 @@ def lint(policy: Policy) -> Lint:
     check_schema(policy, found)
     _check_slots(policy, found)
     _check_use(policy, found)
+    _check_outline(policy, found)
     return found.lint(policy.format)
 
 
@@ -81,6 +83,18 @@ def _check_use(policy: Policy, found: Findings) -> None:
             "/requirements", "never-blocks", "No requirement blocks: whatever can be computed passes.",
             "Let at least one requirement block.",
         )  # fmt: skip
+
+
+def _check_outline(policy: Policy, found: Findings) -> None:
+    known = {own.id for own in policy.requirements}
+    _note_repeats([own.title for own in policy.outline], "outline", "title", found)
+    for number, heading in enumerate(policy.outline):
+        for place, id_ in enumerate(heading.requirements):
+            if id_ not in known:
+                found.error(
+                    f"/outline/{number}/requirements/{place}", "unknown-requirement",
+                    f"The policy has no requirement {id_!r}.", closest(id_, known),
+                )  # fmt: skip
 
 
 def check_schema(policy: Policy, found: Findings) -> None:

@@ -24,6 +24,7 @@ OptimumScope = Literal["table_level", "record_level"]
 MOST_REQUIREMENTS: Final = 100
 MOST_SLOTS: Final = 20
 MOST_EXEMPTIONS: Final = 100
+MOST_HEADINGS: Final = 50
 
 Word = Annotated[str, Len(1, 100)]
 Title = Annotated[str, Len(1, 200)]
@@ -143,6 +144,20 @@ class Requirement:
 
 
 @dataclass(frozen=True)
+class Heading:
+    """A question that somebody outside asks, under which a report says what answers it.
+
+    ``source`` says who asks it and where; ``text`` what is asked, and what of it no requirement sees;
+    ``requirements`` are the ids of those that answer it.
+    """
+
+    title: Title
+    source: Annotated[str, Len(1, 500)]
+    text: Prose
+    requirements: Annotated[tuple[Word, ...], MaxLen(MOST_REQUIREMENTS)] = ()
+
+
+@dataclass(frozen=True)
 class Policy:
     """A named, versioned list of requirements.
 
@@ -150,6 +165,7 @@ class Policy:
     with the roles that it has. ``not_covered`` are columns that may leave though no requirement judges them.
     ``singled_out_share`` is the greatest share of the records that values which no requirement judges may
     single out. ``suppression_limit`` is the share of records that a suggested change may suppress.
+    ``outline`` is what a report of its verdicts is arranged by; without one by the requirements.
     ``format`` is that of its document.
     """
 
@@ -164,6 +180,7 @@ class Policy:
     not_covered: Annotated[tuple[NotCovered, ...], MaxLen(MOST_EXEMPTIONS)] = ()
     singled_out_share: Share = USUAL_SINGLED_OUT_SHARE
     suppression_limit: Share = 0.0
+    outline: Annotated[tuple[Heading, ...], MaxLen(MOST_HEADINGS)] = ()
     format: Format = FORMAT_2
 
     def slot(self, name: str) -> Slot | None:

@@ -244,11 +244,24 @@ def _masked(model: str, parameters: Mapping[str, Any]) -> JsonObject:
     return without_cell_values(type(criterion_of(model, parameters)), dict(parameters))
 
 
-NAMES: Final = ("public-release", "trusted-partner", "internal-analytics")
-"""The templates, the strictest first."""
+OWN: Final = ("public-release", "trusted-partner", "internal-analytics")
+"""This product's own templates, the strictest first."""
+
+OF_REGULATORS: Final = (
+    "hipaa-safe-harbor",
+    "hipaa-expert-determination",
+    "clinical-reports",
+    "article-29",
+    "ontario-release",
+    "cell-sizes",
+)
+"""Templates that ask what a regulator or an office asks; there were none in version 1."""
 
 TemplateVersion = Literal[1, 2]
 NEWEST: Final = 2
+
+NAMES: Final[Mapping[TemplateVersion, tuple[str, ...]]] = {1: OWN, 2: OWN + OF_REGULATORS}
+"""The names of the templates of each version, in their order."""
 
 
 @dataclass(frozen=True)
@@ -261,16 +274,16 @@ class Template:
 
 @functools.cache
 def templates(version: TemplateVersion = NEWEST) -> tuple[Template, ...]:
-    """All templates of a version, the strictest first."""
+    """All templates of a version in the order of their names: this product's own first."""
     folder = files("app.services.gates") / "policy_files"
-    texts = [(folder / f"{name}@{version}.yaml").read_text(encoding="utf-8") for name in NAMES]
+    texts = [(folder / f"{name}@{version}.yaml").read_text(encoding="utf-8") for name in NAMES[version]]
     return tuple(Template(policy_of(read_yaml(text).value), text) for text in texts)
 
 
 def template(ref: str) -> Template:
     """The template ``NAME@VERSION``, or the newest one of a name; NotFound otherwise."""
     for version in reversed(get_args(TemplateVersion)):
-        for name, own in zip(NAMES, templates(version), strict=True):
+        for name, own in zip(NAMES[version], templates(version), strict=True):
             if ref in (name, f"{name}@{version}"):
                 return own
     raise NotFound("policy template", ref)

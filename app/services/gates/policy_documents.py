@@ -103,6 +103,8 @@ def document_of_policy(policy: Policy) -> JsonObject:
         document["not_covered"] = [dataclasses.asdict(own) for own in policy.not_covered]
     if policy.singled_out_share != USUAL_SINGLED_OUT_SHARE:
         document["singled_out_share"] = _number(policy.singled_out_share)
+    if policy.outline:
+        document["outline"] = [dataclasses.asdict(own) for own in policy.outline]
     return plain(document)
 
 

@@ -68,6 +68,7 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     "policies.lint": lambda c: c.policies.lint({}),
     "policies.versions": lambda c: c.policies.versions("p"),
     "policies.diff": lambda c: c.policies.diff("p"),
+    "policies.for_context": lambda c: c.policies.for_context({}),
     "policies.templates": lambda c: c.policies.templates(),
     "evaluations.create": lambda c: c.evaluations.create("p", {}),
     "evaluations.start_run": lambda c: c.evaluations.start_run("p", {}),

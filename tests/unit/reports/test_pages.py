@@ -86,6 +86,30 @@ def test_a_verdict_says_all_that_an_officer_needs():
         assert said in text, said
 
 
+def test_a_verdict_follows_the_questions_that_its_policy_names():
+    outline = [
+        {
+            "title": "Singling out",
+            "source": "Opinion <05/2014>",
+            "text": "Told apart?",
+            "requirements": ["bound"],
+        },
+        {"title": "Actual knowledge", "source": "The rule", "text": "Ask yourself.", "requirements": []},
+    ]
+    page = page_of(statement(policy={"outline": outline}))
+    text = page.text
+    assert "Singling out Opinion <05/2014> Told apart?" in text
+    assert "Actual knowledge The rule Ask yourself. No criterion of this policy answers it." in text
+    first, second, rest = (
+        text.index(said) for said in ("Singling out", "Actual knowledge", "What else the policy requires")
+    )
+    assert first < text.index("Ids are not comparable. Declare the identifiers.") < second
+    assert rest < text.index("Nobody stands out: the value is 312")
+    assert text.count("Why this number:") == len(verdict_result()["criteria"])
+    assert "Question by question" not in page_of(statement(policy={"outline": []})).text
+    assert "Question by question" not in page_of().text
+
+
 def test_a_report_on_classes_alone_speaks_of_no_risk_and_no_sensitivity_that_nobody_asked_for():
     classes = criterion(
         "k", "Nobody stands out", "passed", 0.0, "at_most", 0.0,
