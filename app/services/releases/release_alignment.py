@@ -39,7 +39,11 @@ ASTERISK: Final = "*"
 """What stands for a suppressed cell whatever the hierarchy calls it, beside empty cells."""
 PLACEHOLDERS: Final = frozenset({"", ASTERISK, *USUAL_MARKERS})
 """Texts that say of nobody anything but that nothing is shown."""
-BINARY: Final = {UploadFormat.PARQUET.value: "Parquet", UploadFormat.ARROW.value: "Arrow"}
+BINARY: Final = {
+    UploadFormat.PARQUET.value: "Parquet",
+    UploadFormat.ARROW.value: "Arrow",
+    UploadFormat.XLSX.value: "an Excel workbook",
+}
 """Formats of files that hold more than cells."""
 ROWS_SHOWN: Final = 20
 COLUMNS_SHOWN: Final = 50
