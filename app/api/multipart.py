@@ -15,7 +15,7 @@ FIELD: Final = "file"
 
 
 async def form_file(request: Request) -> tuple[PartHead, AsyncIterator[bytes]]:
-    """What the form says of its file, and the content; InvalidInput if broken or if it holds anything else."""
+    """What the form says of its file, and the content; InvalidInput if it holds anything else."""
     found = _found(request)
     head = await anext(found, None)
     if not isinstance(head, PartHead):

@@ -20,6 +20,7 @@ from app.services.datasets.ingest.csv_reader import CsvReader
 from app.services.datasets.ingest.dialect import DELIMITERS, Dialect, UploadLimits, delimiter_note
 from app.services.datasets.ingest.pieces import read_piece
 from app.services.datasets.ingest.role_proposals import propose_role
+from app.services.datasets.text_columns import columns_of
 
 USUAL_MARKERS: Final = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "-")
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
@@ -165,10 +166,8 @@ def propose_schema(piece: bytes) -> SchemaProposal:
     as ``other``: neither is released.
     """
     table = read_piece(piece).slice(0, _SCHEMA_ROWS)
-    proposals = [
-        _attribute(name, _texts(column))
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    ]
+    columns = columns_of([table])
+    proposals = [_attribute(name, columns[name].cells()) for name in table.column_names]
     notes = tuple(filter(None, [delimiter_note(table.column_names)]))
     return SchemaProposal(table.num_rows, tuple(_with_one_identifier(proposals)), notes)
 
