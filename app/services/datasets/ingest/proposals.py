@@ -79,7 +79,7 @@ def propose_dialect(sample: bytes) -> DialectProposal:
     """
     if not sample.strip():
         raise faults.empty_file()
-    encoding = _encoding(sample)
+    encoding = encoding_of(sample)
     text = sample.decode(encoding, errors="ignore")
     readings = list(_readings(_complete_lines(text), encoding))
     if not readings:
@@ -106,12 +106,13 @@ def propose_dialect(sample: bytes) -> DialectProposal:
     )
 
 
-def _encoding(sample: bytes) -> str:
+def encoding_of(sample: bytes) -> str:
+    """The encoding that a text seems to be in, by its first bytes, which may end within a letter."""
     for mark, name in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
         if sample.startswith(mark):
             return name
     try:
-        codecs.getincrementaldecoder("utf-8")("strict").decode(sample)  # the sample may end within a letter
+        codecs.getincrementaldecoder("utf-8")("strict").decode(sample)
     except UnicodeDecodeError:
         # Bytes 0x80 to 0x9f are control characters in latin-1 and typographic ones in cp1252.
         return "cp1252" if any(0x80 <= byte <= 0x9F for byte in sample) else "latin-1"

@@ -37,6 +37,7 @@ _OTHERS: Final = (
     ("wordprocessingml", "a Word document", "Send the table in it as CSV or .xlsx."),
     ("presentationml", "a PowerPoint presentation", "Send the table in it as CSV or .xlsx."),
 )
+_OF_ARCHIVES: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError)
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
 
@@ -99,9 +100,7 @@ class Package:
             return workbook_faults.other_archive(
                 "an OpenDocument file (.ods)", "Save it as an Excel workbook (.xlsx) or as CSV."
             )
-        return workbook_faults.other_archive(
-            "another ZIP archive", "Unpack it, and send the table in it as CSV or .xlsx."
-        )
+        return workbook_faults.other_archive("another ZIP archive", "Unpack it, and send the table in it.")
 
     def _related(self, part: str, kind: str) -> list[tuple[str, str]]:
         """Identifier and part of each relation of a part, "" of the whole, whose type ends so."""
@@ -234,9 +233,7 @@ def readable() -> Iterator[None]:
     """InvalidInput for what a broken archive or broken XML raises, whose messages may repeat the file."""
     try:
         yield
-    except (
-        zipfile.BadZipFile, zlib.error, expat.ExpatError, EOFError, LookupError, NotImplementedError, ValueError
-    ):  # fmt: skip
+    except (*_OF_ARCHIVES, expat.ExpatError, LookupError, ValueError):
         raise workbook_faults.broken() from None
 
 
