@@ -140,7 +140,8 @@ async def test_a_binary_upload_is_answered_and_listed(client, format, content):
     assert response.status_code == 201, response.text
     assert response.json()["columns"] == ["a", "b"]
     assert response.json()["dialect"] == {
-        "delimiter": None, "quote": None, "encoding": None, "header": None, "trim": False, "missing": [""],
+        "delimiter": None, "quote": None, "encoding": None, "header": None, "sheet": None, "trim": False, 
+        "missing": [""],
     }  # fmt: skip
     assert (await client.get("/v1/uploads")).json()["items"] == [response.json()]
 
@@ -223,4 +224,3 @@ async def test_a_file_of_another_format_is_called_what_it_is(client, unchanged):
         error = problem_of(response, 422, "invalid-input")["errors"][0]
         assert error["code"] == "other-file"
         assert said in error["message"] + error["remedy"]
-    await unchanged()
