@@ -11,10 +11,11 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 @dataclass(frozen=True)
 class PartHead:
-    """Where a part begins: the field it is of, and the name of the file that it is, each None if not said."""
+    """Where a part begins: its field, the name of the file that it is and its type, each None if not said."""
 
     field: str | None
     file_name: str | None
+    content_type: str | None = None
 
 
 class NotMultipart(Exception):
@@ -64,6 +65,7 @@ class _Parts:
         )
         self._name, self._value = b"", b""
         self._options: dict[bytes, bytes] = {}
+        self._content_type: str | None = None
         self._found: list[PartHead | bytes] = []
         self.is_complete = False
 
@@ -74,7 +76,7 @@ class _Parts:
         return found
 
     def _on_part_begin(self) -> None:
-        self._options = {}
+        self._options, self._content_type = {}, None
 
     def _on_header_begin(self) -> None:
         self._name, self._value = b"", b""
@@ -88,9 +90,11 @@ class _Parts:
     def _on_header_end(self) -> None:
         if self._name.lower() == b"content-disposition":
             _, self._options = parse_options_header(self._value)
+        elif self._name.lower() == b"content-type":
+            self._content_type = self._value.decode("latin-1")
 
     def _on_headers_finished(self) -> None:
-        self._found.append(PartHead(self._option(b"name"), self._option(b"filename")))
+        self._found.append(PartHead(self._option(b"name"), self._option(b"filename"), self._content_type))
 
     def _option(self, name: bytes) -> str | None:
         value = self._options.get(name)

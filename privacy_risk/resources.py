@@ -50,7 +50,7 @@ class Uploads(Deletable[Pool]):
     async def create_from(
         self, /, name: str, content: Content, format: str = "csv", **dialect: str | bool | Sequence[str]
     ) -> Resource:
-        """Stream a table; ``dialect``: delimiter, quote, encoding, header, trim, missing.
+        """Stream a table; ``dialect``: delimiter, quote, encoding, header, trim, missing, sheet.
 
         Bytes and files are sent again after a failure, an iterable of pieces is sent once.
         """

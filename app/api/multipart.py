@@ -14,16 +14,29 @@ from app.multipart import MalformedMultipart, NotMultipart, PartHead, read_parts
 FIELD: Final = "file"
 
 
-async def form_file(request: Request) -> AsyncIterator[bytes]:
-    """The content of the form's file; InvalidInput if the form is broken or holds anything else."""
-    parts = 0
+async def form_file(request: Request) -> tuple[PartHead, AsyncIterator[bytes]]:
+    """What the form says of its file, and the content; InvalidInput if it holds anything else."""
+    found = _found(request)
+    head = await anext(found, None)
+    if not isinstance(head, PartHead):
+        raise _no_file()
+    return head, _content(found)
+
+
+async def _content(found: AsyncIterator[PartHead | bytes]) -> AsyncIterator[bytes]:
+    """What follows the first head; InvalidInput for a second one."""
+    async for own in found:
+        if isinstance(own, PartHead):
+            raise _no_file()
+        yield own
+
+
+async def _found(request: Request) -> AsyncIterator[PartHead | bytes]:
     try:
-        async for found in read_parts(request.headers.get("content-type"), request.stream()):
-            if isinstance(found, bytes):
-                yield found
-                continue
-            parts += 1
-            _require_the_file(found, parts)
+        async for own in read_parts(request.headers.get("content-type"), request.stream()):
+            if isinstance(own, PartHead) and own.field != FIELD:
+                raise _no_file()
+            yield own
     except NotMultipart:
         raise HTTPException(415, detail="The body must be multipart/form-data with a boundary.") from None
     except MalformedMultipart as broken:
@@ -32,8 +45,7 @@ async def form_file(request: Request) -> AsyncIterator[bytes]:
         ) from None
 
 
-def _require_the_file(head: PartHead, number: int) -> None:
-    if number > 1 or head.field != FIELD:
-        raise InvalidInput.of(
-            "", "unexpected-part", f"The form must hold one part, {FIELD}.", "Send options in the query."
-        )
+def _no_file() -> InvalidInput:
+    return InvalidInput.of(
+        "", "unexpected-part", f"The form must hold one part, {FIELD}.", "Send options in the query."
+    )

@@ -47,7 +47,7 @@ TAGS: Final = [
     {"name": "hierarchies", "description": "How the values of an attribute generalise."},
     {"name": "uploads", "description": "Tables as they came: immutable columns of text."},
     {"name": "datasets", "description": "An upload with its schema and hierarchies."},
-    {"name": "dictionaries", "description": "What an attacker can look up."},
+    {"name": "dictionaries", "description": "What an attacker can look up of people, such as a census."},
     {"name": "dictionary sets", "description": "What an attacker may have, where one does not know which."},
     {"name": "sensitivity profiles", "description": "How much harm the disclosure of each value does."},
     {"name": "rules", "description": "What is shown of whom."},

@@ -37,7 +37,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "criteria, write the table under it and stop the service again; or ask a service that is running. "
         "What is not said about the columns is taken from the service's proposal, which the answer names.",
     )
-    parser.add_argument("table", type=Path, help="CSV, gzipped CSV, Parquet or Arrow file")
+    parser.add_argument("table", type=Path, help="CSV, gzipped CSV, Parquet, Arrow or Excel file")
     parser.add_argument(
         "-o",
         "--output",
@@ -46,6 +46,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="FILE",
         help="where the release is written, as CSV",
     )
+    parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook that has several")
     criteria = parser.add_argument_group("criteria")
     criteria.add_argument("--k", type=int, required=True, help="least number of records in a class")
     for option, meaning in (
@@ -129,15 +130,15 @@ def _released(arguments: argparse.Namespace, operations: Operations) -> Release[
     check_output("--save-policy", arguments.save_policy)
     if not arguments.table.is_file():
         raise InvalidInput.of(str(arguments.table), "unreadable", f"There is no file {arguments.table}.")
-    table = asyncio.run(_table(arguments.table))
+    table = asyncio.run(_table(arguments.table, arguments.sheet))
     check(criteria, said, table)
     with service_client(arguments.server, operations) as client, telling() as tell:
         return anonymised(client, table, said, criteria, tell)
 
 
-async def _table(path: Path) -> Table:
+async def _table(path: Path, sheet: str | None) -> Table:
     """The file as the service would read it."""
-    async with aclosing(table_pieces(path)) as pieces:
+    async with aclosing(table_pieces(path, sheet)) as pieces:
         read = [read_piece(piece) async for piece in pieces]
     texts = [pa.table({name: own[name].cast(pa.large_string()) for name in own.column_names}) for own in read]
     return table_of(pa.concat_tables(texts), "TABLE")

@@ -19,6 +19,7 @@ from app.cli.gate_question import Subject
 from app.cli.gate_tables import THE_DICTIONARY, Linked, Tables, load_tables, tables_of_policy
 from app.cli.journey import Attribute, Json, TableFile, declared, harm_of, with_hierarchy
 from app.cli.structured_files import read_structured
+from app.cli.table_header import with_encoding
 from app.domain.errors import InvalidInput
 from app.domain.policies.formats import format_of
 from privacy_risk import Client
@@ -156,6 +157,7 @@ class Loading:
         return self._client.sensitivity_profiles.create({"name": name, **body}).name
 
     def _upload(self, table: TableFile) -> str:
+        table = with_encoding(table)
         content = {"sha256": file_sha256(table.path), "format": table.format, **table.dialect}
         named = replace(table, name=stored_name(table.name, content))
         made = self._client.uploads.create_from(named.name, named.path, named.format, **named.dialect)

@@ -15,7 +15,7 @@ from app.cli.structured_files import read_structured
 from app.domain.errors import InvalidInput
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}(@[0-9]{1,9})?")
-_FILE_SUFFIXES: Final = (".yaml", ".yml", ".json", ".csv", ".gz", ".parquet", ".arrow", ".arrows")
+_FILE_SUFFIXES: Final = (".yaml", ".yml", ".json", ".csv", ".gz", ".parquet", ".arrow", ".arrows", ".xlsx")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
         "--dataset",
         type=Path,
         metavar="FILE",
-        help="CSV, gzipped CSV, Parquet or Arrow file; without it the one that --tables names",
+        help="CSV, gzipped CSV, Parquet, Arrow or Excel file; without it the one that --tables names",
     )
     dataset.add_argument("--dataset-id", metavar="NAME", help="a dataset that the server holds")
     subject.add_argument(

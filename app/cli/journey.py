@@ -3,7 +3,7 @@
 TOML, or JSON of the same structure. Paths are relative to the file. Every member of the file::
 
     [dataset]                              name, file, identifier?, and a dialect: delimiter?, quote?,
-                                           encoding?, header?, trim?, missing?
+                                           encoding?, header?, trim?, missing?, sheet?
     [dataset.attributes.NAME]              role? (quasi_identifier), type? (categorical), hierarchy? (flat),
                                            on_unknown?, weight? (1), proposed_level? (0)
         hierarchy                          a file in the CSV form, separated by semicolons, or the
@@ -31,11 +31,18 @@ from app.domain.errors import InvalidInput
 
 Json = dict[str, Any]
 
-_DIALECT = ("delimiter", "quote", "encoding", "header", "trim", "missing")
-FORMATS = ("csv", "csv.gz", "parquet", "arrow")
+_DIALECT = ("delimiter", "quote", "encoding", "header", "trim", "missing", "sheet")
+FORMATS = ("csv", "csv.gz", "parquet", "arrow", "xlsx")
 """What the service reads."""
 
-_FORMATS = {".csv": "csv", ".gz": "csv.gz", ".parquet": "parquet", ".arrow": "arrow", ".arrows": "arrow"}
+_FORMATS = {
+    ".csv": "csv",
+    ".gz": "csv.gz",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".xlsx": "xlsx",
+}
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class TableFile:
     def format(self) -> str:
         """The upload format that the file's suffix says."""
         try:
-            return _FORMATS[self.path.suffix]
+            return _FORMATS[self.path.suffix.lower()]
         except KeyError:
             raise InvalidInput.of(
                 str(self.path),

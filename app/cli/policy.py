@@ -40,7 +40,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     schema.add_argument("file", type=Path, help="the policy, YAML unless its name ends in .json")
     schema.add_argument(
-        "table", type=Path, nargs="?", help="CSV, gzipped CSV, Parquet or Arrow file with the columns"
+        "table", type=Path, nargs="?", help="CSV, gzipped CSV, Parquet, Arrow or Excel file with the columns"
     )
     schema.add_argument("--server", metavar="URL", help="the service that holds the dataset")
     schema.add_argument("--dataset", metavar="NAME", help="a dataset of the server, in the place of a file")

@@ -54,7 +54,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "service that is running. What is not "
         "said about the columns is taken from the service's own proposal, which the answer names.",
     )
-    parser.add_argument("table", type=Path, help="CSV, gzipped CSV, Parquet or Arrow file")
+    parser.add_argument("table", type=Path, help="CSV, gzipped CSV, Parquet, Arrow or Excel file")
     _add_column_arguments(parser)
     _add_judging_arguments(parser)
     parser.add_argument(
@@ -95,6 +95,7 @@ def _add_column_arguments(parser: argparse.ArgumentParser) -> None:
     reading.add_argument(
         "--missing-marker", nargs="+", metavar="TEXT", help="texts that mean a missing value"
     )
+    reading.add_argument("--sheet", metavar="NAME", help="sheet of a workbook that has several")
 
 
 def _add_judging_arguments(parser: argparse.ArgumentParser) -> None:
@@ -269,6 +270,8 @@ def _question(arguments: argparse.Namespace) -> Question:
         dialect["encoding"] = arguments.encoding
     if arguments.missing_marker is not None:
         dialect["missing"] = arguments.missing_marker
+    if arguments.sheet is not None:
+        dialect["sheet"] = arguments.sheet
     table = TableFile(_resource_name(path.name.split(".")[0]), path, arguments.identifier, dialect)
     format_ = arguments.format or _format_by_suffix(table)
     both = sorted(set(arguments.quasi_identifiers) & set(arguments.sensitive))

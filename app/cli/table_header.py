@@ -32,6 +32,16 @@ def head_of(path: Path, format: str) -> bytes:
         ) from None
 
 
+def with_encoding(table: TableFile) -> TableFile:
+    """The table with the encoding that its head is in, unless one is declared; of other formats as it is."""
+    if table.format not in TEXT_FORMATS or "encoding" in table.dialect:
+        return table
+    from app.services.datasets.ingest.proposals import encoding_of
+
+    found = encoding_of(head_of(table.path, table.format))
+    return table if found == "utf-8" else replace(table, dialect={**table.dialect, "encoding": found})
+
+
 def require_columns(
     path: Path, format: str, dialect: Mapping[str, Any], names: Iterable[str], *, proposed: bool
 ) -> None:
@@ -76,7 +86,8 @@ def require_described(table: TableFile, attributes: Iterable[Attribute]) -> None
     """InvalidInput if the dataset lacks a column that its description names; as :func:`require_columns`."""
     identifier = () if table.identifier is None else (table.identifier,)
     names = (*identifier, *(own.name for own in attributes))
-    require_columns(table.path, table.format, table.dialect, names, proposed=False)
+    read = with_encoding(table)
+    require_columns(read.path, read.format, read.dialect, names, proposed=False)
 
 
 def unknown_columns(names: Iterable[str], columns: Iterable[str]) -> InvalidInput:

@@ -16,13 +16,15 @@ _SAMPLE: Final = 1 << 18
 _PIECE: Final = 1 << 20
 
 
-async def table_pieces(path: Path) -> AsyncGenerator[bytes, None]:
-    """The pieces in the file's order, each as :func:`read_piece` takes it; of CSV by the dialect that fits.
+async def table_pieces(path: Path, sheet: str | None = None) -> AsyncGenerator[bytes, None]:
+    """The pieces in the file's order, each as :func:`read_piece` takes it.
+
+    CSV is read by the dialect that fits, a workbook by the named sheet.
 
     InvalidInput and TooLarge for a file that the service would refuse.
     """
     format_ = UploadFormat(TableFile(path.name, path, None, {}).format)
-    dialect = Dialect()
+    dialect = Dialect(sheet=sheet)
     if format_ is UploadFormat.CSV:
         with path.open("rb") as file:
             dialect = propose_dialect(file.read(_SAMPLE)).dialect

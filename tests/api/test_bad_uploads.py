@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.api.problem_documents import problem_of
+from tests.unit.services.workbooks import workbook
 
 pytestmark = pytest.mark.anyio
 
@@ -139,7 +140,8 @@ async def test_a_binary_upload_is_answered_and_listed(client, format, content):
     assert response.status_code == 201, response.text
     assert response.json()["columns"] == ["a", "b"]
     assert response.json()["dialect"] == {
-        "delimiter": None, "quote": None, "encoding": None, "header": None, "trim": False, "missing": [""],
+        "delimiter": None, "quote": None, "encoding": None, "header": None, "sheet": None, "trim": False, 
+        "missing": [""],
     }  # fmt: skip
     assert (await client.get("/v1/uploads")).json()["items"] == [response.json()]
 
@@ -199,3 +201,26 @@ async def test_the_same_name_takes_the_same_content_only(client):
     assert again.json() == first.json()
     response = await post("/v1/uploads", params={"name": "t"}, content=b"a,b\n1,3\n")
     problem_of(response, 409, "conflict")
+
+
+EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+async def test_a_workbook_is_known_by_its_content_type_and_in_a_form_by_its_name(client):
+    content = workbook(("city", "income"), ("Gary", 17100.0))
+    name = {"name": "excel"}
+    sent = await client.post("/v1/uploads", params=name, content=content, headers={"Content-Type": EXCEL})
+    assert sent.status_code == 201, sent.text
+    assert sent.json()["format"] == "xlsx"
+    assert sent.json()["dialect"]["sheet"] == "People"
+    form = {"file": ("People.xlsx", content, "application/octet-stream")}
+    again = await client.post("/v1/uploads/form", params=name, files=form)
+    assert (again.status_code, again.json()["id"]) == (200, sent.json()["id"])
+
+
+async def test_a_file_of_another_format_is_called_what_it_is(client, unchanged):
+    for content, said in ((workbook(("a",)), "format=xlsx"), (b"%PDF-1.7\n", "PDF")):
+        response = await client.post("/v1/uploads", params={"name": "bad"}, content=content)
+        error = problem_of(response, 422, "invalid-input")["errors"][0]
+        assert error["code"] == "other-file"
+        assert said in error["message"] + error["remedy"]

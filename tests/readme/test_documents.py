@@ -23,6 +23,7 @@ from pydantic import AliasChoices
 from app.api.problems import PROBLEM_TYPES
 from app.domain.search.catalogue import SEARCHES
 from app.settings import Settings
+from tests.unit.services.workbooks import workbook
 
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -46,12 +47,14 @@ def pages_with_commands():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder in which ``.venv/bin/python`` is this interpreter with this checkout on its path."""
+    """A folder with a workbook, and with this interpreter and checkout as ``.venv/bin/python``."""
     folder = tmp_path_factory.mktemp("clone")
     python = folder / ".venv" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" "$@"\n')
     python.chmod(0o755)
+    people = [(f"p-{n}", ("Gary", "Boston")[n % 2], ("White", "Black")[n % 4 // 2]) for n in range(12)]
+    (folder / "people.xlsx").write_bytes(workbook(("id", "city", "race"), *people))
     return folder
 
 

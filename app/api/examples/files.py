@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from app.services.datasets.ingest.dialect import MEDIA_TYPES, UploadFormat
+
 CITY_CSV: Final = """\
 West Lafayette;Tippecanoe;Indiana;Midwest
 Lafayette;Tippecanoe;Indiana;Midwest
@@ -99,9 +101,7 @@ UPLOAD_BODY: Final = _raw_body(
             "register": {"value": REGISTER_CSV},
         }
     },
-    "application/gzip",
-    "application/vnd.apache.parquet",
-    "application/vnd.apache.arrow.stream",
+    *(MEDIA_TYPES[own] for own in UploadFormat if own is not UploadFormat.CSV),
     "application/octet-stream",
 )
 

@@ -13,8 +13,8 @@ router = COLLECTION.plain_router(
     NewDictionary,
     DICTIONARIES,
     """
-    What an attacker can look up: an upload whose columns are linked to attributes of a dataset, as they
-    are, by a look-up table, or from ages to birth dates. Needs the scope `data:write`.
+    What an attacker can look up, such as a census: an upload whose columns are linked to attributes of a
+    dataset, as they are, by a look-up table, or from ages to birth dates. Needs the scope `data:write`.
     """,
     largest=LARGEST_BYTES,
 )

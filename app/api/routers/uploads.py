@@ -23,10 +23,11 @@ from app.api.schemas.uploads import (
     DialectProposalAnswer,
     SchemaProposalAnswer,
     Upload,
-    UploadParameters,
     UploadQuery,
 )
 from app.api.services import Services, UseCases
+from app.services.datasets.ingest.dialect import format_of
+from app.services.datasets.uploads import CreateUpload
 from app.services.resources import Actor
 
 SAMPLE_BYTES: Final = 1024**2
@@ -62,14 +63,17 @@ async def create_upload(
 ) -> Response:
     """Upload a table.
 
-    The body is the file itself: CSV, gzipped CSV, Parquet or an Arrow IPC stream, as `format` says. It is
-    read while it arrives; nothing is stored unless all of it is right. Needs the scope `data:write`.
+    The body is the file itself: CSV, gzipped CSV, Parquet, an Arrow IPC stream or an Excel workbook, as
+    `format` or the content type says. It is read while it arrives; nothing is stored unless all of it is
+    right. Needs the scope `data:write`.
     """
-    if request.headers.get("content-type", "").startswith("multipart/"):
+    content_type = request.headers.get("content-type", "")
+    if content_type.startswith("multipart/"):
         raise HTTPException(
             415, detail="The body must be the file itself; POST /v1/uploads/form takes forms."
         )
-    return await _upload(actor, services, parameters, request, request.stream())
+    asked = parameters.request(format_of(content_type))
+    return await _upload(actor, services, asked, request, request.stream())
 
 
 @streams.post("/form", status_code=201, response_model=Upload, responses=_MADE, openapi_extra=FORM_BODY)
@@ -78,21 +82,24 @@ async def create_upload_from_form(
 ) -> Response:
     """Upload a table from a form.
 
-    The same as the raw upload, for browsers: one part, `file`. Needs the scope `data:write`.
+    The same as the raw upload, for browsers: one part, `file`. Without `format` the name of the file says
+    what it is. Needs the scope `data:write`.
     """
-    return await _upload(actor, services, parameters, request, form_file(request))
+    head, content = await form_file(request)
+    asked = parameters.request(format_of(head.content_type or "", head.file_name or ""))
+    return await _upload(actor, services, asked, request, content)
 
 
 async def _upload(
     actor: Actor,
     services: Services,
-    parameters: UploadParameters,
+    asked: CreateUpload,
     request: Request,
     chunks: AsyncIterator[bytes],
 ) -> Response:
     async def store(body: AsyncIterator[bytes]) -> Response:
         response = Response()
-        created = await services.uploads.create(actor, parameters.request(), body)
+        created = await services.uploads.create(actor, asked, body)
         upload = made(Upload, "/uploads", created, response)
         headers = {"Location": response.headers["Location"]}
         return JSONResponse(upload.model_dump(mode="json"), response.status_code, headers)

@@ -26,7 +26,9 @@ class DialectAnswer(Answer):
     encoding: Annotated[str | None, Field(max_length=40, examples=["utf-8"])] = None
     """Character encoding; null: not text."""
     header: Annotated[bool | None, Field(examples=[True])] = None
-    """Whether the first line names the columns; null: not text."""
+    """Whether the first line names the columns; null: neither text nor a workbook."""
+    sheet: Annotated[str | None, Field(max_length=255, examples=[None])] = None
+    """Sheet that was read; null: no workbook."""
     trim: Annotated[bool, Field(description="Whether blanks around cells are removed.", examples=[False])]
     missing: Annotated[list[str], Field(max_length=20, examples=[[""]])]
     """Texts that mean a missing value."""
@@ -36,20 +38,24 @@ class UploadParameters(Request):
     """How the body of an upload is to be read; declared, never guessed."""
 
     name: Name
-    format: UploadFormat = UploadFormat.CSV
-    """Format of the body; arrow is the IPC stream format."""
+    format: UploadFormat | None = None
+    """Format of the body (arrow is the IPC stream format); if left out, what its content type or, in a form,
+    the file's name says, else csv.
+    """
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
     """Separates cells of a CSV."""
     quote: Annotated[str, Field(max_length=1)] = '"'
     """Quotes cells of a CSV; empty: quotes are ordinary characters."""
     encoding: Annotated[str, Field(max_length=40, description="Character encoding of a CSV.")] = "utf-8"
-    header: Annotated[bool, Field(description="Whether the first line of a CSV names the columns.")] = True
+    header: Annotated[bool, Field(description="Whether the first line names the columns.")] = True
+    sheet: Annotated[str | None, Field(min_length=1, max_length=255)] = None
+    """Sheet of a workbook; needed if several are visible. Hidden ones are read if they are named."""
     trim: Annotated[bool, Field(description="Whether blanks around cells are removed.")] = False
     missing: Annotated[list[Missing], Field(max_length=20)] = [""]  # noqa: RUF012 - pydantic copies it
     """Texts that mean a missing value; default: the empty cell alone."""
 
-    def request(self) -> CreateUpload:
-        """The value that the use case takes."""
+    def request(self, otherwise: UploadFormat) -> CreateUpload:
+        """The value that the use case takes; ``otherwise``: the format if none was declared."""
         dialect = Dialect(
             delimiter=self.delimiter,
             quote=self.quote or None,
@@ -57,8 +63,9 @@ class UploadParameters(Request):
             header=self.header,
             trim=self.trim,
             missing=tuple(self.missing),
+            sheet=self.sheet,
         )
-        return CreateUpload(self.name, self.format, dialect)
+        return CreateUpload(self.name, self.format or otherwise, dialect)
 
 
 UploadQuery = Annotated[UploadParameters, Query()]
@@ -78,7 +85,7 @@ class Upload(Resource):
     content_sha256: Hash
     """Hash of the bytes received: what `sha256sum` says of the file."""
     notes: Annotated[list[str], Field(max_length=10, examples=[[]])] = []  # noqa: RUF012
-    """What is doubtful about how it was read, such as another delimiter in the name of an only column."""
+    """What is doubtful about how it was read, and which sheets of a workbook were not."""
 
 
 class AttributeProposalAnswer(Answer):

@@ -83,4 +83,5 @@ def postal_addresses(sample: Sample) -> Found:
 def _is_one_of(text: str, forms: Sequence[re.Pattern[str]]) -> bool:
     if len(text) > _LONGEST or not any(map(str.isdecimal, text)):
         return False
-    return any(form.fullmatch(" ".join(text.split())) for form in forms)
+    plain = " ".join(text.split())
+    return any(form.fullmatch(plain) for form in forms)

@@ -34,7 +34,7 @@ class CellFormat(StrEnum):
     @property
     def is_of_dates(self) -> bool:
         """Whether it writes dates; the others write numbers."""
-        return "yyyy" in self.value
+        return "yyyy" in self
 
 
 DATE_FORMATS: Final = tuple(own for own in CellFormat if own.is_of_dates)

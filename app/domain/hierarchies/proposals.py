@@ -125,8 +125,8 @@ def _number_of(number: int, what: str) -> str:
 
 def _codes(column: ColumnCounts) -> HierarchyProposal | None:
     for said, is_one, definition in _code_kinds(column):
-        known = sum(rows for value, rows in column.counts.items() if is_one(value) is not None)
-        if known < SHARE_OF_CODES * column.rows:
+        known = _rows_known(column, is_one)
+        if known is None:
             continue
         others = None if known == column.rows and column.is_whole else "other"
         share = "All" if known == column.rows else f"{100 * known / column.rows:.0f} % of"
@@ -189,8 +189,18 @@ def _country_of_postcodes(column: ColumnCounts) -> Country | None:
 
 
 def _all_postcodes(column: ColumnCounts, country: Country) -> bool:
-    known = sum(rows for value, rows in column.counts.items() if postcode_ancestors(value, country))
-    return known >= SHARE_OF_CODES * column.rows
+    return _rows_known(column, lambda value: postcode_ancestors(value, country)) is not None
+
+
+def _rows_known(column: ColumnCounts, is_one: Callable[[str], Ancestors]) -> int | None:
+    """Rows whose values are of a kind; None, as soon as it is certain, if they are too few."""
+    known = column.rows
+    for value, rows in column.counts.items():
+        if is_one(value) is None:
+            known -= rows
+            if known < SHARE_OF_CODES * column.rows:
+                return None
+    return known
 
 
 def _numbers(column: ColumnCounts) -> HierarchyProposal | None:

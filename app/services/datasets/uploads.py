@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
 from uuid import uuid4
 
@@ -115,7 +115,8 @@ class UploadService(NamedResources):
 
 
 def _resource(request: CreateUpload, intake: Intake, pieces: int, stored_bytes: int) -> NewResource:
-    dialect = dialect_document(request.dialect, request.format)
+    read = replace(request.dialect, sheet=intake.remarks.sheet)
+    dialect = dialect_document(read, request.format)
     meaning = {"content_sha256": intake.content_sha256, "format": request.format.value, "dialect": dialect}
     summary: JsonObject = {
         "format": request.format.value,
@@ -128,6 +129,7 @@ def _resource(request: CreateUpload, intake: Intake, pieces: int, stored_bytes: 
         "content_sha256": intake.content_sha256,
     }
     note = delimiter_note(intake.columns) if request.format.is_text else ""
-    if note:
-        summary["notes"] = (note,)
+    notes = (*intake.remarks.notes, *([note] if note else ()))
+    if notes:
+        summary["notes"] = notes
     return new_resource(Kind.UPLOAD, request.name, meaning, {}, summary, {}, ())

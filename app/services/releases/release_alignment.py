@@ -22,7 +22,7 @@ from app.domain.rules.release_alignment import DROPPED, Misfit, Readings, Releas
 from app.domain.rules.release_order import KeptOrder, kept_order
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
-from app.services.datasets.dataset_schema import declarations_of, identifier_of
+from app.services.datasets.dataset_schema import AttributeDeclaration, declarations_of, identifier_of
 from app.services.datasets.ingest.dialect import UploadFormat
 from app.services.datasets.ingest.proposals import USUAL_MARKERS
 from app.services.datasets.tables import TableLoader
@@ -39,7 +39,11 @@ ASTERISK: Final = "*"
 """What stands for a suppressed cell whatever the hierarchy calls it, beside empty cells."""
 PLACEHOLDERS: Final = frozenset({"", ASTERISK, *USUAL_MARKERS})
 """Texts that say of nobody anything but that nothing is shown."""
-BINARY: Final = {UploadFormat.PARQUET.value: "Parquet", UploadFormat.ARROW.value: "Arrow"}
+BINARY: Final = {
+    UploadFormat.PARQUET.value: "Parquet",
+    UploadFormat.ARROW.value: "Arrow",
+    UploadFormat.XLSX.value: "an Excel workbook",
+}
 """Formats of files that hold more than cells."""
 ROWS_SHOWN: Final = 20
 COLUMNS_SHOWN: Final = 50
@@ -72,11 +76,11 @@ async def align_release(
     read = [*names.values(), *([] if key is None else [key])]
     async with store.work(tenant) as work:
         columns = await read_columns(work, upload, read, pointer)
-    replaced = {own.name: own.map for own in declarations_of(dataset)}
+    declared = {own.name: own for own in declarations_of(dataset)}
     texts = {name: columns[column] for name, column in names.items()}
 
     def found() -> AlignedRelease:
-        release = _Release(upload, dataset, table, texts, replaced, pointer)
+        release = _Release(upload, dataset, table, texts, declared, pointer)
         if key is not None:
             return release.by_key(key, columns[key])
         return release.by_order() if order == "records" else release.by_nothing()
@@ -165,15 +169,15 @@ class _Release:
         dataset: Stored,
         table: Table,
         texts: Mapping[str, TextColumn],
-        replaced: Mapping[str, Mapping[str, str]],
+        declared: Mapping[str, AttributeDeclaration],
         pointer: str,
     ) -> None:
         self._upload, self._dataset, self._table = upload, dataset, table
-        self._texts, self._pointer = texts, pointer
+        self._texts, self._declared, self._pointer = texts, declared, pointer
         self._n_rows = int(upload.summary["rows"])
         self._columns = {
             name: ReleasedColumn(
-                tuple(readings_of(text, replaced.get(name, {})) for text in column.values), column.positions
+                tuple(readings_of(text, declared[name].map) for text in column.values), column.positions
             )
             for name, column in texts.items()
         }
@@ -302,7 +306,7 @@ class _Release:
                         "unknown-value",
                         f"{len(rows)} rows of the release file show a value of {name!r} that is not in its "
                         f"hierarchy (first rows: {shown}).",
-                        f"Write values as the hierarchy does, and {ASTERISK} or nothing for suppressed ones.",
+                        _how_to_write(self._declared[name]),
                     )
                 )
         refuse(faults)
@@ -385,6 +389,15 @@ def readings_of(text: str, replaced: Mapping[str, str]) -> Readings:
         plain.append(text[1:])
     named: list[str | None] = [*plain, *(replaced[own] for own in plain if own in replaced)]
     return (*named, None) if text in ("", ASTERISK) else tuple(named)
+
+
+def _how_to_write(declared: AttributeDeclaration) -> str:
+    """What helps where a file shows values that the hierarchy does not know."""
+    usual = f"Write values as the hierarchy does, and {ASTERISK} or nothing for suppressed ones."
+    if declared.format is None:
+        return usual
+    written = "dates like 1975-05-10" if declared.format.is_of_dates else "numbers like 17100.5"
+    return f"{usual} Cells like {declared.format.value} are {written} in the dataset, and in its releases."
 
 
 def _listed(names: Sequence[str]) -> str:

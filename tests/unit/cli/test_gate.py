@@ -113,6 +113,17 @@ def test_a_release_file_is_judged_by_its_key(judge, stub):
     assert "rule" not in stub.sent[ASKED]
 
 
+def test_a_table_is_read_in_the_encoding_that_it_is_in_unless_one_is_declared(judge, stub, files):
+    (files / "members.csv").write_bytes("id,city\n1,Zürich\n".encode("latin-1"))
+    judge()
+    assert [query.get("encoding") for _, query in stub.uploads.values()] == ["latin-1"]
+    stub.uploads.clear()
+    described = TABLES.replace('name = "members"', 'name = "members"\nencoding = "cp1252"', 1)
+    (files / "tables.toml").write_text(described)
+    judge("--tables", "tables.toml")
+    assert "cp1252" in [query.get("encoding") for _, query in stub.uploads.values()]
+
+
 def test_a_release_file_keeps_the_records_order_only_if_the_command_says_so(judge, stub):
     judge("--tables", "tables.toml", "--release", "release.csv", "--key", "id")
     assert stub.sent[ASKED]["release"].keys() == {"upload", "key"}

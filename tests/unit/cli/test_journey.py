@@ -79,4 +79,4 @@ def test_a_file_that_cannot_be_read_or_parsed_is_named(tmp_path):
 
 def test_a_suffix_that_names_no_format_is_refused(sample, tmp_path):
     with pytest.raises(InvalidInput, match="names no format"):
-        _ = load_journey(sample / JOURNEY, tmp_path / "mine.xlsx").dataset.format
+        _ = load_journey(sample / JOURNEY, tmp_path / "mine.ods").dataset.format

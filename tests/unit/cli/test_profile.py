@@ -245,7 +245,7 @@ def test_a_compressed_file_that_is_cut_off_is_refused_before_anything_starts(
 
 
 def test_a_file_of_an_unknown_format_is_refused_before_anything_starts(profiled, stub, capsys):
-    assert profiled(file="patients.xlsx") == 1
+    assert profiled(file="patients.ods") == 1
     assert "names no format" in capsys.readouterr().err
     assert stub.calls == []
 

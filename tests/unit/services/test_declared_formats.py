@@ -7,6 +7,7 @@ import pytest
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.cell_formats import CellFormat
 from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, OnUnreadable, Role
+from app.services.releases.release_alignment import align_release
 from app.services.resources import document_of
 from tests.unit.services.world import World, declare
 
@@ -112,3 +113,21 @@ async def test_a_reading_that_cannot_be_used_is_refused(office: World, declared,
     with pytest.raises(InvalidInput) as caught:
         await office.dataset("d", "u", declared, declare("ward"))
     assert (pointer, code) in [(fault.pointer, fault.code) for fault in caught.value.faults]
+
+
+@pytest.mark.parametrize("key", [None, "id"])
+async def test_a_datasets_raw_file_is_no_release_of_it_and_the_form_to_write_is_named(
+    world: World, key: str | None
+) -> None:
+    raw = "id;born;costs\n1;10.05.1975;1.234\n2;11.05.1975;1,234\n"
+    upload = await world.upload("raw", raw, delimiter=";")
+    id_ = declare("id", Role.IDENTIFIER, AttributeType.TEXT)
+    dataset = (await world.dataset("d", "raw", id_, born(), COSTS)).resource
+    if key is None:
+        rows = [line.partition(";")[2] for line in raw.splitlines()]
+        upload = await world.upload("without", "\n".join(rows), delimiter=";")
+    with pytest.raises(InvalidInput) as caught:
+        await align_release(world.loader, world.store, world.actor.tenant, dataset, upload, key)
+    fault = caught.value.faults[0]
+    assert fault.code == "unknown-value"
+    assert "Cells like dd.mm.yyyy are dates like 1975-05-10 in the dataset" in fault.remedy

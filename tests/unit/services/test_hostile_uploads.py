@@ -25,6 +25,8 @@ from app.services.datasets.ingest.processor_budget import ProcessorBudget
 from app.services.resources import Actor
 from tests.unit.services.memory_store import MemoryStore
 from tests.unit.services.uploading import Uploading, as_arrow, as_parquet
+from tests.unit.services.workbooks import by_hand
+from tests.unit.services.workbooks import data as rows_of
 
 pytestmark = pytest.mark.anyio
 
@@ -151,15 +153,16 @@ async def test_an_upload_that_costs_more_than_its_size_allows_is_refused(
 ) -> None:
     table = pa.table({"a": ["x"] * 30_000})
     text = b"a\n" + b"x\n" * 200_000
-    data = {
+    body = {
         UploadFormat.CSV: text,
         UploadFormat.CSV_GZ: zlib.compress(text, wbits=31),
         UploadFormat.PARQUET: as_parquet(table),
         UploadFormat.ARROW: as_arrow(table),
+        UploadFormat.XLSX: by_hand(rows_of("x", *["1"] * 30_000)),
     }[format]
     limits = UploadLimits(processor_seconds=1e-6, processor_seconds_per_mib=1e-6)
     with pytest.raises(TooCostly):
-        await uploading.send(data, format=format, limits=limits, chunk=2**20)
+        await uploading.send(body, format=format, limits=limits, chunk=2**20)
     uploading.nothing_is_left()
 
 

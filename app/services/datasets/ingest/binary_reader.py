@@ -1,4 +1,4 @@
-"""Reads Parquet and Arrow through a child process with limits of memory and processor time."""
+"""Reads Parquet, Arrow and workbooks through a child process with limits of memory and processor time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,11 +29,41 @@ from app.services.datasets.ingest.spool import EncryptedSpool
 _MAX_FRAME: Final = 64 * 1024**2
 """Frames hold about 2 MiB, or one row: what is larger is not from a child in its right mind."""
 
+_MOST_REMARKS: Final = 10
+_LONGEST_REMARK: Final = 2000
 
-async def read_parquet(
-    body: AsyncIterator[bytes], dialect: Dialect, limits: UploadLimits, budget: ProcessorBudget
+
+@dataclass
+class Remarks:
+    """What was found out by reading: the sheet of a workbook, and what is doubtful or was left aside."""
+
+    sheet: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def take(self, content: bytes, format: UploadFormat) -> None:
+        """Read what a child says, which is checked as its tables are."""
+        try:
+            said = json.loads(content)
+            sheet, notes = said.get("sheet"), said.get("notes", [])
+        except (ValueError, AttributeError):
+            raise faults.damaged(format.value) from None
+        texts = [*([] if sheet is None else [sheet]), *(notes if isinstance(notes, list) else [None])]
+        if len(texts) > _MOST_REMARKS or any(
+            not isinstance(text, str) or len(text) > _LONGEST_REMARK for text in texts
+        ):
+            raise faults.damaged(format.value)
+        self.sheet, self.notes = sheet, tuple(notes)
+
+
+async def read_spooled(
+    body: AsyncIterator[bytes],
+    format: UploadFormat,
+    dialect: Dialect,
+    limits: UploadLimits,
+    budget: ProcessorBudget,
+    remarks: Remarks,
 ) -> AsyncGenerator[bytes]:
-    """Spool the body (its footer comes last), then parse it; yields frames for ``text_table``."""
+    """Spool the body (what is needed first comes last), then parse it; yields frames for ``text_table``."""
     spool = EncryptedSpool()
     try:
         async for data in body:
@@ -42,12 +72,12 @@ async def read_parquet(
         if spool.size == 0:
             raise faults.empty_file()
         job = {
-            **_job(UploadFormat.PARQUET, dialect, limits),
+            **_job(format, dialect, limits),
             "fileno": spool.fileno(),
             "key": base64.b64encode(spool.key).decode(),
             "size": spool.size,
         }
-        async with aclosing(_parse(job, None, (spool.fileno(),), limits, budget)) as frames:
+        async with aclosing(_parse(job, None, (spool.fileno(),), limits, budget, remarks)) as frames:
             async for frame in frames:
                 yield frame
     finally:
@@ -59,7 +89,7 @@ async def read_arrow(
 ) -> AsyncGenerator[bytes]:
     """Parse the stream while it arrives; yields frames for ``text_table``."""
     job = _job(UploadFormat.ARROW, dialect, limits)
-    async with aclosing(_parse(job, body, (), limits, budget)) as frames:
+    async with aclosing(_parse(job, body, (), limits, budget, Remarks())) as frames:
         async for frame in frames:
             yield frame
 
@@ -82,8 +112,7 @@ def text_table(frame: bytes, format: UploadFormat) -> pa.Table:
 def _job(format: UploadFormat, dialect: Dialect, limits: UploadLimits) -> dict[str, Any]:
     return {
         "format": format.value,
-        "trim": dialect.trim,
-        "missing": dialect.missing,
+        "dialect": asdict(dialect),
         "limits": asdict(limits),
     }
 
@@ -94,6 +123,7 @@ async def _parse(
     descriptors: tuple[int, ...],
     limits: UploadLimits,
     budget: ProcessorBudget,
+    remarks: Remarks,
 ) -> AsyncGenerator[bytes]:
     child = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -107,8 +137,11 @@ async def _parse(
     )
     feeding = asyncio.create_task(_feed(child, job, body))
     try:
-        async for frame in _frames(child, limits, budget):
-            yield frame
+        async for kind, frame in _frames(child, limits, budget):
+            if kind == TABLE:
+                yield frame
+            else:
+                remarks.take(frame, UploadFormat(job["format"]))
         await feeding
     except PrivacyRiskError:
         # A body that broke a limit or broke off looks damaged to the child, but its own error is the cause.
@@ -159,7 +192,8 @@ async def _feed(
 
 async def _frames(
     child: asyncio.subprocess.Process, limits: UploadLimits, budget: ProcessorBudget
-) -> AsyncIterator[bytes]:
+) -> AsyncIterator[tuple[bytes, bytes]]:
+    """The tables and, last, the end with its remarks."""
     pipe = child.stdout
     if pipe is None:
         return
@@ -176,11 +210,12 @@ async def _frames(
             raise faults.needs_too_much_memory(limits.child_bytes_for(budget.received)) from None
         budget.spent_by_child = spent_ms / 1000
         if kind == END:
+            yield kind, content
             return
         if kind == FAULT:
             raise _fault(json.loads(content))
         if kind == TABLE:
-            yield content
+            yield kind, content
 
 
 def _fault(body: dict[str, Any]) -> InvalidInput | TooLarge:

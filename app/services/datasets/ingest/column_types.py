@@ -101,9 +101,20 @@ def _best(counts: Counter[str], formats: Iterable[CellFormat]) -> CellFormat | N
     best, most = None, 0
     for format_ in formats:
         if most < present and 2 * sum(_reads(text, format_) for text in first) >= len(first):
-            read = _n_read(counts, format_)
+            read = _enough_read(counts, format_, present)
             best, most = (format_, read) if read > most else (best, most)
-    return best if most >= LEAST_SHARE * present else None
+    return best
+
+
+def _enough_read(counts: Mapping[str, int], format_: CellFormat, present: int) -> int:
+    """Cells that are written so; 0, as soon as it is certain, if they are less than :data:`LEAST_SHARE`."""
+    read = present
+    for text, n in counts.items():
+        if not _reads(text, format_):
+            read -= n
+            if read < LEAST_SHARE * present:
+                return 0
+    return read
 
 
 def _n_read(counts: Mapping[str, int], format_: CellFormat) -> int:

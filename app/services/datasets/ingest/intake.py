@@ -12,11 +12,12 @@ from typing import Final
 import pyarrow as pa
 
 from app.services.datasets.ingest import faults
-from app.services.datasets.ingest.binary_reader import read_arrow, read_parquet, text_table
+from app.services.datasets.ingest.binary_reader import Remarks, read_arrow, read_spooled, text_table
 from app.services.datasets.ingest.columns import check_cell_lengths, check_nul
 from app.services.datasets.ingest.csv_reader import CsvReader
 from app.services.datasets.ingest.decoding import Gunzip
 from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits
+from app.services.datasets.ingest.file_kinds import HEAD_BYTES, require_kind
 from app.services.datasets.ingest.pieces import Piece, PieceWriter
 from app.services.datasets.ingest.processor_budget import ProcessorBudget
 
@@ -26,20 +27,22 @@ _FEED_BYTES: Final = 256 * 1024
 class Intake:
     """Reads one body into pieces, counting against the limits.
 
-    ``columns``, ``rows``, ``received`` and ``content_sha256`` are complete when ``pieces`` has ended.
+    ``columns``, ``rows``, ``received``, ``content_sha256`` and ``remarks`` are complete when ``pieces`` has
+    ended.
     """
 
     def __init__(self, format: UploadFormat, dialect: Dialect, limits: UploadLimits) -> None:
         self._format = format
         self._dialect = dialect
-        self._limits = limits
-        self._budget = ProcessorBudget(limits)
+        self._limits = limits.of(format)
+        self._budget = ProcessorBudget(self._limits)
         self._hash = hashlib.sha256()
         self._writer: PieceWriter | None = None
         # One thread per upload: allocators keep what each thread has freed, so a pool would multiply it.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="upload")
         self.columns: tuple[str, ...] = ()
         self.rows = 0
+        self.remarks = Remarks()
         self._unfolded = 0
 
     @property
@@ -70,11 +73,26 @@ class Intake:
             self._hash.update(data)
             yield data
 
+    async def _recognised(self, body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """The same bytes, once their head does not say that the file is another than was declared."""
+        head = b""
+        async for data in body:
+            if len(head) < HEAD_BYTES:
+                head += data
+                if len(head) < HEAD_BYTES:
+                    continue
+                data = head
+                require_kind(head[:HEAD_BYTES], self._format)
+            yield data
+        if len(head) < HEAD_BYTES:
+            require_kind(head, self._format)
+            yield head
+
     async def _text(self, body: AsyncIterator[bytes]) -> AsyncGenerator[Piece]:
         reader = CsvReader(self._dialect, self._limits)
         gunzip = Gunzip(self._limits) if self._format is UploadFormat.CSV_GZ else None
         waiting = bytearray()
-        async for data in self._counted(body):
+        async for data in self._recognised(self._counted(body)):
             waiting += data
             if len(waiting) >= _FEED_BYTES:
                 async for piece in self._in_thread(self._fed(reader, gunzip, bytes(waiting))):
@@ -100,8 +118,13 @@ class Intake:
         yield from self._last()
 
     async def _binary(self, body: AsyncIterator[bytes]) -> AsyncGenerator[Piece]:
-        read = read_parquet if self._format is UploadFormat.PARQUET else read_arrow
-        frames = read(self._counted(body), self._dialect, self._limits, self._budget)
+        content = self._recognised(self._counted(body))
+        if self._format is UploadFormat.ARROW:
+            frames = read_arrow(content, self._dialect, self._limits, self._budget)
+        else:
+            frames = read_spooled(
+                content, self._format, self._dialect, self._limits, self._budget, self.remarks
+            )
         async with aclosing(frames):
             async for frame in frames:
                 async for piece in self._in_thread(self._checked(frame)):

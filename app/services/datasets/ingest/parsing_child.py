@@ -1,9 +1,9 @@
-"""The child process that parses Parquet and Arrow, so that a hostile file can harm nothing but it.
+"""The child process that parses Parquet, Arrow and workbooks, so that a hostile file can harm nothing but it.
 
 ``python -m app.services.datasets.ingest.parsing_child`` reads one line of JSON with the job from standard
 input (followed, for Arrow, by the stream itself) and writes frames to standard output: one byte of kind, the
 milliseconds of processor time spent so far and the length in four bytes each, and the body. Kinds: ``T`` a
-batch of text columns as an Arrow stream, ``E`` the end, ``F`` a fault as JSON.
+batch of text columns as an Arrow stream, ``E`` the end with remarks as JSON, ``F`` a fault as JSON.
 
 Its memory and processor time are limited before the first byte of the file is looked at: by itself between
 two batches, so that it can say so, and by the kernel (``RLIMIT_AS``, ``RLIMIT_CPU``) within one.
@@ -20,7 +20,7 @@ import sys
 import time
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any, Final
+from typing import IO, Any, Final, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,9 +31,10 @@ from app.domain.errors import Fault, InvalidInput, TooLarge
 from app.services.datasets.ingest import faults
 from app.services.datasets.ingest.column_names import check_columns
 from app.services.datasets.ingest.columns import check_cell_lengths, check_nul, with_missing
-from app.services.datasets.ingest.dialect import Dialect, UploadLimits
+from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits
 from app.services.datasets.ingest.processor_budget import ProcessorBudget
 from app.services.datasets.ingest.spool import SpoolReader
+from app.services.datasets.ingest.workbook_reader import WorkbookReader
 
 
 def check_array(array: Any) -> None:  # noqa: ANN401 - an array of pyarrow
@@ -108,11 +109,13 @@ def main() -> None:
     budget = _LimitedBudget(limits)
     budget.receive(job.get("size", 0))
     try:
+        dialect = Dialect(**job["dialect"] | {"missing": tuple(job["dialect"]["missing"])})
+        remarks: dict[str, Any] = {}
         with budget.working():
-            dialect = Dialect(trim=job["trim"], missing=tuple(job["missing"]))
-            for table in _framed(_tables(job, limits, budget), dialect, limits):
+            source = _source(job, dialect, limits, budget, remarks)
+            for table in _framed(_tables(source, limits, budget), dialect, limits):
                 _send(TABLE, _serialised(table))
-        _send(END, b"")
+        _send(END, json.dumps(remarks).encode())
     except InvalidInput as error:
         _send(FAULT, json.dumps({"faults": [vars(fault) for fault in error.faults]}).encode())
     except TooLarge as error:
@@ -171,11 +174,31 @@ class _CountedInput:
         """Nothing is to be done."""
 
 
-def _tables(job: dict[str, Any], limits: UploadLimits, budget: _LimitedBudget) -> Iterator[pa.Table]:
-    """Tables of text columns, counted against the limits; the first has no rows."""
+def _source(
+    job: dict[str, Any],
+    dialect: Dialect,
+    limits: UploadLimits,
+    budget: _LimitedBudget,
+    remarks: dict[str, Any],
+) -> Iterator[pa.Table]:
+    """Tables of text columns, the first of which has no rows; what is to be said of them at the end."""
+    match UploadFormat(job["format"]):
+        case UploadFormat.PARQUET:
+            return _parquet(_spooled(job), limits, budget)
+        case UploadFormat.XLSX:
+            return _workbook(_spooled(job), dialect, limits, budget, remarks)
+        case _:
+            return _arrow(limits, budget)
+
+
+def _spooled(job: dict[str, Any]) -> SpoolReader:
+    return SpoolReader(job["fileno"], base64.b64decode(job["key"]), job["size"])
+
+
+def _tables(source: Iterator[pa.Table], limits: UploadLimits, budget: _LimitedBudget) -> Iterator[pa.Table]:
+    """The tables, counted against the limits."""
     pa.set_cpu_count(1)
     rows = unfolded = 0
-    source = _parquet(job, limits, budget) if job["format"] == "parquet" else _arrow(limits, budget)
     for table in source:
         budget.check()
         rows += table.num_rows
@@ -213,8 +236,19 @@ def _cut(table: pa.Table, size: int) -> Iterator[pa.Table]:
         yield table.slice(start, step).combine_chunks()
 
 
-def _parquet(job: dict[str, Any], limits: UploadLimits, budget: _LimitedBudget) -> Iterator[pa.Table]:
-    reader = SpoolReader(job["fileno"], base64.b64decode(job["key"]), job["size"])
+def _workbook(
+    reader: SpoolReader,
+    dialect: Dialect,
+    limits: UploadLimits,
+    budget: _LimitedBudget,
+    remarks: dict[str, Any],
+) -> Iterator[pa.Table]:
+    workbook = WorkbookReader(cast(IO[bytes], reader), dialect, limits, budget.received)
+    yield from workbook.tables(budget.check)
+    remarks |= {"sheet": workbook.sheet, "notes": workbook.notes}
+
+
+def _parquet(reader: SpoolReader, limits: UploadLimits, budget: _LimitedBudget) -> Iterator[pa.Table]:
     file = pq.ParquetFile(pa.PythonFile(reader, mode="r"), buffer_size=2**20, pre_buffer=False)
     schema = file.schema_arrow
     _check_schema(schema, limits)

@@ -20,6 +20,7 @@ from app.services.datasets.ingest.csv_reader import CsvReader
 from app.services.datasets.ingest.dialect import DELIMITERS, Dialect, UploadLimits, delimiter_note
 from app.services.datasets.ingest.pieces import read_piece
 from app.services.datasets.ingest.role_proposals import propose_role
+from app.services.datasets.text_columns import columns_of
 
 USUAL_MARKERS: Final = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "-")
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
@@ -78,7 +79,7 @@ def propose_dialect(sample: bytes) -> DialectProposal:
     """
     if not sample.strip():
         raise faults.empty_file()
-    encoding = _encoding(sample)
+    encoding = encoding_of(sample)
     text = sample.decode(encoding, errors="ignore")
     readings = list(_readings(_complete_lines(text), encoding))
     if not readings:
@@ -105,12 +106,13 @@ def propose_dialect(sample: bytes) -> DialectProposal:
     )
 
 
-def _encoding(sample: bytes) -> str:
+def encoding_of(sample: bytes) -> str:
+    """The encoding that a text seems to be in, by its first bytes, which may end within a letter."""
     for mark, name in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
         if sample.startswith(mark):
             return name
     try:
-        codecs.getincrementaldecoder("utf-8")("strict").decode(sample)  # the sample may end within a letter
+        codecs.getincrementaldecoder("utf-8")("strict").decode(sample)
     except UnicodeDecodeError:
         # Bytes 0x80 to 0x9f are control characters in latin-1 and typographic ones in cp1252.
         return "cp1252" if any(0x80 <= byte <= 0x9F for byte in sample) else "latin-1"
@@ -165,10 +167,8 @@ def propose_schema(piece: bytes) -> SchemaProposal:
     as ``other``: neither is released.
     """
     table = read_piece(piece).slice(0, _SCHEMA_ROWS)
-    proposals = [
-        _attribute(name, _texts(column))
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    ]
+    columns = columns_of([table])
+    proposals = [_attribute(name, columns[name].cells()) for name in table.column_names]
     notes = tuple(filter(None, [delimiter_note(table.column_names)]))
     return SchemaProposal(table.num_rows, tuple(_with_one_identifier(proposals)), notes)
 
