@@ -11,6 +11,7 @@ import pytest
 from tests.benchmarks.service.load import Sent, growth
 from tests.benchmarks.service.load_clients import BROKEN, Load
 from tests.benchmarks.service.load_plan import Asking, Kind, Plan, Told, mixed
+from tests.benchmarks.service.service_log import ServiceLog
 
 READ = Kind("GET", 3.0, [Asking("GET", "/v1/a"), Asking("GET", "/v1/b")])
 NEW = Kind("new", 1.0, [Asking("POST", f"/v1/n{number}", {"n": number}) for number in range(40)], False)
@@ -63,6 +64,30 @@ def test_a_row_is_wrong_where_anything_failed(status, is_right):
     told.note("GET", status, 5.0, "")
     row = Sent(told, 1, SPENT, MEMORY).row("mixed", "requests/s", 1.0)
     assert row.same_result is is_right
+
+
+def test_a_row_tells_where_the_service_failed(tmp_path):
+    log, told = ServiceLog(tmp_path), Told(seconds=1.0)
+    told.note("gate", 500, 5.0, "/problems/internal-error")
+    answered = {"event": "request", "route": "/v1/rules", "status": 200}
+    failed = {
+        "event": "request",
+        "route": "/v1/gates",
+        "error": "KeyError",
+        "frames": ["a.py:1 f", "b.py:2 g"],
+    }
+    lines = [json.dumps(answered), "no JSON, but an error", '{"error": half', *2 * [json.dumps(failed)]]
+    (tmp_path / "api.log").write_text("\n".join(lines) + "\n")
+    row = Sent(told, 1, SPENT, MEMORY, log.errors()).row("mixed", "requests/s", 1.0)
+    assert row.detail.endswith(
+        "; gate 500 /problems/internal-error; /v1/gates: KeyError at a.py:1 f > b.py:2 g"
+    )
+    assert log.errors() == []
+    with (tmp_path / "worker.log").open("a") as worker:
+        worker.write(
+            json.dumps({"event": "a run failed", "logger": "app.worker", "error": "ValueError"}) + "\n"
+        )
+    assert log.errors() == ["app.worker: ValueError at "]
 
 
 def test_nothing_answered_is_wrong():
