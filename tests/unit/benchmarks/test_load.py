@@ -53,6 +53,17 @@ def test_refusals_and_failures_are_no_answers():
     assert told.examples == ["new 429 too-many", "new 599 reset"]
 
 
+def test_however_many_are_refused_what_failed_is_told():
+    told = Told(seconds=1.0)
+    for number in range(9):
+        told.note(f"kind {number}", 429, 1.0, "too-many")
+    told.note("gate", 500, 1.0, "internal-error")
+    assert told.examples == [
+        *(f"kind {number} 429 too-many" for number in range(5)),
+        "gate 500 internal-error",
+    ]
+
+
 MEMORY = [(0.0, 90.0), (1.0, 100.0)]
 SPENT = {"api": 0.1, "worker": 0.0, "worker_children": 0.2, "postgres": 0.05}
 
