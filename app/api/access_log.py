@@ -54,6 +54,13 @@ def request_log(stream: TextIO | None = None) -> structlog.typing.FilteringBound
     return logger
 
 
+def root_of(error: BaseException) -> BaseException:
+    """What really went wrong: a group of tasks wraps it, even if one alone has failed."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
 def frames_of(error: BaseException) -> list[str]:
     """Where the error was raised, without its message: messages may hold personal data."""
     return [

@@ -52,8 +52,7 @@ class Interface(BaseRoute):
             try:
                 if not hasattr(self._state, "services"):
                     self._state.services = self._make_services()
-                if word not in _loaded:
-                    _loaded[word] = _router(word)
+                load(word)
             finally:
                 gc.enable()
             gc.freeze()
@@ -68,8 +67,13 @@ def load_ahead(enough: Callable[[], bool]) -> None:
     for word in (word for part in PARTS for word in part.words):
         if enough():
             return
-        if word not in _loaded:
-            _loaded[word] = _router(word)
+        load(word)
+
+
+def load(word: str) -> None:
+    """Load the operations whose addresses begin with this word, unless they are loaded."""
+    if word not in _loaded:
+        _loaded[word] = _router(word)
 
 
 _loaded: Final[dict[str, APIRouter]] = {}

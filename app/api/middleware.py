@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.typing import FilteringBoundLogger
 
-from app.api.access_log import frames_of
+from app.api.access_log import frames_of, root_of
 from app.api.bodies.limits import WITHOUT_KEY_BYTES, body_too_large, declared_length
 from app.api.metrics import RequestMetrics
 from app.api.problems import BY_CODE, body_of_error, problem_body, problem_response
@@ -95,7 +95,8 @@ class RequestFrame:
         if error is None:
             self._log.info("request", **fields)
         else:
-            self._log.error("request", **fields, error=type(error).__qualname__, frames=frames_of(error))
+            root = root_of(error)
+            self._log.error("request", **fields, error=type(root).__qualname__, frames=frames_of(root))
 
 
 class _Exchange:

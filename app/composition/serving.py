@@ -141,7 +141,7 @@ async def application(
                 loader.forget(erased)
 
         def make_services() -> Services:
-            # Imported here: it loads all that computes, which a process at rest need not hold.
+            # Imported here: it loads all that computes, which nothing else needs that imports this file.
             from app.composition.use_cases import use_cases
             from app.services.datasets.tables import TableLoader
 

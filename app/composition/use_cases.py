@@ -1,4 +1,4 @@
-"""The use cases over HTTP, made when the first of them is asked for: they load all that computes."""
+"""The use cases over HTTP, which load all that computes; made when the first of them is asked for."""
 
 from __future__ import annotations
 

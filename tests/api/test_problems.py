@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from html import escape
 
 import httpx
@@ -169,6 +170,21 @@ async def test_a_defect_is_a_500_that_tells_nothing_but_its_request_id(api, clie
     assert line["error"] == "RuntimeError"
     assert any("fail" in frame for frame in line["frames"])
     assert SECRET not in api.log.getvalue()
+
+
+async def test_the_log_tells_what_ended_a_group_of_tasks(api, client, monkeypatch):
+    async def fail():
+        raise RuntimeError(SECRET)
+
+    async def list_in_a_group(*args, **kwargs):
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fail())
+
+    monkeypatch.setattr(api.services.rules, "list", list_in_a_group)
+    problem_of(await client.get("/v1/rules"), 500, "internal-error")
+    line = api.log_lines()[-1]
+    assert line["error"] == "RuntimeError"
+    assert line["frames"][-1].endswith(" fail")
 
 
 async def test_what_the_services_raise_becomes_a_problem_with_its_headers(api, client, monkeypatch):

@@ -127,6 +127,17 @@ def test_a_server_loads_what_its_requests_need_when_they_need_it():
     assert loaded("app.composition.serving", computing | interface | {"alembic", "psutil"}) == "[]\n"
 
 
+def test_a_server_has_loaded_what_a_page_of_a_dataset_needs_before_it_answers_and_no_more():
+    program = (
+        "import sys; from app.composition import service; before = set(sys.modules); service._load(); "
+        "from app.api.interface import _loaded; "
+        "heavy = {'fastapi', 'scipy', 'faker', 'app.composition.use_cases', 'app.api.openapi'}; "
+        "print(sorted(_loaded), sorted(heavy & before), sorted(heavy & set(sys.modules)))"
+    )
+    said = subprocess.check_output([sys.executable, "-c", program], cwd=ROOT, text=True)
+    assert said == "['api-keys', 'datasets'] [] ['app.composition.use_cases', 'fastapi']\n"
+
+
 def test_what_computes_loads_the_parts_of_libraries_that_few_questions_need_later():
     later = {"scipy.optimize", "scipy.special", "scipy.sparse", "faker"}
     assert loaded("app.composition.run_process", later) == "[]\n"

@@ -17,14 +17,19 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import scipy  # which loads its parts itself when they are first used
 
 from app.domain.arrays import Bools, Floats, Longs
+from app.domain.classes.libraries import Library
 from app.domain.classes.ratios import is_at_most, is_below
 from app.domain.classes.sensitive_counts import SensitiveCounts, greatest_by_class
+
+if TYPE_CHECKING:
+    import scipy
+else:
+    scipy = Library("scipy")
 
 ENTROPY_TOLERANCE = 1e-9
 

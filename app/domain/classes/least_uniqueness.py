@@ -18,13 +18,18 @@ share at the least α is t, all estimates with α in the interval are above t.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import scipy  # which loads its parts itself when they are first used
 
 from app.domain.arrays import Floats
+from app.domain.classes.libraries import Library
 from app.domain.classes.uniqueness import ALPHAS
+
+if TYPE_CHECKING:
+    import scipy
+else:
+    scipy = Library("scipy")
 
 SAFE: Final = 1e-6
 """Share that estimates may be wrong by, for the tolerances of their equations."""

@@ -19,13 +19,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
-import scipy  # which loads its parts itself when they are first used
 
 from app.domain.arrays import Floats, Longs
+from app.domain.classes.libraries import Library
 from app.domain.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import scipy
+else:
+    scipy = Library("scipy")
 
 MOST_PEOPLE: Final = 1_000_000_000_000
 """Most people of a population."""

@@ -19,12 +19,13 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from stdnum import iban, isbn, luhn
 
 from app.domain.arrays import Bools
+from app.domain.direct_identifiers.libraries import importing
 from app.domain.direct_identifiers.sample import (
     FALSE_ALARM,
     Found,
@@ -102,7 +103,8 @@ def _is_card(text: str) -> bool:
 def _card_starts() -> Sequence[tuple[re.Pattern[str], int]]:
     """How the numbers of each kind of card begin, and their length."""
     # Imported here: Faker looks through all that it has, which takes as long as much of the work here.
-    from faker.providers.credit_card import Provider
+    with importing:
+        from faker.providers.credit_card import Provider
 
     return [
         (re.compile(prefix.replace("#", r"\d").replace("%", r"[1-9]")), card.length)
@@ -127,8 +129,14 @@ def tax_numbers(sample: Sample) -> Found:
 
 
 @cache
+def _scheme(name: str) -> Any:  # noqa: ANN401 - a module
+    with importing:
+        return import_module(f"stdnum.{name}")
+
+
+@cache
 def _check_of(name: str) -> Check:
-    is_valid: Check = import_module(f"stdnum.{name}").is_valid
+    is_valid: Check = _scheme(name).is_valid
 
     def check(text: str) -> bool:
         if name == "it.codicefiscale" and text.isdecimal():
@@ -202,7 +210,7 @@ def _accepted(texts: Sequence[str], check: Check) -> int:
 
 def _by_shape(sample: Sample, name: str) -> Bools:
     """Texts written as the scheme writes them, if nearly all that are written so are valid."""
-    module = import_module(f"stdnum.{name}")
+    module = _scheme(name)
     shape = re.compile(re.sub(r"\d", r"\\d", module.format("1" * _LENGTHS[name])))
     written = sample.where(lambda text: shape.fullmatch(text) is not None)
     valid = np.zeros_like(written)

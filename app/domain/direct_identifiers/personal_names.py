@@ -17,6 +17,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Final
 
+from app.domain.direct_identifiers.libraries import importing
 from app.domain.direct_identifiers.sample import Found, Sample, chance_of_at_least
 
 _INSIDE: Final = frozenset("'’ʼ`-.")
@@ -63,11 +64,12 @@ def plain(text: str) -> str:
 @cache
 def name_lists() -> NameLists:
     """The lists: about 59,000 names, some 15 MB and 0.4 s at the first call."""
-    from faker.providers import address, company, person
+    with importing:
+        from faker.providers import address, company, person
 
-    first, last = _listed(person, "first_name"), _listed(person, "last_name")
-    titles = _listed(person, "prefix") | _listed(person, "suffix")
-    others = _listed(company, "company_suffix") | _listed(address, "street_")
+        first, last = _listed(person, "first_name"), _listed(person, "last_name")
+        titles = _listed(person, "prefix") | _listed(person, "suffix")
+        others = _listed(company, "company_suffix") | _listed(address, "street_")
     return NameLists(first, last, titles - first - last, others - first - last - titles)
 
 

@@ -22,6 +22,7 @@ from tests.benchmarks.service.load_plan import Kind, Plan, Told
 from tests.benchmarks.service.mix import WEIGHTS, Mix
 from tests.benchmarks.service.percentiles import slope
 from tests.benchmarks.service.sample import QUESTIONS_A_PROFILE, Loaded, assessments, loaded_service
+from tests.benchmarks.service.service_log import ServiceLog
 from tests.benchmarks.service.waiting import until
 
 PART = "load"
@@ -56,6 +57,7 @@ class Loads:
     loaded: Loaded
     mix: Mix
     processes: int
+    log: ServiceLog
     listened: str = ""
 
     def send(self, kinds: Sequence[Kind], seconds: float, clients: int = 1, rate: float = 0.0) -> Sent:
@@ -71,7 +73,7 @@ class Loads:
                 told = begin()
         spent = difference(before, self.loaded.roles.spent())
         self._drain()
-        return Sent(told, self.processes, spent, memory.seen)
+        return Sent(told, self.processes, spent, memory.seen, self.log.errors())
 
     def _drain(self) -> None:
         """Wait until the worker has made what was asked of it."""
@@ -87,13 +89,15 @@ class Loads:
 class Sent:
     """What a load told, and the processor time of every role.
 
-    ``processes`` is how many of the API there were, ``memory`` what they held, as (seconds, MiB).
+    ``processes`` is how many of the API there were, ``memory`` what they held, as (seconds, MiB), ``errors``
+    what the service logged as its own.
     """
 
     told: Told
     processes: int
     spent: dict[str, float]
     memory: Sequence[tuple[float, float]]
+    errors: Sequence[str] = ()
 
     @property
     def each(self) -> float:
@@ -128,7 +132,11 @@ class Sent:
             },
             same_result=told.failed == 0 and told.answered > 0,
             detail="; ".join(
-                ["processor time by role for one answer; resident memory of the API", *told.examples]
+                [
+                    "processor time by role for one answer; resident memory of the API",
+                    *told.examples,
+                    *self.errors,
+                ]
             ),
         )
 
@@ -177,7 +185,8 @@ def _service(asked: Asked, new: int) -> Iterator[Loads]:
     try:
         with loaded_service(asked.operations) as loaded:
             profiles = math.ceil((new + 10) / QUESTIONS_A_PROFILE)
-            yield Loads(loaded, Mix(loaded, assessments(loaded.client, loaded.question, profiles)), processes)
+            mix = Mix(loaded, assessments(loaded.client, loaded.question, profiles))
+            yield Loads(loaded, mix, processes, ServiceLog(loaded.logs))
     finally:
         for name, value in before.items():
             if value is None:

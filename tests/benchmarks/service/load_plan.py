@@ -132,5 +132,6 @@ class Told:
         else:
             self.failed += 1
         example = f"{kind} {status} {said}"
-        if example not in self.examples and len(self.examples) < 5:
+        # Refusals, of which there may be many, leave room for failures.
+        if example not in self.examples and len(self.examples) < (5 if status < 500 else 10):
             self.examples.append(example)

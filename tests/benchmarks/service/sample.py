@@ -33,7 +33,8 @@ Json = dict[str, Any]
 class Loaded:
     """A running service that holds the sample.
 
-    ``question`` is what all assessments and optimisations have in common; ``folder`` holds the files.
+    ``question`` is what all assessments and optimisations have in common; ``folder`` holds the files, and
+    ``logs`` is the folder of what the service's processes log.
     """
 
     service: RunningService
@@ -41,6 +42,10 @@ class Loaded:
     roles: Roles
     question: Json
     folder: Path
+
+    @property
+    def logs(self) -> Path:
+        return self.folder / SERVICE / "logs"
 
 
 @contextmanager

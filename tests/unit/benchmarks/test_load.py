@@ -11,6 +11,7 @@ import pytest
 from tests.benchmarks.service.load import Sent, growth
 from tests.benchmarks.service.load_clients import BROKEN, Load
 from tests.benchmarks.service.load_plan import Asking, Kind, Plan, Told, mixed
+from tests.benchmarks.service.service_log import ServiceLog
 
 READ = Kind("GET", 3.0, [Asking("GET", "/v1/a"), Asking("GET", "/v1/b")])
 NEW = Kind("new", 1.0, [Asking("POST", f"/v1/n{number}", {"n": number}) for number in range(40)], False)
@@ -52,6 +53,17 @@ def test_refusals_and_failures_are_no_answers():
     assert told.examples == ["new 429 too-many", "new 599 reset"]
 
 
+def test_however_many_are_refused_what_failed_is_told():
+    told = Told(seconds=1.0)
+    for number in range(9):
+        told.note(f"kind {number}", 429, 1.0, "too-many")
+    told.note("gate", 500, 1.0, "internal-error")
+    assert told.examples == [
+        *(f"kind {number} 429 too-many" for number in range(5)),
+        "gate 500 internal-error",
+    ]
+
+
 MEMORY = [(0.0, 90.0), (1.0, 100.0)]
 SPENT = {"api": 0.1, "worker": 0.0, "worker_children": 0.2, "postgres": 0.05}
 
@@ -63,6 +75,30 @@ def test_a_row_is_wrong_where_anything_failed(status, is_right):
     told.note("GET", status, 5.0, "")
     row = Sent(told, 1, SPENT, MEMORY).row("mixed", "requests/s", 1.0)
     assert row.same_result is is_right
+
+
+def test_a_row_tells_where_the_service_failed(tmp_path):
+    log, told = ServiceLog(tmp_path), Told(seconds=1.0)
+    told.note("gate", 500, 5.0, "/problems/internal-error")
+    answered = {"event": "request", "route": "/v1/rules", "status": 200}
+    failed = {
+        "event": "request",
+        "route": "/v1/gates",
+        "error": "KeyError",
+        "frames": ["a.py:1 f", "b.py:2 g"],
+    }
+    lines = [json.dumps(answered), "no JSON, but an error", '{"error": half', *2 * [json.dumps(failed)]]
+    (tmp_path / "api.log").write_text("\n".join(lines) + "\n")
+    row = Sent(told, 1, SPENT, MEMORY, log.errors()).row("mixed", "requests/s", 1.0)
+    assert row.detail.endswith(
+        "; gate 500 /problems/internal-error; /v1/gates: KeyError at a.py:1 f > b.py:2 g"
+    )
+    assert log.errors() == []
+    with (tmp_path / "worker.log").open("a") as worker:
+        worker.write(
+            json.dumps({"event": "a run failed", "logger": "app.worker", "error": "ValueError"}) + "\n"
+        )
+    assert log.errors() == ["app.worker: ValueError at "]
 
 
 def test_nothing_answered_is_wrong():

@@ -56,7 +56,7 @@ def test_there_are_new_questions_for_every_load(monkeypatch, mix):
             return load.Sent(told, 1, spent, [(0.0, 0.0)])
 
     monkeypatch.setattr(mix, "kinds", kinds)
-    loads = Sending(None, mix, 1)
+    loads = Sending(None, mix, 1, None)
     for rows in (load._alone(loads), load._many_clients(loads, 2.0), load._mixed(loads, 2.0)):
         assert list(rows)
     load._offered(loads, 2.0)

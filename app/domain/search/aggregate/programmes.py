@@ -8,11 +8,17 @@ bound that its dual proves, whatever tolerance it was solved to.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy  # which loads its parts itself when they are first used
 
 from app.domain.arrays import Bools, Floats, Longs
+from app.domain.classes.libraries import Library
+
+if TYPE_CHECKING:
+    import scipy
+else:
+    scipy = Library("scipy")
 
 _TOTAL_BITS = 58
 _ROUND_BITS = 30
