@@ -14,14 +14,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from app.cli.described_columns import Attribute
+from app.cli.described_faults import told_at
 from app.cli.files import file_sha256
 from app.cli.gate_question import Subject
 from app.cli.gate_tables import THE_DICTIONARY, Linked, Tables, load_tables, tables_of_policy
-from app.cli.journey import Attribute, Json, TableFile, declared, harm_of, with_hierarchy
+from app.cli.journey import TableFile, declared, harm_of, with_hierarchy
 from app.cli.structured_files import read_structured
-from app.domain.errors import InvalidInput
+from app.cli.tables_file import Json
+from app.domain.errors import InvalidInput, joined
 from app.domain.policies.formats import format_of
-from privacy_risk import Client
+from privacy_risk import Client, Resource
+from privacy_risk.loading import source_of, with_source
 
 _MOST_IN_STEM: Final = 60
 
@@ -39,7 +43,7 @@ class Loading:
             return self._stored_body(subject)
         document = policy if isinstance(policy, dict) else {}
         tables = tables_of(subject, document)
-        dataset = self._dataset(tables)
+        dataset = self.dataset(tables).name
         body: Json = {"dataset": dataset, **self._form(subject, dict(tables.dataset.dialect))}
         body["dictionaries"] = self._dictionaries(subject, tables, document)
         body |= _rule_with_population(body) | self._profiles(subject, dataset)
@@ -105,25 +109,40 @@ class Loading:
         told = {"key": subject.key, "order": subject.order}
         return {"release": {"upload": upload, **{name: own for name, own in told.items() if own is not None}}}
 
-    def _dataset(self, tables: Tables) -> str:
-        table = tables.dataset
-        for attribute in tables.attributes:
-            self._create_hierarchy(attribute)
-        columns = declared(table, tables.attributes, self._hierarchies)
-        body: Json = {"upload": self._upload(table), "attributes": columns}
-        return self._client.datasets.create({"name": stored_name(table.name, body), **body}).name
+    def dataset(self, tables: Tables) -> Resource:
+        """The dataset of the described table, with its hierarchies.
 
-    def _create_hierarchy(self, attribute: Attribute) -> None:
+        Raises InvalidInput, by its place in the description, for what the service does not take of that.
+        """
+        table = tables.dataset
+        upload = self._upload(table)
+        for attribute in tables.attributes:
+            self._create_hierarchy(attribute, upload)
+        columns = declared(table, tables.attributes, self._hierarchies)
+        body: Json = {"upload": upload, "attributes": columns}
+        first = len(columns) - len(tables.attributes)
+        places = {
+            f"/attributes/{first + number}": own.place
+            for number, own in enumerate(tables.attributes)
+            if own.place is not None
+        }
+        with told_at(places):
+            return self._client.datasets.create({"name": stored_name(table.name, body), **body})
+
+    def _create_hierarchy(self, attribute: Attribute, upload: str) -> None:
         definition = attribute.hierarchy
         if definition is None:
             return
-        if isinstance(definition, Path):
-            content = definition.read_bytes()
-            name = stored_name(attribute.hierarchy_name, hashlib.sha256(content).hexdigest())
-            made = self._client.hierarchies.create_from_csv(name, content)
-        else:
-            name = stored_name(attribute.hierarchy_name, definition)
-            made = self._client.hierarchies.create({"name": name, "definition": definition})
+        place = attribute.place
+        with told_at({} if place is None else {"/definition": joined(place, "hierarchy")}):
+            if isinstance(definition, Path):
+                content = definition.read_bytes()
+                name = stored_name(attribute.hierarchy_name, hashlib.sha256(content).hexdigest())
+                made = self._client.hierarchies.create_from_csv(name, content)
+            else:
+                full = with_source(definition, source_of(upload, attribute.declaration))
+                name = stored_name(attribute.hierarchy_name, full)
+                made = self._client.hierarchies.create({"name": name, "definition": full})
         self._hierarchies[attribute.name] = made.name
 
     def _dictionaries(self, subject: Subject, tables: Tables, policy: Json) -> dict[str, str]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from app.cli.gate_tables import load_tables
-from app.cli.journey import Json
 from app.cli.structured_files import read_structured
+from app.cli.tables_file import Json
 from app.domain.errors import InvalidInput
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}(@[0-9]{1,9})?")

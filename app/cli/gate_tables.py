@@ -11,16 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from app.cli.journey import (
-    Attribute,
-    Json,
-    Section,
-    TableFile,
-    attributes_of,
-    links_of,
-    read_tables_file,
-    table_of,
-)
+from app.cli.described_columns import Attribute, attributes_of
+from app.cli.journey import TableFile, links_of, table_of
+from app.cli.tables_file import Json, Section, read_tables_file
 from app.domain.errors import InvalidInput
 
 THE_DICTIONARY: Final = ""
@@ -59,7 +52,7 @@ def load_tables(path: Path, dataset: Path | None = None) -> Tables:
     InvalidInput
         If the file cannot be read or lacks a member; the pointer names the place.
     """
-    document = Section(read_tables_file(path), "")
+    document = read_tables_file(path)
     document.only("dataset", "dictionary", "dictionaries", "sensitivity", "optimisation")
     data = document.section("dataset")
     dictionaries: dict[str, Linked] = {}

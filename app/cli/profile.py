@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from app.cli.gate_service import measured, service_client
-from app.cli.journey import FORMATS, Json, TableFile
+from app.cli.journey import FORMATS, TableFile
 from app.cli.operations import Operations
 from app.cli.plain_lines import number_text, text_table
 from app.cli.table_header import TEXT_FORMATS, head_of, require_columns, unknown_columns
+from app.cli.tables_file import Json
 from app.domain.errors import InvalidInput
 from privacy_risk import Client
 

@@ -20,7 +20,6 @@ from app.cli.gate_question import (
     subject_of,
 )
 from app.cli.gate_service import Gate, service_client
-from app.cli.journey import Json
 from app.cli.operations import Operations
 from app.cli.plain_lines import plain_line
 from app.cli.recomputed import differences, versions
@@ -33,6 +32,7 @@ from app.cli.reported import (
     stated_policy,
 )
 from app.cli.structured_files import read_structured
+from app.cli.tables_file import Json
 from app.domain.errors import InvalidInput
 from app.evidence.envelope import opened
 from app.evidence.faults import EvidenceError

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from app.cli.journey import Attribute, TableFile
+from app.cli.described_columns import Attribute
+from app.cli.journey import TableFile
 from app.domain.errors import Fault, InvalidInput, TooLarge
 
 SAMPLE_BYTES: Final = 1 << 20
