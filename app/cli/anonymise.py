@@ -17,8 +17,9 @@ import pyarrow.csv
 from app.cli.files import write_whole
 from app.cli.gate_files import check_output
 from app.cli.gate_service import service_client
+from app.cli.journey import TableFile
 from app.cli.operations import Operations
-from app.cli.table_pieces import table_pieces
+from app.cli.table_pieces import proposed_dialect, table_pieces
 from app.domain.errors import InvalidInput
 from app.services.datasets.ingest.pieces import read_piece
 from privacy_risk import InvalidArgument, Release
@@ -137,7 +138,8 @@ def _released(arguments: argparse.Namespace, operations: Operations) -> Release[
 
 async def _table(path: Path) -> Table:
     """The file as the service would read it."""
-    async with aclosing(table_pieces(path)) as pieces:
+    file = TableFile(path.name, path, None, {})
+    async with aclosing(table_pieces(file, proposed_dialect(path, file.format))) as pieces:
         read = [read_piece(piece) async for piece in pieces]
     texts = [pa.table({name: own[name].cast(pa.large_string()) for name in own.column_names}) for own in read]
     return table_of(pa.concat_tables(texts), "TABLE")

@@ -21,6 +21,7 @@ TOML, or JSON of the same structure. Paths are relative to the file. Every membe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,7 @@ _DIALECT: Final = ("delimiter", "quote", "encoding", "header", "trim", "missing"
 FORMATS = ("csv", "csv.gz", "parquet", "arrow")
 """What the service reads."""
 
+_MOST_IN_NAME: Final = 80
 _FORMATS = {".csv": "csv", ".gz": "csv.gz", ".parquet": "parquet", ".arrow": "arrow", ".arrows": "arrow"}
 
 
@@ -58,6 +60,11 @@ class TableFile:
                 f"The suffix of {self.path.name} names no format.",
                 f"Use one of {', '.join(_FORMATS)}.",
             ) from None
+
+
+def resource_name(text: str) -> str:
+    """A name that the service takes."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", text)[:_MOST_IN_NAME] or "table"
 
 
 @dataclass(frozen=True)

@@ -10,18 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from app.cli.gate_service import measured, service_client
-from app.cli.journey import FORMATS, TableFile
+from app.cli.journey import FORMATS, TableFile, resource_name
 from app.cli.operations import Operations
 from app.cli.plain_lines import number_text, text_table
 from app.cli.table_header import TEXT_FORMATS, head_of, require_columns, unknown_columns
 from app.cli.tables_file import Json
 from app.domain.errors import InvalidInput
 from privacy_risk import Client
-
-_MOST_IN_NAME: Final = 80
 
 
 @dataclass(frozen=True)
@@ -195,7 +193,7 @@ class Profiling:
                 found = Path(question.hierarchy_pattern.replace("{}", attribute["name"]))
                 path = found if found.is_file() else None
             if path is not None and attribute["role"] != "identifier":
-                name = f"{number}-{_resource_name(attribute['name'])}"
+                name = f"{number}-{resource_name(attribute['name'])}"
                 attribute["hierarchy"] = self.client.hierarchies.create_from_csv(name, path.read_bytes()).name
                 # The file lists the cells as they stand in the table, not as they would be read.
                 if attribute.pop("format", None) is not None:
@@ -270,7 +268,7 @@ def _question(arguments: argparse.Namespace) -> Question:
         dialect["encoding"] = arguments.encoding
     if arguments.missing_marker is not None:
         dialect["missing"] = arguments.missing_marker
-    table = TableFile(_resource_name(path.name.split(".")[0]), path, arguments.identifier, dialect)
+    table = TableFile(resource_name(path.name.split(".")[0]), path, arguments.identifier, dialect)
     format_ = arguments.format or _format_by_suffix(table)
     both = sorted(set(arguments.quasi_identifiers) & set(arguments.sensitive))
     if both:
@@ -308,11 +306,6 @@ def _level(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,3}", text):
         raise InvalidInput.of("--level", "malformed", f"{text!r} is no level.", "Levels are 0, 1, 2, ….")
     return int(text)
-
-
-def _resource_name(text: str) -> str:
-    """A name that the service takes."""
-    return re.sub(r"[^A-Za-z0-9._-]", "-", text)[:_MOST_IN_NAME] or "table"
 
 
 def _json(question: Question, profiled: Profiled) -> dict[str, Any]:
