@@ -17,9 +17,9 @@ import pyarrow.csv
 from app.cli.files import write_whole
 from app.cli.gate_files import check_output
 from app.cli.gate_service import service_client
-from app.cli.journey import TableFile
 from app.cli.operations import Operations
-from app.cli.table_pieces import proposed_dialect, table_pieces
+from app.cli.shared_arguments import add_json_argument, add_server_argument, add_table_argument
+from app.cli.table_pieces import table_pieces
 from app.domain.errors import InvalidInput
 from app.services.datasets.ingest.pieces import read_piece
 from privacy_risk import InvalidArgument, Release
@@ -38,7 +38,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "criteria, write the table under it and stop the service again; or ask a service that is running. "
         "What is not said about the columns is taken from the service's proposal, which the answer names.",
     )
-    parser.add_argument("table", type=Path, help="CSV, gzipped CSV, Parquet or Arrow file")
+    add_table_argument(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -47,6 +47,18 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="FILE",
         help="where the release is written, as CSV",
     )
+    _add_criteria(parser)
+    _add_columns(parser)
+    parser.add_argument(
+        "--save-policy", type=Path, metavar="FILE", help="write a gate policy that asks the same"
+    )
+    add_server_argument(parser)
+    add_json_argument(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_criteria(parser: argparse.ArgumentParser) -> None:
+    """What the release must meet, and what its loss weighs."""
     criteria = parser.add_argument_group("criteria")
     criteria.add_argument("--k", type=int, required=True, help="least number of records in a class")
     for option, meaning in (
@@ -70,6 +82,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     criteria.add_argument(
         "--importance", nargs="+", default=[], metavar="NAME=NUMBER", help="weighs a quasi-identifier's loss"
     )
+
+
+def _add_columns(parser: argparse.ArgumentParser) -> None:
+    """What the columns are."""
     columns = parser.add_argument_group("columns")
     for option, meaning in (
         ("--quasi-identifiers", "what others may know of a person; all other columns are left out"),
@@ -80,16 +96,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     columns.add_argument(
         "--hierarchy", nargs="+", default=[], metavar="NAME=FILE", help="as the command profile takes it"
     )
-    parser.add_argument(
-        "--save-policy", type=Path, metavar="FILE", help="write a gate policy that asks the same"
-    )
-    parser.add_argument(
-        "--server",
-        metavar="URL",
-        help="ask this service, with the key in PRIVACY_RISK_API_KEY; without it one is started for a while",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
@@ -138,8 +144,7 @@ def _released(arguments: argparse.Namespace, operations: Operations) -> Release[
 
 async def _table(path: Path) -> Table:
     """The file as the service would read it."""
-    file = TableFile(path.name, path, None, {})
-    async with aclosing(table_pieces(file, proposed_dialect(path, file.format))) as pieces:
+    async with aclosing(table_pieces(path)) as pieces:
         read = [read_piece(piece) async for piece in pieces]
     texts = [pa.table({name: own[name].cast(pa.large_string()) for name in own.column_names}) for own in read]
     return table_of(pa.concat_tables(texts), "TABLE")

@@ -11,7 +11,7 @@ from pathlib import Path
 from app.cli.description import UNSURE, Described, description_text
 from app.cli.files import write_whole
 from app.cli.gate_files import check_output
-from app.cli.journey import TableFile, resource_name
+from app.cli.journey import format_of, resource_name
 from app.cli.operations import Operations
 from app.cli.table_header import TEXT_FORMATS
 from app.cli.table_pieces import proposed_dialect, table_pieces
@@ -66,11 +66,11 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
 async def _described(path: Path, file: str) -> Described:
     """The proposals from the first rows; all rows are counted."""
     name = resource_name(path.name.split(".")[0])
-    table = TableFile(name, path, None, {})
-    dialect = proposed_dialect(path, table.format)
+    format_ = format_of(path)
+    dialect = proposed_dialect(path, format_)
     proposal: SchemaProposal | None = None
     rows = 0
-    async with aclosing(table_pieces(table, dialect)) as pieces:
+    async with aclosing(table_pieces(path, dialect)) as pieces:
         async for piece in pieces:
             rows += read_piece(piece).num_rows
             if proposal is None:
@@ -78,7 +78,7 @@ async def _described(path: Path, file: str) -> Described:
                 proposal = with_hierarchies(propose_schema(piece), piece, name, is_whole=False)
     if proposal is None or not rows:
         raise InvalidInput.of(str(path), "empty", "The table has no rows.", "Describe one that has some.")
-    told = dialect if table.format in TEXT_FORMATS else None
+    told = dialect if format_ in TEXT_FORMATS else None
     return Described(name, file, rows, told, proposal)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from app.cli.gate_tables import load_tables
+from app.cli.shared_arguments import add_server_argument
 from app.cli.structured_files import read_structured
 from app.cli.tables_file import Json
 from app.domain.errors import InvalidInput
@@ -86,11 +87,7 @@ def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
     subject.add_argument(
         "--failure", metavar="FILE|NAME", help="how much harm an attack does that fails: a profile, too"
     )
-    parser.add_argument(
-        "--server",
-        metavar="URL",
-        help="ask this service, with the key in PRIVACY_RISK_API_KEY; without it one is started for a while",
-    )
+    add_server_argument(parser)
 
 
 def subject_of(arguments: argparse.Namespace) -> Subject:

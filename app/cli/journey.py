@@ -51,15 +51,20 @@ class TableFile:
     @property
     def format(self) -> str:
         """The upload format that the file's suffix says."""
-        try:
-            return _FORMATS[self.path.suffix]
-        except KeyError:
-            raise InvalidInput.of(
-                str(self.path),
-                "unknown-format",
-                f"The suffix of {self.path.name} names no format.",
-                f"Use one of {', '.join(_FORMATS)}.",
-            ) from None
+        return format_of(self.path)
+
+
+def format_of(path: Path) -> str:
+    """The upload format that the file's suffix says; InvalidInput if it says none."""
+    try:
+        return _FORMATS[path.suffix]
+    except KeyError:
+        raise InvalidInput.of(
+            str(path),
+            "unknown-format",
+            f"The suffix of {path.name} names no format.",
+            f"Use one of {', '.join(_FORMATS)}.",
+        ) from None
 
 
 def resource_name(text: str) -> str:

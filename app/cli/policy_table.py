@@ -11,9 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from app.cli.gate_service import measured, service_client
-from app.cli.journey import TableFile
 from app.cli.operations import Operations
-from app.cli.table_pieces import proposed_dialect, table_pieces
+from app.cli.table_pieces import table_pieces
 from app.domain.arrays import Ints
 from app.domain.direct_identifiers.recognition import RecognisedKind, recognised_kinds
 from app.domain.errors import InvalidInput
@@ -82,8 +81,7 @@ async def _columns(path: Path, policy: Policy) -> list[ReleasedColumn]:
     """Every column as the service would read it, in the role that the policy gives it."""
     codes: dict[str, list[Ints]] = {}
     texts: dict[str, dict[str, int]] = {}
-    file = TableFile(path.name, path, None, {})
-    async with aclosing(table_pieces(file, proposed_dialect(path, file.format))) as pieces:
+    async with aclosing(table_pieces(path)) as pieces:
         async for piece in pieces:
             table = read_piece(piece)
             for name, column in zip(table.column_names, table.columns, strict=True):

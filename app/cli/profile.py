@@ -16,6 +16,7 @@ from app.cli.gate_service import measured, service_client
 from app.cli.journey import FORMATS, TableFile, resource_name
 from app.cli.operations import Operations
 from app.cli.plain_lines import number_text, text_table
+from app.cli.shared_arguments import add_json_argument, add_server_argument, add_table_argument
 from app.cli.table_header import TEXT_FORMATS, head_of, require_columns, unknown_columns
 from app.cli.tables_file import Json
 from app.domain.errors import InvalidInput
@@ -53,15 +54,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "service that is running. What is not "
         "said about the columns is taken from the service's own proposal, which the answer names.",
     )
-    parser.add_argument("table", type=Path, help="CSV, gzipped CSV, Parquet or Arrow file")
+    add_table_argument(parser)
     _add_column_arguments(parser)
     _add_judging_arguments(parser)
-    parser.add_argument(
-        "--server",
-        metavar="URL",
-        help="ask this service, with the key in PRIVACY_RISK_API_KEY; without it one is started for a while",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_server_argument(parser)
+    add_json_argument(parser)
     parser.set_defaults(run=run)
 
 

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Final
 
-from app.cli.journey import TableFile
+from app.cli.journey import format_of
 from app.cli.table_header import TEXT_FORMATS, head_of
 from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits, check_dialect
 from app.services.datasets.ingest.intake import Intake
@@ -33,13 +33,14 @@ def stated_dialect(said: Mapping[str, Any]) -> Dialect:
     return dialect
 
 
-async def table_pieces(table: TableFile, dialect: Dialect) -> AsyncGenerator[bytes, None]:
-    """The pieces in the file's order, each as :func:`read_piece` takes it.
+async def table_pieces(path: Path, dialect: Dialect | None = None) -> AsyncGenerator[bytes, None]:
+    """The pieces in the file's order, each as :func:`read_piece` takes it; without a dialect by what fits.
 
     InvalidInput and TooLarge for a file that the service would refuse.
     """
-    intake = Intake(UploadFormat(table.format), dialect, UploadLimits())
-    async with aclosing(intake.pieces(_content(table.path))) as pieces:
+    format_ = format_of(path)
+    intake = Intake(UploadFormat(format_), dialect or proposed_dialect(path, format_), UploadLimits())
+    async with aclosing(intake.pieces(_content(path))) as pieces:
         async for piece in pieces:
             yield piece.payload
 
