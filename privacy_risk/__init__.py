@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from privacy_risk.columns import Column, Roles
     from privacy_risk.embedded import ServiceNotStarted
     from privacy_risk.gating import GateFailed, Verdict, gate
+    from privacy_risk.parquet_folders import parquet_folder
     from privacy_risk.profiles import Profile, profile
+    from privacy_risk.queries import query
     from privacy_risk.releases import Release, Report
 
 __version__ = "0.1.0"
@@ -37,8 +39,10 @@ _LOADED_WHEN_USED: Final = {
     "gate": "gating",
     "GateFailed": "gating",
     "Verdict": "gating",
+    "parquet_folder": "parquet_folders",
     "profile": "profiles",
     "Profile": "profiles",
+    "query": "queries",
     "Release": "releases",
     "Report": "releases",
 }
@@ -73,7 +77,9 @@ __all__ = [
     "__version__",
     "anonymise",
     "gate",
+    "parquet_folder",
     "profile",
+    "query",
 ]
 
 

@@ -12,13 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
 
+from app.cli.described_releases import check_described, described_release, release_file
 from app.cli.files import write_whole
 from app.cli.gate_files import check_output
 from app.cli.gate_service import service_client
+from app.cli.given_tables import GivenTable, given_table
 from app.cli.operations import Operations
-from app.cli.shared_arguments import add_json_argument, add_server_argument, add_table_argument
+from app.cli.shared_arguments import (
+    add_json_argument,
+    add_server_argument,
+    add_table_argument,
+    add_tables_argument,
+    require_one_description,
+)
 from app.cli.table_pieces import table_pieces
 from app.domain.errors import InvalidInput
 from app.services.datasets.ingest.pieces import read_piece
@@ -39,6 +46,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "What is not said about the columns is taken from the service's proposal, which the answer names.",
     )
     add_table_argument(parser)
+    add_tables_argument(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -100,25 +108,28 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
     """Write the release; 0 once it is written."""
+    check_output("--output", arguments.output)
+    check_output("--save-policy", arguments.save_policy)
     try:
-        release = _released(arguments, operations)
+        with given_table(arguments, arguments.table, arguments.tables) as given:
+            shown = given.shown
+            release = _released(arguments, given, operations)
+            content = release_file(release.frame, given.tables)
     except InvalidArgument as error:
         raise InvalidInput.of(
             _option(error.argument), "invalid-argument", error.fault, error.remedy
         ) from error
-    sink = pa.BufferOutputStream()
-    pyarrow.csv.write_csv(release.frame, sink)
-    write_whole(arguments.output, sink.getvalue().to_pybytes())
+    write_whole(arguments.output, content)
     if arguments.save_policy is not None:
         release.save_policy(arguments.save_policy)
     if arguments.json:
-        print(json.dumps(_json(arguments, release), ensure_ascii=False))
+        print(json.dumps(_json(shown, arguments, release), ensure_ascii=False))
     else:
-        print(f"{arguments.table.name} → {arguments.output}: {release}")
+        print(f"{Path(shown).name} → {arguments.output}: {release}")
     return 0
 
 
-def _released(arguments: argparse.Namespace, operations: Operations) -> Release[Any]:
+def _released(arguments: argparse.Namespace, given: GivenTable, operations: Operations) -> Release[Any]:
     criteria = Criteria(
         arguments.k,
         _numbers("--l", arguments.l),
@@ -126,17 +137,18 @@ def _released(arguments: argparse.Namespace, operations: Operations) -> Release[
         arguments.max_suppressed,
         _pairs("--importance", arguments.importance),
     )
+    if given.tables is not None:
+        require_one_description(arguments, ("quasi_identifiers", "sensitive", "identifier", "hierarchy"))
+        check_described(given.tables, criteria)
+        with service_client(arguments.server, operations) as client, telling() as tell:
+            return described_release(client, given.tables, criteria, tell)
     said = Said(
         arguments.quasi_identifiers,
         tuple(dict.fromkeys((*arguments.sensitive, *criteria.named))),
         dict.fromkeys(arguments.identifier, "identifier"),
         _files(arguments.hierarchy),
     )
-    check_output("--output", arguments.output)
-    check_output("--save-policy", arguments.save_policy)
-    if not arguments.table.is_file():
-        raise InvalidInput.of(str(arguments.table), "unreadable", f"There is no file {arguments.table}.")
-    table = asyncio.run(_table(arguments.table))
+    table = asyncio.run(_table(given.path))
     check(criteria, said, table)
     with service_client(arguments.server, operations) as client, telling() as tell:
         return anonymised(client, table, said, criteria, tell)
@@ -184,10 +196,10 @@ def _option(argument: str) -> str:
     return named.get(argument, f"--{argument.replace('_', '-')}")
 
 
-def _json(arguments: argparse.Namespace, release: Release[Any]) -> dict[str, Any]:
+def _json(shown: str, arguments: argparse.Namespace, release: Release[Any]) -> dict[str, Any]:
     report = release.report
     return {
-        "table": str(arguments.table),
+        "table": shown,
         "output": str(arguments.output),
         "records": report.records,
         "suppressed": report.suppressed,

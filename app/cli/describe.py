@@ -11,8 +11,10 @@ from pathlib import Path
 from app.cli.description import UNSURE, Described, description_text
 from app.cli.files import write_whole
 from app.cli.gate_files import check_output
+from app.cli.given_tables import given_table
 from app.cli.journey import format_of, resource_name
 from app.cli.operations import Operations
+from app.cli.shared_arguments import add_table_argument
 from app.cli.table_header import TEXT_FORMATS
 from app.cli.table_pieces import proposed_dialect, table_pieces
 from app.domain.errors import InvalidInput
@@ -30,7 +32,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         f"a person edits and that profile, anonymise and gate take by --tables. {UNSURE} marks what cannot "
         "be told from the table. No service is started.",
     )
-    parser.add_argument("table", type=Path, help="CSV, gzipped CSV, Parquet or Arrow file")
+    add_table_argument(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -53,17 +55,16 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
             f"{output} is there already, and may have been edited.",
             "Name another file, or remove it.",
         )
-    path: Path = arguments.table
-    if not path.is_file():
-        raise InvalidInput.of(str(path), "unreadable", f"There is no file {path}.")
-    file = os.path.relpath(path.resolve(), output.parent.resolve())
-    described = asyncio.run(_described(path, file))
+    table: Path | None = arguments.table
+    file = None if table is None else os.path.relpath(table.resolve(), output.parent.resolve())
+    with given_table(arguments, table, None) as given:
+        described = asyncio.run(_described(given.path, file))
     write_whole(output, description_text(described).encode())
-    print(_told(path.name, described, output))
+    print(_told(Path(given.shown).name, described, output))
     return 0
 
 
-async def _described(path: Path, file: str) -> Described:
+async def _described(path: Path, file: str | None) -> Described:
     """The proposals from the first rows; all rows are counted."""
     name = resource_name(path.name.split(".")[0])
     format_ = format_of(path)
@@ -77,7 +78,7 @@ async def _described(path: Path, file: str) -> Described:
                 # Of tomorrow's table, too: it has other rows.
                 proposal = with_hierarchies(propose_schema(piece), piece, name, is_whole=False)
     if proposal is None or not rows:
-        raise InvalidInput.of(str(path), "empty", "The table has no rows.", "Describe one that has some.")
+        raise InvalidInput.of("TABLE", "empty", "The table has no rows.", "Describe one that has some.")
     told = dialect if format_ in TEXT_FORMATS else None
     return Described(name, file, rows, told, proposal)
 

@@ -24,6 +24,7 @@ _HEAD: Final = """\
 #
 # UNSURE marks what nobody but you can tell.
 """
+_USUAL: Final = (Dialect.delimiter, Dialect.quote, Dialect.encoding)
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -71,6 +72,17 @@ def _lines(described: Described) -> Iterator[str]:
         if own.role != "identifier":
             yield ""
             yield from _column_lines(own, described)
+    yield from _release_lines(described.dialect)
+
+
+def _release_lines(dialect: Dialect | None) -> Iterator[str]:
+    """Releases are written with commas and in UTF-8, whatever was read: labels hold signs of their own."""
+    if dialect is not None and (dialect.delimiter, dialect.quote, dialect.encoding) != _USUAL:
+        yield ""
+        yield "[release]"
+        yield "# What anonymise writes and gate reads: CSV. Without this section as [dataset] says."
+        yield f"delimiter = {_value(_USUAL[0])}"
+        yield f"encoding = {_value(_USUAL[2])}"
 
 
 def _dialect_lines(dialect: Dialect) -> Iterator[str]:

@@ -10,7 +10,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,7 +43,7 @@ class Loading:
         document = policy if isinstance(policy, dict) else {}
         tables = tables_of(subject, document)
         dataset = self.dataset(tables).name
-        body: Json = {"dataset": dataset, **self._form(subject, dict(tables.dataset.dialect))}
+        body: Json = {"dataset": dataset, **self._form(subject, tables.release)}
         body["dictionaries"] = self._dictionaries(subject, tables, document)
         body |= _rule_with_population(body) | self._profiles(subject, dataset)
         if (
@@ -103,9 +102,7 @@ class Loading:
             return {"rule": {"kind": "identity"} if subject.rule is None else subject.rule}
         upload = subject.release
         if isinstance(upload, Path):
-            # What leaves is looked at as it is written, whatever is done with the dataset's own file.
-            as_written = {name: value for name, value in dialect.items() if name != "trim"}
-            upload = self._upload(TableFile(upload.name.split(".")[0], upload, None, as_written))
+            upload = self._upload(TableFile(upload.name.split(".")[0], upload, None, dialect))
         told = {"key": subject.key, "order": subject.order}
         return {"release": {"upload": upload, **{name: own for name, own in told.items() if own is not None}}}
 
@@ -120,13 +117,7 @@ class Loading:
             self._create_hierarchy(attribute, upload)
         columns = declared(table, tables.attributes, self._hierarchies)
         body: Json = {"upload": upload, "attributes": columns}
-        first = len(columns) - len(tables.attributes)
-        places = {
-            f"/attributes/{first + number}": own.place
-            for number, own in enumerate(tables.attributes)
-            if own.place is not None
-        }
-        with told_at(places):
+        with told_at(_places(tables)):
             return self._client.datasets.create({"name": stored_name(table.name, body), **body})
 
     def _create_hierarchy(self, attribute: Attribute, upload: str) -> None:
@@ -176,9 +167,18 @@ class Loading:
 
     def _upload(self, table: TableFile) -> str:
         content = {"sha256": file_sha256(table.path), "format": table.format, **table.dialect}
-        named = replace(table, name=stored_name(table.name, content))
-        made = self._client.uploads.create_from(named.name, named.path, named.format, **named.dialect)
-        return made.name
+        name = stored_name(table.name, content)
+        places = {} if table.place is None else {f"/{key}": joined(table.place, key) for key in table.dialect}
+        with told_at(places):
+            return self._client.uploads.create_from(name, table.path, table.format, **table.dialect).name
+
+
+def _places(tables: Tables) -> dict[str, str]:
+    """Where the columns of a dataset, in the order in which they are declared, are described."""
+    table, attributes = tables.dataset, tables.attributes
+    identifier = () if table.identifier is None else (table.place and joined(table.place, "identifier"),)
+    places = (*identifier, *(own.place for own in attributes))
+    return {f"/attributes/{number}": place for number, place in enumerate(places) if place is not None}
 
 
 def tables_of(subject: Subject, policy: Json) -> Tables:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from app.cli.gate_tables import load_tables
-from app.cli.shared_arguments import add_server_argument
+from app.cli.given_tables import given_table
+from app.cli.shared_arguments import TABLE_FORMS, add_query_arguments, add_server_argument
 from app.cli.structured_files import read_structured
 from app.cli.tables_file import Json
 from app.domain.errors import InvalidInput
@@ -42,11 +44,13 @@ class Subject:
     """
     order: str | None = None
     """``records`` if the release keeps the order of the records and that is meant."""
+    dataset_shown: str | None = None
+    """What the dataset is called, where its file is one that the command has written."""
 
     @property
     def shown(self) -> str:
         """The release file or else the dataset, as it was named."""
-        return str(self.release or self.dataset)
+        return str(self.release or self.dataset_shown or self.dataset)
 
 
 def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,8 +61,9 @@ def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
         "--dataset",
         type=Path,
         metavar="FILE",
-        help="CSV, gzipped CSV, Parquet or Arrow file; without it the one that --tables names",
+        help=f"{TABLE_FORMS}; without it the one that --tables names",
     )
+    add_query_arguments(subject)
     dataset.add_argument("--dataset-id", metavar="NAME", help="a dataset that the server holds")
     subject.add_argument(
         "--tables", type=Path, metavar="FILE", help="describes columns, hierarchies, links and weights (TOML)"
@@ -88,6 +93,24 @@ def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
         "--failure", metavar="FILE|NAME", help="how much harm an attack does that fails: a profile, too"
     )
     add_server_argument(parser)
+
+
+@contextmanager
+def given_subject(arguments: argparse.Namespace) -> Iterator[Subject]:
+    """The subject, whose dataset is there for as long as it is asked about.
+
+    Raises InvalidInput for what cannot be read or does not fit together.
+    """
+    if arguments.dataset_id and (arguments.query or arguments.address):
+        raise InvalidInput.of(
+            "--query", "two-tables", "--dataset-id names a table already.", "Give one of the two."
+        )
+    if arguments.dataset_id or not (arguments.dataset or arguments.tables or arguments.query):
+        yield subject_of(arguments)
+        return
+    with given_table(arguments, arguments.dataset, arguments.tables, "--dataset") as given:
+        told = argparse.Namespace(**{**vars(arguments), "dataset": given.path})
+        yield replace(subject_of(told), dataset_shown=given.shown)
 
 
 def subject_of(arguments: argparse.Namespace) -> Subject:

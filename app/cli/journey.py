@@ -9,6 +9,8 @@ TOML, or JSON of the same structure. Paths are relative to the file. Every membe
                                            proposed_level? (0)
         hierarchy                          a file in the CSV form, separated by semicolons, or the
                                            definition of a builder
+    [release]                              delimiter?, encoding?: how the file of a release is written, where
+                                           that is not as [dataset] says – for anonymise and gate
     [dictionary]                           as [dataset]
     [dictionary.links.ATTRIBUTE]           column, and at most one of
         lookup                             {file, key, value}: two columns of a table
@@ -23,7 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,12 +43,13 @@ _FORMATS = {".csv": "csv", ".gz": "csv.gz", ".parquet": "parquet", ".arrow": "ar
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table to be uploaded under a name."""
+    """A table to be uploaded under a name; ``place`` is where a file describes it, if one does."""
 
     name: str
     path: Path
     identifier: str | None
     dialect: Mapping[str, Any]
+    place: str | None = field(default=None, compare=False)
 
     @property
     def format(self) -> str:
@@ -94,7 +97,7 @@ def load_journey(path: Path, dataset: Path | None = None, dictionary: Path | Non
         If the file cannot be read or lacks a member; the pointer names the place.
     """
     document = read_tables_file(path)
-    document.only("dataset", "dictionary", "dictionaries", "sensitivity", "optimisation")
+    document.only("dataset", "release", "dictionary", "dictionaries", "sensitivity", "optimisation")
     data, side = document.section("dataset"), document.section("dictionary")
     links, lookups = links_of(side.section("links"), path.parent)
     sensitivity = document.section("sensitivity", required=False)
@@ -129,6 +132,7 @@ def table_of(section: Section, folder: Path, instead: Path | None, also: tuple[s
         path=instead or folder / section.text("file"),
         identifier=section.optional("identifier"),
         dialect=_dialect_of(section),
+        place=section.pointer,
     )
 
 

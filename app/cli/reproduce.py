@@ -16,8 +16,8 @@ from app.cli.gate_question import (
     add_subject_arguments,
     checked_name,
     file_or_name,
+    given_subject,
     policy_of,
-    subject_of,
 )
 from app.cli.gate_service import Gate, service_client
 from app.cli.operations import Operations
@@ -77,9 +77,16 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
 def _run(arguments: argparse.Namespace, operations: Operations) -> int:
     statement = _statement(arguments.report, arguments.keys)
     then, held = statement.predicate, arguments.server is not None
-    if held and not (arguments.dataset or arguments.dataset_id or arguments.tables):
+    if held and not (arguments.dataset or arguments.dataset_id or arguments.tables or arguments.query):
         arguments.dataset_id = then["parameters"]["dataset"]
-    given = subject_of(arguments)
+    with given_subject(arguments) as given:
+        return _recomputed(arguments, operations, statement, given)
+
+
+def _recomputed(
+    arguments: argparse.Namespace, operations: Operations, statement: Statement, given: Subject
+) -> int:
+    then, held = statement.predicate, arguments.server is not None
     if arguments.true_dictionary is not None:
         true = file_or_name(arguments.true_dictionary, "--true-dictionary", held)
         given = replace(given, dictionaries={**given.dictionaries, TRUE_DICTIONARY: true})

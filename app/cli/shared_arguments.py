@@ -3,12 +3,54 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
+
+from app.domain.errors import InvalidInput
+
+TABLE_FORMS: Final = "CSV, gzipped CSV, Parquet or Arrow file, or a folder of Parquet pieces"
 
 
 def add_table_argument(parser: argparse.ArgumentParser) -> None:
-    """The file of the table that the command is about."""
-    parser.add_argument("table", type=Path, help="CSV, gzipped CSV, Parquet or Arrow file")
+    """The table that the command is about: a file, a folder, or what a query answers."""
+    parser.add_argument("table", type=Path, nargs="?", metavar="TABLE", help=TABLE_FORMS)
+    add_query_arguments(parser)
+
+
+def add_tables_argument(parser: argparse.ArgumentParser) -> None:
+    """A description of the table's columns."""
+    parser.add_argument(
+        "--tables",
+        type=Path,
+        metavar="FILE",
+        help="says what the columns are, as describe writes it; TABLE may be left out if it names its file",
+    )
+
+
+def require_one_description(arguments: argparse.Namespace, options: Sequence[str]) -> None:
+    """InvalidInput for an option about columns beside a file that describes them."""
+    for name in options:
+        if getattr(arguments, name):
+            option = f"--{name.replace('_', '-')}"
+            raise InvalidInput.of(
+                option,
+                "two-descriptions",
+                f"{arguments.tables} says what the columns are, and how the table is read.",
+                f"Say it there, and leave {option} out.",
+            )
+
+
+def add_query_arguments(parser: argparse._ActionsContainer) -> None:
+    """A query instead of a file."""
+    parser.add_argument("--query", metavar="SQL", help="instead of a file: what this query answers")
+    parser.add_argument(
+        "--from",
+        dest="address",
+        metavar="ADDRESS",
+        help="database of the query, such as sqlite:///members.db or postgresql+psycopg://host/name; without "
+        "it the one that PRIVACY_RISK_QUERY_ADDRESS names, which keeps passwords off the command line",
+    )
 
 
 def add_server_argument(parser: argparse.ArgumentParser) -> None:

@@ -80,6 +80,10 @@ def read_tables_file(path: Path) -> Section:
     try:
         text = path.read_text(encoding="utf-8")
         content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except FileNotFoundError:
+        raise InvalidInput.of(
+            str(path), "unreadable", f"There is no file {path}.", "The command describe writes one."
+        ) from None
     except OSError as error:
         raise InvalidInput.of(str(path), "unreadable", f"{path} cannot be read: {error.strerror}.") from error
     except ValueError as error:

@@ -74,7 +74,7 @@ def test_a_file_that_cannot_be_read_or_parsed_is_named(tmp_path):
     path = tmp_path / "journey.toml"
     assert faults_of(path, "= nothing") == [str(path)]
     path.unlink()
-    with pytest.raises(InvalidInput, match="cannot be read"):
+    with pytest.raises(InvalidInput, match="There is no file"):
         load_journey(path)
 
 

@@ -61,7 +61,7 @@ FILES = {
         ([*GATE, "--release", "members.txt"], "names no format"),
         (
             [*GATE[:3], "census.csv", "--tables", "tables.toml"],
-            "id: The table has no column 'id'. Its columns are: zip.",
+            "tables.toml/dataset/identifier: The table has no column 'id'. Its columns are: zip.",
         ),
         ([*GATE, "--rule", "rule.yaml"], "rule.yaml"),
         ([*GATE, "--sensitivity", "harm.yaml"], "must not say its dataset"),
