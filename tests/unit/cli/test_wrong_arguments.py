@@ -74,7 +74,7 @@ FILES = {
         (["profile", "members.csv", "--hierarchy", "city=gone.csv"], "There is no file gone.csv"),
         (["profile", "members.csv", "--sensitive", "town"], "Its columns are: id, city."),
         (["demo", "--journey", "tables.toml", "--dataset", "census.csv"], "Its columns are: zip."),
-        (["demo", "--journey", "gone.toml"], "gone.toml cannot be read"),
+        (["demo", "--journey", "gone.toml"], "There is no file gone.toml"),
         (["demo", "--journey", "no-hierarchy.toml"], "gone.csv"),
         (["demo", "--journey", "tables.toml", "--dataset", "members.txt"], "names no format"),
         (["demo", "--dataset", "members.csv"], "need a journey file"),
