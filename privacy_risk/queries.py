@@ -10,7 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -84,8 +84,11 @@ class Query:
         the answer is no table: without columns, with two of a name, or with cells that are no single values.
         """
         arrow = library("sql", "pyarrow")
-        with _connected(self.address) as connection, _told(connection.engine.url):
-            result = _executed(connection, self.sql)
+        with (
+            _connected(self.address) as connection,
+            _told(connection.engine.url),
+            closing(_executed(connection, self.sql)) as result,
+        ):
             names = _names_of(result)
             schema = arrow.schema([(name, arrow.large_string()) for name in names])
             yield schema_batch(schema)

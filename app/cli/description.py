@@ -130,9 +130,9 @@ def _key(text: str) -> str:
 
 
 def _value(value: Any) -> str:  # noqa: ANN401 - any value of a definition
-    """A value in TOML, whose texts are written like those of JSON, but for one control character."""
+    """A value in TOML, whose texts are written like those of JSON."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_key(name)} = {_value(own)}" for name, own in value.items()) + " }"
     if isinstance(value, Sequence) and not isinstance(value, str):
         return "[" + ", ".join(map(_value, value)) + "]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+    return json.dumps(value, ensure_ascii=False)
