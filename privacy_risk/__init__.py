@@ -9,24 +9,39 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from privacy_risk.answers import AnswerError, ClientError
-from privacy_risk.client import AsyncClient, Client
-from privacy_risk.problems import ProblemError, RunFailed
-from privacy_risk.retries import Retries
-from privacy_risk.values import Json, Progress, Resource, ResourcePage, Run, RunEvent, RunPage
-
 if TYPE_CHECKING:
     from privacy_risk.anonymisation import Infeasible, anonymise
+    from privacy_risk.answers import AnswerError, ClientError
     from privacy_risk.arguments import InvalidArgument, WrongType
+    from privacy_risk.client import AsyncClient, Client
     from privacy_risk.columns import Column, Roles
     from privacy_risk.embedded import ServiceNotStarted
     from privacy_risk.gating import GateFailed, Verdict, gate
+    from privacy_risk.parquet_folders import parquet_folder
+    from privacy_risk.problems import ProblemError, RunFailed
     from privacy_risk.profiles import Profile, profile
+    from privacy_risk.queries import query
     from privacy_risk.releases import Release, Report
+    from privacy_risk.retries import Retries
+    from privacy_risk.values import Json, Progress, Resource, ResourcePage, Run, RunEvent, RunPage
 
 __version__ = "0.1.0"
 
 _LOADED_WHEN_USED: Final = {
+    "AnswerError": "answers",
+    "ClientError": "answers",
+    "AsyncClient": "client",
+    "Client": "client",
+    "ProblemError": "problems",
+    "RunFailed": "problems",
+    "Retries": "retries",
+    "Json": "values",
+    "Progress": "values",
+    "Resource": "values",
+    "ResourcePage": "values",
+    "Run": "values",
+    "RunEvent": "values",
+    "RunPage": "values",
     "anonymise": "anonymisation",
     "Infeasible": "anonymisation",
     "InvalidArgument": "arguments",
@@ -37,12 +52,14 @@ _LOADED_WHEN_USED: Final = {
     "gate": "gating",
     "GateFailed": "gating",
     "Verdict": "gating",
+    "parquet_folder": "parquet_folders",
     "profile": "profiles",
     "Profile": "profiles",
+    "query": "queries",
     "Release": "releases",
     "Report": "releases",
 }
-"""Name → its module: programs that only call a service load none of it."""
+"""Name → its module: a plugin of pytest, which is loaded with every run, loads none of it."""
 
 __all__ = [
     "AnswerError",
@@ -73,7 +90,9 @@ __all__ = [
     "__version__",
     "anonymise",
     "gate",
+    "parquet_folder",
     "profile",
+    "query",
 ]
 
 

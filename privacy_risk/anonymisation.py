@@ -12,7 +12,7 @@ from privacy_risk.arguments import InvalidArgument
 from privacy_risk.client import Client
 from privacy_risk.columns import Roles, Said, require_column
 from privacy_risk.embedded import client_of
-from privacy_risk.loading import content_name, load
+from privacy_risk.loading import Loaded, content_name, load
 from privacy_risk.profiles import measured
 from privacy_risk.progress import telling
 from privacy_risk.release_policy import policy_of
@@ -200,6 +200,18 @@ def anonymised(
 ) -> Release[Any]:
     """The release of a table, by this client."""
     loaded = load(client, table, said, is_generalised=True)
+    return released(client, loaded, table.rows, criteria, tell, table.given_back)
+
+
+def released(
+    client: Client,
+    loaded: Loaded,
+    rows: int,
+    criteria: Criteria,
+    tell: Callable[[Progress], None],
+    given_back: Callable[[bytes], Any],
+) -> Release[Any]:
+    """The release of a dataset of so many rows; ``given_back`` makes a table of what comes in Parquet."""
     privacy = criteria.privacy(loaded.roles.of("sensitive"))
     objective: dict[str, Any] = {
         "kind": "min_loss",
@@ -219,11 +231,11 @@ def anonymised(
         beside = [name for name in loaded.roles.of("sensitive") if name not in judged] if judged else []
         raise Infeasible([own["reason"] for own in found["infeasible_because"]], beside)
     client.releases.create({"name": name, "dataset": loaded.dataset, "rule": name})
-    released = table.given_back(b"".join(client.releases.data(name, format="parquet")))
-    report = _report(client, loaded.dataset, name, found, table.rows)
+    frame = given_back(b"".join(client.releases.data(name, format="parquet")))
+    report = _report(client, loaded.dataset, name, found, rows)
     policy = policy_of(privacy, report, loaded.roles, criteria.max_suppressed)
     return Release(
-        released, report, found["rule"], loaded.roles, (*loaded.notes, *_left_out(loaded.roles)), policy
+        frame, report, found["rule"], loaded.roles, (*loaded.notes, *_left_out(loaded.roles)), policy
     )
 
 

@@ -69,10 +69,7 @@ def load(
             attribute |= {key: proposed[key] for key in _READINGS if proposed.get(key) is not None}
         if own.role == "quasi_identifier" and is_generalised:
             definition, reason = _definition(own.name, said, proposed, table)
-            # Leaves are what the cells mean: dates and numbers, however they are written.
-            written = {"format": proposed["format"]} if proposed.get("format") else {}
-            source = {"upload": upload, "column": own.name, **written}
-            attribute["hierarchy"] = _hierarchy(client, definition, source)
+            attribute["hierarchy"] = _hierarchy(client, definition, source_of(upload, proposed))
             shown = definition if isinstance(definition, Mapping) else {"kind": "rows"}
             columns.append(replace(own, hierarchy=shown, hierarchy_reason=reason))
         else:
@@ -185,14 +182,29 @@ def _given(name: str, hierarchy: object) -> Json | Path:
     return {"kind": "rows", "rows": rows}
 
 
+def source_of(upload: str, attribute: Json) -> Json:
+    """The column that a hierarchy takes its values from, as the attribute reads it.
+
+    Leaves are what the cells mean: dates and numbers, however they are written.
+    """
+    written = {"format": attribute["format"]} if attribute.get("format") else {}
+    return {"upload": upload, "column": attribute["name"], **written}
+
+
+def with_source(definition: Json, source: Json) -> Json:
+    """The definition with the values of a column, unless it names its own."""
+    if definition["kind"] in _WITH_OWN_VALUES or any(key in definition for key in _SOURCES):
+        return definition
+    return {**definition, "upload": source}
+
+
 def _hierarchy(client: Client, definition: Json | Path, source: Json) -> str:
     """The name of the stored hierarchy; its values are the column's where the definition names none."""
     if isinstance(definition, Path):
         content = definition.read_bytes()
         name = content_name("hierarchy", hashlib.sha256(content).hexdigest())
         return client.hierarchies.create_from_csv(name, content).name
-    if definition["kind"] not in _WITH_OWN_VALUES and not any(key in definition for key in _SOURCES):
-        definition = {**definition, "upload": source}
+    definition = with_source(definition, source)
     return client.hierarchies.create(
         {"name": content_name("hierarchy", definition), "definition": definition}
     ).name

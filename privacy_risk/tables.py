@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from privacy_risk.arguments import InvalidArgument, WrongType, type_name
 from privacy_risk.frames import frame_of
+from privacy_risk.sources import Source
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 Library = Literal["pandas", "polars", "pyarrow"]
 _WHOLE_BELOW: Final = 2**53
@@ -81,11 +83,13 @@ def table_of(given: object, argument: str) -> Table:
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(given, pandas.DataFrame):
         return _of_pandas(given, argument)
+    if isinstance(given, Source):
+        return _of_source(given, argument)
     if not hasattr(given, "__arrow_c_stream__"):
         raise WrongType(
             argument,
             f"A {type_name(given)} is not a table.",
-            "Give a DataFrame of pandas or polars, or a table of pyarrow.",
+            "Give a DataFrame of pandas or polars, a table of pyarrow, or a query.",
         )
     return _of_arrow(given, argument)
 
@@ -149,9 +153,14 @@ def _pandas_column(column: pd.Series[Any], notes: list[str]) -> pd.Series[Any]:
     return column
 
 
+def _of_source(given: Source, argument: str) -> Table:
+    import pyarrow as pa
+
+    return _of_table(pa.Table.from_batches(given.batches()), argument, "pyarrow")
+
+
 def _of_arrow(given: object, argument: str) -> Table:
     import pyarrow as pa
-    import pyarrow.csv
 
     try:
         # Not by pa.table, which loads pandas to see whether it is a frame of that.
@@ -160,6 +169,14 @@ def _of_arrow(given: object, argument: str) -> Table:
         raise WrongType(
             argument, f"A {type_name(given)} is not a table of columns.", "Give a DataFrame or a table."
         ) from error
+    library: Library = "polars" if type(given).__module__.startswith("polars.") else "pyarrow"
+    return _of_table(table, argument, library)
+
+
+def _of_table(table: pa.Table, argument: str, library: Library) -> Table:
+    import pyarrow as pa
+    import pyarrow.csv
+
     names = _check(argument, table.column_names, table.num_rows)
     notes: list[str] = []
     columns = [_arrow_column(name, table.column(name), argument, notes) for name in names]
@@ -168,7 +185,6 @@ def _of_arrow(given: object, argument: str) -> Table:
         columns = [columns[0].cast(pa.large_string()).fill_null("")]
     sink = io.BytesIO()
     pyarrow.csv.write_csv(pa.table(columns, names=list(names)), sink)
-    library: Library = "polars" if type(given).__module__.startswith("polars.") else "pyarrow"
     return Table(sink.getvalue(), names, table.num_rows, tuple(notes), library)
 
 

@@ -22,6 +22,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "tests/readme/test_demonstration.py",
         "tests/api/test_tutorial.py",
         "tests/api/test_pipeline.py",
+        "tests/api/test_descriptions.py",
     ),
     "deep": (),
 }

@@ -12,13 +12,23 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
 
+from app.cli.described_releases import check_described, described_release, release_file
 from app.cli.files import write_whole
 from app.cli.gate_files import check_output
 from app.cli.gate_service import service_client
+from app.cli.given_tables import GivenTable, given_table
+from app.cli.journey import format_of
 from app.cli.operations import Operations
-from app.cli.table_pieces import table_pieces
+from app.cli.shared_arguments import (
+    add_json_argument,
+    add_server_argument,
+    add_sheet_argument,
+    add_table_argument,
+    add_tables_argument,
+    require_one_description,
+)
+from app.cli.table_pieces import proposed_dialect, table_pieces
 from app.domain.errors import InvalidInput
 from app.services.datasets.ingest.pieces import read_piece
 from privacy_risk import InvalidArgument, Release
@@ -37,7 +47,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "criteria, write the table under it and stop the service again; or ask a service that is running. "
         "What is not said about the columns is taken from the service's proposal, which the answer names.",
     )
-    parser.add_argument("table", type=Path, help="CSV, gzipped CSV, Parquet, Arrow or Excel file")
+    add_table_argument(parser)
+    add_tables_argument(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -46,7 +57,19 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="FILE",
         help="where the release is written, as CSV",
     )
-    parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook that has several")
+    _add_criteria(parser)
+    _add_columns(parser)
+    parser.add_argument(
+        "--save-policy", type=Path, metavar="FILE", help="write a gate policy that asks the same"
+    )
+    add_sheet_argument(parser)
+    add_server_argument(parser)
+    add_json_argument(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_criteria(parser: argparse.ArgumentParser) -> None:
+    """What the release must meet, and what its loss weighs."""
     criteria = parser.add_argument_group("criteria")
     criteria.add_argument("--k", type=int, required=True, help="least number of records in a class")
     for option, meaning in (
@@ -70,6 +93,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     criteria.add_argument(
         "--importance", nargs="+", default=[], metavar="NAME=NUMBER", help="weighs a quasi-identifier's loss"
     )
+
+
+def _add_columns(parser: argparse.ArgumentParser) -> None:
+    """What the columns are."""
     columns = parser.add_argument_group("columns")
     for option, meaning in (
         ("--quasi-identifiers", "what others may know of a person; all other columns are left out"),
@@ -80,39 +107,32 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     columns.add_argument(
         "--hierarchy", nargs="+", default=[], metavar="NAME=FILE", help="as the command profile takes it"
     )
-    parser.add_argument(
-        "--save-policy", type=Path, metavar="FILE", help="write a gate policy that asks the same"
-    )
-    parser.add_argument(
-        "--server",
-        metavar="URL",
-        help="ask this service, with the key in PRIVACY_RISK_API_KEY; without it one is started for a while",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
     """Write the release; 0 once it is written."""
+    check_output("--output", arguments.output)
+    check_output("--save-policy", arguments.save_policy)
     try:
-        release = _released(arguments, operations)
+        with given_table(arguments, arguments.table, arguments.tables) as given:
+            shown = given.shown
+            release = _released(arguments, given, operations)
+            content = release_file(release.frame, given.tables)
     except InvalidArgument as error:
         raise InvalidInput.of(
             _option(error.argument), "invalid-argument", error.fault, error.remedy
         ) from error
-    sink = pa.BufferOutputStream()
-    pyarrow.csv.write_csv(release.frame, sink)
-    write_whole(arguments.output, sink.getvalue().to_pybytes())
+    write_whole(arguments.output, content)
     if arguments.save_policy is not None:
         release.save_policy(arguments.save_policy)
     if arguments.json:
-        print(json.dumps(_json(arguments, release), ensure_ascii=False))
+        print(json.dumps(_json(shown, arguments, release), ensure_ascii=False))
     else:
-        print(f"{arguments.table.name} → {arguments.output}: {release}")
+        print(f"{Path(shown).name} → {arguments.output}: {release}")
     return 0
 
 
-def _released(arguments: argparse.Namespace, operations: Operations) -> Release[Any]:
+def _released(arguments: argparse.Namespace, given: GivenTable, operations: Operations) -> Release[Any]:
     criteria = Criteria(
         arguments.k,
         _numbers("--l", arguments.l),
@@ -120,17 +140,18 @@ def _released(arguments: argparse.Namespace, operations: Operations) -> Release[
         arguments.max_suppressed,
         _pairs("--importance", arguments.importance),
     )
+    if given.tables is not None:
+        require_one_description(arguments, ("quasi_identifiers", "sensitive", "identifier", "hierarchy"))
+        check_described(given.tables, criteria)
+        with service_client(arguments.server, operations) as client, telling() as tell:
+            return described_release(client, given.tables, criteria, tell)
     said = Said(
         arguments.quasi_identifiers,
         tuple(dict.fromkeys((*arguments.sensitive, *criteria.named))),
         dict.fromkeys(arguments.identifier, "identifier"),
         _files(arguments.hierarchy),
     )
-    check_output("--output", arguments.output)
-    check_output("--save-policy", arguments.save_policy)
-    if not arguments.table.is_file():
-        raise InvalidInput.of(str(arguments.table), "unreadable", f"There is no file {arguments.table}.")
-    table = asyncio.run(_table(arguments.table, arguments.sheet))
+    table = asyncio.run(_table(given.path, arguments.sheet))
     check(criteria, said, table)
     with service_client(arguments.server, operations) as client, telling() as tell:
         return anonymised(client, table, said, criteria, tell)
@@ -138,7 +159,8 @@ def _released(arguments: argparse.Namespace, operations: Operations) -> Release[
 
 async def _table(path: Path, sheet: str | None) -> Table:
     """The file as the service would read it."""
-    async with aclosing(table_pieces(path, sheet)) as pieces:
+    dialect = proposed_dialect(path, format_of(path), sheet)
+    async with aclosing(table_pieces(path, dialect)) as pieces:
         read = [read_piece(piece) async for piece in pieces]
     texts = [pa.table({name: own[name].cast(pa.large_string()) for name in own.column_names}) for own in read]
     return table_of(pa.concat_tables(texts), "TABLE")
@@ -178,10 +200,10 @@ def _option(argument: str) -> str:
     return named.get(argument, f"--{argument.replace('_', '-')}")
 
 
-def _json(arguments: argparse.Namespace, release: Release[Any]) -> dict[str, Any]:
+def _json(shown: str, arguments: argparse.Namespace, release: Release[Any]) -> dict[str, Any]:
     report = release.report
     return {
-        "table": str(arguments.table),
+        "table": shown,
         "output": str(arguments.output),
         "records": report.records,
         "suppressed": report.suppressed,

@@ -14,6 +14,7 @@ from app.cli.journey import Journey, check_tables, load_journey
 from app.cli.operations import Operations, RunningService
 from app.cli.progress import Listener, Silent, listener_for
 from app.cli.report import json_report, svg_map, text_report
+from app.cli.shared_arguments import add_json_argument
 from app.cli.table_header import require_described
 from app.cli.walk import Walk, Walked
 from app.domain.errors import InvalidInput
@@ -29,7 +30,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Start an embedded service (PostgreSQL, API and worker as processes of their own), make "
         "the whole journey over HTTP and stop it again.",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json_argument(parser)
     parser.add_argument("--serve", action="store_true", help="leave the service running afterwards")
     parser.add_argument(
         "--scale", type=_positive, default=1.0, help="size of the sample as a multiple of 20,000 members"

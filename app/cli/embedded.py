@@ -85,15 +85,24 @@ def temporary_folder(operations: Operations) -> Iterator[Path]:
     What commands left that were killed is removed first.
     """
     remove_abandoned(Path(tempfile.gettempdir()), lambda left: operations.end_server(left / SERVICE))
+    with claimed_folder() as folder:
+        # PostgreSQL runs under another account for root, which has to get through to its own folder.
+        folder.chmod(0o711)
+        yield folder
+
+
+@contextlib.contextmanager
+def claimed_folder() -> Iterator[Path]:
+    """A folder that nobody else gets into, removed at the end, also when the command is told to end.
+
+    That of a command that is killed outright is removed by the next one that starts a service.
+    """
     with leaving_on_sigterm(), contextlib.ExitStack() as stack:
         folder = tempfile.TemporaryDirectory(prefix=PREFIX)
         lock = claim(Path(folder.name))
         # The lock is let go of after the folder: nobody else begins to remove what is being removed.
         stack.callback(os.close, lock)
-        stack.enter_context(folder)
-        # PostgreSQL runs under another account for root, which has to get through to its own folder.
-        Path(folder.name).chmod(0o711)
-        yield Path(folder.name)
+        yield Path(stack.enter_context(folder))
 
 
 def client_of(service: RunningService) -> Client:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from app.charts.series import draw_series
 from app.cli.operations import Operations
+from app.cli.shared_arguments import add_json_argument
 
 if TYPE_CHECKING:
     from app.experiments.report import Report, ResultTable
@@ -24,7 +25,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "provable: status 1 means that one of them failed. Qualitative claims are reported.",
     )
     parser.add_argument("names", nargs="+", metavar="NAME", help="X1, X2, … or all")
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_json_argument(parser)
     parser.add_argument("--output", type=Path, help="folder for the pictures (default: none are drawn)")
     parser.add_argument("--seeds", type=_at_least(1), default=5, help="samples to average over (default 5)")
     parser.add_argument("--records", type=_at_least(2), default=200, help="records to disclose (default 200)")

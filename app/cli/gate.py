@@ -7,7 +7,8 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from app.cli.gate_evidence import check_evidence, check_policy, check_report_pag
 from app.cli.gate_files import check_files, check_output, check_policy_file
 from app.cli.gate_junit import junit_of
 from app.cli.gate_markdown import markdown_of
-from app.cli.gate_question import Subject, add_subject_arguments, policy_of, subject_of
+from app.cli.gate_question import Subject, add_subject_arguments, given_subject, policy_of
 from app.cli.gate_sarif import sarif_of
 from app.cli.gate_service import Gate, Told, service_client
 from app.cli.gate_signing import (
@@ -133,8 +134,7 @@ def _dry_run(arguments: argparse.Namespace, operations: Operations, outputs: Seq
     check_signing_arguments(arguments)
     if arguments.server is None:
         signing_key(arguments.signing_key, os.environ)
-    policy, subject = _asked(arguments)
-    with service_client(arguments.server, operations) as client:
+    with _asked(arguments) as (policy, subject), service_client(arguments.server, operations) as client:
         plan = Gate(client, _told(arguments)).plan(subject, policy)
     _print(plan_text(plan) if arguments.format == "text" else plain_json(plan))
     blocking = [own for own in plan.get("criteria") or () if own.get("severity") != "warn"]
@@ -148,8 +148,7 @@ def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
     try:
         check_signing_arguments(arguments)
         key = None if arguments.server else signing_key(arguments.signing_key, os.environ)
-        policy, subject = _asked(arguments)
-        with service_client(arguments.server, operations) as client:
+        with _asked(arguments) as (policy, subject), service_client(arguments.server, operations) as client:
             evaluation = Gate(client, _told(arguments)).evaluate(subject, policy)
             verdict = read_verdict(evaluation.document.get("result"))
             check_policy(verdict, policy)
@@ -168,20 +167,21 @@ def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
         return Outcome(arguments.policy, shown, None, f"The command failed inside: {type(error).__name__}.")
 
 
-def _asked(arguments: argparse.Namespace) -> tuple[dict[str, Any] | str, Subject]:
+@contextmanager
+def _asked(arguments: argparse.Namespace) -> Iterator[tuple[dict[str, Any] | str, Subject]]:
     """Policy and subject; InvalidInput for what can be told to be wrong without a service."""
     for option in ("report", "html", "keys"):
         check_output(f"--{option}", getattr(arguments, option))
     policy = policy_of(arguments.policy, arguments.server is not None)
-    subject = subject_of(arguments)
-    is_described = not isinstance(subject.dataset, Path) or subject.tables is not None
-    # A server reads policies itself, by its own version; but one that should describe the columns and does
-    # not gets no further, and what else is wrong with it may be why.
-    if isinstance(policy, dict) and not (arguments.server and (is_described or roles_of_policy(policy))):
-        check_policy_file(Path(arguments.policy), policy)
-    if isinstance(subject.dataset, Path):
-        check_files(subject, policy if isinstance(policy, dict) else {})
-    return policy, subject
+    with given_subject(arguments) as subject:
+        is_described = not isinstance(subject.dataset, Path) or subject.tables is not None
+        # A server reads policies itself, by its own version; but one that should describe the columns and
+        # does not gets no further, and what else is wrong with it may be why.
+        if isinstance(policy, dict) and not (arguments.server and (is_described or roles_of_policy(policy))):
+            check_policy_file(Path(arguments.policy), policy)
+        if isinstance(subject.dataset, Path):
+            check_files(subject, policy if isinstance(policy, dict) else {})
+        yield policy, subject
 
 
 def _written(

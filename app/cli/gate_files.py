@@ -11,8 +11,9 @@ from pathlib import Path
 
 from app.cli.gate_loading import linked_of, profile_of, slots_filled, tables_of
 from app.cli.gate_question import Subject
-from app.cli.journey import Json, TableFile, check_tables
+from app.cli.journey import TableFile, check_tables
 from app.cli.table_header import require_described
+from app.cli.tables_file import Json
 from app.domain.errors import InvalidInput
 
 

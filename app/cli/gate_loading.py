@@ -10,19 +10,22 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from app.cli.described_columns import Attribute
+from app.cli.described_faults import told_at
 from app.cli.files import file_sha256
 from app.cli.gate_question import Subject
 from app.cli.gate_tables import THE_DICTIONARY, Linked, Tables, load_tables, tables_of_policy
-from app.cli.journey import Attribute, Json, TableFile, declared, harm_of, with_hierarchy
+from app.cli.journey import TableFile, declared, harm_of, with_hierarchy
 from app.cli.structured_files import read_structured
 from app.cli.table_header import with_encoding
-from app.domain.errors import InvalidInput
+from app.cli.tables_file import Json
+from app.domain.errors import InvalidInput, joined
 from app.domain.policies.formats import format_of
-from privacy_risk import Client
+from privacy_risk import Client, Resource
+from privacy_risk.loading import source_of, with_source
 
 _MOST_IN_STEM: Final = 60
 
@@ -40,8 +43,8 @@ class Loading:
             return self._stored_body(subject)
         document = policy if isinstance(policy, dict) else {}
         tables = tables_of(subject, document)
-        dataset = self._dataset(tables)
-        body: Json = {"dataset": dataset, **self._form(subject, dict(tables.dataset.dialect))}
+        dataset = self.dataset(tables).name
+        body: Json = {"dataset": dataset, **self._form(subject, tables.release)}
         body["dictionaries"] = self._dictionaries(subject, tables, document)
         body |= _rule_with_population(body) | self._profiles(subject, dataset)
         if (
@@ -100,31 +103,38 @@ class Loading:
             return {"rule": {"kind": "identity"} if subject.rule is None else subject.rule}
         upload = subject.release
         if isinstance(upload, Path):
-            # What leaves is looked at as it is written, whatever is done with the dataset's own file.
-            as_written = {name: value for name, value in dialect.items() if name != "trim"}
-            upload = self._upload(TableFile(upload.name.split(".")[0], upload, None, as_written))
+            upload = self._upload(TableFile(upload.name.split(".")[0], upload, None, dialect))
         told = {"key": subject.key, "order": subject.order}
         return {"release": {"upload": upload, **{name: own for name, own in told.items() if own is not None}}}
 
-    def _dataset(self, tables: Tables) -> str:
-        table = tables.dataset
-        for attribute in tables.attributes:
-            self._create_hierarchy(attribute)
-        columns = declared(table, tables.attributes, self._hierarchies)
-        body: Json = {"upload": self._upload(table), "attributes": columns}
-        return self._client.datasets.create({"name": stored_name(table.name, body), **body}).name
+    def dataset(self, tables: Tables) -> Resource:
+        """The dataset of the described table, with its hierarchies.
 
-    def _create_hierarchy(self, attribute: Attribute) -> None:
+        Raises InvalidInput, by its place in the description, for what the service does not take of that.
+        """
+        table = tables.dataset
+        upload = self._upload(table)
+        for attribute in tables.attributes:
+            self._create_hierarchy(attribute, upload)
+        columns = declared(table, tables.attributes, self._hierarchies)
+        body: Json = {"upload": upload, "attributes": columns}
+        with told_at(_places(tables)):
+            return self._client.datasets.create({"name": stored_name(table.name, body), **body})
+
+    def _create_hierarchy(self, attribute: Attribute, upload: str) -> None:
         definition = attribute.hierarchy
         if definition is None:
             return
-        if isinstance(definition, Path):
-            content = definition.read_bytes()
-            name = stored_name(attribute.hierarchy_name, hashlib.sha256(content).hexdigest())
-            made = self._client.hierarchies.create_from_csv(name, content)
-        else:
-            name = stored_name(attribute.hierarchy_name, definition)
-            made = self._client.hierarchies.create({"name": name, "definition": definition})
+        place = attribute.place
+        with told_at({} if place is None else {"/definition": joined(place, "hierarchy")}):
+            if isinstance(definition, Path):
+                content = definition.read_bytes()
+                name = stored_name(attribute.hierarchy_name, hashlib.sha256(content).hexdigest())
+                made = self._client.hierarchies.create_from_csv(name, content)
+            else:
+                full = with_source(definition, source_of(upload, attribute.declaration))
+                name = stored_name(attribute.hierarchy_name, full)
+                made = self._client.hierarchies.create({"name": name, "definition": full})
         self._hierarchies[attribute.name] = made.name
 
     def _dictionaries(self, subject: Subject, tables: Tables, policy: Json) -> dict[str, str]:
@@ -159,9 +169,18 @@ class Loading:
     def _upload(self, table: TableFile) -> str:
         table = with_encoding(table)
         content = {"sha256": file_sha256(table.path), "format": table.format, **table.dialect}
-        named = replace(table, name=stored_name(table.name, content))
-        made = self._client.uploads.create_from(named.name, named.path, named.format, **named.dialect)
-        return made.name
+        name = stored_name(table.name, content)
+        places = {} if table.place is None else {f"/{key}": joined(table.place, key) for key in table.dialect}
+        with told_at(places):
+            return self._client.uploads.create_from(name, table.path, table.format, **table.dialect).name
+
+
+def _places(tables: Tables) -> dict[str, str]:
+    """Where the columns of a dataset, in the order in which they are declared, are described."""
+    table, attributes = tables.dataset, tables.attributes
+    identifier = () if table.identifier is None else (table.place and joined(table.place, "identifier"),)
+    places = (*identifier, *(own.place for own in attributes))
+    return {f"/attributes/{number}": place for number, place in enumerate(places) if place is not None}
 
 
 def tables_of(subject: Subject, policy: Json) -> Tables:

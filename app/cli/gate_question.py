@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from app.cli.gate_tables import load_tables
-from app.cli.journey import Json
+from app.cli.given_tables import given_table
+from app.cli.shared_arguments import TABLE_FORMS, add_query_arguments, add_server_argument
 from app.cli.structured_files import read_structured
+from app.cli.tables_file import Json
 from app.domain.errors import InvalidInput
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}(@[0-9]{1,9})?")
@@ -41,11 +44,13 @@ class Subject:
     """
     order: str | None = None
     """``records`` if the release keeps the order of the records and that is meant."""
+    dataset_shown: str | None = None
+    """What the dataset is called, where its file is one that the command has written."""
 
     @property
     def shown(self) -> str:
         """The release file or else the dataset, as it was named."""
-        return str(self.release or self.dataset)
+        return str(self.release or self.dataset_shown or self.dataset)
 
 
 def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,8 +61,9 @@ def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
         "--dataset",
         type=Path,
         metavar="FILE",
-        help="CSV, gzipped CSV, Parquet, Arrow or Excel file; without it the one that --tables names",
+        help=f"{TABLE_FORMS}; without it the one that --tables names",
     )
+    add_query_arguments(subject)
     dataset.add_argument("--dataset-id", metavar="NAME", help="a dataset that the server holds")
     subject.add_argument(
         "--tables", type=Path, metavar="FILE", help="describes columns, hierarchies, links and weights (TOML)"
@@ -86,11 +92,25 @@ def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
     subject.add_argument(
         "--failure", metavar="FILE|NAME", help="how much harm an attack does that fails: a profile, too"
     )
-    parser.add_argument(
-        "--server",
-        metavar="URL",
-        help="ask this service, with the key in PRIVACY_RISK_API_KEY; without it one is started for a while",
-    )
+    add_server_argument(parser)
+
+
+@contextmanager
+def given_subject(arguments: argparse.Namespace) -> Iterator[Subject]:
+    """The subject, whose dataset is there for as long as it is asked about.
+
+    Raises InvalidInput for what cannot be read or does not fit together.
+    """
+    if arguments.dataset_id and (arguments.query or arguments.address):
+        raise InvalidInput.of(
+            "--query", "two-tables", "--dataset-id names a table already.", "Give one of the two."
+        )
+    if arguments.dataset_id or not (arguments.dataset or arguments.tables or arguments.query):
+        yield subject_of(arguments)
+        return
+    with given_table(arguments, arguments.dataset, arguments.tables, "--dataset") as given:
+        told = argparse.Namespace(**{**vars(arguments), "dataset": given.path})
+        yield replace(subject_of(told), dataset_shown=given.shown)
 
 
 def subject_of(arguments: argparse.Namespace) -> Subject:

@@ -12,8 +12,8 @@ from typing import Any, Final
 from app.cli.embedded import SERVICE, client_of, temporary_folder
 from app.cli.gate_loading import Loading, stored_name
 from app.cli.gate_question import Subject
-from app.cli.journey import Json
 from app.cli.operations import Operations
+from app.cli.tables_file import Json
 from app.domain.errors import InvalidInput
 from privacy_risk import Client, ProblemError, Progress, Resource
 

@@ -11,16 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from app.cli.journey import (
-    Attribute,
-    Json,
-    Section,
-    TableFile,
-    attributes_of,
-    links_of,
-    read_tables_file,
-    table_of,
-)
+from app.cli.described_columns import Attribute, attributes_of
+from app.cli.journey import TableFile, links_of, table_of
+from app.cli.tables_file import Json, Section, read_tables_file
 from app.domain.errors import InvalidInput
 
 THE_DICTIONARY: Final = ""
@@ -41,12 +34,14 @@ class Linked:
 
 @dataclass(frozen=True)
 class Tables:
-    """The dataset's columns with their weights, and the dictionaries by slot."""
+    """The dataset's columns with their weights, the dictionaries by slot, and what a release's file is."""
 
     dataset: TableFile
     attributes: tuple[Attribute, ...]
     dictionaries: Mapping[str, Linked]
     family: str
+    release: Json
+    """How a release's file is written: as the dataset's own, unless it is said."""
 
 
 def load_tables(path: Path, dataset: Path | None = None) -> Tables:
@@ -59,9 +54,10 @@ def load_tables(path: Path, dataset: Path | None = None) -> Tables:
     InvalidInput
         If the file cannot be read or lacks a member; the pointer names the place.
     """
-    document = Section(read_tables_file(path), "")
-    document.only("dataset", "dictionary", "dictionaries", "sensitivity", "optimisation")
+    document = read_tables_file(path)
+    document.only("dataset", "release", "dictionary", "dictionaries", "sensitivity", "optimisation")
     data = document.section("dataset")
+    table = table_of(data, path.parent, dataset, also=("attributes",))
     dictionaries: dict[str, Linked] = {}
     if "dictionary" in document.content:
         dictionaries[THE_DICTIONARY] = _linked(document.section("dictionary"), path.parent)
@@ -69,10 +65,11 @@ def load_tables(path: Path, dataset: Path | None = None) -> Tables:
     dictionaries |= {slot: _linked(slots.section(slot), path.parent) for slot in slots.content}
     sensitivity = document.section("sensitivity", required=False)
     return Tables(
-        dataset=table_of(data, path.parent, dataset, also=("attributes",)),
+        dataset=table,
         attributes=attributes_of(data.section("attributes"), path.parent),
         dictionaries=dictionaries,
         family=sensitivity.only("family").get("family", "multiplicative"),
+        release=_release_of(document, table),
     )
 
 
@@ -105,7 +102,21 @@ def tables_of_policy(policy: Json, dataset: Path) -> Tables:
     table = TableFile(
         name=dataset.name.split(".")[0], path=dataset, identifier=next(iter(identifiers), None), dialect={}
     )
-    return Tables(table, attributes, {}, "multiplicative")
+    return Tables(table, attributes, {}, "multiplicative", {})
+
+
+def _release_of(document: Section, table: TableFile) -> Json:
+    """How a release's file is written.
+
+    What leaves is looked at as it is written, whatever is done with the dataset's own file.
+    """
+    as_written = {name: value for name, value in table.dialect.items() if name != "trim"}
+    if "release" not in document.content:
+        return as_written
+    section = document.section("release")
+    section.only("delimiter", "encoding")
+    said = {key: section.text(key) for key in section.content}
+    return said | {name: value for name, value in as_written.items() if name == "missing"}
 
 
 def _linked(section: Section, folder: Path) -> Linked:

@@ -4,10 +4,13 @@ TOML, or JSON of the same structure. Paths are relative to the file. Every membe
 
     [dataset]                              name, file, identifier?, and a dialect: delimiter?, quote?,
                                            encoding?, header?, trim?, missing?, sheet?
-    [dataset.attributes.NAME]              role? (quasi_identifier), type? (categorical), hierarchy? (flat),
-                                           on_unknown?, weight? (1), proposed_level? (0)
+    [dataset.attributes.NAME]              role? (quasi_identifier), type? (categorical), format?,
+                                           on_unreadable?, hierarchy? (flat), on_unknown?, weight? (1),
+                                           proposed_level? (0)
         hierarchy                          a file in the CSV form, separated by semicolons, or the
                                            definition of a builder
+    [release]                              delimiter?, encoding?: how the file of a release is written, where
+                                           that is not as [dataset] says – for anonymise and gate
     [dictionary]                           as [dataset]
     [dictionary.links.ATTRIBUTE]           column, and at most one of
         lookup                             {file, key, value}: two columns of a table
@@ -20,22 +23,22 @@ TOML, or JSON of the same structure. Paths are relative to the file. Every membe
 
 from __future__ import annotations
 
-import json
-import tomllib
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from app.cli.described_columns import Attribute, attributes_of
+from app.cli.tables_file import Json, Section, read_tables_file
 from app.domain.errors import InvalidInput
 
-Json = dict[str, Any]
-
-_DIALECT = ("delimiter", "quote", "encoding", "header", "trim", "missing", "sheet")
+_DIALECT: Final = ("delimiter", "quote", "encoding", "header", "trim", "missing", "sheet")
 FORMATS = ("csv", "csv.gz", "parquet", "arrow", "xlsx")
 """What the service reads."""
 
-_FORMATS = {
+_MOST_IN_NAME: Final = 80
+_FORMATS: Final = {
     ".csv": "csv",
     ".gz": "csv.gz",
     ".parquet": "parquet",
@@ -47,45 +50,36 @@ _FORMATS = {
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table to be uploaded under a name."""
+    """A table to be uploaded under a name; ``place`` is where a file describes it, if one does."""
 
     name: str
     path: Path
     identifier: str | None
     dialect: Mapping[str, Any]
+    place: str | None = field(default=None, compare=False)
 
     @property
     def format(self) -> str:
         """The upload format that the file's suffix says."""
-        try:
-            return _FORMATS[self.path.suffix.lower()]
-        except KeyError:
-            raise InvalidInput.of(
-                str(self.path),
-                "unknown-format",
-                f"The suffix of {self.path.name} names no format.",
-                f"Use one of {', '.join(_FORMATS)}.",
-            ) from None
+        return format_of(self.path)
 
 
-@dataclass(frozen=True)
-class Attribute:
-    """A disclosed attribute; ``hierarchy`` is a file, a definition, or None for the flat one.
+def format_of(path: Path) -> str:
+    """The upload format that the file's suffix says; InvalidInput if it says none."""
+    try:
+        return _FORMATS[path.suffix.lower()]
+    except KeyError:
+        raise InvalidInput.of(
+            str(path),
+            "unknown-format",
+            f"The suffix of {path.name} names no format.",
+            f"Use one of {', '.join(_FORMATS)}.",
+        ) from None
 
-    ``has_weight`` says that the weight was given, and is not the usual one.
-    """
 
-    name: str
-    declaration: Json
-    hierarchy: Path | Json | None
-    weight: float | str
-    proposed_level: int
-    has_weight: bool = False
-
-    @property
-    def hierarchy_name(self) -> str:
-        """The name that the hierarchy is created under."""
-        return self.name.replace("_", "-")
+def resource_name(text: str) -> str:
+    """A name that the service takes."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", text)[:_MOST_IN_NAME] or "table"
 
 
 @dataclass(frozen=True)
@@ -109,8 +103,8 @@ def load_journey(path: Path, dataset: Path | None = None, dictionary: Path | Non
     InvalidInput
         If the file cannot be read or lacks a member; the pointer names the place.
     """
-    document = Section(read_tables_file(path), "")
-    document.only("dataset", "dictionary", "dictionaries", "sensitivity", "optimisation")
+    document = read_tables_file(path)
+    document.only("dataset", "release", "dictionary", "dictionaries", "sensitivity", "optimisation")
     data, side = document.section("dataset"), document.section("dictionary")
     links, lookups = links_of(side.section("links"), path.parent)
     sensitivity = document.section("sensitivity", required=False)
@@ -137,101 +131,26 @@ def check_tables(tables: Iterable[TableFile], attributes: Iterable[Attribute]) -
             pass
 
 
-class Section:
-    """A table of the file, which knows where it stands."""
-
-    def __init__(self, content: object, pointer: str) -> None:
-        if not isinstance(content, dict):
-            raise InvalidInput.of(
-                pointer or "/", "wrong-type", f"{pointer or 'The file'} must be a table of members."
-            )
-        self.content: Json = content
-        self.pointer = pointer
-
-    def section(self, key: str, required: bool = True) -> Section:
-        """The table below a key, empty if it may be missing and is; InvalidInput if it may not."""
-        content = self.content.get(key, {})
-        if required and key not in self.content:
-            raise self._missing(key)
-        return Section(content, f"{self.pointer}/{key}")
-
-    def text(self, key: str) -> str:
-        """The text at a key; InvalidInput if there is none."""
-        if key not in self.content:
-            raise self._missing(key)
-        if not isinstance(self.content[key], str):
-            raise InvalidInput.of(
-                f"{self.pointer}/{key}", "wrong-type", f"{self.pointer}/{key} must be a text."
-            )
-        return str(self.content[key])
-
-    def _missing(self, key: str) -> InvalidInput:
-        place = f"{self.pointer}/{key}"
-        return InvalidInput.of(place, "missing", f"The journey file lacks {place}.", "Add it.")
-
-    def only(self, *keys: str) -> Json:
-        """The members, none of which may be another than these."""
-        unknown = sorted(self.content.keys() - set(keys))
-        if unknown:
-            raise InvalidInput.of(
-                f"{self.pointer}/{unknown[0]}",
-                "unknown-member",
-                f"{self.pointer or 'The file'} has no member {unknown[0]!r}.",
-                f"Allowed are {', '.join(keys)}.",
-            )
-        return self.content
-
-
-def read_tables_file(path: Path) -> object:
-    """What the file holds; InvalidInput if it cannot be read."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        return json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except OSError as error:
-        raise InvalidInput.of(str(path), "unreadable", f"{path} cannot be read: {error.strerror}.") from error
-    except ValueError as error:
-        raise InvalidInput.of(str(path), "malformed", f"{path} cannot be parsed: {error}.") from error
-
-
 def table_of(section: Section, folder: Path, instead: Path | None, also: tuple[str, ...]) -> TableFile:
     """The table that a section describes, or the file ``instead`` as described there."""
-    content = section.only("name", "file", "identifier", *_DIALECT, *also)
+    section.only("name", "file", "identifier", *_DIALECT, *also)
     return TableFile(
         name=section.text("name"),
         path=instead or folder / section.text("file"),
-        identifier=content.get("identifier"),
-        dialect={key: content[key] for key in _DIALECT if key in content},
+        identifier=section.optional("identifier"),
+        dialect=_dialect_of(section),
+        place=section.pointer,
     )
 
 
-def attributes_of(sections: Section, folder: Path) -> tuple[Attribute, ...]:
-    """The disclosed attributes."""
-    if not sections.content:
-        raise InvalidInput.of(sections.pointer, "empty", "The journey discloses no attribute.", "Name one.")
-    attributes = []
-    for name in sections.content:
-        content = sections.section(name).only(
-            "role", "type", "hierarchy", "on_unknown", "weight", "proposed_level"
-        )
-        declaration = {
-            "name": name,
-            "type": content.get("type", "categorical"),
-            "role": content.get("role", "quasi_identifier"),
-        }
-        if "on_unknown" in content:
-            declaration["on_unknown"] = content["on_unknown"]
-        hierarchy = content.get("hierarchy")
-        attributes.append(
-            Attribute(
-                name=name,
-                declaration=declaration,
-                hierarchy=folder / hierarchy if isinstance(hierarchy, str) else hierarchy,
-                weight=content.get("weight", 1.0),
-                proposed_level=content.get("proposed_level", 0),
-                has_weight="weight" in content,
-            )
-        )
-    return tuple(attributes)
+def _dialect_of(section: Section) -> Json:
+    """How the table is read, of what is said; InvalidInput for what cannot be meant."""
+    for key in ("delimiter", "quote", "encoding"):
+        section.optional(key)
+    missing = section.content.get("missing", [])
+    if not isinstance(missing, list) or not all(isinstance(own, str) for own in missing):
+        raise section.wrong("missing", "missing lists texts.", 'Write missing = ["", "NA"].')
+    return {key: section.content[key] for key in _DIALECT if key in section.content}
 
 
 def declared(table: TableFile, attributes: Sequence[Attribute], hierarchies: Mapping[str, str]) -> list[Json]:
@@ -250,7 +169,11 @@ def with_hierarchy(stated: Json, attribute: str, hierarchies: Mapping[str, str])
 
 def harm_of(attributes: Sequence[Attribute], family: str) -> Json:
     """A sensitivity profile by the attributes' weights, but for its name and its dataset."""
-    weights = {own.name: {"leaves": own.weight, "inner": "harmonic"} for own in attributes}
+    weights = {
+        own.name: {"leaves": own.weight, "inner": "harmonic"}
+        for own in attributes
+        if own.declaration["role"] != "weight"
+    }
     return {"family": family, "attributes": weights}
 
 

@@ -10,24 +10,39 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from app.cli.gate_loading import Loading
 from app.cli.gate_service import measured, service_client
-from app.cli.journey import FORMATS, Json, TableFile
+from app.cli.gate_tables import Tables
+from app.cli.given_tables import GivenTable, given_table
+from app.cli.journey import FORMATS, TableFile, resource_name
 from app.cli.operations import Operations
-from app.cli.plain_lines import number_text, text_table
-from app.cli.table_header import TEXT_FORMATS, head_of, require_columns, unknown_columns
+from app.cli.profile_text import Profiled, profile_text
+from app.cli.shared_arguments import (
+    add_json_argument,
+    add_server_argument,
+    add_sheet_argument,
+    add_table_argument,
+    add_tables_argument,
+    require_one_description,
+)
+from app.cli.table_header import TEXT_FORMATS, head_of, require_columns, require_described, unknown_columns
+from app.cli.tables_file import Json
 from app.domain.errors import InvalidInput
-from privacy_risk import Client
-
-_MOST_IN_NAME: Final = 80
+from privacy_risk import Client, Resource
 
 
 @dataclass(frozen=True)
 class Question:
-    """The table to look at, and what is said of its columns; what is left out is proposed by the service."""
+    """The table to look at, and what is said of its columns; what is left out is proposed by the service.
+
+    ``shown`` is what the table is called; one that is ``described`` has nothing else said of it.
+    """
 
     table: TableFile
+    shown: str
+    described: Tables | None
     format: str
     quasi_identifiers: tuple[str, ...]
     sensitive: tuple[str, ...]
@@ -54,15 +69,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "service that is running. What is not "
         "said about the columns is taken from the service's own proposal, which the answer names.",
     )
-    parser.add_argument("table", type=Path, help="CSV, gzipped CSV, Parquet, Arrow or Excel file")
+    add_table_argument(parser)
+    add_tables_argument(parser)
     _add_column_arguments(parser)
     _add_judging_arguments(parser)
-    parser.add_argument(
-        "--server",
-        metavar="URL",
-        help="ask this service, with the key in PRIVACY_RISK_API_KEY; without it one is started for a while",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    add_server_argument(parser)
+    add_json_argument(parser)
     parser.set_defaults(run=run)
 
 
@@ -95,7 +107,7 @@ def _add_column_arguments(parser: argparse.ArgumentParser) -> None:
     reading.add_argument(
         "--missing-marker", nargs="+", metavar="TEXT", help="texts that mean a missing value"
     )
-    reading.add_argument("--sheet", metavar="NAME", help="sheet of a workbook that has several")
+    add_sheet_argument(reading)
 
 
 def _add_judging_arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,17 +127,21 @@ def _add_judging_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
     """Profile the table; 0 once it is measured."""
-    question = _question(arguments)
-    table = question.table
-    require_columns(table.path, question.format, table.dialect, question.named, proposed=True)
-    start = time.perf_counter()
-    with service_client(arguments.server, operations) as client:
-        started = time.perf_counter() - start
-        profiled = Profiling(client, question, {"service": started}).run()
+    with given_table(arguments, arguments.table, arguments.tables) as given:
+        question = _question(arguments, given)
+        table = question.table
+        if question.described is None:
+            require_columns(table.path, question.format, table.dialect, question.named, proposed=True)
+        else:
+            require_described(table, question.described.attributes)
+        start = time.perf_counter()
+        with service_client(arguments.server, operations) as client:
+            started = time.perf_counter() - start
+            profiled = Profiling(client, question, {"service": started}).run()
     if arguments.json:
         print(json.dumps(_json(question, profiled), ensure_ascii=False))
     else:
-        print(profile_text(question.table.path.name, profiled))
+        print(profile_text(Path(question.shown).name, profiled))
     return 0
 
 
@@ -140,6 +156,8 @@ class Profiling:
     def run(self) -> Profiled:
         """All steps, the last of which is the one call that measures."""
         question = self.question
+        if question.described is not None:
+            return self._described(question.described)
         with self._step("upload"):
             dialect = self._dialect()
             upload = self._upload(dialect)
@@ -151,7 +169,19 @@ class Profiling:
             dataset = self.client.datasets.create(
                 {"name": question.table.name, "upload": upload, "attributes": declared}
             )
-        body: Json = {"name": f"{question.table.name}-profile", "dataset": question.table.name}
+        return self._measured(dataset, declared, left_aside, is_proposed=not question.quasi_identifiers)
+
+    def _described(self, tables: Tables) -> Profiled:
+        with self._step("dataset"):
+            dataset = Loading(self.client).dataset(tables)
+        declared = [own.declaration for own in tables.attributes]
+        return self._measured(dataset, declared, {}, is_proposed=False)
+
+    def _measured(
+        self, dataset: Resource, declared: Sequence[Json], left_aside: Mapping[str, str], *, is_proposed: bool
+    ) -> Profiled:
+        question = self.question
+        body: Json = {"name": f"{dataset.name}-profile", "dataset": dataset.name}
         body |= {"measure": {"kind": "privacy_profile", **question.measure}}
         if question.levels:
             body["rule"] = {"kind": "table_level", "levels": dict(question.levels)}
@@ -161,7 +191,7 @@ class Profiling:
             _of_role(declared, "quasi_identifier"),
             _of_role(declared, "sensitive"),
             left_aside,
-            not question.quasi_identifiers,
+            is_proposed,
             result,
             self.seconds,
             _unreadable(dataset.document),
@@ -195,7 +225,7 @@ class Profiling:
                 found = Path(question.hierarchy_pattern.replace("{}", attribute["name"]))
                 path = found if found.is_file() else None
             if path is not None and attribute["role"] != "identifier":
-                name = f"{number}-{_resource_name(attribute['name'])}"
+                name = f"{number}-{resource_name(attribute['name'])}"
                 attribute["hierarchy"] = self.client.hierarchies.create_from_csv(name, path.read_bytes()).name
                 # The file lists the cells as they stand in the table, not as they would be read.
                 if attribute.pop("format", None) is not None:
@@ -260,9 +290,11 @@ def _format_by_suffix(table: TableFile) -> str:
         ) from None
 
 
-def _question(arguments: argparse.Namespace) -> Question:
+def _question(arguments: argparse.Namespace, given: GivenTable) -> Question:
     """The question; InvalidInput for what cannot be read or does not fit together."""
-    path: Path = arguments.table
+    if given.tables is not None:
+        return _described_question(arguments, given, given.tables)
+    path = given.path
     dialect: Json = {}
     if arguments.delimiter is not None:
         dialect["delimiter"] = arguments.delimiter
@@ -272,7 +304,7 @@ def _question(arguments: argparse.Namespace) -> Question:
         dialect["missing"] = arguments.missing_marker
     if arguments.sheet is not None:
         dialect["sheet"] = arguments.sheet
-    table = TableFile(_resource_name(path.name.split(".")[0]), path, arguments.identifier, dialect)
+    table = TableFile(resource_name(path.name.split(".")[0]), path, arguments.identifier, dialect)
     format_ = arguments.format or _format_by_suffix(table)
     both = sorted(set(arguments.quasi_identifiers) & set(arguments.sensitive))
     if both:
@@ -281,17 +313,39 @@ def _question(arguments: argparse.Namespace) -> Question:
             "Name it once.",
         )  # fmt: skip
     hierarchies = {name: Path(file) for name, file in _pairs(arguments.hierarchy, "--hierarchy").items()}
-    for file in (path, *hierarchies.values()):
+    for file in hierarchies.values():
         if not file.is_file():
             raise InvalidInput.of(str(file), "unreadable", f"There is no file {file}.")
     return Question(
         table,
+        given.shown,
+        None,
         format_,
         tuple(arguments.quasi_identifiers),
         tuple(arguments.sensitive),
         arguments.identifier,
         hierarchies,
         arguments.hierarchies,
+        {name: _level(level) for name, level in _pairs(arguments.level, "--level").items()},
+        {"missing": arguments.missing},
+    )
+
+
+def _described_question(arguments: argparse.Namespace, given: GivenTable, tables: Tables) -> Question:
+    """The question about a table of which a file says everything; InvalidInput for options that do, too."""
+    require_one_description(arguments, ("quasi_identifiers", "sensitive", "identifier", "hierarchy",
+                            "hierarchies", "format", "delimiter", "encoding", "missing_marker"))  # fmt: skip
+    names = tuple(own.name for own in tables.attributes)
+    return Question(
+        tables.dataset,
+        given.shown,
+        tables,
+        tables.dataset.format,
+        names,
+        (),
+        tables.dataset.identifier,
+        {},
+        None,
         {name: _level(level) for name, level in _pairs(arguments.level, "--level").items()},
         {"missing": arguments.missing},
     )
@@ -312,14 +366,9 @@ def _level(text: str) -> int:
     return int(text)
 
 
-def _resource_name(text: str) -> str:
-    """A name that the service takes."""
-    return re.sub(r"[^A-Za-z0-9._-]", "-", text)[:_MOST_IN_NAME] or "table"
-
-
 def _json(question: Question, profiled: Profiled) -> dict[str, Any]:
     return {
-        "table": str(question.table.path),
+        "table": question.shown,
         "quasi_identifiers": profiled.quasi_identifiers,
         "sensitive": profiled.sensitive,
         "left_aside": profiled.left_aside,
@@ -329,67 +378,3 @@ def _json(question: Question, profiled: Profiled) -> dict[str, Any]:
         "seconds": {name: round(seconds, 6) for name, seconds in profiled.seconds.items()},
         "result": profiled.result,
     }
-
-
-_ROWS_SHOWN = 3
-
-
-@dataclass(frozen=True)
-class Profiled:
-    """The profile, and how the columns were taken.
-
-    ``left_aside`` are columns that were not looked at, each with the reason; ``proposed`` says whether the
-    roles are the service's proposal. ``unreadable`` are columns with cells of another type, each with what
-    became of them.
-    """
-
-    quasi_identifiers: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    left_aside: Mapping[str, str]
-    proposed: bool
-    result: dict[str, Any]
-    seconds: Mapping[str, float]
-    unreadable: Mapping[str, str]
-
-
-def profile_text(name: str, profiled: Profiled) -> str:
-    """Columns, records, one line per figure, and the time of the call that measured them."""
-    judged, figures = profiled.result["judged"], profiled.result["figures"]
-    basis = " (proposed by the service)" if profiled.proposed else ""
-    lines = [
-        f"{name}: {judged['records']:,} records",
-        f"  quasi-identifiers  {', '.join(profiled.quasi_identifiers)}{basis}",
-        f"  sensitive          {', '.join(profiled.sensitive) or 'none named: see --sensitive'}",
-        *(f"  left aside         {column}: {why}" for column, why in profiled.left_aside.items()),
-        *(f"  unreadable         {column}: {what}" for column, what in profiled.unreadable.items()),
-        f"  judged             {judged['records_judged']:,} records in {judged['classes']:,} classes; "
-        f"missing values: {judged['missing'].replace('_', ' ')}",
-        f"  left out           {judged['records_missing']:,} records with missing values, "
-        f"{judged['records_suppressed']:,} that are suppressed",
-        "",
-        text_table(
-            [("measure", "attribute", "number", "value", "safer", "worst class"), *map(_line, figures)]
-        ),
-        "",
-        f"Measured by one call in {profiled.seconds['profile']:.3f} s.",
-    ]
-    return "\n".join(lines)
-
-
-def _line(figure: dict[str, Any]) -> Sequence[str]:
-    return (
-        figure["measure"],
-        figure["attribute"] or "",
-        figure["name"],
-        number_text(figure["value"]),
-        figure["safer"],
-        _worst(figure["worst"]),
-    )
-
-
-def _worst(worst: dict[str, Any] | None) -> str:
-    if worst is None:
-        return ""
-    rows, records = worst["rows"], worst["records"]
-    shown = ", ".join(map(str, rows[:_ROWS_SHOWN])) + (", …" if records > _ROWS_SHOWN else "")
-    return f"row {shown}" if records == 1 else f"rows {shown} ({records:,} records)"

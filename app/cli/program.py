@@ -13,6 +13,7 @@ from app.cli.operations import Operations
 
 COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "demo": ("demo",),
+    "describe": ("describe",),
     "profile": ("profile",),
     "anonymise": ("anonymise",),
     "sample": ("sample",),

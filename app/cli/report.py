@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from app.cli.journey import Json
 from app.cli.plain_lines import number_text, text_table
 from app.cli.risk_map import Point, draw_map
+from app.cli.tables_file import Json
 from app.cli.walk import Score, Walked
 
 _MISSING = "(missing)"

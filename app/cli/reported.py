@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from app.cli.gate_question import Subject, checked_name
-from app.cli.journey import Json
+from app.cli.tables_file import Json
 from app.domain.errors import InvalidInput
 from app.services.fingerprints import resource_sha256
 from app.services.resources import Kind

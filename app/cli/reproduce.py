@@ -16,11 +16,10 @@ from app.cli.gate_question import (
     add_subject_arguments,
     checked_name,
     file_or_name,
+    given_subject,
     policy_of,
-    subject_of,
 )
 from app.cli.gate_service import Gate, service_client
-from app.cli.journey import Json
 from app.cli.operations import Operations
 from app.cli.plain_lines import plain_line
 from app.cli.recomputed import differences, versions
@@ -33,6 +32,7 @@ from app.cli.reported import (
     stated_policy,
 )
 from app.cli.structured_files import read_structured
+from app.cli.tables_file import Json
 from app.domain.errors import InvalidInput
 from app.evidence.envelope import opened
 from app.evidence.faults import EvidenceError
@@ -77,9 +77,16 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
 def _run(arguments: argparse.Namespace, operations: Operations) -> int:
     statement = _statement(arguments.report, arguments.keys)
     then, held = statement.predicate, arguments.server is not None
-    if held and not (arguments.dataset or arguments.dataset_id or arguments.tables):
+    if held and not (arguments.dataset or arguments.dataset_id or arguments.tables or arguments.query):
         arguments.dataset_id = then["parameters"]["dataset"]
-    given = subject_of(arguments)
+    with given_subject(arguments) as given:
+        return _recomputed(arguments, operations, statement, given)
+
+
+def _recomputed(
+    arguments: argparse.Namespace, operations: Operations, statement: Statement, given: Subject
+) -> int:
+    then, held = statement.predicate, arguments.server is not None
     if arguments.true_dictionary is not None:
         true = file_or_name(arguments.true_dictionary, "--true-dictionary", held)
         given = replace(given, dictionaries={**given.dictionaries, TRUE_DICTIONARY: true})

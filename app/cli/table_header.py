@@ -7,10 +7,12 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
-from app.cli.journey import Attribute, TableFile
-from app.domain.errors import Fault, InvalidInput, TooLarge
+from app.cli.described_columns import Attribute
+from app.cli.journey import TableFile
+from app.domain.errors import Fault, InvalidInput, TooLarge, joined
 
 SAMPLE_BYTES: Final = 1 << 20
 """How much of a file a dialect is proposed from."""
@@ -43,12 +45,19 @@ def with_encoding(table: TableFile) -> TableFile:
 
 
 def require_columns(
-    path: Path, format: str, dialect: Mapping[str, Any], names: Iterable[str], *, proposed: bool
+    path: Path,
+    format: str,
+    dialect: Mapping[str, Any],
+    names: Iterable[str],
+    *,
+    proposed: bool,
+    places: Mapping[str, str] | None = None,
 ) -> None:
     """InvalidInput if the table lacks any of these columns; every one is named.
 
     Of its dialect ``dialect`` is known; the rest is usual, or as ``proposed`` by the head of the table. What
     cannot be told from there is left to the service: other formats, and tables that are not read so.
+    ``places`` says where a column is named; it is told by its own name otherwise.
     """
     # The service takes truth in other words, too.
     are_written = all(isinstance(dialect.get(key, True), bool) for key in ("header", "trim"))
@@ -79,20 +88,28 @@ def require_columns(
     columns = reader.columns
     unknown = [name for name in dict.fromkeys(names) if columns and name not in columns]
     if unknown:
-        raise unknown_columns(unknown, columns or ())
+        raise unknown_columns(unknown, columns or (), places or {})
 
 
 def require_described(table: TableFile, attributes: Iterable[Attribute]) -> None:
     """InvalidInput if the dataset lacks a column that its description names; as :func:`require_columns`."""
     identifier = () if table.identifier is None else (table.identifier,)
+    places = {own.name: own.place for own in attributes if own.place is not None}
+    if table.identifier is not None and table.place is not None:
+        places[table.identifier] = joined(table.place, "identifier")
     names = (*identifier, *(own.name for own in attributes))
     read = with_encoding(table)
-    require_columns(read.path, read.format, read.dialect, names, proposed=False)
+    require_columns(read.path, read.format, read.dialect, names, proposed=False, places=places)
 
 
-def unknown_columns(names: Iterable[str], columns: Iterable[str]) -> InvalidInput:
-    """The refusal of columns that a table does not have."""
+def unknown_columns(
+    names: Iterable[str], columns: Iterable[str], places: Mapping[str, str] = MappingProxyType({})
+) -> InvalidInput:
+    """The refusal of columns that a table does not have, each by the place that names it."""
     remedy = f"Its columns are: {', '.join(columns)}."
     return InvalidInput(
-        [Fault(name, "unknown-column", f"The table has no column {name!r}.", remedy) for name in names]
+        [
+            Fault(places.get(name, name), "unknown-column", f"The table has no column {name!r}.", remedy)
+            for name in names
+        ]
     )

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from app.cli.journey import TableFile
-from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits
+from app.cli.journey import format_of
+from app.cli.table_header import TEXT_FORMATS, head_of
+from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits, check_dialect
 from app.services.datasets.ingest.intake import Intake
 from app.services.datasets.ingest.proposals import propose_dialect
 
-_SAMPLE: Final = 1 << 18
 _PIECE: Final = 1 << 20
 
 
-async def table_pieces(path: Path, sheet: str | None = None) -> AsyncGenerator[bytes, None]:
-    """The pieces in the file's order, each as :func:`read_piece` takes it.
+def proposed_dialect(path: Path, format: str, sheet: str | None = None) -> Dialect:
+    """The dialect that fits the head of a table of text; of other formats the usual one, with the sheet."""
+    return propose_dialect(head_of(path, format)).dialect if format in TEXT_FORMATS else Dialect(sheet=sheet)
 
-    CSV is read by the dialect that fits, a workbook by the named sheet.
+
+def stated_dialect(said: Mapping[str, Any]) -> Dialect:
+    """The usual dialect but for what is said of it; InvalidInput for what cannot be meant."""
+    known = dict(said)
+    if "quote" in known:
+        known["quote"] = known["quote"] or None
+    if "missing" in known:
+        known["missing"] = tuple(known["missing"])
+    dialect = Dialect(**known)
+    check_dialect(dialect)
+    return dialect
+
+
+async def table_pieces(path: Path, dialect: Dialect | None = None) -> AsyncGenerator[bytes, None]:
+    """The pieces in the file's order, each as :func:`read_piece` takes it; without a dialect by what fits.
 
     InvalidInput and TooLarge for a file that the service would refuse.
     """
-    format_ = UploadFormat(TableFile(path.name, path, None, {}).format)
-    dialect = Dialect(sheet=sheet)
-    if format_ is UploadFormat.CSV:
-        with path.open("rb") as file:
-            dialect = propose_dialect(file.read(_SAMPLE)).dialect
-    intake = Intake(format_, dialect, UploadLimits())
+    format_ = format_of(path)
+    intake = Intake(UploadFormat(format_), dialect or proposed_dialect(path, format_), UploadLimits())
     async with aclosing(intake.pieces(_content(path))) as pieces:
         async for piece in pieces:
             yield piece.payload

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.cli.journey import Attribute, Journey, Json, TableFile, declared, harm_of, with_hierarchy
+from app.cli.described_columns import Attribute
+from app.cli.journey import Journey, TableFile, declared, harm_of, with_hierarchy
 from app.cli.progress import Listener
+from app.cli.tables_file import Json
 from privacy_risk import Client, ProblemError, Resource, Run
 
 SHOWN_RECORDS = 3

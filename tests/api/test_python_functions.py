@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import anyio
-import httpx
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -13,6 +12,7 @@ import yaml
 
 import privacy_risk as pr
 from privacy_risk import anonymisation, gating, profiles
+from tests.api.blocking import Blocking
 from tests.api.service import Api
 
 pytestmark = pytest.mark.anyio
@@ -37,23 +37,6 @@ ASKED = {
     "quasi_identifiers": QUASI_IDENTIFIERS,
     "hierarchies": {"zip": ZIPS},
 }
-
-
-class Blocking(httpx.BaseTransport):
-    """Passes the requests of a client that blocks, in a thread, on to the application."""
-
-    def __init__(self, api: Api) -> None:
-        self._inner = httpx.ASGITransport(app=api.app)
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return anyio.from_thread.run(self._answered, request)
-
-    async def _answered(self, request: httpx.Request) -> httpx.Response:
-        own = httpx.Request(request.method, request.url, headers=request.headers, content=request.read())
-        response = await self._inner.handle_async_request(own)
-        return httpx.Response(
-            response.status_code, headers=response.headers, content=await response.aread(), request=request
-        )
 
 
 @pytest.fixture(scope="module")

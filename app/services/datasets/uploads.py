@@ -30,7 +30,7 @@ from app.services.fingerprints import new_resource
 from app.services.leases import UPLOAD_LEASE, held
 from app.services.named import NamedResources
 from app.services.ports import Store
-from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, require
+from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, Stored, require
 
 MAX_SAMPLE_BYTES: Final = 1024**2
 
@@ -98,9 +98,7 @@ class UploadService(NamedResources):
         upload = await self.get(actor, ref)
         async with self._store.work(actor.tenant) as work:
             first = await anext(work.pieces.read(upload.id))
-        return await asyncio.to_thread(
-            lambda: with_hierarchies(propose_schema(first), first, upload),
-        )
+        return await asyncio.to_thread(_proposal, first, upload)
 
     async def propose_dialect(self, actor: Actor, sample: bytes) -> DialectProposal:
         """The dialect that fits the sample (≤ 1 MiB) best."""
@@ -112,6 +110,12 @@ class UploadService(NamedResources):
                 MAX_SAMPLE_BYTES,
             )
         return await asyncio.to_thread(propose_dialect, sample)
+
+
+def _proposal(first: bytes, upload: Stored) -> SchemaProposal:
+    proposal = propose_schema(first)
+    is_whole = proposal.rows_in_sample == upload.summary["rows"]
+    return with_hierarchies(proposal, first, upload.name, is_whole=is_whole)
 
 
 def _resource(request: CreateUpload, intake: Intake, pieces: int, stored_bytes: int) -> NewResource:

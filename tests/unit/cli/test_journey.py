@@ -66,14 +66,15 @@ DICTIONARY = '[dictionary]\nname = "d"\nfile = "d.csv"\n'
     ],
 )
 def test_a_faulty_journey_file_is_refused_with_the_place(tmp_path, content, pointer):
-    assert faults_of(tmp_path / "journey.toml", content) == [pointer]
+    path = tmp_path / "journey.toml"
+    assert faults_of(path, content) == [f"{path}{pointer}"]
 
 
 def test_a_file_that_cannot_be_read_or_parsed_is_named(tmp_path):
     path = tmp_path / "journey.toml"
     assert faults_of(path, "= nothing") == [str(path)]
     path.unlink()
-    with pytest.raises(InvalidInput, match="cannot be read"):
+    with pytest.raises(InvalidInput, match="There is no file"):
         load_journey(path)
 
 

@@ -61,7 +61,7 @@ FILES = {
         ([*GATE, "--release", "members.txt"], "names no format"),
         (
             [*GATE[:3], "census.csv", "--tables", "tables.toml"],
-            "id: The table has no column 'id'. Its columns are: zip.",
+            "tables.toml/dataset/identifier: The table has no column 'id'. Its columns are: zip.",
         ),
         ([*GATE, "--rule", "rule.yaml"], "rule.yaml"),
         ([*GATE, "--sensitivity", "harm.yaml"], "must not say its dataset"),
@@ -74,7 +74,7 @@ FILES = {
         (["profile", "members.csv", "--hierarchy", "city=gone.csv"], "There is no file gone.csv"),
         (["profile", "members.csv", "--sensitive", "town"], "Its columns are: id, city."),
         (["demo", "--journey", "tables.toml", "--dataset", "census.csv"], "Its columns are: zip."),
-        (["demo", "--journey", "gone.toml"], "gone.toml cannot be read"),
+        (["demo", "--journey", "gone.toml"], "There is no file gone.toml"),
         (["demo", "--journey", "no-hierarchy.toml"], "gone.csv"),
         (["demo", "--journey", "tables.toml", "--dataset", "members.txt"], "names no format"),
         (["demo", "--dataset", "members.csv"], "need a journey file"),

@@ -13,17 +13,18 @@ from app.services.datasets.dataset_schema import AttributeDeclaration, Attribute
 from app.services.datasets.ingest.pieces import read_piece
 from app.services.datasets.ingest.proposals import AttributeProposal, SchemaProposal
 from app.services.datasets.text_columns import TextColumn, columns_of
-from app.services.resources import Stored
 
 
-def with_hierarchies(proposal: SchemaProposal, piece: bytes, upload: Stored) -> SchemaProposal:
+def with_hierarchies(
+    proposal: SchemaProposal, piece: bytes, upload: str, *, is_whole: bool
+) -> SchemaProposal:
     """The proposal of a schema with a hierarchy for each column that it would release.
 
-    ``piece`` is the upload's first one, on whose first rows the proposal rests.
+    ``piece`` is the first one of the upload of that name, on whose first rows the proposal rests;
+    ``is_whole`` says that there are no other rows, and will be none.
     """
     table = read_piece(piece).slice(0, proposal.rows_in_sample)
     columns = columns_of([table])
-    is_whole = proposal.rows_in_sample == upload.summary["rows"]
     return replace(
         proposal,
         attributes=tuple(
@@ -33,7 +34,7 @@ def with_hierarchies(proposal: SchemaProposal, piece: bytes, upload: Stored) -> 
 
 
 def _with_hierarchy(
-    own: AttributeProposal, column: TextColumn, upload: Stored, is_whole: bool
+    own: AttributeProposal, column: TextColumn, upload: str, is_whole: bool
 ) -> AttributeProposal:
     role = Role(own.role)
     if not role.is_disclosed:
@@ -44,7 +45,7 @@ def _with_hierarchy(
     )
     values = as_declared(column, declared)
     counts = dict(zip(values.values, values.rows_per_value.tolist(), strict=True))
-    leaves = LeafColumn(UploadRef(upload.name), own.name, own.format)
+    leaves = LeafColumn(UploadRef(upload), own.name, own.format)
     known = ColumnCounts(own.name, cast(Any, own.type), counts, leaves, is_whole)
     found = propose_hierarchy(known)
     definition = None if found.definition is None else definition_document(found.definition)

@@ -45,7 +45,8 @@ class AttributeProposal:
 
     ``format`` and ``on_unreadable`` are what to declare where the cells are not written as datasets have
     them; ``unreadable_in_sample``, ``_rows`` and ``_shapes`` tell which
-    cells of the sample are of another type.
+    cells of the sample are of another type. ``is_unsure`` says that a person should look: the role is a
+    guess, or the cells are not all of the type, or can be read in two ways.
     """
 
     name: str
@@ -61,6 +62,7 @@ class AttributeProposal:
     unreadable_shapes: tuple[str, ...] = ()
     hierarchy: Mapping[str, Any] | None = None
     hierarchy_reason: str | None = None
+    is_unsure: bool = False
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,7 @@ def _attribute(name: str, cells: Sequence[str | None]) -> AttributeProposal:
         type_.unreadable,
         type_.unreadable_rows,
         type_.unreadable_shapes,
+        is_unsure=role.is_guess or bool(type_.unreadable or type_.note),
     )
 
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
@@ -54,11 +54,15 @@ _OTHER_SEXES: Final = frozenset(
 
 @dataclass(frozen=True)
 class RoleProposal:
-    """A role, why, and whether the cells are codes, also if they are written as numbers."""
+    """A role, why, and whether the cells are codes, also if they are written as numbers.
+
+    ``is_guess`` says that neither name nor cells tell what the column is about, only how its values repeat.
+    """
 
     role: str
     reason: str
     is_code: bool = False
+    is_guess: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ def propose_role(name: str, cells: Sequence[str | None], type_: TypeProposal) ->
         or _numbering(column, subject)
         or _named(column, subject)
         or _shaped(column)
-        or _counted(column)
+        or replace(_counted(column), is_guess=True)
     )
 
 

@@ -1,0 +1,81 @@
+"""The release of a table that a file describes: loaded as a gate loads it, so that both judge the same."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import csv
+
+from app.cli.gate_loading import Loading
+from app.cli.gate_tables import Tables
+from app.cli.table_header import require_described
+from app.domain.errors import InvalidInput, joined
+from privacy_risk import Client, Column, Progress, Release, Roles
+from privacy_risk.anonymisation import Criteria, released
+from privacy_risk.loading import Loaded
+
+
+def check_described(tables: Tables, criteria: Criteria) -> None:
+    """InvalidInput for what can be told to be wrong before a service is started."""
+    require_described(tables.dataset, tables.attributes)
+    roles = {own.name: own.declaration["role"] for own in tables.attributes}
+    place = joined(tables.dataset.place or "", "attributes")
+    if "quasi_identifier" not in roles.values():
+        raise InvalidInput.of(
+            place,
+            "missing",
+            "No column is a quasi-identifier.",
+            'Give role = "quasi_identifier" to what others may know of a person.',
+        )
+    for name in criteria.named:
+        if roles.get(name) != "sensitive":
+            raise InvalidInput.of(
+                joined(place, name),
+                "another-role",
+                f"A criterion is about {name!r}, which is not described as sensitive.",
+                'Give it role = "sensitive", or leave the criterion out.',
+            )
+
+
+def described_release(
+    client: Client, tables: Tables, criteria: Criteria, tell: Callable[[Progress], None]
+) -> Release[Any]:
+    """The release of the described table; InvalidInput for what a description has wrong."""
+    made = Loading(client).dataset(tables)
+    rows: int = made.document["rows"]
+    names = [own.name for own in tables.attributes]
+    criteria.check(names, rows)
+    roles = Roles(
+        tuple(
+            Column(own.name, own.declaration["type"], own.declaration["role"], "you", "as described")
+            for own in tables.attributes
+        )
+    )
+    return released(client, Loaded(made.name, roles, ()), rows, criteria, tell, _table)
+
+
+def release_file(frame: Any, tables: Tables | None) -> bytes:  # noqa: ANN401 - a table of pyarrow
+    """The release as CSV, written as a description says; InvalidInput if the encoding cannot write it."""
+    written = {} if tables is None else tables.release
+    options = csv.WriteOptions(delimiter=written.get("delimiter", ","))
+    sink = pa.BufferOutputStream()
+    csv.write_csv(frame, sink, options)
+    content: bytes = sink.getvalue().to_pybytes()
+    encoding = written.get("encoding", "utf-8")
+    try:
+        return content.decode().encode(encoding)
+    except UnicodeEncodeError:
+        raise InvalidInput.of(
+            "--tables",
+            "unwritable",
+            f"The release has signs that {encoding} cannot write.",
+            'Write encoding = "utf-8" under [release] in the file that describes the table.',
+        ) from None
+
+
+def _table(parquet: bytes) -> Any:  # noqa: ANN401 - a table of pyarrow
+    return pq.read_table(io.BytesIO(parquet))

@@ -1,0 +1,72 @@
+"""Arguments that mean the same in several commands, declared once."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from app.domain.errors import InvalidInput
+
+TABLE_FORMS: Final = "CSV, gzipped CSV, Parquet, Arrow or Excel file, or a folder of Parquet pieces"
+
+
+def add_table_argument(parser: argparse.ArgumentParser) -> None:
+    """The table that the command is about: a file, a folder, or what a query answers."""
+    parser.add_argument("table", type=Path, nargs="?", metavar="TABLE", help=TABLE_FORMS)
+    add_query_arguments(parser)
+
+
+def add_tables_argument(parser: argparse.ArgumentParser) -> None:
+    """A description of the table's columns."""
+    parser.add_argument(
+        "--tables",
+        type=Path,
+        metavar="FILE",
+        help="says what the columns are, as describe writes it; TABLE may be left out if it names its file",
+    )
+
+
+def require_one_description(arguments: argparse.Namespace, options: Sequence[str]) -> None:
+    """InvalidInput for an option about columns beside a file that describes them."""
+    for name in options:
+        if getattr(arguments, name):
+            option = f"--{name.replace('_', '-')}"
+            raise InvalidInput.of(
+                option,
+                "two-descriptions",
+                f"{arguments.tables} says what the columns are, and how the table is read.",
+                f"Say it there, and leave {option} out.",
+            )
+
+
+def add_query_arguments(parser: argparse._ActionsContainer) -> None:
+    """A query instead of a file."""
+    parser.add_argument("--query", metavar="SQL", help="instead of a file: what this query answers")
+    parser.add_argument(
+        "--from",
+        dest="address",
+        metavar="ADDRESS",
+        help="database of the query, such as sqlite:///members.db or postgresql+psycopg://host/name; without "
+        "it the one that PRIVACY_RISK_QUERY_ADDRESS names, which keeps passwords off the command line",
+    )
+
+
+def add_sheet_argument(parser: argparse._ActionsContainer) -> None:
+    """Which sheet of a workbook is read."""
+    parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook that has several")
+
+
+def add_server_argument(parser: argparse.ArgumentParser) -> None:
+    """Which service is asked."""
+    parser.add_argument(
+        "--server",
+        metavar="URL",
+        help="ask this service, with the key in PRIVACY_RISK_API_KEY; without it one is started for a while",
+    )
+
+
+def add_json_argument(parser: argparse.ArgumentParser) -> None:
+    """Whether a program reads the answer."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
