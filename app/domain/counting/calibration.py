@@ -51,6 +51,11 @@ SECONDS_PER_WALK_STATE: Final = 2e-5
 SECONDS_PER_WALK_ROW: Final = 1e-8
 SECONDS_PER_RATING: Final = 4e-5
 SECONDS_PER_RATED_ROW: Final = 6e-9
+SECONDS_PER_STATE: Final = 1e-4
+SECONDS_PER_STATE_ROW: Final = 4.5e-8
+SECONDS_PER_LATER: Final = 8e-5
+SECONDS_PER_LATER_ROW: Final = 4e-8
+"""Of rules rated one by one: per rating, per state made, and per combination of the later levels."""
 SECONDS_PER_SUMMED_ROW: Final = 1e-6
 SECONDS_PER_SUMMED_ROW_AND_NODE: Final = 8e-9
 """Of sums over records, by which they are chosen; what they take is below."""
