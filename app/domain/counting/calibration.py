@@ -113,7 +113,7 @@ SECONDS_PER_FALLBACK_NODE: Final = 1e-7
 
 # Rules of least loss
 SECONDS_PER_SEARCH: Final = 3e-3
-SECONDS_PER_SEARCHED_ROW: Final = 6e-7
+SECONDS_PER_SEARCHED_ROW: Final = 4e-7
 SECONDS_PER_HELD_RULE: Final = 4e-8
 """What a search takes before it checks a rule, per distinct record and per rule of the lattice."""
 SECONDS_PER_CHECK: Final = 8e-5
@@ -136,6 +136,9 @@ SECONDS_PER_CLASS_LOSS_AND_ROW: Final[dict[str, float]] = {
 SECONDS_PER_DIVERGENCE_AND_ROW: Final = 1.6e-7
 """The same of the divergence, times the root of the share that may be suppressed: more, where few are."""
 SECONDS_PER_CHECK_SUPPRESSING: Final = 1.7e-4
+SECONDS_PER_SUPPRESSED_ROW: Final = 9e-9
+SECONDS_PER_VALUED_ROW: Final = 2e-8
+"""The same by sums of terms, per distinct record, and more of rules whose loss is worked out."""
 SECONDS_PER_CHECK_AND_OPEN_RULE: Final = 3.3e-8
 """Seconds per rule checked and rule of the lattice, times the root of the share that may be suppressed."""
 SECONDS_PER_RANKED_SEARCH: Final = 5e-4
