@@ -11,7 +11,11 @@ from app.domain.risk.utility import build_utility
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import Lagrangian, MinRisk
 from app.domain.search.problem import Problem
-from app.domain.search.table_rules.estimates import coarsest_reaching, ratings_by_bounding, ratings_by_pruning
+from app.domain.search.table_rules.estimates import (
+    most_general_reaching,
+    ratings_by_bounding,
+    ratings_by_pruning,
+)
 from app.domain.search.table_rules.scores import TableScores
 from app.domain.search.table_rules.table_level import TableInstance
 from app.domain.sensitivity.sensitivity import build_sensitivity
@@ -37,10 +41,10 @@ def test_the_coarsest_rules_are_those_above_which_none_reaches_the_floor() -> No
     utility = np.random.default_rng(1).integers(0, 5, size=(3, 4, 2)).astype(np.float64)
     expected = 0
     for rule in itertools.product(*map(range, utility.shape)):
-        coarser = [tuple(own + (j == k) for k, own in enumerate(rule)) for j in range(3)]
-        known = [other for other in coarser if all(o < n for o, n in zip(other, utility.shape, strict=True))]
+        broader = [tuple(own + (j == k) for k, own in enumerate(rule)) for j in range(3)]
+        known = [other for other in broader if all(o < n for o, n in zip(other, utility.shape, strict=True))]
         expected += utility[rule] >= 2.0 and not any(utility[other] >= 2.0 for other in known)
-    assert coarsest_reaching(utility, 2.0) == expected > 1
+    assert most_general_reaching(utility, 2.0) == expected > 1
 
 
 def test_a_floor_in_the_middle_takes_most_ratings(context: SearchContext) -> None:
