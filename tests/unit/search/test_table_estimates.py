@@ -37,7 +37,7 @@ def _of_floor(context: SearchContext, share: float) -> TableInstance:
     return TableInstance(context, Problem(MinRisk(share * most)))
 
 
-def test_the_coarsest_rules_are_those_above_which_none_reaches_the_floor() -> None:
+def test_the_most_general_rules_are_those_above_which_none_reaches_the_floor() -> None:
     utility = np.random.default_rng(1).integers(0, 5, size=(3, 4, 2)).astype(np.float64)
     expected = 0
     for rule in itertools.product(*map(range, utility.shape)):

@@ -1,7 +1,7 @@
 """How many rules searches rate, from what is known before any is rated: by measurement.
 
 Searches start with a dive from ⊥ that rates a neighbour per attribute and step. Then each of the most
-general rules that reach a floor of the utility has to be refuted, alone or with others by one that is more general.
+general rules that reach a floor of the utility has to be refuted, alone or with others by one above it.
 A price of the utility has no floor; how far a search goes for it depends on what all utility is worth beside
 the greatest risk. On Adult and on generated tables of 2,000 to 100,000 records with 6 to 8 attributes, of
 6,144 to 73,728 rules, 36 searches by pruning, for floors of 0.1 to 0.8 of the utility and prices of up to two
