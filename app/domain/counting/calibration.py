@@ -51,6 +51,11 @@ SECONDS_PER_WALK_STATE: Final = 2e-5
 SECONDS_PER_WALK_ROW: Final = 1e-8
 SECONDS_PER_RATING: Final = 4e-5
 SECONDS_PER_RATED_ROW: Final = 6e-9
+SECONDS_PER_STATE: Final = 1e-4
+SECONDS_PER_STATE_ROW: Final = 4.5e-8
+SECONDS_PER_LATER: Final = 8e-5
+SECONDS_PER_LATER_ROW: Final = 4e-8
+"""Of rules rated one by one: per rating, per state made, and per combination of the later levels."""
 SECONDS_PER_SUMMED_ROW: Final = 1e-6
 SECONDS_PER_SUMMED_ROW_AND_NODE: Final = 8e-9
 """Of sums over records, by which they are chosen; what they take is below."""
@@ -108,7 +113,7 @@ SECONDS_PER_FALLBACK_NODE: Final = 1e-7
 
 # Rules of least loss
 SECONDS_PER_SEARCH: Final = 3e-3
-SECONDS_PER_SEARCHED_ROW: Final = 6e-7
+SECONDS_PER_SEARCHED_ROW: Final = 4e-7
 SECONDS_PER_HELD_RULE: Final = 4e-8
 """What a search takes before it checks a rule, per distinct record and per rule of the lattice."""
 SECONDS_PER_CHECK: Final = 8e-5
@@ -131,6 +136,9 @@ SECONDS_PER_CLASS_LOSS_AND_ROW: Final[dict[str, float]] = {
 SECONDS_PER_DIVERGENCE_AND_ROW: Final = 1.6e-7
 """The same of the divergence, times the root of the share that may be suppressed: more, where few are."""
 SECONDS_PER_CHECK_SUPPRESSING: Final = 1.7e-4
+SECONDS_PER_SUPPRESSED_ROW: Final = 9e-9
+SECONDS_PER_VALUED_ROW: Final = 2e-8
+"""The same by sums of terms, per distinct record, and more of rules whose loss is worked out."""
 SECONDS_PER_CHECK_AND_OPEN_RULE: Final = 3.3e-8
 """Seconds per rule checked and rule of the lattice, times the root of the share that may be suppressed."""
 SECONDS_PER_RANKED_SEARCH: Final = 5e-4

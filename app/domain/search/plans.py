@@ -46,7 +46,8 @@ from app.domain.search.solvers import (
 )
 from app.domain.search.table_rules.portfolio import plan_table
 from app.domain.search.table_rules.table_frontier import frontier_of_table
-from app.domain.search.table_rules.table_level import TableEnumeration, TableInstance, TableSearch
+from app.domain.search.table_rules.table_level import TableEnumeration, TableInstance
+from app.domain.search.table_rules.table_search import TableSearch
 from app.domain.tables.table import Table
 
 LeastLossPlan = AnonymityPlan | LeastLossOfEnds | RecodingPlan

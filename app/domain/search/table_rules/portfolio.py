@@ -22,13 +22,13 @@ from app.domain.search.lattices.branch_and_bound import Found, Lattice, search_b
 from app.domain.search.objectives import ScoredObjective
 from app.domain.search.outcome import MAP_LIMIT, Outcome, least_objective
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose
+from app.domain.search.table_rules.estimates import ratings_by_pruning
 from app.domain.search.table_rules.open_rules import LeastRisk, goal_of
 from app.domain.search.table_rules.rule_search import RuleSearch
 from app.domain.search.table_rules.table_level import (
     RatingSearch,
     TableEnumeration,
     TableInstance,
-    narrowness,
     untouched,
 )
 
@@ -40,9 +40,6 @@ NO_RULE: Key = (math.inf, math.inf)
 SECONDS_WITHOUT_BUDGET = 60.0
 LEAST_NODES = 2_000
 GREEDY_SHARE = 3
-RATINGS = {"min_risk": 15.0, "max_utility": 15.0, "lagrangian": 30.0}
-RATINGS_EXPONENT = 0.4
-SHARPNESS = 1.5
 
 
 class GreedyRule:
@@ -193,11 +190,9 @@ class PrunedSearch(RatingSearch):
     def seconds(self) -> float:
         """Estimated time; how many rules have to be rated is known from experience only."""
         n_rules, instance = self.units, self._instance
-        wanted = RATINGS[instance.problem.objective.kind] * math.pow(n_rules, RATINGS_EXPONENT)
-        wanted *= narrowness(instance, SHARPNESS)
-        ratings = min(n_rules, wanted, self._budget.max_nodes or math.inf)
-        per_rating = self._ratings.seconds_per_rule + n_rules * SECONDS_PER_OPEN_RULE_AND_RATING
-        return instance.context.preparing_seconds + ratings * per_rating
+        ratings = min(ratings_by_pruning(instance), self._budget.max_nodes or math.inf)
+        looking = ratings * n_rules * SECONDS_PER_OPEN_RULE_AND_RATING
+        return instance.context.preparing_seconds + self._ratings.seconds_of_ratings(ratings) + looking
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What the search found, and its ties, as JSON."""

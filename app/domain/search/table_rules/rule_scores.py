@@ -261,6 +261,10 @@ class SetScores(RuleScores):
         """Estimated time to rate one rule of many, in any order, under all dictionaries."""
         return sum(part.seconds_per_rule for part in self._parts)
 
+    def seconds_of_ratings(self, ratings: float) -> float:
+        """Estimated time to rate so many rules, in any order, under all dictionaries."""
+        return sum(part.seconds_of_ratings(ratings) for part in self._parts)
+
     @property
     def growth(self) -> Growth:
         """By how much Φ of every record grows at least, which no dictionary changes."""

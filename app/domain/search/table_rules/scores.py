@@ -11,8 +11,12 @@ import numpy as np
 
 from app.domain.arrays import Bools, Floats
 from app.domain.counting.calibration import (
+    SECONDS_PER_LATER,
+    SECONDS_PER_LATER_ROW,
     SECONDS_PER_RATED_ROW,
     SECONDS_PER_RATING,
+    SECONDS_PER_STATE,
+    SECONDS_PER_STATE_ROW,
     SECONDS_PER_WALK_ROW,
     SECONDS_PER_WALK_STATE,
 )
@@ -33,6 +37,8 @@ from app.domain.search.walk import State
 
 CHOSEN = -1
 SHARE_OF_ROWS = 0.8
+MADE_AGAIN = 0.25
+"""Share of the ratings that ask for a state anew where none can be kept: most follow one that is alike."""
 Tick = Callable[[int], None]
 
 
@@ -66,6 +72,10 @@ class RuleScores(ABC):
     @abstractmethod
     def seconds_per_rule(self) -> float:
         """Estimated time to rate one rule of many, in any order."""
+
+    def seconds_of_ratings(self, ratings: float) -> float:
+        """Estimated time to rate so many rules, in any order."""
+        return ratings * self.seconds_per_rule
 
     @property
     @abstractmethod
@@ -145,6 +155,32 @@ class TableScores(RuleScores):
     def seconds_per_rule(self) -> float:
         """Estimated time to rate one rule of many, in any order: states are shared, later levels kept."""
         return SECONDS_PER_RATING + self._walk.root.n_rows * SECONDS_PER_RATED_ROW
+
+    def seconds_of_ratings(self, ratings: float) -> float:
+        """Estimated time to rate so many rules: the more there are the more share a state.
+
+        A state is made for each combination of the earlier levels that is met, and classes for each of the
+        later ones.
+        """
+        walk, cut = self._walk, self._late.cut
+        states = math.fsum(math.prod(self.shape[:depth]) for depth in range(1, cut + 1))
+        later, rows = math.prod(self.shape[cut:]), self._middle_rows
+        per_state = SECONDS_PER_STATE + rows * SECONDS_PER_STATE_ROW
+        per_later = SECONDS_PER_LATER + walk.suffixes[cut].size * SECONDS_PER_LATER_ROW
+        per_rating = SECONDS_PER_RATING + rows * SECONDS_PER_RATED_ROW
+        kept = min(1.0, self.kept_bytes / max(1.0, 2 * states * self._root_bytes * SHARE_OF_ROWS))
+        made = _met(states, ratings)
+        made += (ratings - made) * (1.0 - kept) * MADE_AGAIN
+        return made * per_state + _met(later, ratings) * per_later + ratings * per_rating
+
+    @cached_property
+    def _middle_rows(self) -> int:
+        """Rows of the state that the middle levels of the earlier attributes lead to."""
+        walk, state = self._walk, self._walk.root
+        for depth in range(self._late.cut):
+            middle = (self.shape[depth] - 1) // 2
+            state = walk.advance(walk.thinned(state, depth, middle), depth, middle)
+        return state.n_rows
 
     @property
     def n_bytes(self) -> int:
@@ -273,6 +309,11 @@ class TableScores(RuleScores):
             found = self._walk.generalised(self._thinned((*before, level - 1)), len(before), level)
             self._states.put(prefix, found, _bytes_of(found))
         return found
+
+
+def _met(combinations: float, rules: float) -> float:
+    """How many of the combinations occur among so many rules that are drawn alike."""
+    return combinations * -math.expm1(-rules / combinations) if combinations else 0.0
 
 
 def _bytes_of(state: State) -> int:

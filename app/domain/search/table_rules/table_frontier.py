@@ -112,8 +112,9 @@ class PrunedFrontier(RatingSearch):
         """Estimated time; how many rules have to be rated is known from experience only."""
         n_rules = self.units
         ratings = min(n_rules, RATINGS_PER_ROOT * math.sqrt(n_rules))
-        per_rating = self._ratings.seconds_per_rule + n_rules * SECONDS_PER_OPEN_RULE_AND_RATING
-        return self._instance.context.preparing_seconds + ratings * per_rating
+        looking = ratings * n_rules * SECONDS_PER_OPEN_RULE_AND_RATING
+        rating = self._ratings.seconds_of_ratings(ratings)
+        return self._instance.context.preparing_seconds + rating + looking
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """The points and how many rules were rated, as JSON."""

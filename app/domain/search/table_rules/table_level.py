@@ -1,11 +1,10 @@
-"""Optimal table-level rules: enumeration in blocks of one walk, or branch and bound."""
+"""Optimal table-level rules by enumeration in blocks of one walk, and what searches that rate rules share."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +15,6 @@ from app.domain.rules.rule import TableRule
 from app.domain.search.budget import UNLIMITED, Budget, Halted, HaltedError, added_up, never, stop_if
 from app.domain.search.context import SearchContext
 from app.domain.search.lattices.branch_and_bound import Found, search_boxes
-from app.domain.search.lattices.search import LatticeSolver, search_lattice
 from app.domain.search.outcome import STATUSES, Counters, Outcome, least_objective, map_of, shortfall_of
 from app.domain.search.problem import Problem
 from app.domain.search.record_risk import outer_sum
@@ -27,10 +25,6 @@ from app.domain.tables.numbers import exact_sum
 
 SECONDS_PER_BLOCK = 0.5
 STATES_TO_SPLIT = 4
-RULES_PER_RATED = 8
-LEAST_NARROWNESS = 0.05
-SHARPNESS = 4.0
-"""Of Adult's 12,960 rules branch and bound rated 38 to 3,327, by utility floors of 1 to 14 of 18."""
 
 
 class TableInstance:
@@ -231,47 +225,6 @@ class RatingSearch:
             return conclude(self._instance, self.solver, untouched(self._instance))
         node = None if fields["node"] is None else tuple(fields["node"])
         return conclude(self._instance, self.solver, Found(**{**fields, "node": node}), ties)
-
-
-class TableSearch(RatingSearch):
-    """Searches the lattice node by node."""
-
-    def __init__(self, instance: TableInstance, solver: LatticeSolver, budget: Budget) -> None:
-        super().__init__(instance, budget)
-        self._how = solver
-        self.solver = solver.name
-
-    @property
-    def seconds(self) -> float:
-        """Estimated time if an eighth of the rules is rated, fewer by the floor, at most the budget."""
-        context = self._instance.context
-        wanted = context.n_rules / RULES_PER_RATED * narrowness(self._instance, SHARPNESS)
-        rated = min(self._budget.max_nodes or math.inf, wanted)
-        return context.preparing_seconds + rated * self._ratings.seconds_per_rule
-
-    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
-        """What the search found, as JSON."""
-        instance, count = self._instance, added_up(tick)
-        found = search_lattice(instance, instance.problem, self._how, self._budget, count, halted)
-        return json.dumps(asdict(found), sort_keys=True).encode()
-
-    def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
-        """The optimal rule, or the best that was found with the smallest open bound."""
-        return self._concluded(json.loads(blocks[0]) if blocks else None)
-
-
-def narrowness(instance: TableInstance, sharpness: float) -> float:
-    """The share of the most ratings: a floor near either end leaves few rules, or refutes many.
-
-    A Lagrangian that gives nothing for utility asks for the least risk without a floor.
-    """
-    objective = instance.problem.objective
-    most = instance.utility((0,) * len(instance.heights))
-    is_priceless = objective.kind == "lagrangian" and objective.threshold == 0.0
-    if most <= 0 or not (is_priceless or objective.kind == "min_risk"):
-        return 1.0
-    share = 0.0 if is_priceless else min(1.0, max(0.0, objective.lowest_utility / most))
-    return max(LEAST_NARROWNESS, math.pow(4 * share * (1 - share), sharpness))
 
 
 def untouched(instance: TableInstance) -> Found:
