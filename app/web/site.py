@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.web import data, overview, rules, runs, scores, searches, verdicts
+from app.web import data, gates, overview, rules, runs, scores, searches, verdicts
 from app.web.forms import (
     MOST_FIELDS,
     TOKEN,
@@ -49,6 +49,7 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/evaluations/{ref}/evidence", verdicts.evidence),
     ("/evaluations/{ref}/report", verdicts.report),
     ("/policies/{ref}", verdicts.policy),
+    ("/policies/{ref}/evaluate", gates.evaluate),
     *((f"/{kind}", overview.listing(kind)) for kind in overview.KINDS),
 )
 """What a signed-in key can look at."""
@@ -56,7 +57,7 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
 FORMS: Final[tuple[tuple[str, FormHandler], ...]] = (("/example-data", overview.make_example_data),)
 """What is sent by forms of a few fields, each of this session."""
 
-FILES: Final[tuple[tuple[str, FileHandler], ...]] = ()
+FILES: Final[tuple[tuple[str, FileHandler], ...]] = (("/policies/{ref}/evaluate", gates.judge),)
 """What is sent by forms with a file behind the fields."""
 
 _KEPT: Final = "kept"
