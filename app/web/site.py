@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.web import data, gates, overview, rules, runs, scores, searches, verdicts
+from app.web import data, gates, overview, rule_editor, rules, runs, scores, searches, verdicts
 from app.web.forms import (
     MOST_FIELDS,
     TOKEN,
@@ -38,6 +38,7 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/", overview.overview),
     ("/datasets/{ref}", data.dataset),
     ("/datasets/{ref}/attributes/{attribute}", data.attribute),
+    ("/datasets/{ref}/rule", rule_editor.editor),
     ("/rules/{ref}", rules.rule),
     ("/assessments/{ref}", scores.assessment),
     ("/optimisations/{ref}/lattice", searches.lattice),
@@ -54,7 +55,10 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
 )
 """What a signed-in key can look at."""
 
-FORMS: Final[tuple[tuple[str, FormHandler], ...]] = (("/example-data", overview.make_example_data),)
+FORMS: Final[tuple[tuple[str, FormHandler], ...]] = (
+    ("/example-data", overview.make_example_data),
+    ("/datasets/{ref}/rule", rule_editor.edited),
+)
 """What is sent by forms of a few fields, each of this session."""
 
 FILES: Final[tuple[tuple[str, FileHandler], ...]] = (("/policies/{ref}/evaluate", gates.judge),)
