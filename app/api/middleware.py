@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import time
 import uuid
 from typing import Any, Final
@@ -15,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.typing import FilteringBoundLogger
 
 from app.api.access_log import frames_of
-from app.api.bodies.limits import FORM_BYTES, WITHOUT_KEY_BYTES, body_too_large, declared_length
+from app.api.bodies.limits import WITHOUT_KEY_BYTES, body_too_large, declared_length
 from app.api.metrics import RequestMetrics
 from app.api.problems import BY_CODE, body_of_error, problem_body, problem_response
 
@@ -31,9 +30,6 @@ SECURITY_HEADERS: Final = {
 }
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
-
-_WITHOUT_KEY: Final = frozenset({"/sign-in", "/sign-out"})
-"""Forms of pages that nobody need be signed in for."""
 
 UNMATCHED: Final = "(none)"
 """The route that metrics and log show for addresses that no route matches."""
@@ -165,9 +161,8 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        limit = self._limit_of(scope["path"], headers.get("content-type", ""))
-        declared = declared_length(headers)
+        limit = self._limit_of(scope["path"])
+        declared = declared_length(Headers(scope=scope))
         if declared is not None and declared > limit:
             await self._refuse(limit, scope, receive, send)
             return
@@ -183,15 +178,10 @@ class BodyLimit:
 
         await self._app(scope, counted, send)
 
-    def _limit_of(self, path: str, media_type: str) -> int:
+    def _limit_of(self, path: str) -> int:
         if path in self._upload_paths:
             return self._upload_limit
-        if path.startswith("/v1/"):
-            return self._limit
-        if path in _WITHOUT_KEY:
-            return min(self._limit, WITHOUT_KEY_BYTES)
-        # A page holds no more of these than the fields; the file behind them meets the limit of uploads.
-        return sys.maxsize if media_type.startswith("multipart/form-data") else FORM_BYTES
+        return self._limit if path.startswith("/v1/") else min(self._limit, WITHOUT_KEY_BYTES)
 
     async def _refuse(self, limit: int, scope: Scope, receive: Receive, send: Send) -> None:
         error = body_too_large(limit)

@@ -21,9 +21,6 @@ LARGEST_BYTES: Final = 16 * 1024**2
 WITHOUT_KEY_BYTES: Final = 16 * 1024
 """Most bytes where no API key is asked for: the form for signing in."""
 
-FORM_BYTES: Final = 512 * 1024
-"""Most bytes of a form on a page, apart from a file, which is streamed to an upload."""
-
 IN_FLIGHT_BYTES: Final = 32 * 1024**2
 """Most bytes of all bodies that are held at the same time."""
 
