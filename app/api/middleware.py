@@ -6,11 +6,13 @@ import re
 import time
 import uuid
 from collections.abc import Collection
+from functools import cache
 from typing import Any, Final
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.typing import FilteringBoundLogger
 
@@ -144,12 +146,23 @@ def route_of(scope: Scope) -> str:
     return template if isinstance(template, str) else UNMATCHED
 
 
+@cache
+def _template(path: str) -> re.Pattern[str]:
+    return compile_path(path)[0]
+
+
+def _fits(template: str, path: str) -> bool:
+    """Whether the address is one of a route such as ``/policies/{ref}/evaluate``."""
+    return _template(template).match(path) is not None
+
+
 class BodyLimit:
     """Refuses bodies above a limit, by their declared length at once, else at the first byte too many.
 
     These are the outermost bounds; the routes of the interface have narrower ones of their own. The
     framework's own limit answers a declared length in plain text, whatever the handlers say. Bodies of
-    ``passed_on`` are counted where they arrive: pages hand the file in them on to the interface.
+    ``passed_on``, templates of addresses, are counted where they arrive: pages hand the file in them on to
+    the interface.
     """
 
     def __init__(
@@ -168,7 +181,7 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its body counted."""
-        if scope["type"] != "http" or scope["path"] in self._passed_on:
+        if scope["type"] != "http" or any(_fits(template, scope["path"]) for template in self._passed_on):
             await self._app(scope, receive, send)
             return
         limit = self._limit_of(scope["path"])

@@ -241,6 +241,7 @@ def install_pages(app: Starlette, cookies: Cookies, sessions: LiveSessions) -> N
     Addresses that nobody knows get a readable page where a browser asks for one.
     """
     app.router.routes.extend(Site(app, cookies, sessions).routes())
+    app.state.passed_on.update(path for path, _ in FILES)
     unknown = app.router.default
 
     async def default(scope: Scope, receive: Receive, send: Send) -> None:
