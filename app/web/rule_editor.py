@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from app.web.choices import NONE, Choices, attackers, names_of_dataset, offered
 from app.web.forms import Fault, Form
+from app.web.new_names import name_faults
 from app.web.rules import sample_of
 from app.web.visits import Page, Visit, found
 from app.web.words import address, heights_of
@@ -40,8 +41,9 @@ async def edited(visit: Visit, form: Form) -> Page | Response:
         return RedirectResponse(address("datasets", visit.ref, "rule", **state) + "#scores", 303)
     dataset = (await visit.client.datasets.get(visit.ref)).document
     asked = _asked(form, heights_of(dataset))
-    if isinstance(asked, Form):
-        return await _page(visit, asked)
+    faulty = (asked if isinstance(asked, Form) else form).with_faults(*name_faults(form))
+    if faulty.faults or isinstance(asked, Form):
+        return await _page(visit, faulty)
     body = {"name": form.text("name"), "dataset": dataset["name"], "rule": asked}
     try:
         rule = await visit.client.rules.create(body)

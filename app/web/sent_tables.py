@@ -38,9 +38,7 @@ def upload_name(beginning: str) -> str:
     return f"{kept[:80]}-{secrets.token_hex(4)}"
 
 
-async def stored_table(
-    visit: Visit, form: Form, file: SentFile, name: str
-) -> tuple[Form, Resource | None]:
+async def stored_table(visit: Visit, form: Form, file: SentFile, name: str) -> tuple[Form, Resource | None]:
     """The upload that the file has become; if there is none, the form says why."""
     if not file.name:
         return form.with_faults(Fault(FIELD, "No file was chosen.", "Choose a CSV file.")), None

@@ -16,7 +16,19 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.web import data, gates, overview, rule_editor, rules, runs, scores, searches, verdicts
+from app.web import (
+    data,
+    dictionaries,
+    gates,
+    overview,
+    rule_editor,
+    rules,
+    runs,
+    scores,
+    searches,
+    sensitivities,
+    verdicts,
+)
 from app.web.forms import (
     MOST_FIELDS,
     TOKEN,
@@ -39,6 +51,11 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/datasets/{ref}", data.dataset),
     ("/datasets/{ref}/attributes/{attribute}", data.attribute),
     ("/datasets/{ref}/rule", rule_editor.editor),
+    ("/datasets/{ref}/sensitivity", sensitivities.weigh),
+    ("/dictionaries/new", dictionaries.begin),
+    ("/dictionaries/links", dictionaries.links),
+    ("/dictionaries/{ref}", dictionaries.dictionary),
+    ("/sensitivity-profiles/{ref}", sensitivities.profile),
     ("/rules/{ref}", rules.rule),
     ("/assessments/{ref}", scores.assessment),
     ("/optimisations/{ref}/lattice", searches.lattice),
@@ -58,10 +75,15 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
 FORMS: Final[tuple[tuple[str, FormHandler], ...]] = (
     ("/example-data", overview.make_example_data),
     ("/datasets/{ref}/rule", rule_editor.edited),
+    ("/datasets/{ref}/sensitivity", sensitivities.weighed),
+    ("/dictionaries/links", dictionaries.link),
 )
 """What is sent by forms of a few fields, each of this session."""
 
-FILES: Final[tuple[tuple[str, FileHandler], ...]] = (("/policies/{ref}/evaluate", gates.judge),)
+FILES: Final[tuple[tuple[str, FileHandler], ...]] = (
+    ("/policies/{ref}/evaluate", gates.judge),
+    ("/dictionaries/new", dictionaries.send),
+)
 """What is sent by forms with a file behind the fields."""
 
 _KEPT: Final = "kept"
