@@ -20,6 +20,8 @@ from app.web import (
     data,
     dictionaries,
     gates,
+    hierarchies,
+    hierarchy_editor,
     overview,
     rule_editor,
     rules,
@@ -52,6 +54,8 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/datasets/{ref}/attributes/{attribute}", data.attribute),
     ("/datasets/{ref}/rule", rule_editor.editor),
     ("/datasets/{ref}/sensitivity", sensitivities.weigh),
+    ("/datasets/{ref}/attributes/{attribute}/edit", hierarchy_editor.editor),
+    ("/hierarchies/{ref}", hierarchies.hierarchy),
     ("/dictionaries/new", dictionaries.begin),
     ("/dictionaries/links", dictionaries.links),
     ("/dictionaries/{ref}", dictionaries.dictionary),
@@ -76,6 +80,7 @@ FORMS: Final[tuple[tuple[str, FormHandler], ...]] = (
     ("/example-data", overview.make_example_data),
     ("/datasets/{ref}/rule", rule_editor.edited),
     ("/datasets/{ref}/sensitivity", sensitivities.weighed),
+    ("/datasets/{ref}/attributes/{attribute}/edit", hierarchy_editor.edited),
     ("/dictionaries/links", dictionaries.link),
 )
 """What is sent by forms of a few fields, each of this session."""
