@@ -29,7 +29,15 @@ async def dataset(visit: Visit) -> Page:
     name = document["name"]
     profile = await visit.client.datasets.profile(name, limit=1)
     columns = {column["name"]: column for column in profile["attributes"]}
-    kinds = ("assessments", "optimisations", "frontiers", "rules")
+    kinds = (
+        "assessments",
+        "optimisations",
+        "frontiers",
+        "rules",
+        "measurements",
+        "releases",
+        "sensitivity_profiles",
+    )
     related = await asyncio.gather(*(of_dataset(visit, kind, name) for kind in kinds))
     return Page(
         "dataset.html",

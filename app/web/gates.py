@@ -28,7 +28,8 @@ MATCHING: Final = (
 
 async def evaluate(visit: Visit) -> Page:
     """The form: first the dataset, then what is judged, against whom."""
-    return await _page(visit, Form())
+    query = visit.request.query_params
+    return await _page(visit, Form({name: query.getlist(name) for name in query}))
 
 
 async def judge(visit: Visit, form: Form, file: SentFile) -> Page | Response:

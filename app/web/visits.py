@@ -42,6 +42,7 @@ TEMPLATES.filters |= {
     "levels": words.levels_in_words,
     "objective": words.objective,
     "anchor": words.anchor,
+    "prose": words.prose,
 }
 TEMPLATES.globals["address"] = words.address
 
