@@ -52,7 +52,7 @@ def rows_of(text: str) -> tuple[Rows, list[str]]:
     """The rows of lines, and what is wrong with them; empty lines count for nothing."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=DELIMITER, strict=True)
     try:
-        read = [(reader.line_num, tuple(row)) for row in reader if any(row)]
+        read = [(reader.line_num, tuple(row)) for row in reader if any(map(str.strip, row))]
     except csv.Error:
         return (), [f"Line {reader.line_num}: its quotes do not end, or stand within a label."]
     if not read:

@@ -30,11 +30,42 @@ PAGES = {
     "verdict-pass": ("/evaluations/strict-verdict", "example-members: Release to members of the club"),
     "policy": ("/policies/example-policy@1", "Release to members of the club"),
     "map-of-policy": ("/optimisations/example-optimum?policy=example-policy@1", "example-optimum"),
+    "gate-file": ("/policies/example-policy@1/evaluate", "Judge a release"),
+    "gate-rule": ("/policies/example-policy@1/evaluate?of=rule", "Judge a release"),
+    "rule-by-hand": (
+        "/datasets/example-members/rule?rule%2Flevels%2Fcity=2&rule%2Fsuppress_classes_below=2"
+        "&dictionary=example-census&sensitivity=example-harm",
+        "A rule by hand",
+    ),
+    "rule-by-hand-faults": (
+        "/datasets/example-members/rule?rule%2Flevels%2Fcity=9&rule%2Fsuppress_classes_below=x",
+        "A rule by hand",
+    ),
+    "sensitivity-form": ("/datasets/example-members/sensitivity", "How much harm disclosure does"),
+    "sensitivity": ("/sensitivity-profiles/example-harm", "example-harm"),
+    "dictionaries": ("/dictionaries", "Dictionaries"),
+    "dictionary": ("/dictionaries/example-census", "example-census"),
+    "dictionary-file": ("/dictionaries/new?dataset=example-members", "A new dictionary"),
+    "dictionary-links": (
+        "/dictionaries/links?dataset=example-members&upload=example-census",
+        "What its columns tell",
+    ),
+    "hierarchies": ("/hierarchies", "Hierarchies"),
+    "hierarchy": ("/hierarchies/example-city", "example-city"),
+    "hierarchy-editor": (
+        "/datasets/example-members/attributes/city/edit",
+        "Change the hierarchy of city",
+    ),
+    "measurement": (
+        "/measurements/example-measurement",
+        "k-anonymity by the quasi-identifiers, and how large the classes are",
+    ),
+    "release": ("/releases/example-release", "example-release"),
     "missing": ("/datasets/no-such-thing", "Nothing is here"),
 }
 """Name of the picture → address and heading."""
 
-STATUS = {"missing": 404}
+STATUS = {"missing": 404, "rule-by-hand-faults": 422}
 
 
 @pytest.fixture(scope="module")
