@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.web.data import LOOKED_THROUGH, of_dataset
-from app.web.visits import Visit
+from app.web.forms import Form
+from app.web.visits import NoSuchPage, Visit
+from app.web.words import is_ref
 
 Choices = list[tuple[str, str]]
 """Values of a field, each with what is shown for it."""
@@ -24,6 +26,14 @@ async def names(visit: Visit, kind: str) -> list[str]:
 async def names_of_dataset(visit: Visit, kind: str, dataset: str) -> list[str]:
     """The same of those that are about a dataset."""
     return [one["name"] for one in await of_dataset(visit, kind, dataset)]
+
+
+def named(form: Form, field: str) -> str:
+    """The resource that a hidden field names, for an address; NoSuchPage if nothing can be called so."""
+    name = form.text(field)
+    if not is_ref(name):
+        raise NoSuchPage
+    return name
 
 
 async def attackers(visit: Visit) -> Choices:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from starlette.responses import RedirectResponse, Response
 
-from app.web.choices import NONE, Choices, names, offered
+from app.web.choices import NONE, Choices, named, names, offered
 from app.web.forms import Fault, Form, SentFile
 from app.web.new_names import name_faults
 from app.web.sent_tables import DELIMITERS, ENCODINGS, FIELD, stored_table, upload_name
@@ -70,7 +70,7 @@ async def links(visit: Visit) -> Page:
 
 async def link(visit: Visit, form: Form) -> Page | Response:
     """Make the dictionary; what is wrong stands beside its field."""
-    document = (await visit.client.datasets.get(form.text("dataset") or "-")).document
+    document = (await visit.client.datasets.get(named(form, "dataset"))).document
     attributes = _attributes(document)
     chosen = [number for number in range(len(attributes)) if form.text(f"links/{number}/column")]
     faults = name_faults(form)
@@ -114,6 +114,8 @@ def _link(form: Form, number: int, attribute: Json) -> Json:
 def field_of(place: str, chosen: Sequence[int]) -> str:
     """The field of a place in the request, whose links are those of the attributes chosen alone."""
     parts = place.split("/")
+    if place == "links":  # all of them together
+        return f"links/{chosen[0]}/column"
     if parts[0] != "links" or len(parts) < 2 or not parts[1].isdecimal() or int(parts[1]) >= len(chosen):
         return place or "name"
     here = f"links/{chosen[int(parts[1])]}"
@@ -124,8 +126,9 @@ def field_of(place: str, chosen: Sequence[int]) -> str:
 
 
 async def _second_step(visit: Visit, form: Form) -> Page:
-    dataset = form.text("dataset") or visit.asked("dataset")
-    upload = form.text("upload") or visit.asked("upload")
+    dataset, upload = visit.asked("dataset"), visit.asked("upload")
+    if form.sent:
+        dataset, upload = named(form, "dataset"), named(form, "upload")
     if not dataset or not upload:
         raise NoSuchPage
     document, table, uploads = await asyncio.gather(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from starlette.responses import RedirectResponse, Response
 
-from app.web.choices import NONE, attackers, names, names_of_dataset, offered
+from app.web.choices import NONE, attackers, named, names, names_of_dataset, offered
 from app.web.forms import Fault, Form, SentFile
 from app.web.sent_tables import DELIMITERS, ENCODINGS, FIELD, stored_table, upload_name
 from app.web.visits import Page, Visit
@@ -36,7 +36,7 @@ async def judge(visit: Visit, form: Form, file: SentFile) -> Page | Response:
     """The verdict's page, or that of the run that will bring it; what is wrong stands beside its field."""
     form = replace(form, sent={**form.sent, FIELD: (file.name,)})
     body: dict[str, Any] = {
-        "dataset": form.text("dataset"),
+        "dataset": named(form, "dataset"),
         "dictionaries": {
             name.removeprefix("dictionaries/").replace("~1", "/").replace("~0", "~"): form.text(name)
             for name in form.sent
@@ -56,13 +56,18 @@ async def judge(visit: Visit, form: Form, file: SentFile) -> Page | Response:
             return await _page(visit, form.with_faults(fault))
     elif form.text("matching") == "order":
         matching["order"] = "records"
+    # What is not there is told before the file is read.
+    await asyncio.gather(visit.client.policies.get(visit.ref), visit.client.datasets.get(body["dataset"]))
     form, upload = await stored_table(visit, form, file, upload_name(f"{body['dataset']}-release"))
     if upload is None:
         return await _page(visit, form)
     body["release"] = {"upload": upload.name, **matching}
-    answer = await _judged(visit, form, body, upload.document["notes"])
-    if isinstance(answer, Page):
-        await visit.client.uploads.delete(upload.name)
+    answer: Page | Response | None = None
+    try:
+        answer = await _judged(visit, form, body, upload.document["notes"])
+    finally:
+        if not isinstance(answer, Response):
+            await visit.client.uploads.delete(upload.name)
     return answer
 
 

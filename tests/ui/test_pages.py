@@ -118,9 +118,10 @@ def assert_accessible(page: Page, shots: Shots, name: str, *, rules: tuple[str, 
 
 
 def assert_quiet(watched: Watched, shots: Shots, name: str) -> None:
-    """Nothing on the console but, for a page that is not there, that it is not."""
+    """Nothing on the console but, for a page that is not there or not accepted, that it is not."""
     shots.write(f"{name}.console.json", {"errors": watched.complaints, "foreign": watched.foreign})
-    complaints = [said for said in watched.complaints if not (name.startswith("missing") and "404" in said)]
+    status = str(STATUS.get(name.partition(".")[0], "none"))
+    complaints = [said for said in watched.complaints if status not in said]
     assert complaints == []
     assert watched.foreign == []
 

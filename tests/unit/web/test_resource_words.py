@@ -43,6 +43,7 @@ def test_a_fault_of_a_link_is_told_at_the_fields_of_its_attribute():
     assert field_of("links/0/transform", chosen) == "links/1/transform/kind"
     assert field_of("links/7/column", chosen) == "links/7/column"
     assert field_of("", chosen) == "name"
+    assert field_of("links", chosen) == "links/1/column"
 
 
 @pytest.mark.parametrize(
