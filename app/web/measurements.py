@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -33,7 +33,7 @@ async def measurement(visit: Visit) -> Page:
     )
     entry = next((one for one in catalogue["measures"] if one["name"] == document["measure"]), None)
     is_of_catalogue = entry is not None and entry["version"] == document["version"]
-    schema = entry["result"] if entry is not None and is_of_catalogue else {}
+    schema, known = (entry["result"], entry["values"]) if entry and is_of_catalogue else ({}, ())
     profile = None
     if document["sensitivity"]:
         profile = await found(visit.client.sensitivity_profiles.get(document["sensitivity"]))
@@ -47,7 +47,7 @@ async def measurement(visit: Visit) -> Page:
             "guarantee": GUARANTEES[document["guarantee"]],
             "parameters": _parameters(document, entry),
             "unit": None if profile is None else profile.document["unit"],
-            "result": None if document["result"] is None else shown_result(document["result"], schema),
+            "result": None if document["result"] is None else shown_result(document["result"], schema, known),
             "run": None if run is None else run.document,
         },
     )
@@ -81,36 +81,40 @@ class Listing:
     hidden: int
 
 
-@dataclass
-class ShownResult:
-    """The numbers of a result, each with its meaning, and its lists."""
-
-    values: list[Json] = field(default_factory=list)
-    lists: list[Listing] = field(default_factory=list)
-
-
-def shown_result(result: Json, schema: Json) -> ShownResult:
-    """A result as a page shows it, described as far as ``schema`` describes it."""
-    shown = ShownResult()
+def shown_result(result: Json, schema: Json, known: Sequence[Json]) -> ShownResult:
+    """A result as a page shows it, described as far as ``schema`` and the ``known`` values describe it."""
     named = {name: value for name, value in result.items() if name not in _ABOUT_ITSELF}
-    _collect(shown, named, schema, schema.get("$defs", {}), "")
+    shown = ShownResult({one["path"]: one for one in known}, schema.get("$defs", {}))
+    shown.collect(named, schema, ())
     return shown
 
 
-def _collect(
-    shown: ShownResult, part: Mapping[str, Any], schema: Json, parts: Mapping[str, Json], within: str
-) -> None:
-    properties = schema.get("properties", {})
-    # What the result says itself stands before what it says of its parts.
-    for name, value in sorted(part.items(), key=lambda item: isinstance(item[1], Mapping)):
-        own, title = properties.get(name, {}), f"{within}{words(letter(name))}"
-        said = own.get("description", "")
-        if isinstance(value, Mapping):
-            _collect(shown, value, _resolved(own, parts), parts, f"{title}: ")
-        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
-            shown.lists.append(_listing(title, said, value))
-        else:
-            shown.values.append({"name": title, "value": _text(value), "said": said, **_bounds(own)})
+@dataclass
+class ShownResult:
+    """The numbers of a result, each with its meaning, and its lists.
+
+    ``known`` are values by their paths, ``parts`` the schemas that others name.
+    """
+
+    known: Mapping[str, Json]
+    parts: Mapping[str, Json]
+    values: list[Json] = field(default_factory=list)
+    lists: list[Listing] = field(default_factory=list)
+
+    def collect(self, part: Mapping[str, Any], schema: Json, place: tuple[str, ...]) -> None:
+        """Take in a part of the result: what it says itself stands before what it says of its parts."""
+        properties = schema.get("properties", {})
+        for name, value in sorted(part.items(), key=lambda item: isinstance(item[1], Mapping)):
+            own, here = properties.get(name, {}), (*place, name)
+            title = ": ".join(words(letter(step)) for step in here)
+            said = own.get("description", "")
+            if isinstance(value, Mapping):
+                self.collect(value, _resolved(own, self.parts), here)
+            elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+                self.lists.append(_listing(title, said, value))
+            else:
+                known = self.known.get(".".join(here)) or self.known.get(".".join((*place, "<key>")), {})
+                self.values.append({"name": title, "value": _text(value), "said": said, **_bounds(known)})
 
 
 def _resolved(schema: Json, parts: Mapping[str, Json]) -> Json:
@@ -120,11 +124,22 @@ def _resolved(schema: Json, parts: Mapping[str, Json]) -> Json:
     return schema if name is None else parts.get(name, {})
 
 
-def _bounds(schema: Json) -> Json:
-    """The range that the catalogue gives for a number, as far as it gives one."""
-    options = [schema, *schema.get("anyOf", ())]
-    bounded: Json = next((one for one in options if "minimum" in one or "maximum" in one), {})
-    return {"least": bounded.get("minimum"), "greatest": bounded.get("maximum")}
+_BETTER: Final = {
+    ("boolean", "low"): "no",
+    ("boolean", "high"): "yes",
+    ("number", "low"): "lower",
+    ("number", "high"): "higher",
+}
+
+
+def _bounds(known: Json) -> Json:
+    """What a value can be and which way is better, as far as that is known and not plain."""
+    if not known:
+        return {"range": None, "better": None}
+    if known["kind"] == "boolean":
+        return {"range": None, "better": _BETTER.get(("boolean", known["safer"]))}
+    possible = f"{number(known['least'])} to {number(known['greatest'])}"
+    return {"range": possible, "better": _BETTER.get(("number", known["safer"]))}
 
 
 def _listing(title: str, said: str, items: list[Json]) -> Listing:

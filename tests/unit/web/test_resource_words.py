@@ -78,7 +78,7 @@ def test_terms_are_set_apart_and_markup_is_shown():
 SCHEMA = {
     "description": "Title.\n\nWhat it says.",
     "properties": {
-        "k": {"description": "The `k`.", "minimum": 1},
+        "k": {"description": "The `k`."},
         "judged": {"anyOf": [{"$ref": "#/$defs/Judged"}, {"type": "null"}]},
         "sizes": {"description": "Sizes."},
     },
@@ -91,16 +91,17 @@ def test_a_result_is_shown_with_the_meaning_of_each_number():
         "kind": "x", "version": 1, "judged": {"records": 4}, "k": 2, "city_names": ["birth_date", "a"],
         "sizes": [{"size": n, "classes": 1} for n in range(60)],
     }  # fmt: skip
-    shown = shown_result(found, SCHEMA)
-    assert [(one["name"], one["value"], one["said"], one["least"]) for one in shown.values] == [
-        ("k", "2", "The `k`.", 1),
-        ("city names", "birth_date, a", "", None),
-        ("judged: records", "4", "Records.", None),
+    known = {"path": "judged.records", "kind": "whole number", "least": 0, "greatest": "inf", "safer": "high"}
+    shown = shown_result(found, SCHEMA, [known])
+    assert [tuple(one.values()) for one in shown.values] == [
+        ("k", "2", "The `k`.", None, None),
+        ("city names", "birth_date, a", "", None, None),
+        ("judged: records", "4", "Records.", "0 to ∞", "higher"),
     ]  # fmt: skip
     (sizes,) = shown.lists
     assert (sizes.columns, len(sizes.rows), sizes.hidden) == (["size", "classes"], 50, 10)
     assert paragraphs(SCHEMA) == ["What it says."]
-    assert shown_result({"judged": None, "k": "inf"}, {}).values[1]["value"] == "∞"
+    assert shown_result({"judged": None, "k": "inf"}, {}, ()).values[1]["value"] == "∞"
 
 
 def test_every_guarantee_has_words():
