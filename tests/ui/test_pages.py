@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -229,4 +230,47 @@ def test_a_run_is_followed_live_to_its_result(contexts, served: Served, journey:
     page.get_by_role("link", name="See the result").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("waiting")
     assert_quiet(watched, shots, "run-waiting")
+    page.close()
+
+
+def test_what_is_wrong_with_a_form_is_accessible_and_leads_to_its_field(
+    contexts, served: Served, shots: Shots
+):
+    """With the keyboard alone, on a narrow screen."""
+    page = opened(contexts["narrow"], served, "hierarchy-editor").page
+    page.get_by_label("The hierarchy in lines").fill("Gary;Lake\nGary;Cook\nLima")
+    page.get_by_role("button", name="Preview the lines").focus()
+    page.keyboard.press("Enter")
+    link = page.get_by_role("alert").get_by_role("link", name="Line 2 repeats the value of line 1.")
+    expect(link).to_be_visible()
+    shots.take(page, "hierarchy-editor-faults.narrow")
+    assert_accessible(page, shots, "hierarchy-editor-faults.narrow")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    link.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Control+End")
+    page.keyboard.type("!")
+    expect(page.get_by_label("The hierarchy in lines")).to_have_value("Gary;Lake\nGary;Cook\nLima!")
+    page.goto(served.url + PAGES["gate-file"][0])
+    pdf = {"name": "a.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7"}
+    page.get_by_label("Release file").set_input_files(pdf)
+    page.get_by_role("button", name="Send and judge").click()
+    expect(page.get_by_label("Release file")).to_have_attribute("aria-invalid", "true")
+    shots.take(page, "gate-file-faults.narrow")
+    assert_accessible(page, shots, "gate-file-faults.narrow")
+    page.close()
+
+
+def test_a_rule_is_previewed_and_stored_by_keyboard_without_script(contexts, served: Served):
+    page = opened(contexts["no-script"], served, "rule-by-hand").page
+    page.get_by_label("birth_date").select_option("2")
+    page.get_by_role("button", name="Preview").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"birth_date=2.*#scores$"))
+    expect(page.get_by_label("city")).to_have_value("2")
+    expect(page.get_by_text("Mean risk")).to_be_visible()
+    page.get_by_label("Name").fill("by-keyboard")
+    page.get_by_role("button", name="Store this rule").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("by-keyboard")
     page.close()
