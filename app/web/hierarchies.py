@@ -21,7 +21,7 @@ DEFINITIONS: Final = {
     "bounds": "parts of a range of numbers, cut at chosen bounds",
     "ordered_groups": "neighbours in the order of the values, grouped",
     "masking": "one character more masked on each level",
-    "dates": "dates cut to coarser units, such as month and year",
+    "dates": "dates cut to longer periods, such as months and years",
     "flat": "every value directly below the top",
     "code_prefixes": "codes cut to their first characters",
     "postcodes": "postcodes below the areas that they begin with",
