@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from typing import Final
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -28,7 +29,15 @@ async def dataset(visit: Visit) -> Page:
     name = document["name"]
     profile = await visit.client.datasets.profile(name, limit=1)
     columns = {column["name"]: column for column in profile["attributes"]}
-    kinds = ("assessments", "optimisations", "frontiers", "rules")
+    kinds = (
+        "assessments",
+        "optimisations",
+        "frontiers",
+        "rules",
+        "measurements",
+        "releases",
+        "sensitivity_profiles",
+    )
     related = await asyncio.gather(*(of_dataset(visit, kind, name) for kind in kinds))
     return Page(
         "dataset.html",
@@ -58,7 +67,7 @@ async def attribute(visit: Visit) -> Page:
         limit=MOST_CHILDREN,
         sensitivity=chosen,
     )
-    tree = {**tree, "root": _without_crowd(tree["root"])}
+    tree = {**tree, "root": without_crowd(tree["root"])}
     here = _Place(document["name"], own, chosen, tree)
     return Page(
         "attribute.html",
@@ -72,13 +81,13 @@ async def attribute(visit: Visit) -> Page:
             "weighed": tree["root"]["weight"] is not None,
             "path": [{**node, "href": here.href(node)} for node in tree["path"]],
             "picture": Markup(here.picture()),  # noqa: S704 - made here, every text in it escaped
-            "rows": list(here.rows(tree["root"], 0)),
+            "rows": list(tree_rows(tree["root"], here.href)),
             "node": tree["root"]["node"],
         },
     )
 
 
-def _without_crowd(root: Json) -> Json:
+def without_crowd(root: Json) -> Json:
     """The node with the second generation below it only where that can be looked over."""
     if sum(len(child["children"]) for child in root["children"]) <= MOST_BELOW:
         return root
@@ -135,10 +144,12 @@ class _Place:
             said.append(f"weight {number(node['weight'])}")
         return ", ".join(said)
 
-    def rows(self, node: Json, indent: int) -> Any:  # noqa: ANN401 - an iterator of rows
-        yield {**node, "indent": indent, "href": self.href(node) if node["n_children"] and indent else None}
-        for child in node["children"]:
-            yield from self.rows(child, indent + 1)
-        hidden = node["n_children"] - len(node["children"])
-        if hidden and (node["children"] or not indent):
-            yield {"hidden": hidden, "indent": indent + 1}
+
+def tree_rows(node: Json, href: Callable[[Json], str], indent: int = 0) -> Iterator[Json]:
+    """The nodes of a tree as rows of a table, each with the address of what is below it, if anything is."""
+    yield {**node, "indent": indent, "href": href(node) if node["n_children"] and indent else None}
+    for child in node["children"]:
+        yield from tree_rows(child, href, indent + 1)
+    hidden = node["n_children"] - len(node["children"])
+    if hidden and (node["children"] or not indent):
+        yield {"hidden": hidden, "indent": indent + 1}

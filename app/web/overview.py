@@ -29,6 +29,11 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "evaluations": ("Verdicts", "Releases evaluated by a policy."),
     "policies": ("Policies", "What a release has to satisfy."),
     "runs": ("Runs", "Work in the background."),
+    "hierarchies": ("Hierarchies", "How the values of an attribute generalise."),
+    "dictionaries": ("Dictionaries", "What an attacker can look up, such as a census."),
+    "sensitivity-profiles": ("Sensitivity profiles", "How much harm disclosure does."),
+    "measurements": ("Measurements", "Single measures of a dataset or a rule."),
+    "releases": ("Releases", "Tables as they are published."),
 }
 """Kinds of resource that have pages: the heading, and what they are."""
 
@@ -45,7 +50,8 @@ async def overview(visit: Visit) -> Page:
     is_empty = not sections[0]["items"]
     may_begin = {"data:write", "assess"} <= set(visit.key["scopes"])
     return Page(
-        "overview.html", {"sections": sections, "is_empty": is_empty, "may_begin": is_empty and may_begin}
+        "overview.html",
+        {"kinds": KINDS, "sections": sections, "is_empty": is_empty, "may_begin": is_empty and may_begin},
     )
 
 
@@ -79,7 +85,7 @@ async def _page(
         if kind == "runs":
             runs = await client.runs.page(limit=limit, cursor=cursor)
             return [_run(one.document) for one in runs.items], runs.next_cursor
-        resources = await getattr(client, kind).page(limit=limit, cursor=cursor)
+        resources = await getattr(client, kind.replace("-", "_")).page(limit=limit, cursor=cursor)
     except ProblemError as problem:
         if problem.status in (401, 422):
             raise
@@ -132,4 +138,9 @@ _FACTS: Final[Mapping[str, Any]] = {
         d["dataset"],
     ],
     "policies": lambda d: _named(d, "title"),
+    "hierarchies": lambda d: [f"{d['leaves']:,} values", f"{d['height']} levels", d["kind"]],
+    "dictionaries": lambda d: [f"{d['entities']:,} entities"],
+    "sensitivity-profiles": lambda d: _named(d, "dataset", "family"),
+    "measurements": lambda d: [d["measure"], d["dataset"]],
+    "releases": lambda d: [d["dataset"], f"{d['rows']:,} records"],
 }

@@ -16,7 +16,23 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.web import data, overview, rules, runs, scores, searches, verdicts
+from app.web import (
+    data,
+    dictionaries,
+    gates,
+    hierarchies,
+    hierarchy_editor,
+    manifests,
+    measurements,
+    overview,
+    rule_editor,
+    rules,
+    runs,
+    scores,
+    searches,
+    sensitivities,
+    verdicts,
+)
 from app.web.forms import (
     MOST_FIELDS,
     TOKEN,
@@ -38,6 +54,16 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/", overview.overview),
     ("/datasets/{ref}", data.dataset),
     ("/datasets/{ref}/attributes/{attribute}", data.attribute),
+    ("/datasets/{ref}/rule", rule_editor.editor),
+    ("/datasets/{ref}/sensitivity", sensitivities.weigh),
+    ("/datasets/{ref}/attributes/{attribute}/edit", hierarchy_editor.editor),
+    ("/hierarchies/{ref}", hierarchies.hierarchy),
+    ("/dictionaries/new", dictionaries.begin),
+    ("/dictionaries/links", dictionaries.links),
+    ("/dictionaries/{ref}", dictionaries.dictionary),
+    ("/measurements/{ref}", measurements.measurement),
+    ("/releases/{ref}", manifests.release),
+    ("/sensitivity-profiles/{ref}", sensitivities.profile),
     ("/rules/{ref}", rules.rule),
     ("/assessments/{ref}", scores.assessment),
     ("/optimisations/{ref}/lattice", searches.lattice),
@@ -49,14 +75,24 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/evaluations/{ref}/evidence", verdicts.evidence),
     ("/evaluations/{ref}/report", verdicts.report),
     ("/policies/{ref}", verdicts.policy),
+    ("/policies/{ref}/evaluate", gates.evaluate),
     *((f"/{kind}", overview.listing(kind)) for kind in overview.KINDS),
 )
 """What a signed-in key can look at."""
 
-FORMS: Final[tuple[tuple[str, FormHandler], ...]] = (("/example-data", overview.make_example_data),)
+FORMS: Final[tuple[tuple[str, FormHandler], ...]] = (
+    ("/example-data", overview.make_example_data),
+    ("/datasets/{ref}/rule", rule_editor.edited),
+    ("/datasets/{ref}/sensitivity", sensitivities.weighed),
+    ("/datasets/{ref}/attributes/{attribute}/edit", hierarchy_editor.edited),
+    ("/dictionaries/links", dictionaries.link),
+)
 """What is sent by forms of a few fields, each of this session."""
 
-FILES: Final[tuple[tuple[str, FileHandler], ...]] = ()
+FILES: Final[tuple[tuple[str, FileHandler], ...]] = (
+    ("/policies/{ref}/evaluate", gates.judge),
+    ("/dictionaries/new", dictionaries.send),
+)
 """What is sent by forms with a file behind the fields."""
 
 _KEPT: Final = "kept"
@@ -236,6 +272,7 @@ def install_pages(app: Starlette, cookies: Cookies, sessions: LiveSessions) -> N
     Addresses that nobody knows get a readable page where a browser asks for one.
     """
     app.router.routes.extend(Site(app, cookies, sessions).routes())
+    app.state.passed_on.update(path for path, _ in FILES)
     unknown = app.router.default
 
     async def default(scope: Scope, receive: Receive, send: Send) -> None:

@@ -42,6 +42,7 @@ TEMPLATES.filters |= {
     "levels": words.levels_in_words,
     "objective": words.objective,
     "anchor": words.anchor,
+    "prose": words.prose,
 }
 TEMPLATES.globals["address"] = words.address
 
@@ -111,6 +112,7 @@ def rendered(page: Page, visit: Visit | None = None) -> HTMLResponse:
     """The page as HTML; what every page shows comes with the visit."""
     common = {
         "key": None if visit is None else visit.key,
+        "scopes": frozenset() if visit is None else frozenset(visit.key["scopes"]),
         "form_token": None if visit is None else visit.session.form_token,
         "here": "" if visit is None else visit.request.url.path,
     }

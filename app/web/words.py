@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
+from markupsafe import Markup, escape
+
 _REF: Final = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._@-]{1,120}")
 
 
@@ -50,6 +52,11 @@ def number(value: object) -> str:
     if amount == int(amount) and abs(amount) < 1e15:
         return f"{int(amount):,}".replace("-", "−")
     return f"{amount:.4g}".replace("-", "−")
+
+
+def prose(text: object) -> Markup:
+    """A text of the interface, which puts its terms between backticks."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped
 
 
 def share(part: float, whole: float) -> str:

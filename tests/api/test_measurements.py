@@ -282,6 +282,20 @@ async def test_measuring_needs_the_scope_and_reading_does_not(api, journey: http
         assert (await reader.get("/v1/catalogue")).status_code == 200
 
 
+async def test_the_catalogue_says_what_a_value_can_be_and_which_way_people_are_safer(client):
+    catalogue = (await client.get("/v1/catalogue")).json()["measures"]
+    values = {
+        (measure["name"], own["path"]): (own["kind"], own["least"], own["greatest"], own["safer"])
+        for measure in catalogue
+        for own in measure["values"]
+    }
+    assert values["anonymity", "k_equivalence"] == ("whole number", 1, "inf", "high")
+    assert values["equivalence_classes", "unique_share"] == ("number", 0, 1, "low")
+    assert values["anonymity", "is_k_anonymous"] == ("boolean", 0, 1, "high")
+    assert values["equivalence_classes", "judged.records"] == ("whole number", 0, "inf", None)
+    assert all(measure["values"] for measure in catalogue)
+
+
 async def test_values_of_cells_are_shown_to_nobody_without_data_read(api, journey: httpx.AsyncClient):
     """Neither in measurements nor in the results of runs; rows and numbers are the same for everybody."""
     token = journey.headers["authorization"].removeprefix("Bearer ")

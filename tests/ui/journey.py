@@ -40,6 +40,9 @@ async def make_journey(api: Api) -> Journey:
             await _made(
                 client, "/v1/gates/example-policy/evaluations", {**JUDGED, "name": name, "rule": rule}
             )
+        await _made(client, "/v1/measurements", MEASURED)
+        released = {"name": "example-release", "dataset": "example-members", "rule": "example-proposal"}
+        await _made(client, "/v1/releases", released)
         waiting = await _made(
             client, "/v1/optimisations", best | {"name": "waiting", "solver": "branch_and_bound"}
         )
@@ -89,6 +92,13 @@ WAIVER = {
     "reason": "The club publishes its list of members itself.",
     "approved_by": "A. Officer, data protection",
     "until": "2027-06-30",
+}
+
+MEASURED = {
+    "name": "example-measurement",
+    "dataset": "example-members",
+    "rule": "example-proposal",
+    "measure": {"kind": "equivalence_classes"},
 }
 
 STRICT = {"kind": "table_level", "levels": {"city": 4, "race": 0, "birth_date": 3, "income": 1}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -30,11 +31,42 @@ PAGES = {
     "verdict-pass": ("/evaluations/strict-verdict", "example-members: Release to members of the club"),
     "policy": ("/policies/example-policy@1", "Release to members of the club"),
     "map-of-policy": ("/optimisations/example-optimum?policy=example-policy@1", "example-optimum"),
+    "gate-file": ("/policies/example-policy@1/evaluate", "Judge a release"),
+    "gate-rule": ("/policies/example-policy@1/evaluate?of=rule", "Judge a release"),
+    "rule-by-hand": (
+        "/datasets/example-members/rule?rule%2Flevels%2Fcity=2&rule%2Fsuppress_classes_below=2"
+        "&dictionary=example-census&sensitivity=example-harm",
+        "A rule by hand",
+    ),
+    "rule-by-hand-faults": (
+        "/datasets/example-members/rule?rule%2Flevels%2Fcity=9&rule%2Fsuppress_classes_below=x",
+        "A rule by hand",
+    ),
+    "sensitivity-form": ("/datasets/example-members/sensitivity", "How much harm disclosure does"),
+    "sensitivity": ("/sensitivity-profiles/example-harm", "example-harm"),
+    "dictionaries": ("/dictionaries", "Dictionaries"),
+    "dictionary": ("/dictionaries/example-census", "example-census"),
+    "dictionary-file": ("/dictionaries/new?dataset=example-members", "A new dictionary"),
+    "dictionary-links": (
+        "/dictionaries/links?dataset=example-members&upload=example-census",
+        "What its columns tell",
+    ),
+    "hierarchies": ("/hierarchies", "Hierarchies"),
+    "hierarchy": ("/hierarchies/example-city", "example-city"),
+    "hierarchy-editor": (
+        "/datasets/example-members/attributes/city/edit",
+        "Change the hierarchy of city",
+    ),
+    "measurement": (
+        "/measurements/example-measurement",
+        "k-anonymity by the quasi-identifiers, and how large the classes are",
+    ),
+    "release": ("/releases/example-release", "example-release"),
     "missing": ("/datasets/no-such-thing", "Nothing is here"),
 }
 """Name of the picture → address and heading."""
 
-STATUS = {"missing": 404}
+STATUS = {"missing": 404, "rule-by-hand-faults": 422}
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +119,10 @@ def assert_accessible(page: Page, shots: Shots, name: str, *, rules: tuple[str, 
 
 
 def assert_quiet(watched: Watched, shots: Shots, name: str) -> None:
-    """Nothing on the console but, for a page that is not there, that it is not."""
+    """Nothing on the console but, for a page that is not there or not accepted, that it is not."""
     shots.write(f"{name}.console.json", {"errors": watched.complaints, "foreign": watched.foreign})
-    complaints = [said for said in watched.complaints if not (name.startswith("missing") and "404" in said)]
+    status = str(STATUS.get(name.partition(".")[0], "none"))
+    complaints = [said for said in watched.complaints if status not in said]
     assert complaints == []
     assert watched.foreign == []
 
@@ -197,4 +230,47 @@ def test_a_run_is_followed_live_to_its_result(contexts, served: Served, journey:
     page.get_by_role("link", name="See the result").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("waiting")
     assert_quiet(watched, shots, "run-waiting")
+    page.close()
+
+
+def test_what_is_wrong_with_a_form_is_accessible_and_leads_to_its_field(
+    contexts, served: Served, shots: Shots
+):
+    """With the keyboard alone, on a narrow screen."""
+    page = opened(contexts["narrow"], served, "hierarchy-editor").page
+    page.get_by_label("The hierarchy in lines").fill("Gary;Lake\nGary;Cook\nLima")
+    page.get_by_role("button", name="Preview the lines").focus()
+    page.keyboard.press("Enter")
+    link = page.get_by_role("alert").get_by_role("link", name="Line 2 repeats the value of line 1.")
+    expect(link).to_be_visible()
+    shots.take(page, "hierarchy-editor-faults.narrow")
+    assert_accessible(page, shots, "hierarchy-editor-faults.narrow")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    link.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Control+End")
+    page.keyboard.type("!")
+    expect(page.get_by_label("The hierarchy in lines")).to_have_value("Gary;Lake\nGary;Cook\nLima!")
+    page.goto(served.url + PAGES["gate-file"][0])
+    pdf = {"name": "a.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7"}
+    page.get_by_label("Release file").set_input_files(pdf)
+    page.get_by_role("button", name="Send and judge").click()
+    expect(page.get_by_label("Release file")).to_have_attribute("aria-invalid", "true")
+    shots.take(page, "gate-file-faults.narrow")
+    assert_accessible(page, shots, "gate-file-faults.narrow")
+    page.close()
+
+
+def test_a_rule_is_previewed_and_stored_by_keyboard_without_script(contexts, served: Served):
+    page = opened(contexts["no-script"], served, "rule-by-hand").page
+    page.get_by_label("birth_date").select_option("2")
+    page.get_by_role("button", name="Preview").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"birth_date=2.*#scores$"))
+    expect(page.get_by_label("city")).to_have_value("2")
+    expect(page.get_by_text("Mean risk")).to_be_visible()
+    page.get_by_label("Name").fill("by-keyboard")
+    page.get_by_role("button", name="Store this rule").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("by-keyboard")
     page.close()

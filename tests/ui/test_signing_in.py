@@ -31,6 +31,15 @@ ADDRESSES = [
     "/evaluations/example-verdict/evidence",
     "/evaluations/example-verdict/report",
     "/policies/example-policy",
+    "/policies/example-policy/evaluate",
+    "/datasets/example-members/rule",
+    "/datasets/example-members/sensitivity",
+    "/datasets/example-members/attributes/city/edit",
+    "/hierarchies/example-city",
+    "/dictionaries/example-census",
+    "/sensitivity-profiles/example-harm",
+    "/measurements/example-measurement",
+    "/releases/example-release",
 ]
 """A page of each kind that names a resource of the journey's tenant."""
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import Field, create_model
 
-from app.api.schemas.common import Answer, Request
+from app.api.schemas.common import Answer, Number, Request
 from app.api.schemas.criteria import REQUESTS as CRITERIA_REQUESTS
 from app.api.schemas.measurements import REQUESTS, RESULTS
 from app.api.schemas.objectives import LossFields
@@ -19,6 +19,8 @@ from app.domain.analyses.catalogue import CRITERIA, MEASURES
 from app.domain.catalogue import choices as catalogue
 from app.domain.catalogue.catalogue_types import Guarantee, Need
 from app.domain.catalogue.choices import Choice
+from app.domain.catalogue.meanings import Safer
+from app.domain.catalogue.result_values import Kind, ResultValue, values_of
 from app.domain.models.entry import Measure
 from app.domain.search.catalogue import SEARCHES, AnySearch
 
@@ -46,10 +48,24 @@ class CatalogueEntry(Answer):
     parameters: Annotated[JsonSchema, Field(description="The parameters that it takes, as JSON Schema.")]
 
 
+class CatalogueValue(Answer):
+    """A number or boolean of a result: what it can be, and which way people are safer."""
+
+    path: Annotated[str, Field(max_length=300, examples=["judged.records"])]
+    """Where it is in the result; `<key>` stands for the key of a mapping. Policies name it so."""
+    kind: Annotated[Kind, Field(description="What it is.", examples=["whole number"])]
+    least: Annotated[Number, Field(description="The least that it can be.", examples=[0])]
+    greatest: Annotated[Number, Field(description="The greatest that it can be.", examples=["inf"])]
+    safer: Annotated[Safer | None, Field(examples=["low"])]
+    """Whether people are safer, or the data more useful, where it is low or high; null: not known."""
+
+
 class CatalogueMeasure(CatalogueEntry):
     """A measure: `parameters` describes the object `measure` of a request."""
 
     result: Annotated[JsonSchema, Field(description="The result that it answers, as JSON Schema.")]
+    values: Annotated[list[CatalogueValue], Field(max_length=1000)]
+    """The numbers and booleans of the result that have one place."""
 
 
 class Catalogue(Answer):
@@ -68,10 +84,17 @@ class Catalogue(Answer):
     """Values of `loss` in the objective `min_loss`."""
 
 
+def _value(own: ResultValue) -> CatalogueValue:
+    """A value under the usual options."""
+    possible = own.range({})
+    least, greatest = (0.0, 1.0) if own.kind == "boolean" else (possible.least, possible.greatest)
+    return CatalogueValue(path=own.path, kind=own.kind, least=least, greatest=greatest, safer=own.marks.safer)
+
+
 E = TypeVar("E", bound=CatalogueEntry)
 
 
-def _entry(answer: type[E], of: Measure[Any, Any] | AnySearch | Choice, **schemas: dict[str, Any]) -> E:
+def _entry(answer: type[E], of: Measure[Any, Any] | AnySearch | Choice, **schemas: Any) -> E:  # noqa: ANN401
     return answer(
         name=of.name,
         version=of.version,
@@ -104,6 +127,7 @@ CATALOGUE: Final = Catalogue(
             measure,
             parameters=REQUESTS[measure.name].model_json_schema(),
             result=RESULTS[measure.name].model_json_schema(mode="serialization"),
+            values=[_value(own) for own in values_of(measure.result)],
         )
         for measure in MEASURES
     ],

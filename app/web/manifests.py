@@ -1,0 +1,29 @@
+"""A release: what was published, how it was made, and what else was published of the same dataset."""
+
+from __future__ import annotations
+
+import asyncio
+
+from app.web.rules import ladder
+from app.web.visits import Page, Visit, found
+from app.web.words import heights_of
+
+
+async def release(visit: Visit) -> Page:
+    """The manifest of a release in words."""
+    document = (await visit.client.releases.get(visit.ref)).document
+    dataset, others = await asyncio.gather(
+        found(visit.client.datasets.get(document["dataset"])),
+        found(visit.client.datasets.releases(document["dataset"], limit=50)),
+    )
+    heights = {} if dataset is None else heights_of(dataset.document)
+    return Page(
+        "release.html",
+        {
+            "release": document,
+            "ladder": ladder(document["rule"]["levels"], heights),
+            "others": []
+            if others is None
+            else [one.document for one in others.items if one.name != document["name"]],
+        },
+    )

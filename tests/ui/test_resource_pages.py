@@ -1,0 +1,392 @@
+"""Forms that judge files, make rules, dictionaries, weights and hierarchies; and what they refuse."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from app.services.resources import Scope
+from tests.ui.conftest import Served
+from tests.ui.forms import signed_in, token_in
+from tests.ui.journey import Journey
+
+GATE = "/policies/example-policy@1/evaluate"
+RULE = "/datasets/example-members/rule"
+HARM = "/datasets/example-members/sensitivity"
+CITY = "/datasets/example-members/attributes/city/edit"
+
+
+class Visitor:
+    """A browser without script that somebody has signed in with, and their programs."""
+
+    def __init__(self, browser: httpx.Client, api: httpx.Client) -> None:
+        self.browser, self.api = browser, api
+        self._token = token_in(browser.get("/"))
+
+    def send(
+        self, path: str, fields: dict[str, Any], file: tuple[str, bytes] | None = None
+    ) -> httpx.Response:
+        """Send a form; with a file as a form that has one."""
+        files = None if file is None else {"file": file}
+        return self.browser.post(path, data={"form_token": self._token, **fields}, files=files)
+
+    def names(self, kind: str) -> set[str]:
+        return {one["name"] for one in self.api.get(f"/{kind}", params={"limit": 200}).json()["items"]}
+
+
+def visitor_of(served: Served, key: str) -> Iterator[Visitor]:
+    with (
+        httpx.Client(base_url=served.url, headers={"Accept": "text/html"}, timeout=60) as browser,
+        httpx.Client(base_url=f"{served.url}/v1", headers={"Authorization": f"Bearer {key}"}) as api,
+    ):
+        signed_in(browser, key)
+        yield Visitor(browser, api)
+
+
+@pytest.fixture
+def visitor(served: Served, journey: Journey) -> Iterator[Visitor]:
+    yield from visitor_of(served, journey.token)
+
+
+@pytest.fixture
+def stranger(served: Served) -> Iterator[Visitor]:
+    yield from visitor_of(served, served.new_token())
+
+
+def faults(page: httpx.Response) -> dict[str, str]:
+    """What is said beside each field, by the label of which the form has the field."""
+    found = re.findall(r'<p class="fault" id="f-([^"]*)-fault\d*">(.*?)</p>', page.text)
+    return {html.unescape(name).replace(":2F", "/"): html.unescape(said).strip() for name, said in found}
+
+
+def fact(page: httpx.Response, name: str) -> str:
+    found = re.search(rf"<dt>{name}</dt><dd>(.*?)</dd>", page.text)
+    assert found is not None, name
+    return found[1]
+
+
+# --- judging -----------------------------------------------------------------------------------------------
+
+FILE = {
+    "dataset": "example-members", "of": "file", "dictionaries/register": "example-census",
+    "sensitivity": "example-harm", "matching": "none", "delimiter": "comma", "encoding": "utf-8",
+}  # fmt: skip
+
+
+def test_a_sent_file_is_judged_and_its_verdict_shown(visitor: Visitor):
+    table = visitor.api.get("/releases/example-release/data").content
+    sent = visitor.send(GATE, FILE, ("final.csv", table))
+    assert sent.status_code == 303
+    verdict = visitor.browser.get(sent.headers["location"])
+    assert "The finished file example-members-release-" in verdict.text
+    name = sent.headers["location"].rpartition("/")[2]
+    judged = visitor.api.get(f"/evaluations/{name}").json()
+    assert judged["dictionaries"] == {"register": "example-census"}
+    assert judged["release"]["key"] is None
+
+
+def test_a_stored_rule_is_judged_without_a_file(visitor: Visitor):
+    sent = visitor.send(GATE, {**FILE, "of": "rule", "rule": "example-proposal"}, ("", b""))
+    assert sent.status_code == 303
+    name = sent.headers["location"].rpartition("/")[2]
+    assert visitor.api.get(f"/evaluations/{name}").json()["rule"]["name"] == "example-proposal"
+
+
+@pytest.mark.parametrize(
+    ("fields", "file", "field", "said"),
+    [
+        ({}, ("", b""), "file", "No file was chosen."),
+        ({}, ("a.pdf", b"%PDF-1.7 \xff\xfe"), "file", "The file is a PDF, not a table."),
+        ({}, ("a.csv", b"city\n\xff\n"), "encoding", "not valid utf-8"),
+        ({}, ("a.csv", b"city;race\nGary;White\n"), "file", "the delimiter is probably a semicolon"),
+        ({}, ("a.csv", b"city,x\nGary,1\n"), "file", "columns that the dataset does not disclose"),
+        ({}, ("a.csv", b"city\n" + b"Gary\n" * 60_000), "file", "larger than the 200000 bytes"),
+        ({}, ("a.parquet", b"PAR1"), "file", ""),
+        ({"matching": "key", "release/key": ""}, ("a.csv", b"city\nGary\n"), "release/key", "No key column"),
+        (
+            {"matching": "key", "release/key": "id"},
+            ("a.csv", b"city\nGary\n"),
+            "release/key",
+            "no column 'id'",
+        ),
+        ({"matching": "order"}, ("a.csv", b"city\nGary\n"), "file", ""),
+    ],
+)
+def test_a_file_that_cannot_be_judged_is_told_beside_its_field_and_not_kept(
+    visitor: Visitor, fields, file, field, said
+):
+    before = visitor.names("uploads")
+    page = visitor.send(GATE, FILE | fields, file)
+    assert page.status_code == 422
+    assert said in faults(page)[field]
+    assert f'href="#f-{field.replace("/", ":2F")}"' in page.text
+    assert visitor.names("uploads") == before
+
+
+def test_who_may_not_judge_is_refused(served: Served, journey: Journey, visitor: Visitor):
+    actor = served.do(served.api.services.tenants.authenticate(journey.token))
+    reader = served.do(served.api.key_with(actor, Scope.DATA_READ))
+    for weak in visitor_of(served, reader):
+        assert "Your key may not do this" in weak.browser.get(GATE).text
+        assert weak.send(GATE, FILE, ("a.csv", b"city\nGary\n")).status_code == 403
+        assert weak.send(RULE, {"do": "store", "name": "theirs"}).status_code == 403
+        assert weak.send(HARM, {"name": "theirs", "family": "linear"}).status_code == 403
+        assert "Your key may not score rules" in weak.browser.get(f"{RULE}?rule%2Flevels%2Fcity=1").text
+    assert "theirs" not in visitor.names("rules") | visitor.names("sensitivity-profiles")
+
+
+def test_forms_find_nothing_of_another_tenant(stranger: Visitor):
+    for path, fields in (
+        (RULE, {"do": "store", "name": "x"}),
+        (HARM, {"name": "x", "family": "linear"}),
+        (CITY, {"do": "store", "name": "x", "lines": "a;b"}),
+        ("/dictionaries/links", {"dataset": "example-members", "upload": "example-census", "name": "x"}),
+    ):
+        page = stranger.send(path, fields)
+        assert page.status_code == 404, path
+        assert "example" not in page.text
+    assert stranger.send(GATE, FILE, ("a.csv", b"city\nGary\n")).status_code == 404
+    assert stranger.names("uploads") == set()
+
+
+@pytest.mark.parametrize("name", ["../api-keys", "", ".", "a/b", "a?b"])
+def test_what_a_form_names_is_never_another_address(visitor: Visitor, name):
+    fields = {"dataset": name, "upload": "example-census", "name": "x", "links/0/column": "zip"}
+    assert visitor.send("/dictionaries/links", fields).status_code == 404
+    fields = {"dataset": "example-members", "upload": name, "name": "x"}
+    assert visitor.send("/dictionaries/links", fields).status_code == 404
+    assert visitor.send(GATE, {**FILE, "dataset": name}, ("a.csv", b"city\nGary\n")).status_code == 404
+
+
+def test_a_form_that_was_not_made_for_the_session_makes_nothing(visitor: Visitor):
+    before = visitor.names("rules") | visitor.names("hierarchies") | visitor.names("uploads")
+    for path in (RULE, HARM, CITY, "/dictionaries/links"):
+        assert visitor.browser.post(path, data={"do": "store", "name": "forged"}).status_code == 403
+    for path in (GATE, "/dictionaries/new"):
+        file = {"file": ("a.csv", b"city\nGary\n")}
+        assert visitor.browser.post(path, data={"form_token": "guess"}, files=file).status_code == 403
+    assert visitor.names("rules") | visitor.names("hierarchies") | visitor.names("uploads") == before
+
+
+# --- a rule by hand ----------------------------------------------------------------------------------------
+
+
+def test_a_preview_has_an_address_and_the_numbers_of_the_interface(visitor: Visitor):
+    fields = {
+        "do": "preview", "rule/levels/city": "3", "rule/levels/birth_date": "3", "name": "unused",
+        "rule/suppress_classes_below": "4", "dictionary": "example-census", "sensitivity": "example-harm",
+    }  # fmt: skip
+    rules = visitor.names("rules")
+    shown = visitor.send(RULE, fields)
+    assert shown.status_code == 303
+    assert "form_token" not in shown.headers["location"]
+    page = visitor.browser.get(shown.headers["location"])
+    levels = {"city": 3, "race": 0, "birth_date": 3, "income": 0}
+    rule = {"kind": "table_level", "levels": levels, "suppress_classes_below": 4}
+    asked = {"dataset": "example-members", "rule": rule}
+    measured = visitor.api.post("/measurements", json={**asked, "measure": {"kind": "equivalence_classes"}})
+    found = measured.json()["result"]
+    assert fact(page, "Smallest class") == str(found["k"])
+    assert fact(page, "Suppressed") == str(found["judged"]["records_suppressed"])
+    against = {"dictionary": "example-census", "sensitivity": "example-harm"}
+    score = visitor.api.post("/assessments", json={**asked, **against}).json()["result"]
+    assert float(fact(page, "Mean risk")) == pytest.approx(score["risk_average"], rel=1e-3)
+    assert "Records 1 to 12 of" in page.text
+    assert '<option value="3" selected>3: such as ' in page.text
+    assert visitor.names("rules") == rules
+
+
+def test_a_rule_is_stored_under_its_name_and_can_begin_another(visitor: Visitor):
+    fields = {"do": "store", "rule/levels/city": "2", "name": "by-hand", "rule/suppress_classes_below": "3"}
+    assert visitor.send(RULE, fields).headers["location"] == "/rules/by-hand"
+    stored = visitor.api.get("/rules/by-hand").json()
+    assert (stored["levels"]["city"], stored["suppress_classes_below"]) == (2, 3)
+    page = visitor.browser.get(f"{RULE}?from=by-hand")
+    assert '<option value="2" selected>' in page.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"rule/levels/city": "9", "name": "n"}, "rule/levels/city"),
+        ({"rule/levels/city": "-1", "name": "n"}, "rule/levels/city"),
+        ({"rule/levels/city": "²", "name": "n"}, "rule/levels/city"),
+        ({"rule/suppress_classes_below": "1", "name": "n"}, "rule/suppress_classes_below"),
+        ({"rule/suppress_classes_below": "9" * 30, "name": "n"}, "rule/suppress_classes_below"),
+        ({"name": ""}, "name"),
+        ({"name": "no name"}, "name"),
+        ({"name": "example-proposal"}, "name"),
+    ],
+)
+def test_a_rule_that_cannot_be_stored_is_told_beside_its_field(visitor: Visitor, fields, field):
+    page = visitor.send(RULE, {"do": "store", **fields})
+    assert page.status_code == 422
+    assert set(faults(page)) == {field}
+
+
+# --- dictionaries and weights ------------------------------------------------------------------------------
+
+
+def test_a_file_becomes_a_dictionary_in_two_steps(visitor: Visitor):
+    lines = "race;zip;age\nWhite;47906;30\nBlack;47901;40\n"
+    first = {"dataset": "example-members", "delimiter": "semicolon", "encoding": "utf-8"}
+    sent = visitor.send("/dictionaries/new", first, ("My census.csv", lines.encode()))
+    second = visitor.browser.get(sent.headers["location"])
+    assert '<option value="race" selected>race</option>' in second.text
+    upload = sent.headers["location"].partition("upload=")[2]
+    fields = {
+        "dataset": "example-members", "upload": upload, "name": "sent-census",
+        "links/1/column": "race", "links/2/column": "age", "links/2/transform/kind": "age",
+    }  # fmt: skip
+    page = visitor.send("/dictionaries/links", fields)
+    assert set(faults(page)) == {"links/2/transform/reference_date"}
+    made = visitor.send("/dictionaries/links", {**fields, "links/2/transform/reference_date": "2020-04-01"})
+    shown = visitor.browser.get(made.headers["location"])
+    assert "ages in years" in shown.text
+    assert visitor.api.get("/dictionaries/sent-census").json()["entities"] == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "places"),
+    [
+        ({"name": "x"}, {"links/0/column"}),
+        ({"name": "", "links/1/column": "race"}, {"name"}),
+        ({"name": "x", "links/1/column": "nothing"}, {"links/1/column"}),
+        ({"name": "x", "links/1/column": "race", "identifier": "nothing"}, {"links/1/column"}),
+        ({"name": "example-census", "links/1/column": "race"}, {"name"}),
+    ],
+)
+def test_links_that_cannot_be_made_are_told_beside_their_fields(visitor: Visitor, fields, places):
+    about = {"dataset": "example-members", "upload": "example-census"}
+    page = visitor.send("/dictionaries/links", about | fields)
+    assert page.status_code == 422
+    assert set(faults(page)) == places
+
+
+def test_weights_become_a_profile_and_bad_ones_are_told(visitor: Visitor):
+    bad = {"name": "w", "family": "linear", "attributes/city/leaves": "-1", "attributes/race/leaves": "much"}
+    page = visitor.send(HARM, bad)
+    assert set(faults(page)) == {"attributes/city/leaves", "attributes/race/leaves"}
+    fields = {"name": "sent-harm", "family": "linear", "attributes/city/leaves": "0.25", "unit": "euro"}
+    made = visitor.send(HARM, fields)
+    assert made.headers["location"] == "/sensitivity-profiles/sent-harm"
+    assert "euro" in visitor.browser.get(made.headers["location"]).text
+    assert visitor.api.get("/sensitivity-profiles/sent-harm").json()["attributes"]["city"]["max"] == 0.25
+
+
+# --- hierarchies -------------------------------------------------------------------------------------------
+
+
+def lines_in(page: httpx.Response) -> str:
+    found = re.search(r"<textarea[^>]*>(.*?)</textarea>", page.text, re.DOTALL)
+    assert found is not None
+    return html.unescape(found[1])
+
+
+def levels_in(page: httpx.Response) -> list[list[str]]:
+    """Level by level: groups, records of the smallest and of the greatest."""
+    rows = re.findall(r'<tr><th scope="row">\d[^<]*</th>((?:<td class="num">[^<]*</td>){3})</tr>', page.text)
+    return [re.findall(r">([^<]+)<", row) for row in rows]
+
+
+def test_values_are_regrouped_by_ticking_and_the_sizes_follow(visitor: Visitor):
+    lines = lines_in(visitor.browser.get(CITY))
+    assert lines.startswith("West Lafayette;Tippecanoe County;Indiana;Midwest\n")
+    two = ["Lafayette", "West Lafayette"]
+    fields = {"lines": lines, "level": "0", "pick": two, "into": "Monroe County", "do": "move"}
+    page = visitor.send(CITY, fields)
+    assert page.status_code == 200
+    moved = lines_in(page)
+    assert moved.startswith("West Lafayette;Monroe County;Indiana;Midwest\nLafayette;Monroe County;")
+    merged = visitor.send(
+        CITY, {"lines": moved, "level": "3", "pick": "South", "into": "Dixie", "do": "merge"}
+    )
+    renamed = lines_in(merged)
+    assert "South\n" not in renamed
+    more = visitor.send(CITY, {"lines": renamed, "level": "3", "do": "add"})
+    fewer = visitor.send(CITY, {"lines": lines_in(more), "level": "4", "do": "remove"})
+    assert lines_in(fewer) == renamed
+    made = visitor.send(CITY, {"lines": renamed, "do": "store", "name": "city-2", "dataset": "members-2"})
+    assert made.headers["location"] == "/datasets/members-2"
+    tree = visitor.api.get("/datasets/members-2/attributes/city/tree", params={"depth": 3}).json()["root"]
+    counties = [county for region in tree["children"] for state in region["children"]
+                for county in state["children"]]  # fmt: skip
+    sizes = [county["records"] for county in counties if county["records"]]
+    assert levels_in(fewer)[1] == [str(len(counties)), str(min(sizes)), str(max(sizes))]
+    old = {one["name"]: one for one in visitor.api.get("/datasets/example-members").json()["attributes"]}
+    assert old["city"]["hierarchy"] == "example-city"
+    uses = visitor.browser.get("/hierarchies/city-2").text
+    assert "/datasets/members-2/attributes/city" in uses
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "said"),
+    [
+        ({"lines": "a;b\na;c", "do": "show"}, "lines", "repeats the value"),
+        ({"lines": "a;b;c\nd;b;e", "do": "show"}, "lines", "puts the group b into e"),
+        ({"lines": 'a;"b', "do": "store", "name": "x"}, "lines", "quotes"),
+        ({"lines": "a;b", "do": "merge", "level": "1", "pick": "b"}, "into", "no name"),
+        (
+            {"lines": "a;b", "do": "merge", "level": "0", "pick": "a", "into": "c"},
+            "level",
+            "cannot be merged",
+        ),
+        ({"lines": "a;b", "do": "move", "level": "1", "pick": "b", "into": "c"}, "level", "no level above"),
+        ({"lines": "a;b", "do": "remove", "level": "0"}, "level", "cannot be removed"),
+        ({"lines": "a;b", "do": "store", "name": "no name"}, "name", "no name"),
+        ({"lines": "a;b", "do": "store", "name": "example-city"}, "name", "exists with other content"),
+        ({"lines": "a;b", "do": "store", "name": "n", "dataset": "no name"}, "dataset", "no name"),
+    ],
+)
+def test_a_change_that_cannot_be_made_is_told_beside_its_field(visitor: Visitor, fields, field, said):
+    page = visitor.send(CITY, fields)
+    assert page.status_code == 422
+    assert said in faults(page)[field]
+
+
+def test_lines_that_leave_values_of_the_data_out_say_so(visitor: Visitor):
+    lines = lines_in(visitor.browser.get(CITY)).split("\n", 1)[1]
+    page = visitor.send(CITY, {"lines": lines, "do": "show"})
+    assert re.search(r"No line is about 1 values that \d+ records have", page.text)
+
+
+def test_a_hierarchy_of_too_many_values_is_not_offered_in_lines(visitor: Visitor):
+    page = visitor.browser.get("/datasets/example-members/attributes/birth_date/edit")
+    assert "up to 2,000 can be changed by hand" in page.text
+    assert "<textarea" not in page.text
+
+
+def test_without_the_data_sizes_are_not_told(served: Served, journey: Journey):
+    for assessor in visitor_of(served, journey.assessor_token):
+        page = assessor.browser.get(CITY)
+        assert levels_in(page)[0] == ["52", "–", "–"]
+        assert "may not see how many records" in page.text
+        release = assessor.browser.get("/releases/example-release").text
+        assert "Your key may not download the table" in release
+
+
+# --- what was measured and released ------------------------------------------------------------------------
+
+
+def test_every_kind_is_listed_from_the_overview(visitor: Visitor):
+    overview = visitor.browser.get("/").text
+    for kind in ("hierarchies", "dictionaries", "sensitivity-profiles", "measurements", "releases"):
+        assert f'<a href="/{kind}">' in overview
+        assert "example-" in visitor.browser.get(f"/{kind}").text
+
+
+def test_a_measurement_says_what_its_numbers_mean(visitor: Visitor):
+    page = visitor.browser.get("/measurements/example-measurement").text
+    assert "Size of the smallest class; null if no record was judged." in html.unescape(page)
+    assert "The result is exact." in page
+
+
+def test_a_release_says_how_it_was_made(visitor: Visitor):
+    page = visitor.browser.get("/releases/example-release").text
+    assert "in an order that says nothing of the records" in page
+    assert 'href="/releases/example-release/data"' in page
