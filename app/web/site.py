@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
-import httpx
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -28,6 +27,7 @@ from app.web.forms import (
     is_of_this_site,
 )
 from app.web.sessions import Cookies, LiveSessions, Session, new_token
+from app.web.transport import StreamedTransport
 from app.web.visits import Handler, NoSuchPage, Page, Visit, rendered
 from app.web.words import address
 from privacy_risk import AsyncClient, ProblemError, Retries
@@ -104,7 +104,7 @@ class Site:
 
         Nothing is sent twice, so that the service keeps no answers of previews for a repetition.
         """
-        transport = httpx.ASGITransport(app=self.api, raise_app_exceptions=False)
+        transport = StreamedTransport(self.api)
         return AsyncClient("http://service", api_key, transport=transport, retries=Retries(attempts=1))
 
     # --- signing in and out ----------------------------------------------------------------------------
