@@ -221,7 +221,7 @@ def anonymised(
     client.releases.create({"name": name, "dataset": loaded.dataset, "rule": name})
     released = table.given_back(b"".join(client.releases.data(name, format="parquet")))
     report = _report(client, loaded.dataset, name, found, table.rows)
-    policy = policy_of(privacy, report, loaded.roles, criteria.max_suppressed)
+    policy = policy_of(privacy, table.rows, loaded.roles, criteria.max_suppressed)
     return Release(
         released, report, found["rule"], loaded.roles, (*loaded.notes, *_left_out(loaded.roles)), policy
     )

@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.web import data, overview, rules, runs, scores, searches, verdicts
+from app.web import best_release, data, downloads, goals, overview, rules, runs, scores, searches, verdicts
 from app.web.forms import (
     MOST_FIELDS,
     TOKEN,
@@ -38,9 +38,15 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/", overview.overview),
     ("/datasets/{ref}", data.dataset),
     ("/datasets/{ref}/attributes/{attribute}", data.attribute),
+    ("/datasets/{ref}/goal", goals.goal),
     ("/rules/{ref}", rules.rule),
     ("/assessments/{ref}", scores.assessment),
     ("/optimisations/{ref}/lattice", searches.lattice),
+    ("/optimisations/{ref}/release", best_release.best_release),
+    ("/releases/{ref}/data", downloads.table),
+    ("/releases/{ref}/manifest", downloads.manifest),
+    ("/releases/{ref}/report", downloads.report),
+    ("/policies/{ref}/document", downloads.policy),
     *((f"/{kind}/{{ref}}", searches.page_of(kind)) for kind in searches.TITLES),
     *((f"/{kind}/{{ref}}/rules/{{levels}}", searches.rule_of(kind)) for kind in searches.TITLES),
     ("/runs/{ref}", runs.run),
@@ -53,7 +59,12 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
 )
 """What a signed-in key can look at."""
 
-FORMS: Final[tuple[tuple[str, FormHandler], ...]] = (("/example-data", overview.make_example_data),)
+FORMS: Final[tuple[tuple[str, FormHandler], ...]] = (
+    ("/example-data", overview.make_example_data),
+    ("/datasets/{ref}/goal", goals.set_goal),
+    ("/optimisations/{ref}/release", best_release.make_release),
+    ("/optimisations/{ref}/policy", best_release.save_policy),
+)
 """What is sent by forms of a few fields, each of this session."""
 
 FILES: Final[tuple[tuple[str, FileHandler], ...]] = ()

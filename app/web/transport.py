@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import httpx
 from starlette.types import ASGIApp, Message
@@ -45,8 +45,7 @@ class _Exchange:
     def __init__(self, request: httpx.Request) -> None:
         self.messages: asyncio.Queue[Message | None] = asyncio.Queue(AHEAD)
         self._request = request
-        assert isinstance(request.stream, httpx.AsyncByteStream)
-        self._body = aiter(request.stream)
+        self._body = aiter(cast(httpx.AsyncByteStream, request.stream))
         self._is_read = False
         self._nobody_reads = asyncio.Event()
 
