@@ -38,7 +38,8 @@ async def best_release(visit: Visit) -> Page:
         facts_of(visit, search["dataset"], search["name"], result),
         found(visit.client.releases.get(search["name"])),
     )
-    own_map = await map_of(visit, Search("optimisations", search, heights_of(facts["dataset"])))
+    points = Search("optimisations", search, heights_of(facts["dataset"]))
+    own_map = await map_of(visit, points) if points.points else {"map": None}
     return Page(
         "best_release.html",
         {
@@ -58,8 +59,9 @@ async def facts_of(visit: Visit, dataset_name: str, rule_name: str, result: Json
     dataset, rule = await asyncio.gather(
         visit.client.datasets.get(dataset_name), visit.client.rules.get(rule_name)
     )
+    privacy = [own["criterion"] for own in (result or {}).get("privacy") or ()]
     (figures, lost), sample = await asyncio.gather(
-        before_and_after(visit, dataset.document, rule.document),
+        before_and_after(visit, dataset.document, rule.document, privacy),
         sample_of(visit, dataset_name, rule_name),
     )
     levels = rule.document["levels"]

@@ -62,7 +62,10 @@ async def report(visit: Visit) -> Response:
 async def policy(visit: Visit) -> Response:
     """A policy as a YAML file, to be kept beside the pipeline that it judges."""
     document = (await visit.client.policies.get(visit.ref)).document
-    return _file(policy_text(document["document"]), "application/yaml", f"{document['name']}.yaml")
+    stored = document["document"]
+    # What a reader looks for first stands first.
+    ordered = {key: stored[key] for key in ("format", "name", "version", "title") if key in stored}
+    return _file(policy_text({**ordered, **stored}), "application/yaml", f"{document['name']}.yaml")
 
 
 def _file(text: str, media_type: str, name: str) -> Response:

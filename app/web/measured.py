@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from app.web.visits import Visit
@@ -41,30 +42,49 @@ _FIGURES: Final = {
 }
 """Figures of a profile that are compared, with what they are called."""
 
+Figures = Mapping[tuple[str, str | None], float | None]
+
 
 async def before_and_after(
-    visit: Visit, dataset: Json, rule: Json
+    visit: Visit, dataset: Json, rule: Json, privacy: Sequence[Json]
 ) -> tuple[list[dict[str, Any]], Json | None]:
-    """Rows of figures of the table as it is and under the rule, and what the rule loses by attribute."""
-    body, content = {"dataset": dataset["name"]}, f"{dataset['sha256']} {rule['sha256']}"
-    ruled = {**body, "rule": rule["name"]}
+    """Rows of figures of the table as it is and under the rule, and what the rule loses by attribute.
+
+    ``privacy`` are the criteria that were asked for, which decide what is looked at and how.
+    """
+    content = f"{dataset['sha256']} {rule['sha256']}"
+    ruled = {"dataset": dataset["name"], "rule": rule["name"]}
     before, after, lost = await asyncio.gather(
-        measured(visit, {**body, "measure": {"kind": "privacy_profile"}}, dataset["sha256"]),
-        measured(visit, {**ruled, "measure": {"kind": "privacy_profile"}}, content),
+        _figures(visit, {"dataset": dataset["name"]}, dataset["sha256"], privacy),
+        _figures(visit, ruled, content, privacy),
         measured(visit, {**ruled, "measure": {"kind": "information_loss"}}, content),
     )
-    if before is None or after is None:
-        return [], lost
-    now = {(own["name"], own["attribute"]): own["value"] for own in after["figures"]}
     rows = [
         {
-            "title": _FIGURES[own["name"]].format(own["attribute"]),
-            "name": own["name"],
-            "before": own["value"],
-            "after": now.get((own["name"], own["attribute"])),
-            "safer": own["safer"],
+            "title": _FIGURES[name].format(attribute),
+            "name": name,
+            "before": value,
+            "after": after.get((name, attribute)),
+            "safer": "higher" if name in ("k", "distinct_l") else "lower",
         }
-        for own in before["figures"]
-        if own["name"] in _FIGURES
+        for (name, attribute), value in before.items()
+        if after
     ]
     return rows, lost
+
+
+async def _figures(visit: Visit, body: Json, content: str, privacy: Sequence[Json]) -> Figures:
+    """The figures of one form of the table; none if they cannot be had."""
+    kinds = {own["kind"] for own in privacy}
+    profile = await measured(visit, {**body, "measure": {"kind": "privacy_profile"}}, content)
+    found = {
+        (own["name"], own["attribute"]): own["value"]
+        for own in (profile or {}).get("figures", ())
+        if own["name"] in _FIGURES and (own["name"] != "t.equal" or "t_closeness" in kinds)
+    }
+    if found and any(own.get("others") == "apart" for own in privacy):
+        # The profile judges sensitive attributes together, and these are asked for one by one.
+        diverse = {**body, "measure": {"kind": "l_diversity", "others": "apart"}}
+        for own in (await measured(visit, diverse, content) or {}).get("attributes", ()):
+            found["distinct_l", own["attribute"]] = own["distinct"]["value"]
+    return found

@@ -84,9 +84,20 @@ def sentences(
     else:
         yield f"None of the {rows:,} records is suppressed."
     for own in (result or {}).get("privacy") or ():
-        if own["criterion"]["kind"] != "k_anonymity":
-            yield f"Asked for was {named(own['criterion'])}; the classes attain {number(own['attained'])}."
+        yield from _attained(own["criterion"], number(own["attained"]))
     yield from _of_columns(columns)
+
+
+def _attained(asked: Json, attained: str) -> Iterator[str]:
+    """What the classes attain of a criterion; k-anonymity is told already."""
+    if asked["kind"] == "distinct_l_diversity":
+        of = f"{asked['attribute'] or 'The sensitive attribute'} has at least {attained} different values"
+        yield f"{of} in every equivalence class ({number(asked['l'])} were asked for)."
+    elif asked["kind"] == "t_closeness":
+        of = f"{asked['attribute'] or 'the sensitive attribute'} is at most {attained} from the whole table"
+        yield f"In every equivalence class {of} ({number(asked['t'])} was asked for)."
+    elif asked["kind"] != "k_anonymity":
+        yield f"Asked for was {named(asked)}; the classes attain {attained}."
 
 
 def _of_columns(columns: Sequence[Json]) -> Iterator[str]:

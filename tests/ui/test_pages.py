@@ -17,6 +17,8 @@ PAGES = {
     "dataset": ("/datasets/example-members", "example-members"),
     "hierarchy-city": ("/datasets/example-members/attributes/city", "city"),
     "hierarchy-birth-date": ("/datasets/example-members/attributes/birth_date", "birth_date"),
+    "goal": ("/datasets/example-members/goal", "What to reach"),
+    "release": ("/optimisations/example-optimum/release", "The best release found"),
     "rule": ("/rules/example-proposal", "example-proposal"),
     "rule-of-conditions": ("/rules/careful", "careful"),
     "assessment": ("/assessments/example-score", "example-score"),
@@ -195,6 +197,7 @@ def test_a_run_is_followed_live_to_its_result(contexts, served: Served, journey:
     served.do(served.api.work_off(journey.waiting_run))
     expect(page.locator("[data-part=state]")).to_have_text("succeeded", timeout=10_000)
     page.get_by_role("link", name="See the result").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("waiting")
+    expect(page.get_by_role("heading", level=1)).to_have_text("The best release found")
+    expect(page.get_by_role("link", name="waiting")).to_be_visible()
     assert_quiet(watched, shots, "run-waiting")
     page.close()

@@ -18,10 +18,15 @@ from tests.ui.journey import Journey
 ADDRESSES = [
     "/datasets/example-members",
     "/datasets/example-members/attributes/city",
+    "/datasets/example-members/goal",
     "/rules/example-proposal",
     "/assessments/example-score",
     "/optimisations/example-optimum",
     "/optimisations/example-optimum/lattice",
+    "/optimisations/example-optimum/release",
+    "/releases/example-optimum/data",
+    "/releases/example-optimum/manifest",
+    "/releases/example-optimum/report",
     "/optimisations/example-optimum/rules/0-0-0-0",
     "/frontiers/example-frontier",
     "/frontiers/example-frontier/rules/0-0-0-0",
@@ -31,6 +36,7 @@ ADDRESSES = [
     "/evaluations/example-verdict/evidence",
     "/evaluations/example-verdict/report",
     "/policies/example-policy",
+    "/policies/example-policy/document",
 ]
 """A page of each kind that names a resource of the journey's tenant."""
 
