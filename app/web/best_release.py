@@ -100,8 +100,8 @@ def _less(fields: dict[str, str] | None, subject: Subject, result: Json) -> Iter
         return
     refused = [own["criterion"] for own in result["infeasible_because"] if own["criterion"]]
     if fields["others"] == "in_classes":
-        fields = {**fields, "others": "apart"}
-        yield {"said": f"Take it that whoever knows somebody {OTHERS['apart']}", "fields": fields}
+        said = f"Take it that whoever knows somebody {OTHERS['apart']}"
+        yield {"said": said, "fields": {**fields, "others": "apart"}}
     for own in refused:
         name, field = own.get("attribute"), f"l/{own.get('attribute')}"
         if field in fields and int(fields[field]) > 2 and own["kind"] == "distinct_l_diversity":

@@ -26,10 +26,10 @@ TEMPLATES: Final[Mapping[str, str]] = {
 """What can be asked for, by the value of the field ``template``."""
 
 LOSSES: Final[Mapping[str, str]] = {
-    "geometric": "Share of the values that a shown one may stand for, geometric mean of the columns",
-    "arithmetic": "The same, arithmetic mean of the columns",
-    "precision": "Levels climbed, as a share of the hierarchy's height",
-    "non_uniform_entropy": "Bits by which records become less certain",
+    "geometric": "Share of values that a cell may stand for (geometric mean)",
+    "arithmetic": "Share of values that a cell may stand for (mean)",
+    "precision": "Levels of generalisation",
+    "non_uniform_entropy": "Bits of information",
     "discernibility": "Records that cannot be told apart",
     "average_class_size": "Average size of an equivalence class",
 }
