@@ -100,9 +100,7 @@ def read_piece(payload: bytes, columns: tuple[str, ...] | None = None) -> pa.Tab
     return table.select(names)
 
 
-def first_rows(
-    payload: bytes, columns: tuple[str, ...], limit: int
-) -> tuple[tuple[str | None, ...], ...]:
+def first_rows(payload: bytes, columns: tuple[str, ...], limit: int) -> tuple[tuple[str | None, ...], ...]:
     """The texts of a piece's first rows, in the order of the columns named."""
     table = read_piece(payload, columns).slice(0, limit)
     return tuple(zip(*(column.to_pylist() for column in table.columns), strict=True))
