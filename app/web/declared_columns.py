@@ -24,13 +24,15 @@ from privacy_risk import Json, ProblemError
 
 SAMPLE_ROWS: Final = 5
 MOST_NAMED: Final = 60
+LONGEST_SHOWN: Final = 60
+"""Characters of a cell in the sample."""
 
 ROLES: Final = (
-    ("quasi_identifier", "quasi-identifier: others may know it"),
-    ("sensitive", "sensitive: nobody is to learn it"),
-    ("identifier", "identifier: names the person or record"),
-    ("weight", "weight of the record"),
-    ("other", "other: left out"),
+    ("quasi_identifier", "quasi-identifier"),
+    ("sensitive", "sensitive"),
+    ("identifier", "identifier"),
+    ("weight", "weight"),
+    ("other", "left out"),
 )
 DISCLOSED: Final = ("quasi_identifier", "sensitive")
 _READ: Final = (*DISCLOSED, "weight")
@@ -136,6 +138,7 @@ async def _page(visit: Visit, known: Recognised, form: Form) -> Page:
             "form": form,
             "upload": upload,
             "sample": sample,
+            "longest": LONGEST_SHOWN,
             "columns": columns,
             "left_out": [own["name"] for own in columns if own["role"] not in DISCLOSED],
             "roles": {role: [own["name"] for own in columns if own["role"] == role] for role in DISCLOSED},

@@ -34,6 +34,8 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "t.equal": "distance of a class from the table, all values equally far apart (t)",
     "t.ordered": "distance of a class from the table, by the order of the values (t)",
     "t.hierarchical": "distance of a class from the table, by the hierarchy (t)",
+    "t.kl": "divergence of a class from the table (Kullback–Leibler)",
+    "t.js": "divergence of a class from the table (Jensen–Shannon)",
     "delta.natural": "greatest change of a value's share, absent values counted (δ)",
     "delta_of_present.natural": "greatest change of a present value's share (δ)",
     "beta_basic": "greatest relative gain on a value (basic β)",
@@ -70,8 +72,7 @@ async def profile(visit: Visit) -> Page:
         if problem.status not in (403, 409, 422):
             raise
         return Page("profile.html", {**shown, "refusal": problem.document}, problem.status)
-    columns = await visit.client.datasets.profile(dataset["name"], limit=1)
-    return Page("profile.html", {**shown, **_in_words(dataset, found, columns)})
+    return Page("profile.html", {**shown, **_in_words(dataset, found)})
 
 
 async def begin(visit: Visit, _: Form) -> Response:
@@ -119,16 +120,14 @@ def _questions(dataset: Json) -> list[Json]:
     return [everything, {"dataset": dataset["name"], "measure": apart}]
 
 
-def _in_words(dataset: Json, found: Sequence[Json], columns: Json) -> Json:
+def _in_words(dataset: Json, found: Sequence[Json]) -> Json:
     """What the template shows of a whole profile."""
     figures = found[0]["figures"]
     shown: dict[str, Any] = {
         "judged": found[0]["judged"],
-        "figures": [
-            {**own, "said": meaning(own["name"]), "title": model_name(own["measure"])} for own in figures
-        ],
+        "figures": _by_attribute(figures),
         "unmeasured": found[0]["left_out"],
-        "persons": persons(dataset, columns),
+        "persons": persons(dataset),
     }  # fmt: skip
     if len(found) == 1:
         return shown
@@ -143,6 +142,15 @@ def _in_words(dataset: Json, found: Sequence[Json], columns: Json) -> Json:
         "greatest": greatest(parts),
         "most_added": max((own["added"] for own in parts), default=0),
     }
+
+
+def _by_attribute(figures: Sequence[Json]) -> dict[str, list[Json]]:
+    """The figures in words by sensitive attribute, those of the classes alone under no name."""
+    shown: dict[str, list[Json]] = {"": []}
+    for own in figures:
+        said = {**own, "said": meaning(own["name"]), "title": model_name(own["measure"])}
+        shown.setdefault(own["attribute"] or "", []).append(said)
+    return shown
 
 
 def meaning(name: str) -> str:
@@ -167,15 +175,11 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def persons(dataset: Json, columns: Json) -> str:
+def persons(dataset: Json) -> str:
     """Whether a record is a person, as far as the identifier tells."""
-    identifier = dataset["identifier"]
-    if identifier is None:
-        return "No column names the persons: a person may have several records."
-    different = next(own["distinct"] for own in columns["attributes"] if own["name"] == identifier)
-    if different == columns["rows"]:
-        return f"Each record has a {identifier} of its own."
-    return f"The records are of {number(different)} different {identifier}."
+    if dataset["identifier"] is None:
+        return "No column names the persons: one of them may have several records."
+    return f"There is one record per {dataset['identifier']}."
 
 
 def consequences(figures: Mapping[tuple[str, str | None], Any]) -> Iterator[str]:
@@ -185,14 +189,14 @@ def consequences(figures: Mapping[tuple[str, str | None], Any]) -> Iterator[str]
         yield f"Every record hides among at least {number(k)} that look alike."
     if mean is not None:
         yield (
-            f"Whoever knows these of somebody in the table picks the right record with a chance of "
+            f"Those who know these of somebody in the table pick the right record with a chance of "
             f"{share(mean, 1)} on average."
         )
     for (name, attribute), value in figures.items():
         if name == "complete.share_of_records" and value:
             yield (
-                f"{share(value, 1)} of the records share their {attribute} with all that look alike: it is "
-                "given away even where nobody can tell which record is whose."
+                f"For {share(value, 1)} of the records they also learn {attribute} with certainty: all that "
+                "look alike have the same."
             )
 
 
