@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterable, Iterable, Iterator
 from pathlib import Path
 
 _PIECE = 1 << 20
 
-Content = bytes | Path | Iterable[bytes]
+Content = bytes | Path | Iterable[bytes] | AsyncIterable[bytes]
+"""What is sent; pieces that are awaited by the client that awaits only."""
 
 
 def is_repeatable(content: Content) -> bool:

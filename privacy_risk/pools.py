@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar, final
 
@@ -32,7 +32,9 @@ class AwaitedPool(httpx.AsyncClient):
 
     def body(self, content: Content) -> bytes | AsyncIterator[bytes]:
         """The body of a request; reading a local file is taken to be quick."""
-        return content if isinstance(content, bytes) else _one_by_one(pieces_of(content))
+        if isinstance(content, bytes):
+            return content
+        return aiter(content) if isinstance(content, AsyncIterable) else _one_by_one(pieces_of(content))
 
     def pieces(self, response: httpx.Response) -> AsyncIterator[bytes]:
         """The content of a streamed answer as it comes."""
@@ -74,7 +76,9 @@ class BlockingPool:
         time.sleep(seconds)  # noqa: ASYNC251 - no event loop runs this
 
     def body(self, content: Content) -> bytes | Iterator[bytes]:
-        """The body of a request."""
+        """The body of a request; TypeError for pieces that would have to be awaited."""
+        if isinstance(content, AsyncIterable):
+            raise TypeError("Pieces that are awaited can be sent by AsyncClient only.")
         return content if isinstance(content, bytes) else pieces_of(content)
 
     def pieces(self, response: httpx.Response) -> AsyncIterator[bytes]:

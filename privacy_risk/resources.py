@@ -52,7 +52,8 @@ class Uploads(Deletable[Pool]):
     ) -> Resource:
         """Stream a table; ``dialect``: delimiter, quote, encoding, header, trim, missing.
 
-        Bytes and files are sent again after a failure, an iterable of pieces is sent once.
+        Bytes and files are sent again after a failure, an iterable of pieces is sent once; AsyncClient takes
+        one that is awaited, too.
         """
         document = await self._connection.post_content(
             self._path, content, "application/octet-stream", {"name": name, "format": format, **dialect}
@@ -82,6 +83,11 @@ class Uploads(Deletable[Pool]):
     async def propose_schema(self, ref: str) -> Json:
         """Types and roles that would fit the columns; nothing applies them by itself."""
         return await self._connection.get_json(f"{self._path}/{ref}/proposal")
+
+    @call
+    async def preview(self, ref: str, limit: int = 10) -> Json:
+        """The first rows."""
+        return await self._connection.get_json(f"{self._path}/{ref}/preview", {"limit": limit})
 
 
 class Datasets(Collection[Pool]):

@@ -63,9 +63,14 @@ def create_app(
     app.state.max_body_bytes = max_body_bytes
     app.state.bodies_in_flight = BodiesInFlight()
     app.state.places = places or Places()
+    app.state.passed_on = set()  # addresses of pages that hand files on, which add themselves
     # Layers are entered in the reverse of the order in which they are added.
     app.add_middleware(
-        BodyLimit, limit=max_body_bytes, upload_limit=max_upload_bytes, upload_paths=UPLOAD_PATHS
+        BodyLimit,
+        limit=max_body_bytes,
+        upload_limit=max_upload_bytes,
+        upload_paths=UPLOAD_PATHS,
+        passed_on=app.state.passed_on,
     )
     metrics = RequestMetrics(registry or CollectorRegistry())
     app.add_middleware(RequestFrame, metrics=metrics, log=request_log(log_stream))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
+from collections.abc import Collection
 from typing import Any, Final
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -147,18 +148,27 @@ class BodyLimit:
     """Refuses bodies above a limit, by their declared length at once, else at the first byte too many.
 
     These are the outermost bounds; the routes of the interface have narrower ones of their own. The
-    framework's own limit answers a declared length in plain text, whatever the handlers say.
+    framework's own limit answers a declared length in plain text, whatever the handlers say. Bodies of
+    ``passed_on`` are counted where they arrive: pages hand the file in them on to the interface.
     """
 
-    def __init__(self, app: ASGIApp, limit: int, upload_limit: int, upload_paths: frozenset[str]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        limit: int,
+        upload_limit: int,
+        upload_paths: frozenset[str],
+        passed_on: Collection[str],
+    ) -> None:
         self._app = app
         self._limit = limit
         self._upload_limit = upload_limit
         self._upload_paths = upload_paths
+        self._passed_on = passed_on
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its body counted."""
-        if scope["type"] != "http":
+        if scope["type"] != "http" or scope["path"] in self._passed_on:
             await self._app(scope, receive, send)
             return
         limit = self._limit_of(scope["path"])

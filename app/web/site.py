@@ -15,7 +15,21 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.web import best_release, data, downloads, goals, overview, rules, runs, scores, searches, verdicts
+from app.web import (
+    best_release,
+    data,
+    declared_columns,
+    downloads,
+    goals,
+    overview,
+    profiles,
+    rules,
+    runs,
+    scores,
+    searches,
+    uploads,
+    verdicts,
+)
 from app.web.forms import (
     MOST_FIELDS,
     TOKEN,
@@ -36,7 +50,10 @@ STATIC: Final = Path(__file__).parent / "static"
 
 PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/", overview.overview),
+    ("/start", uploads.start),
+    ("/uploads/{ref}", declared_columns.recognised),
     ("/datasets/{ref}", data.dataset),
+    ("/datasets/{ref}/profile", profiles.profile),
     ("/datasets/{ref}/attributes/{attribute}", data.attribute),
     ("/datasets/{ref}/goal", goals.goal),
     ("/rules/{ref}", rules.rule),
@@ -64,10 +81,12 @@ FORMS: Final[tuple[tuple[str, FormHandler], ...]] = (
     ("/datasets/{ref}/goal", goals.set_goal),
     ("/optimisations/{ref}/release", best_release.make_release),
     ("/optimisations/{ref}/policy", best_release.save_policy),
+    ("/uploads/{ref}", declared_columns.declare),
+    ("/datasets/{ref}/profile", profiles.begin),
 )
 """What is sent by forms of a few fields, each of this session."""
 
-FILES: Final[tuple[tuple[str, FileHandler], ...]] = ()
+FILES: Final[tuple[tuple[str, FileHandler], ...]] = (("/start", uploads.send),)
 """What is sent by forms with a file behind the fields."""
 
 _KEPT: Final = "kept"
@@ -222,7 +241,10 @@ class Site:
         return answer
 
     async def _sent_with_file(self, request: Request, handler: FileHandler) -> Response:
-        """The same of a form with a file, which is read by the handler while it arrives and is not kept."""
+        """The same of a form with a file, which is read by the handler while it arrives and is not kept.
+
+        Where the session has ended, the fields are in the address that is led back to.
+        """
         form, file = await form_with_file(request)
 
         async def send(visit: Visit) -> Page | Response:
@@ -230,7 +252,12 @@ class Site:
                 return _refusal(403, *_FORGED)
             return await handler(visit, form, file)
 
-        return await self._visited(request, send)
+        answer = await self._visited(request, send)
+        if _leads_to_sign_in(answer) and is_of_this_site(request):
+            said = "Your session has ended. Sign in, and choose the file again."
+            fields = {name: form.text(name) for name in form.sent if name not in (TOKEN, file.field)}
+            return self._form(request, local(f"{request.url.path}?{urlencode(fields)}"), said, 401)
+        return answer
 
     def _to_sign_in(self, request: Request) -> Response:
         goal = "/"
@@ -247,6 +274,7 @@ def install_pages(app: Starlette, cookies: Cookies, sessions: LiveSessions) -> N
     Addresses that nobody knows get a readable page where a browser asks for one.
     """
     app.router.routes.extend(Site(app, cookies, sessions).routes())
+    app.state.passed_on.update(path for path, _ in FILES)
     unknown = app.router.default
 
     async def default(scope: Scope, receive: Receive, send: Send) -> None:

@@ -18,8 +18,8 @@ USUAL_BYTES: Final = 256 * 1024
 LARGEST_BYTES: Final = 16 * 1024**2
 """Most bytes where every value of a table may be named: some hundred thousand of them."""
 
-WITHOUT_KEY_BYTES: Final = 16 * 1024
-"""Most bytes where no API key is asked for: the form for signing in."""
+WITHOUT_KEY_BYTES: Final = 512 * 1024
+"""Most bytes where no API key is asked for: a form of the pages, with all columns of a wide table."""
 
 IN_FLIGHT_BYTES: Final = 32 * 1024**2
 """Most bytes of all bodies that are held at the same time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
@@ -22,6 +22,7 @@ from app.api.schemas.common import Ref
 from app.api.schemas.uploads import (
     DialectProposalAnswer,
     SchemaProposalAnswer,
+    TablePreview,
     Upload,
     UploadParameters,
     UploadQuery,
@@ -115,6 +116,20 @@ async def propose_schema(actor: DataReader, services: UseCases, ref: UploadRef) 
     it, create the hierarchies, and send the rest as the attributes of a dataset. Needs the scope `data:read`.
     """
     return SchemaProposalAnswer.model_validate(await services.uploads.propose_schema(actor, ref))
+
+
+@router.get("/{ref}/preview", responses=problems("not-found"))
+async def preview_upload(
+    actor: DataReader,
+    services: UseCases,
+    ref: UploadRef,
+    limit: Annotated[int, Query(ge=1, le=200, description="Most rows shown.")] = 20,
+) -> TablePreview:
+    """Preview an upload.
+
+    Its first rows as they were read. Needs the scope `data:read`.
+    """
+    return TablePreview.model_validate(await services.uploads.preview(actor, ref, limit))
 
 
 proposals = APIRouter(prefix=f"{PREFIX}/dialect-proposals", tags=[COLLECTION.plural], route_class=Route)

@@ -81,6 +81,16 @@ class Upload(Resource):
     """What is doubtful about how it was read, such as another delimiter in the name of an only column."""
 
 
+class TablePreview(Answer):
+    """The first rows as they were read."""
+
+    columns: Annotated[list[str], Field(max_length=10_000, examples=[["city"]])]
+    """Names of the columns."""
+    rows: Annotated[list[list[str | None]], Field(max_length=200, examples=[[["Lafayette"]]])]
+    """Cells, row by row; null is missing."""
+    total_rows: Annotated[Count, Field(description="Rows of the upload.", examples=[12])]
+
+
 class AttributeProposalAnswer(Answer):
     """A type and a role that would fit one column."""
 

@@ -17,6 +17,7 @@ import numpy as np
 from annotated_types import Ge, Le, Len, MaxLen, doc
 
 from app.domain.arrays import Ints, Longs
+from app.domain.catalogue.catalogue_types import ADDED_LATER
 from app.domain.catalogue.meanings import LOW, LOW_SHARE
 from app.domain.errors import InvalidInput
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
@@ -46,6 +47,9 @@ class DistinctionParameters:
         doc(f"All sets of up to so many columns are looked at; {MOST_SETS:,} sets at most."),
     ] = 2
     shown: Annotated[int, Ge(1), Le(1_000), doc("How many sets of each size are shown.")] = 20
+    leave_one_out: Annotated[
+        bool, ADDED_LATER, doc("Whether all columns but one are looked at, too, for each that is left out.")
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,13 @@ class Distinction:
     columns: Annotated[tuple[str, ...], doc("The columns that were looked at.")]
     all_columns: Annotated[SetOfColumns, doc("All of them together: no set of them tells more apart.")]
     by_size: Annotated[tuple[SetsOfSize, ...], doc("The sets, by their number of columns, ascending.")]
+    all_but_one: Annotated[
+        tuple[SetOfColumns, ...],
+        doc(
+            "If asked for, all columns but the first, all but the second and so on: what a column adds to "
+            "the others is what all of them tell apart beyond that."
+        ),
+    ] = ()
 
 
 def _positions(context: MeasureContext, parameters: DistinctionParameters) -> tuple[int, ...]:
@@ -149,6 +160,18 @@ class _Rows:
             if len(own) < largest:
                 yield from self._grown(own, rows.inverse, rows.size, largest)
 
+    def all_but_one(self) -> Iterator[SetOfColumns]:
+        """The sets that lack one column, in the order of what they lack; the empty set of a single column."""
+        every = range(len(self._columns))
+        for left_out in every:
+            own = tuple(place for place in every if place != left_out)
+            rows = distinct_rows(
+                [self._columns[place][0] for place in own],
+                [self._columns[place][1] for place in own],
+                len(self.amounts),
+            )
+            yield self._told(own, rows.inverse, rows.size)
+
     @property
     def together(self) -> SetOfColumns:
         """All columns as one set."""
@@ -183,6 +206,7 @@ def _compute(context: MeasureContext, parameters: DistinctionParameters, tick: T
         (heapq.heappush if len(heap) < parameters.shown else heapq.heappushpop)(heap, entry)
         if number % SETS_PER_TICK == 0:
             tick(number)
+    without = tuple(rows.all_but_one()) if parameters.leave_one_out else ()
     tick(n_sets)
     return Distinction(
         records=rows.records,
@@ -197,6 +221,7 @@ def _compute(context: MeasureContext, parameters: DistinctionParameters, tick: T
             )
             for size in range(1, largest + 1)
         ),
+        all_but_one=without,
     )
 
 
@@ -206,6 +231,8 @@ def _cost(context: MeasureContext, parameters: DistinctionParameters) -> Cost:
     sets, n = _number_of_sets(len(positions), largest), context.table.n_records
     distinct = context.table.reduced.size
     seconds = sets * (SECONDS_PER_SET + distinct * SECONDS_PER_ROW_OF_SET) + n * len(positions) * 3e-8
+    if parameters.leave_one_out:
+        seconds += len(positions) ** 2 * distinct * SECONDS_PER_ROW_OF_SET
     return Cost(seconds, n * (len(positions) + largest + 2) * BYTES_PER_ROW, sets, "sets of columns")
 
 

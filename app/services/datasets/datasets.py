@@ -33,7 +33,7 @@ from app.services.datasets.dataset_schema import (
     identifier_of,
 )
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
-from app.services.datasets.ingest.pieces import read_piece
+from app.services.datasets.ingest.pieces import Preview, first_rows
 from app.services.datasets.tables import TableResources
 from app.services.datasets.text_columns import TextColumn, read_columns
 from app.services.fingerprints import new_resource
@@ -61,15 +61,6 @@ class CreateDataset:
     name: str
     upload: str
     attributes: tuple[AttributeDeclaration, ...]
-
-
-@dataclass(frozen=True)
-class Preview:
-    """The first rows as stored; None is a missing cell."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str | None, ...], ...]
-    total_rows: int
 
 
 class DatasetService(TableResources):
@@ -109,7 +100,7 @@ class DatasetService(TableResources):
         names = tuple(d.name for d in declarations_of(dataset))
         async with self._store.work(actor.tenant) as work:
             first = await anext(work.pieces.read(document_of(dataset)["upload"]["id"]))
-        rows = await asyncio.to_thread(_first_rows, first, names, limit)
+        rows = await asyncio.to_thread(first_rows, first, names, limit)
         return Preview(names, rows, dataset.summary["rows"])
 
     async def profile(self, actor: Actor, ref: str, limit: int = 50) -> Profile:
@@ -300,8 +291,3 @@ def _keeps_or_loses(attribute: EncodedAttribute) -> bool:
     declared = attribute.declaration
     has_role = declared.role is Role.QUASI_IDENTIFIER
     return has_role and declared.hierarchy is None and attribute.hierarchy.n_leaves > 1
-
-
-def _first_rows(payload: bytes, names: tuple[str, ...], limit: int) -> tuple[tuple[str | None, ...], ...]:
-    table = read_piece(payload, names).slice(0, limit)
-    return tuple(zip(*(column.to_pylist() for column in table.columns), strict=True))

@@ -20,6 +20,7 @@ from app.services.datasets.ingest.dialect import (
 )
 from app.services.datasets.ingest.hierarchy_proposals import with_hierarchies
 from app.services.datasets.ingest.intake import Intake
+from app.services.datasets.ingest.pieces import Preview, first_rows
 from app.services.datasets.ingest.proposals import (
     DialectProposal,
     SchemaProposal,
@@ -101,6 +102,16 @@ class UploadService(NamedResources):
         return await asyncio.to_thread(
             lambda: with_hierarchies(propose_schema(first), first, upload),
         )
+
+    async def preview(self, actor: Actor, ref: str, limit: int = 20) -> Preview:
+        """The first rows; needs data:read."""
+        require(actor, Scope.DATA_READ)
+        upload = await self.get(actor, ref)
+        names = tuple(upload.summary["columns"])
+        async with self._store.work(actor.tenant) as work:
+            first = await anext(work.pieces.read(upload.id))
+        rows = await asyncio.to_thread(first_rows, first, names, limit)
+        return Preview(names, rows, upload.summary["rows"])
 
     async def propose_dialect(self, actor: Actor, sample: bytes) -> DialectProposal:
         """The dialect that fits the sample (≤ 1 MiB) best."""

@@ -69,6 +69,24 @@ def test_every_set_is_counted_as_by_hand_and_the_most_separating_are_shown(rows,
             assert own.separation == (own.pairs_separated / math.comb(len(rows), 2) if rows[1:] else 1.0)
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(*[st.sampled_from("abc")] * 3), min_size=1, max_size=12))
+def test_what_is_left_without_each_column_is_counted_as_by_hand(rows):
+    found = found_in(rows, largest_set=1, leave_one_out=True)
+    assert [own.columns for own in found.all_but_one] == [("q", "r"), ("p", "r"), ("p", "q")]
+    for left_out, own in enumerate(found.all_but_one):
+        seen = Counter(tuple(cell for j, cell in enumerate(row) if j != left_out) for row in rows)
+        assert (own.combinations, own.unique_records) == (len(seen), list(seen.values()).count(1))
+
+
+def test_without_its_only_column_a_table_tells_nobody_apart_but_a_single_record():
+    alone = found_in([("a", "1"), ("b", "1")], columns=("p",), leave_one_out=True).all_but_one
+    assert [(own.columns, *told(own)) for own in alone] == [((), 1, 0, 0)]
+    single = found_in([("a", "1")], columns=("p",), leave_one_out=True).all_but_one
+    assert [own.unique_records for own in single] == [1]
+    assert found_in([("a", "1")]).all_but_one == ()
+
+
 def test_a_rule_that_suppresses_a_column_leaves_it_nothing_to_tell_apart():
     found = found_in([("a", "1"), ("b", "2"), ("c", "1")], TableRule((1, 0)))
     by_column = {own.columns: told(own) for own in found.by_size[0].shown}

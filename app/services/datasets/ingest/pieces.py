@@ -21,6 +21,15 @@ class Piece:
     payload: bytes
 
 
+@dataclass(frozen=True)
+class Preview:
+    """The first rows as stored; None is a missing cell."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+    total_rows: int
+
+
 class PieceWriter:
     """Encodes rows as they come and answers the pieces that are full.
 
@@ -89,3 +98,9 @@ def read_piece(payload: bytes, columns: tuple[str, ...] | None = None) -> pa.Tab
     source.seek(0)
     table = pq.ParquetFile(source, read_dictionary=names).read(columns=names)
     return table.select(names)
+
+
+def first_rows(payload: bytes, columns: tuple[str, ...], limit: int) -> tuple[tuple[str | None, ...], ...]:
+    """The texts of a piece's first rows, in the order of the columns named."""
+    table = read_piece(payload, columns).slice(0, limit)
+    return tuple(zip(*(column.to_pylist() for column in table.columns), strict=True))
