@@ -9,7 +9,7 @@ from typing import Any, Final
 from starlette.responses import RedirectResponse, Response
 
 from app.web.forms import Form
-from app.web.goal_terms import MOST_WEIGHT, OTHERS, Subject, asks_usual, fields_of
+from app.web.goal_terms import MOST_WEIGHT, OTHERS, Subject, fields_of
 from app.web.measured import before_and_after
 from app.web.release_words import columns_of, examples_of, sentences
 from app.web.rules import sample_of
@@ -49,7 +49,7 @@ async def best_release(visit: Visit) -> Page:
             "release": None if release is None else release.document,
             "form": Form({name: [value] for name, value in (shown["fields"] or {}).items()}),
             "most_weight": MOST_WEIGHT,
-            "has_policy": _has_policy(search),
+            "has_policy": _has_policy(shown["fields"]),
         },
     )
 
@@ -99,7 +99,7 @@ def _less(fields: dict[str, str] | None, subject: Subject, result: Json) -> Iter
         yield {"said": f"Ask for a utility of {floor:g}", "fields": {**fields, "floor": f"{floor:g}"}}
         return
     refused = [own["criterion"] for own in result["infeasible_because"] if own["criterion"]]
-    if fields["others"] == "in_classes":
+    if fields["others"] == "in_classes" and len(subject.sensitive) > 1:
         said = f"Take it that whoever knows somebody {OTHERS['apart']}"
         yield {"said": said, "fields": {**fields, "others": "apart"}}
     for own in refused:
@@ -127,7 +127,7 @@ async def make_release(visit: Visit, _: Form) -> Response:
 async def save_policy(visit: Visit, _: Form) -> Response:
     """Store the policy that asks of the next release what was asked of this one, and show it."""
     search = (await visit.client.optimisations.get(visit.ref)).document
-    if not _has_policy(search):
+    if not _has_policy(fields_of(search)):
         raise NoSuchPage
     objective, dataset = search["objective"], await visit.client.datasets.get(search["dataset"])
     upload = await found(visit.client.uploads.get(dataset.document["upload"]))
@@ -138,10 +138,9 @@ async def save_policy(visit: Visit, _: Form) -> Response:
     return RedirectResponse(address("policies", ref, dataset=search["dataset"], rule=search["name"]), 303)
 
 
-def _has_policy(search: Json) -> bool:
-    """Whether a policy can ask for what was asked of the search."""
-    objective = search["objective"]
-    return bool(objective["kind"] == "min_loss" and asks_usual(objective["privacy"]) and search["result"])
+def _has_policy(fields: dict[str, str] | None) -> bool:
+    """Whether a policy can ask for what was asked of a search: for criteria of classes alone."""
+    return fields is not None and fields["template"] != "register"
 
 
 def _roles(dataset: Json, columns: list[str]) -> Roles:

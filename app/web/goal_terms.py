@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -292,37 +292,55 @@ def _loss(read: _Reader, subject: Subject) -> Json | None:
     return None if kind == "geometric" else {"kind": kind}
 
 
+_OF_LEAST_LOSS: Final = {"kind", "privacy", "suppression_limit", "loss"}
+_OF_LEAST_RISK: Final = {
+    "failure": None,
+    "utility": "depth_sum",
+    "risk_model": "I",
+    "absent_policy": "zero",
+    "attacker_view": "known",
+    "aggregate": "average",
+}
+"""What the form leaves as it usually is."""
+_LETTERS: Final = {"k_anonymity": "k", "distinct_l_diversity": "l", "t_closeness": "t"}
+
+
 def fields_of(optimisation: Json) -> dict[str, str] | None:
     """The fields that ask the question of an optimisation again; None if the form cannot ask it."""
     objective = optimisation["objective"]
-    if objective["kind"] == "min_risk" and objective.get("utility_floor") is not None:
-        names = ("dictionary", "sensitivity")
-        fields = {name: str(optimisation[name]) for name in names}
-        return {"template": "register", "floor": f"{objective['utility_floor']:g}", **fields}
-    if objective["kind"] != "min_loss" or not asks_usual(objective["privacy"]):
+    if optimisation["scope"] != "table_level":
+        return None
+    if objective["kind"] == "min_loss":
+        return _fields_of_least_loss(objective)
+    is_usual = all(optimisation.get(name) == usual for name, usual in _OF_LEAST_RISK.items())
+    if objective["kind"] != "min_risk" or objective.get("utility_floor") is None or not is_usual:
+        return None
+    names = {name: str(optimisation[name]) for name in ("dictionary", "sensitivity")}
+    return {"template": "register", "floor": f"{objective['utility_floor']:g}", **names}
+
+
+def _fields_of_least_loss(objective: Json) -> dict[str, str] | None:
+    loss = objective.get("loss") or "geometric"
+    asked: Json = {"kind": loss} if isinstance(loss, str) else loss
+    is_usual = set(objective) <= _OF_LEAST_LOSS and set(asked) <= {"kind", "weights"}
+    if not is_usual or asked["kind"] not in LOSSES or not _are_usual(objective["privacy"]):
         return None
     fields = {"suppressed": f"{100 * objective['suppression_limit']:.10g}", "others": "apart"}
     template = "k"
     for own in objective["privacy"]:
         letter = _LETTERS[own["kind"]]
-        fields[letter if letter == "k" else f"{letter}/{own['attribute']}"] = f"{own[letter]:g}"
+        fields[letter if letter == "k" else f"{letter}/{own['attribute']}"] = f"{own[letter]:.10g}"
         fields["others"] = own.get("others", fields["others"])
         template = max(template, letter)
-    loss = objective.get("loss") or "geometric"
-    asked: Json = {"kind": loss} if isinstance(loss, str) else loss
-    fields |= {f"weight/{name}": f"{weight:g}" for name, weight in (asked.get("weights") or {}).items()}
+    fields |= {f"weight/{name}": f"{weight:.10g}" for name, weight in (asked.get("weights") or {}).items()}
     return {"template": template, "loss": asked["kind"], **fields}
 
 
-_LETTERS: Final = {"k_anonymity": "k", "distinct_l_diversity": "l", "t_closeness": "t"}
-
-
-def asks_usual(privacy: list[Json]) -> bool:
-    """Whether these are criteria that the form asks for: k-anonymity first, then of sensitive attributes."""
-    kinds = [own["kind"] for own in privacy]
-    of_attributes = all(own.get("attribute") for own in privacy[1:])
-    return (
-        kinds[:1] == ["k_anonymity"]
-        and of_attributes
-        and all(kind in _LETTERS and kind != "k_anonymity" for kind in kinds[1:])
+def _are_usual(privacy: Sequence[Json]) -> bool:
+    """Whether these are criteria that the form asks for: k-anonymity, then of sensitive attributes."""
+    return [own["kind"] for own in privacy[:1]] == ["k_anonymity"] and all(
+        own["kind"] in ("distinct_l_diversity", "t_closeness")
+        and own.get("attribute") is not None
+        and own.get("distance", "equal") == "equal"
+        for own in privacy[1:]
     )
