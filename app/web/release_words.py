@@ -101,7 +101,7 @@ def _attained(asked: Json, attained: str) -> Iterator[str]:
 
 
 def _of_columns(columns: Sequence[Json]) -> Iterator[str]:
-    """How the columns are shown, those that are shown alike together."""
+    """How the columns are shown, in one sentence where they are shown in the same way."""
     for own in columns:
         if 0 < own["level"] < own["height"]:
             yield f"{own['name']} is shown {own['shown']}."
