@@ -98,7 +98,7 @@ def _less(fields: dict[str, str] | None, subject: Subject, result: Json) -> Iter
         floor = float(fields["floor"]) / 2
         yield {"said": f"Ask for a utility of {floor:g}", "fields": {**fields, "floor": f"{floor:g}"}}
         return
-    refused = [own["criterion"] for own in result["infeasible_because"] if own["criterion"]]
+    refused = [own["criterion"] for own in result.get("infeasible_because", ()) if own["criterion"]]
     if fields["others"] == "in_classes" and len(subject.sensitive) > 1:
         said = f"Take it that whoever knows somebody {OTHERS['apart']}"
         yield {"said": said, "fields": {**fields, "others": "apart"}}

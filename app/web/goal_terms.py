@@ -10,6 +10,7 @@ from app.web.forms import Fault, Form
 from app.web.words import heights_of, number
 from privacy_risk import Json
 
+CLOSENESS: Final = "t_closeness"
 USUAL_K: Final = 5
 USUAL_L: Final = 3
 USUAL_T: Final = 0.3
@@ -219,7 +220,7 @@ def _least_loss(read: _Reader, subject: Subject, template: str) -> Asked:
     for name in subject.diverse if template == "t" else ():
         t = read.number(f"t/{name}", f"t of {name}", 0, 1)
         if t is not None:
-            privacy.append({"kind": "t_closeness", "t": t, "attribute": name, "distance": "equal"})
+            privacy.append({"kind": CLOSENESS, "t": t, "attribute": name, "distance": "equal"})
             fields.append(f"t/{name}")
     wanted = f"{template}/"
     if template != "k" and not any(field.startswith(wanted) for field in fields) and not read.faults:
@@ -302,7 +303,7 @@ _OF_LEAST_RISK: Final = {
     "aggregate": "average",
 }
 """What the form leaves as it usually is."""
-_LETTERS: Final = {"k_anonymity": "k", "distinct_l_diversity": "l", "t_closeness": "t"}
+_LETTERS: Final = {"k_anonymity": "k", "distinct_l_diversity": "l", CLOSENESS: "t"}
 
 
 def fields_of(optimisation: Json) -> dict[str, str] | None:
@@ -339,7 +340,7 @@ def _fields_of_least_loss(objective: Json) -> dict[str, str] | None:
 def _are_usual(privacy: Sequence[Json]) -> bool:
     """Whether these are criteria that the form asks for: k-anonymity, then of sensitive attributes."""
     return [own["kind"] for own in privacy[:1]] == ["k_anonymity"] and all(
-        own["kind"] in ("distinct_l_diversity", "t_closeness")
+        own["kind"] in ("distinct_l_diversity", CLOSENESS)
         and own.get("attribute") is not None
         and own.get("distance", "equal") == "equal"
         for own in privacy[1:]

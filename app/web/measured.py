@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from app.web.goal_terms import CLOSENESS
+from app.web.profiles import WHOLE_PROFILE
 from app.web.visits import Visit
 from privacy_risk import Json, ProblemError
 from privacy_risk.loading import content_name
@@ -76,11 +78,11 @@ async def before_and_after(
 async def _figures(visit: Visit, body: Json, content: str, privacy: Sequence[Json]) -> Figures:
     """The figures of one form of the table; none if they cannot be had."""
     kinds = {own["kind"] for own in privacy}
-    profile = await measured(visit, {**body, "measure": {"kind": "privacy_profile"}}, content)
+    profile = await measured(visit, {**body, "measure": WHOLE_PROFILE}, content)
     found = {
         (own["name"], own["attribute"]): own["value"]
         for own in (profile or {}).get("figures", ())
-        if own["name"] in _FIGURES and (own["name"] != "t.equal" or "t_closeness" in kinds)
+        if own["name"] in _FIGURES and (own["name"] != "t.equal" or CLOSENESS in kinds)
     }
     if found and any(own.get("others") == "apart" for own in privacy):
         # The profile judges sensitive attributes together, and these are asked for one by one.

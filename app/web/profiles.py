@@ -15,6 +15,8 @@ from privacy_risk import Json, ProblemError
 
 MOST_RUNS: Final = 2
 
+WHOLE_PROFILE: Final = {"kind": "privacy_profile"}
+
 _MEANINGS: Final[Mapping[str, str]] = {
     "k": "records in the smallest class (k)",
     "mean_size": "records of a class on average",
@@ -107,7 +109,7 @@ def quasi_identifiers(dataset: Json) -> list[str]:
 def _questions(dataset: Json) -> list[Json]:
     """What is measured; who is unique by which columns only where there are some that others may know."""
     known = quasi_identifiers(dataset)
-    everything = {"dataset": dataset["name"], "measure": {"kind": "privacy_profile"}}
+    everything = {"dataset": dataset["name"], "measure": WHOLE_PROFILE}
     if not known:
         return [everything]
     apart = {

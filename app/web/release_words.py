@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from app.web.goal_terms import CLOSENESS
 from app.web.policies import named
 from app.web.words import number, share
 from privacy_risk import Json
@@ -93,7 +94,7 @@ def _attained(asked: Json, attained: str) -> Iterator[str]:
     if asked["kind"] == "distinct_l_diversity":
         of = f"{asked['attribute'] or 'The sensitive attribute'} has at least {attained} different values"
         yield f"{of} in every equivalence class ({number(asked['l'])} were asked for)."
-    elif asked["kind"] == "t_closeness":
+    elif asked["kind"] == CLOSENESS:
         of = f"{asked['attribute'] or 'the sensitive attribute'} is at most {attained} from the whole table"
         yield f"In every equivalence class {of} ({number(asked['t'])} was asked for)."
     elif asked["kind"] != "k_anonymity":
