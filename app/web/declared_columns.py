@@ -52,6 +52,8 @@ FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """How cells may be written, by the type that is written so."""
 ON_UNREADABLE: Final = (("refuse", "refuse the table"), ("missing", "count as missing"))
+UNREADABLE: Final = "missing"
+"""Beyond the rows that were looked at there may be such cells; the profile says how many there were."""
 ON_UNKNOWN: Final = (
     ("refuse", "refuse the table"),
     ("attach", "put them below the top"),
@@ -99,7 +101,7 @@ async def declare(visit: Visit, form: Form) -> Page | Response:
             body = {"name": name, "upload": known.upload["name"], "attributes": attributes}
             dataset = (await visit.client.datasets.create(body)).document
         except ProblemError as problem:
-            form = form.refused(problem, lambda pointer: pointer or "name")
+            form = form.refused(problem, partial(_place, attributes))
         else:
             if dataset["status"] == "ready":
                 return RedirectResponse(await profiles.begun(visit, dataset), 303)
@@ -108,6 +110,15 @@ async def declare(visit: Visit, form: Form) -> Page | Response:
                 await visit.client.datasets.delete(dataset["name"])
             form = form.with_faults(*_unknown_values(dataset))
     return await _page(visit, known, form)
+
+
+def _place(attributes: Sequence[Json], pointer: str) -> str:
+    """The field for a place in the body; of what is wrong with a whole column, the one that mends it."""
+    column = re.fullmatch(r"attributes/(\d+)", pointer)
+    if column is None:
+        return pointer or "name"
+    may_be_unreadable = attributes[int(column[1])].get("on_unreadable") == "refuse"
+    return f"{pointer}/on_unreadable" if may_be_unreadable else f"{pointer}/role"
 
 
 async def _recognised(visit: Visit) -> Recognised:
@@ -149,6 +160,7 @@ async def _page(visit: Visit, known: Recognised, form: Form) -> Page:
             "again": address("start", **_dialect_said(upload)),
             "encoding": dict(ENCODINGS).get(_dialect_said(upload)["encoding"] or "none"),
             "choices": {
+                "unreadable": UNREADABLE,
                 "roles": ROLES, "types": TYPES, "on_unreadable": ON_UNREADABLE, "on_unknown": ON_UNKNOWN,
             },
             "may_write": "data:write" in visit.key["scopes"],
@@ -252,7 +264,7 @@ def _attribute(own: Json, said: Callable[..., str]) -> dict[str, Any]:
         if type_ in FORMATS:
             format_ = said("format", own.get("format") or "")
             attribute |= {"format": format_} if format_ else {}
-            attribute["on_unreadable"] = said("on_unreadable", own.get("on_unreadable") or "refuse")
+            attribute["on_unreadable"] = said("on_unreadable", UNREADABLE)
     return attribute
 
 
