@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import contextlib
 import hashlib
 import json
 import re
@@ -52,6 +53,8 @@ FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """How cells may be written, by the type that is written so."""
 ON_UNREADABLE: Final = (("refuse", "refuse the table"), ("missing", "count as missing"))
+UNREADABLE: Final = "missing"
+"""Beyond the rows that were looked at there may be such cells; the profile says how many there were."""
 ON_UNKNOWN: Final = (
     ("refuse", "refuse the table"),
     ("attach", "put them below the top"),
@@ -88,26 +91,44 @@ async def declare(visit: Visit, form: Form) -> Page | Response:
 
     Hierarchies are called by what they hold, so that a second attempt finds those of the first.
     """
-    known = await _recognised(visit)
-    attributes, form = _declared(known, form)
-    name = form.text("name", known.upload["name"])
+    upload = (await visit.client.uploads.get(visit.ref)).document
+    attributes, form = _declared(upload, form)
+    name = form.text("name", upload["name"])
+    # Columns that are left out are not said, so that they are not read either.
+    places = [place for place, own in enumerate(attributes) if own["role"] != "other"]
+    if not places:
+        form = form.with_faults(Fault("", "Every column is left out.", "Say which ones others may know."))
     if not form.faults:
-        attributes, form = await _with_hierarchies(visit, known, attributes, form)
+        form = await _with_hierarchies(visit, upload, attributes, form)
     if not form.faults:
         is_new = await found(visit.client.datasets.get(name)) is None
         try:
-            body = {"name": name, "upload": known.upload["name"], "attributes": attributes}
+            body = {"name": name, "upload": upload["name"], "attributes": [attributes[own] for own in places]}
             dataset = (await visit.client.datasets.create(body)).document
         except ProblemError as problem:
-            form = form.refused(problem, lambda pointer: pointer or "name")
+            form = form.refused(problem, partial(_place, attributes, places))
         else:
             if dataset["status"] == "ready":
                 return RedirectResponse(await profiles.begun(visit, dataset), 303)
             if is_new:
                 # Under its name a corrected one is to be made.
                 await visit.client.datasets.delete(dataset["name"])
-            form = form.with_faults(*_unknown_values(dataset))
-    return await _page(visit, known, form)
+            form = form.with_faults(*_unknown_values(dataset, places))
+    return await _page(visit, await _recognised(visit), form)
+
+
+def _place(attributes: Sequence[Json], places: Sequence[int], pointer: str) -> str:
+    """The field for a place in the body, which has the columns at ``places`` of the form.
+
+    Of what is wrong with a whole column, the field that mends it.
+    """
+    column = re.fullmatch(r"attributes/(\d+)(/.+)?", pointer)
+    if column is None:
+        return "name" if pointer in ("", "name") else ""
+    place = places[int(column[1])]
+    may_be_unreadable = attributes[place].get("on_unreadable") == "refuse"
+    whole = "/on_unreadable" if may_be_unreadable else "/role"
+    return f"attributes/{place}{column[2] or whole}"
 
 
 async def _recognised(visit: Visit) -> Recognised:
@@ -149,6 +170,7 @@ async def _page(visit: Visit, known: Recognised, form: Form) -> Page:
             "again": address("start", **_dialect_said(upload)),
             "encoding": dict(ENCODINGS).get(_dialect_said(upload)["encoding"] or "none"),
             "choices": {
+                "unreadable": UNREADABLE,
                 "roles": ROLES, "types": TYPES, "on_unreadable": ON_UNREADABLE, "on_unknown": ON_UNKNOWN,
             },
             "may_write": "data:write" in visit.key["scopes"],
@@ -182,6 +204,7 @@ def _column(known: Recognised, place: int, form: Form) -> Json:
         "is_direct": "direct identifier" in own.get("reason", "").casefold(),
         "formats": _formats(own),
         "hierarchies": _hierarchy_choices(known, proposed),
+        "proposed": json.dumps(proposed) if proposed else None,
         "hierarchy_chosen": PROPOSED if proposed else "",
         "stray": None if not stray else _stray(own, known.rows_in_sample),
         "is_open": bool(stray)
@@ -224,9 +247,11 @@ def _stray(own: Json, rows: int) -> str:
     )
 
 
-def _declared(known: Recognised, form: Form) -> tuple[list[dict[str, Any]], Form]:
+def _declared(upload: Json, form: Form) -> tuple[list[dict[str, Any]], Form]:
     """The attributes of the dataset's body, hierarchies not made yet, and the form with what is wrong."""
-    attributes = [_attribute(own, partial(_said, form, place)) for place, own in enumerate(known.columns)]
+    attributes = [
+        _attribute(name, partial(_said, form, place)) for place, name in enumerate(upload["columns"])
+    ]
     for place, attribute in enumerate(attributes):
         if attribute["role"] not in _READ:
             continue
@@ -242,17 +267,17 @@ def _said(form: Form, place: int, name: str, default: str = "") -> str:
     return form.text(field_of(place, name), default)
 
 
-def _attribute(own: Json, said: Callable[..., str]) -> dict[str, Any]:
+def _attribute(name: str, said: Callable[..., str]) -> dict[str, Any]:
     """A column as a dataset declares it; what makes no difference to its role is not said."""
-    role = said("role", own["role"])
-    type_ = said("type", own["type"]) if role != "identifier" else "text"
-    attribute: dict[str, Any] = {"name": own["name"], "type": type_, "role": role}
+    role = said("role", "other")
+    type_ = said("type", "categorical") if role != "identifier" else "text"
+    attribute: dict[str, Any] = {"name": name, "type": type_, "role": role}
     if role in _READ:
         attribute["on_unknown"] = said("on_unknown", "refuse")
         if type_ in FORMATS:
-            format_ = said("format", own.get("format") or "")
+            format_ = said("format")
             attribute |= {"format": format_} if format_ else {}
-            attribute["on_unreadable"] = said("on_unreadable", own.get("on_unreadable") or "refuse")
+            attribute["on_unreadable"] = said("on_unreadable", UNREADABLE)
     return attribute
 
 
@@ -272,24 +297,42 @@ def mapping_of(text: str) -> dict[str, str]:
 
 
 async def _with_hierarchies(
-    visit: Visit, known: Recognised, attributes: list[dict[str, Any]], form: Form
-) -> tuple[list[dict[str, Any]], Form]:
-    """The attributes with the hierarchies that were chosen, made where they are not stored yet."""
-    for place, attribute in enumerate(attributes):
-        if attribute["role"] not in DISCLOSED:
-            continue
-        field = field_of(place, "hierarchy")
-        proposed = known.columns[place].get("hierarchy")
-        chosen = form.text(field, PROPOSED if proposed else "")
-        if chosen.startswith(_STORED):
+    visit: Visit, upload: Json, attributes: Sequence[dict[str, Any]], form: Form
+) -> Form:
+    """Name the hierarchies in the attributes, made where they are not stored; the form with what is wrong."""
+
+    async def name(place: int, attribute: dict[str, Any]) -> ProblemError | None:
+        chosen = _said(form, place, "hierarchy")
+        if attribute["role"] not in DISCLOSED or not chosen:
+            return None
+        try:
             attribute["hierarchy"] = chosen.removeprefix(_STORED)
-        elif chosen == FLAT or (chosen == PROPOSED and proposed):
-            definition = {"kind": "flat"} if chosen == FLAT else dict(proposed or {})
-            try:
-                attribute["hierarchy"] = await _made(visit, known.upload, attribute, definition)
-            except ProblemError as problem:
-                form = form.refused(problem, lambda _, field=field: field)  # type: ignore[misc]
-    return attributes, form
+            if not chosen.startswith(_STORED):
+                definition = _definition(chosen, _said(form, place, PROPOSED))
+                attribute["hierarchy"] = await _made(visit, upload, attribute, definition)
+        except ProblemError as problem:
+            return problem
+        return None
+
+    problems = await asyncio.gather(*(name(place, own) for place, own in enumerate(attributes)))
+    for place, problem in enumerate(problems):
+        if problem is not None:
+            form = form.refused(problem, partial(_always, field_of(place, "hierarchy")))
+    return form
+
+
+def _always(field: str, _: str) -> str:
+    return field
+
+
+def _definition(chosen: str, proposed: str) -> dict[str, Any]:
+    """The definition that was chosen; the proposed one comes back with the form, not to be found anew."""
+    if chosen == PROPOSED:
+        with contextlib.suppress(ValueError):
+            found = json.loads(proposed)
+            if isinstance(found, dict):
+                return found
+    return {"kind": FLAT}
 
 
 async def _made(visit: Visit, upload: Json, attribute: Mapping[str, Any], definition: dict[str, Any]) -> str:
@@ -303,14 +346,14 @@ async def _made(visit: Visit, upload: Json, attribute: Mapping[str, Any], defini
     return (await visit.client.hierarchies.create({"name": name, "definition": definition})).name
 
 
-def _unknown_values(dataset: Json) -> list[Fault]:
+def _unknown_values(dataset: Json, places: Sequence[int]) -> list[Fault]:
     """What is wrong with the hierarchies of a dataset that needs attention."""
     return [
         Fault(
-            f"attributes/{place}/on_unknown",
+            field_of(place, "on_unknown"),
             f"{number(own['unknown'])} cells of {own['name']} hold values that its hierarchy does not have.",
             "Choose another hierarchy, replace them, or say what becomes of them.",
         )
-        for place, own in enumerate(dataset["attributes"])
+        for place, own in zip(places, dataset["attributes"], strict=True)
         if own["unknown"]
     ]

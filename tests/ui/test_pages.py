@@ -14,7 +14,11 @@ from tests.ui.journey import Journey
 PAGES = {
     "overview": ("/", "Overview"),
     "assessments": ("/assessments", "Assessments"),
+    "start": ("/start", "Assess a table"),
+    "uploads": ("/uploads", "Uploads"),
+    "recognised": ("/uploads/example-members", "example-members"),
     "dataset": ("/datasets/example-members", "example-members"),
+    "profile": ("/datasets/example-members/profile", "Profile of example-members"),
     "hierarchy-city": ("/datasets/example-members/attributes/city", "city"),
     "hierarchy-birth-date": ("/datasets/example-members/attributes/birth_date", "birth_date"),
     "goal": ("/datasets/example-members/goal", "What to reach"),

@@ -16,7 +16,9 @@ from tests.ui.forms import signed_in, token_in
 from tests.ui.journey import Journey
 
 ADDRESSES = [
+    "/uploads/example-members",
     "/datasets/example-members",
+    "/datasets/example-members/profile",
     "/datasets/example-members/attributes/city",
     "/datasets/example-members/goal",
     "/rules/example-proposal",
