@@ -222,3 +222,35 @@ def test_forged_forms_start_and_make_nothing(browser):
         assert (
             browser.post(place, data={"form_token": "forged", "template": "k", "k": "5"}).status_code == 403
         )
+
+
+REGISTER = {"dictionary": "example-census", "sensitivity": "example-harm"}
+FIVE = {"kind": "k_anonymity", "k": 5}
+OTHER_SEARCHES = [
+    ({**REGISTER, "objective": {"kind": "max_utility", "risk_cap": 1e-9}}, "No release meets this"),
+    ({"scope": "record_level", "objective": {"kind": "min_loss", "privacy": [FIVE]}}, "at least 4 others"),
+    (
+        {"objective": {"kind": "min_loss", "privacy": [{"kind": "entropy_l_diversity", "l": 2}]}},
+        "A policy can be saved of",
+    ),
+    (
+        {"objective": {"kind": "min_loss", "privacy": [{**FIVE, "k": 400}], "suppression_limit": 0}},
+        "No quasi-identifier is shown any more",
+    ),
+]
+
+
+@pytest.mark.parametrize("number", range(len(OTHER_SEARCHES)))
+def test_what_programs_have_searched_for_has_the_same_page(browser, served, journey: Journey, number):
+    asked, said = OTHER_SEARCHES[number]
+    body = {"name": f"other-{number}", "dataset": "example-members", **asked}
+    with program(served, journey.token) as api:
+        run = api.post("/v1/optimisations", json=body, headers={"Prefer": "wait=20"})
+        assert run.json()["state"] == "succeeded", run.text
+    page = browser.get(f"/optimisations/other-{number}/release")
+    assert page.status_code == 200
+    assert said in page.text
+    if "No release" not in said:
+        place = f"/optimisations/other-{number}/policy"
+        saved = browser.post(place, data={"form_token": token_in(page)})
+        assert saved.status_code == (303 if number == 3 else 404)
