@@ -134,7 +134,8 @@ def _place(attributes: Sequence[Json], places: Sequence[int], pointer: str) -> s
 async def _recognised(visit: Visit) -> Recognised:
     upload = (await visit.client.uploads.get(visit.ref)).document
     if not visit.reads_data:
-        columns = [{"name": name, "type": "categorical", "role": "other"} for name in upload["columns"]]
+        unseen = {"type": "categorical", "role": "other", "format": None}
+        columns = [{"name": name, **unseen} for name in upload["columns"]]
         return Recognised(upload, columns, 0, await _stored_hierarchies(visit))
     proposal, stored = await asyncio.gather(
         visit.client.uploads.propose_schema(visit.ref), _stored_hierarchies(visit)

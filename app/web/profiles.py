@@ -14,6 +14,8 @@ from app.web.words import address, is_ref, model_name, number, share
 from privacy_risk import Json, ProblemError
 
 MOST_RUNS: Final = 2
+MOST_COLUMNS: Final = 100
+"""Columns that the measure takes."""
 
 WHOLE_PROFILE: Final = {"kind": "privacy_profile"}
 
@@ -56,6 +58,8 @@ async def profile(visit: Visit) -> Page:
     """The profile, or how far the runs are that measure it, or what it takes."""
     dataset = (await visit.client.datasets.get(visit.ref)).document
     shown: dict[str, Any] = {"dataset": dataset, "known": quasi_identifiers(dataset)}
+    if not shown["known"]:
+        return Page("profile.html", shown)
     running = [
         run
         for run in [await visit.client.runs.get(own) for own in _runs_asked(visit)]
@@ -107,38 +111,31 @@ def quasi_identifiers(dataset: Json) -> list[str]:
 
 
 def _questions(dataset: Json) -> list[Json]:
-    """What is measured; who is unique by which columns only where there are some that others may know."""
+    """What is measured; nothing where nobody knows anything."""
     known = quasi_identifiers(dataset)
-    everything = {"dataset": dataset["name"], "measure": WHOLE_PROFILE}
-    if not known:
-        return [everything]
     apart = {
         "kind": "distinction_and_separation",
-        "columns": known[:100],
+        "columns": known[:MOST_COLUMNS],
         "largest_set": 1,
-        "shown": max(20, len(known)),
+        "shown": MOST_COLUMNS,
         "leave_one_out": True,
     }
-    return [everything, {"dataset": dataset["name"], "measure": apart}]
+    asked = [WHOLE_PROFILE, apart] if known else []
+    return [{"dataset": dataset["name"], "measure": measure} for measure in asked]
 
 
 def _in_words(dataset: Json, found: Sequence[Json]) -> Json:
     """What the template shows of a whole profile."""
-    figures = found[0]["figures"]
-    shown: dict[str, Any] = {
-        "judged": found[0]["judged"],
-        "figures": _by_attribute(figures),
-        "unmeasured": found[0]["left_out"],
-        "persons": persons(dataset),
-    }  # fmt: skip
-    if len(found) == 1:
-        return shown
-    by_name = {(own["name"], own["attribute"]): own["value"] for own in figures}
-    parts = contributions(found[1])
+    models, apart = found
+    by_name = {(own["name"], own["attribute"]): own["value"] for own in models["figures"]}
+    parts = contributions(apart)
     return {
-        **shown,
-        "unique": found[1]["all_columns"]["unique_records"],
-        "headline": headline(found[1]),
+        "judged": models["judged"],
+        "figures": _by_attribute(models["figures"]),
+        "unmeasured": models["left_out"],
+        "persons": persons(dataset),
+        "unique": apart["all_columns"]["unique_records"],
+        "headline": headline(apart),
         "consequences": list(consequences(by_name)),
         "contributions": parts,
         "greatest": greatest(parts),

@@ -68,7 +68,7 @@ async def send(visit: Visit, form: Form, file: SentFile) -> Page | Response:
         await file.skip()
         if broke_off:
             return _form_page(visit, form.with_faults(_BROKE_OFF))
-        return _form_page(visit, form.refused(problem, _place))
+        return _form_page(visit, form.refused(_with_remedy(problem), _place))
     goal = address("uploads", upload)
     if visit.request.headers.get("prefer") == "return=minimal":
         # A script that shows how far the upload is could not tell a redirection from its goal.
@@ -184,6 +184,15 @@ def proposed_name(file_name: str) -> str:
     """A name that the interface takes, made of that of the file."""
     stem = _SUFFIXES.sub("", PurePath(file_name.replace("\\", "/")).name)
     return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:MOST_NAMED] or "table"
+
+
+def _with_remedy(problem: ProblemError) -> ProblemError:
+    """The refusal; of a file that is too large as a whole, with what can be done about a table."""
+    if problem.status != 413 or problem.document.get("errors"):
+        return problem
+    remedy = "Send fewer rows or columns, or ask whoever runs the service for a higher limit."
+    said = {"pointer": "/body", "message": problem.document.get("detail", ""), "remedy": remedy}
+    return ProblemError({**problem.document, "errors": [said]})
 
 
 def _place(pointer: str) -> str:
