@@ -78,10 +78,10 @@ def test_a_hospitals_export_is_recognised_declared_and_profiled(browser):
         (b"", {}, "file", "The file is empty."),
         (b"a;b;c\n" + b"1;2;3\n" * 3 + b"1;2\n", {}, "file", "more or fewer cells in row 4"),
         (
-            b"a,b\n" + b"1,2\n" * 60_000,
+            b"a,b\n" + b"1,2\n" * 300_000,
             {},
             "file",
-            "larger than the 200000 bytes that are accepted here. Send fewer",
+            "larger than the 1000000 bytes that are accepted here. Send fewer",
         ),
         ("a,b\nä,2\n".encode("latin-1"), {"encoding": "utf-8"}, "encoding", "are not valid utf-8"),
         (b"a,b\n1,2\n", {"name": "no blanks"}, "name", "String should match pattern"),
