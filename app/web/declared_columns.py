@@ -17,7 +17,7 @@ from starlette.responses import RedirectResponse, Response
 
 from app.web import profiles
 from app.web.data import LOOKED_THROUGH
-from app.web.forms import Fault, Form
+from app.web.forms import Fault, Form, name_faults
 from app.web.uploads import ENCODINGS
 from app.web.visits import Page, Visit, found
 from app.web.words import address, number, share, words
@@ -93,7 +93,7 @@ async def declare(visit: Visit, form: Form) -> Page | Response:
     """
     upload = (await visit.client.uploads.get(visit.ref)).document
     attributes, form = _declared(upload, form)
-    name = form.text("name", upload["name"])
+    name, form = form.text("name") or upload["name"], form.with_faults(*name_faults(form))
     # Columns that are left out are not said, so that they are not read either.
     places = [place for place, own in enumerate(attributes) if own["role"] != "other"]
     if not places:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -22,6 +23,7 @@ from privacy_risk import ProblemError
 
 LARGEST_FORM: Final = 512 * 1024
 """Bytes of a form without a file: a table of 500 columns, each with its type, role and hierarchy."""
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 MOST_FIELDS: Final = 5_000
 MOST_SKIPPED: Final = 1024**3
 """Bytes of a refused file that are taken in and thrown away."""
@@ -89,6 +91,16 @@ class Form:
     def at(self, name: str) -> list[Fault]:
         """What is wrong with a field."""
         return [fault for fault in self.faults if fault.field == name]
+
+
+def name_faults(form: Form, field: str = "name") -> tuple[Fault, ...]:
+    """What is wrong with the name of a resource that is to be made, in words; nothing if none is said."""
+    if not form.text(field) or _NAME.fullmatch(form.text(field)):
+        return ()
+    said = "This is no name that the service takes."
+    return (
+        Fault(field, said, "Write up to 100 letters, digits, points, hyphens or underscores, no blanks."),
+    )
 
 
 FormHandler = Callable[[Visit, Form], Awaitable[Page | Response]]

@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response
 
 from app.multipart import MalformedMultipart
-from app.web.forms import Fault, Form, SentFile
+from app.web.forms import Fault, Form, SentFile, name_faults
 from app.web.visits import Page, Visit, found
 from app.web.words import address
 from privacy_risk import ProblemError
@@ -60,6 +60,9 @@ async def send(visit: Visit, form: Form, file: SentFile) -> Page | Response:
     """Hand the file on to the interface; the page of what was recognised, or the form with what is wrong."""
     if not file.name:
         return _form_page(visit, form.with_faults(Fault("file", "No file was chosen.", "Choose the table.")))
+    if name_faults(form):
+        await file.skip()
+        return _form_page(visit, form.with_faults(*name_faults(form)))
     arriving = _Arriving(file.content)
     try:
         upload = await _taken_in(visit, form, file, arriving)

@@ -84,7 +84,7 @@ def test_a_hospitals_export_is_recognised_declared_and_profiled(browser):
             "larger than the 1000000 bytes that are accepted here. Send fewer",
         ),
         ("a,b\nä,2\n".encode("latin-1"), {"encoding": "utf-8"}, "encoding", "are not valid utf-8"),
-        (b"a,b\n1,2\n", {"name": "no blanks"}, "name", "String should match pattern"),
+        (b"a,b\n1,2\n", {"name": "no blanks"}, "name", "no name that the service takes. Write up to 100"),
     ],
 )
 def test_what_is_refused_stands_beside_its_field_with_a_remedy(browser, content, fields, field, said):

@@ -40,7 +40,8 @@ def _nodes(
 ) -> Definition:
     """Nodes, parts before what is in them, of ascending numbers: every part holds neighbours."""
     ends = [[0, *(bisect_left(numbers, bound) for bound in level), len(numbers)] for level in cuts]
-    labels, parents = [TOP_LABEL], [()]
+    labels = [TOP_LABEL]
+    parents: list[tuple[int, ...]] = [()]
 
     def add(level: int, first: int, last: int, parent: int) -> None:
         if level < 0:
