@@ -40,6 +40,7 @@ class Search:
 
     @property
     def name(self) -> str:
+        """The name of the search."""
         return str(self.document["name"])
 
     def code(self, levels: Mapping[str, int]) -> Levels:
@@ -47,12 +48,15 @@ class Search:
         return tuple(levels.get(attribute, 0) for attribute in self.heights)
 
     def href(self, levels: Levels) -> str:
+        """The page of one of its rules."""
         return address(self.kind, self.name, "rules", code_of(levels))
 
     def label(self, levels: Levels) -> str:
+        """The rule in one line."""
         return levels_in_words(dict(zip(self.heights, levels, strict=True)))
 
     def risk(self, levels: Levels) -> float | None:
+        """The risk of the rule; None where the search did not keep it."""
         point = self.by_levels.get(levels)
         return None if point is None else as_number(point["risk"])
 

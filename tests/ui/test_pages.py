@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.ui.conftest import Served, Shots, Watched, sign_in
 from tests.ui.journey import Journey
+from tests.ui.looks import assert_accessible, assert_quiet
 
 PAGES = {
     "overview": ("/", "Overview"),
@@ -77,27 +77,6 @@ def opened(context: BrowserContext, served: Served, name: str) -> Watched:
     assert response.status == STATUS.get(name, 200)
     expect(watched.page.get_by_role("heading", level=1)).to_have_text(heading)
     return watched
-
-
-def assert_accessible(page: Page, shots: Shots, name: str, *, rules: tuple[str, ...] = ()) -> None:
-    """No violation of these or all rules of axe-core (WCAG 2 A and AA, and its best practices)."""
-    options = {"runOnly": {"type": "rule", "values": list(rules)}} if rules else {}
-    found = Axe().run(page, options=options).response
-    violations = [
-        {"rule": one["id"], "help": one["help"], "at": [node["html"][:200] for node in one["nodes"]][:5]}
-        for one in found["violations"]
-    ]
-    passed = sorted({one["id"] for one in found["passes"]})
-    shots.write(f"{name}.axe.json", {"violations": violations, "passed": passed})
-    assert violations == []
-
-
-def assert_quiet(watched: Watched, shots: Shots, name: str) -> None:
-    """Nothing on the console but, for a page that is not there, that it is not."""
-    shots.write(f"{name}.console.json", {"errors": watched.complaints, "foreign": watched.foreign})
-    complaints = [said for said in watched.complaints if not (name.startswith("missing") and "404" in said)]
-    assert complaints == []
-    assert watched.foreign == []
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from app.samples.patients import csv_of_patients
 from tests.ui.conftest import Served, Shots, Watched, sign_in
-from tests.ui.test_pages import assert_accessible, assert_quiet
+from tests.ui.looks import assert_accessible, assert_quiet
 
 RECORDS = 5000
 QUASI_IDENTIFIERS = ["Geburtsdatum", "Geschlecht", "PLZ", "Wohnort", "Aufnahmedatum", "Krankenkasse"]
