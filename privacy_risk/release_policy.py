@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from privacy_risk.columns import Roles
 from privacy_risk.loading import content_name
-from privacy_risk.releases import Report
 from privacy_risk.values import Json
 
 _ATTACKER: Final = (
@@ -24,21 +24,25 @@ _TITLES: Final[Mapping[str, str]] = {"k": "k-anonymity", "l": "distinct ℓ-dive
 _SIGNS: Final[Mapping[str, str]] = {"k": "k", "l": "ℓ", "t": "t"}
 
 
-def policy_of(privacy: Sequence[Json], report: Report, roles: Roles, max_suppressed: float) -> dict[str, Any]:
-    """The policy in the format privacy-risk/policy/2; its name is made of what it asks."""
+def policy_of(privacy: Sequence[Json], records: int, roles: Roles, max_suppressed: float) -> dict[str, Any]:
+    """The policy in the format privacy-risk/policy/2; its name is made of what it asks.
+
+    ``privacy`` are criteria of k-anonymity, then of distinct ℓ-diversity and t-closeness; ``max_suppressed``
+    is a share of the table's ``records``.
+    """
     requirements = [_criterion(number, dict(own)) for number, own in enumerate(privacy, start=1)]
     requirements.append(
         {
             "id": "suppressed",
             "title": "Few records are suppressed",
-            "reason": f"{100 * max_suppressed:g} % of {report.records:,} records; asked for of the release.",
+            "reason": f"{100 * max_suppressed:g} % of {records:,} records; asked for of the release.",
             "requirement": {
                 "kind": "measure",
                 "measure": {"kind": "equivalence_classes"},
                 "value": "judged.records_suppressed",
                 "comparison": "at_most",
                 # As the search counts: the share of all records, and the tolerance of reals.
-                "threshold": math.floor(max_suppressed * report.records + 1e-9),
+                "threshold": math.floor(max_suppressed * records + 1e-9),
             },
         }
     )
@@ -56,6 +60,15 @@ def policy_of(privacy: Sequence[Json], report: Report, roles: Roles, max_suppres
         asked["not_covered"] = [{"columns": list(sensitive), "reason": reason}]
     name = content_name("release", asked)
     return {"format": "privacy-risk/policy/2", "name": name, "version": 1, **asked}
+
+
+def policy_text(policy: Json, is_json: bool = False) -> str:
+    """The policy as a file's text: YAML, or JSON."""
+    if is_json:
+        return json.dumps(policy, indent=2, ensure_ascii=False) + "\n"
+    import yaml
+
+    return yaml.safe_dump(policy, sort_keys=False, allow_unicode=True, width=110)
 
 
 def _criterion(number: int, model: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from privacy_risk.columns import Roles
+from privacy_risk.release_policy import policy_text
 from privacy_risk.text_tables import html_list, html_table, number_text, text_table
 from privacy_risk.values import Json
 
@@ -111,13 +111,7 @@ class Release(Generic[Frame]):
     def save_policy(self, path: str | PathLike[str]) -> None:
         """Write the policy: JSON if the file is called so, else YAML."""
         file = Path(path)
-        if file.suffix == ".json":
-            text = json.dumps(self.policy, indent=2, ensure_ascii=False) + "\n"
-        else:
-            import yaml
-
-            text = yaml.safe_dump(self.policy, sort_keys=False, allow_unicode=True, width=110)
-        file.write_text(text, encoding="utf-8")
+        file.write_text(policy_text(self.policy, file.suffix == ".json"), encoding="utf-8")
 
     def __str__(self) -> str:
         return "\n".join((str(self.report), "", str(self.roles), *(f"  {note}" for note in self.notes)))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from app.multipart import MalformedMultipart, NotMultipart, PartHead, read_parts
@@ -22,7 +23,10 @@ from privacy_risk import ProblemError
 
 LARGEST_FORM: Final = 512 * 1024
 """Bytes of a form without a file: a table of 500 columns, each with its type, role and hierarchy."""
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 MOST_FIELDS: Final = 5_000
+MOST_SKIPPED: Final = 1024**3
+"""Bytes of a refused file that are taken in and thrown away."""
 TOKEN: Final = "form_token"  # noqa: S105 - the name of the field
 """The hidden field that shows that the form was made for this session."""
 
@@ -89,15 +93,35 @@ class Form:
         return [fault for fault in self.faults if fault.field == name]
 
 
+def name_faults(form: Form, field: str = "name") -> tuple[Fault, ...]:
+    """What is wrong with the name of a resource that is to be made, in words; nothing if none is said."""
+    if not form.text(field) or _NAME.fullmatch(form.text(field)):
+        return ()
+    said = "This is no name that the service takes."
+    return (
+        Fault(field, said, "Write up to 100 letters, digits, points, hyphens or underscores, no blanks."),
+    )
+
+
 FormHandler = Callable[[Visit, Form], Awaitable[Page | Response]]
 
 
 @dataclass(frozen=True)
 class SentFile:
-    """A file that is being sent; its name is empty if none was chosen."""
+    """A file that is being sent, by which field; its name is empty if none was chosen."""
 
     name: str
     content: AsyncIterator[bytes]
+    field: str = ""
+
+    async def skip(self) -> None:
+        """Take in what is left and keep none of it, so that the browser gets to read the answer."""
+        skipped = 0
+        with contextlib.suppress(MalformedMultipart, ClientDisconnect):
+            async for piece in self.content:
+                skipped += len(piece)
+                if skipped > MOST_SKIPPED:
+                    return
 
 
 FileHandler = Callable[[Visit, Form, SentFile], Awaitable[Page | Response]]
@@ -116,7 +140,10 @@ async def form_of(request: Request) -> Form:
 
 
 async def form_with_file(request: Request) -> tuple[Form, SentFile]:
-    """The fields that stand before the file, and the file as it arrives; fields behind it are not read."""
+    """The fields that stand before the file, and the file as it arrives; fields behind it are not read.
+
+    The field of the file holds its name.
+    """
     parts = read_parts(request.headers.get("content-type"), request.stream())
     pairs: list[tuple[str, str]] = []
     name, value, size = "", b"", 0
@@ -130,7 +157,9 @@ async def form_with_file(request: Request) -> tuple[Form, SentFile]:
             if name:
                 pairs.append((name, value.decode("utf-8", "replace")))
             if found.file_name is not None:
-                return _collected(pairs), SentFile(found.file_name, _rest_of_part(parts))
+                name = found.field or ""
+                pairs.append((name, found.file_name))
+                return _collected(pairs), SentFile(found.file_name, _rest_of_part(parts), name)
             name, value = found.field or "", b""
             if len(pairs) > MOST_FIELDS:
                 return Form(), SentFile("", _nothing())

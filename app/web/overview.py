@@ -22,6 +22,7 @@ SHOWN: Final = 25
 
 KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "datasets": ("Datasets", "Tables to be disclosed."),
+    "uploads": ("Uploads", "Tables as they were sent, before it is said what their columns are."),
     "assessments": ("Assessments", "Scores of single rules."),
     "optimisations": ("Optimisations", "Questions for the best rule."),
     "frontiers": ("Frontiers", "All Pareto-optimal rules of risk and utility."),
@@ -128,6 +129,7 @@ def _rule_name(document: Json) -> list[Any]:
 
 _FACTS: Final[Mapping[str, Any]] = {
     "datasets": lambda d: [f"{d['rows']:,} records", f"{len(d['attributes'])} columns", d["status"]],
+    "uploads": lambda d: [f"{d['rows']:,} records", f"{len(d['columns'])} columns", d["format"]],
     "assessments": lambda d: [*_rule_name(d), *(f"against {name}" for name in _named(d, "dictionary"))],
     "optimisations": lambda d: [words.objective(d["objective"]), d["dataset"]],
     "frontiers": lambda d: _named(d, "dataset", "scope"),

@@ -19,25 +19,26 @@ _MOST_LOOKS: Final = 600
 """A stream ends after that many looks; the browser begins another."""
 
 RESULTS: Final = {
-    "optimisation": "optimisations",
-    "assessment": "assessments",
-    "frontier": "frontiers",
-    "evaluation": "evaluations",
+    "optimisation": ("optimisations", "release"),
+    "assessment": ("assessments",),
+    "frontier": ("frontiers",),
+    "evaluation": ("evaluations",),
 }
-"""Kinds whose results have a page."""
+"""Kinds whose results have a page: what stands before its name, and behind it."""
 
 
 async def run(visit: Visit) -> Page:
     """A run as it stands."""
     found = await visit.client.runs.get(visit.ref)
-    kind = RESULTS.get(found.document["resource"]["kind"])
+    resource = found.document["resource"]
+    result = RESULTS.get(resource["kind"])
     return Page(
         "run.html",
         {
             "run": found.document,
             "is_final": found.is_final,
             "told": told(found),
-            "result": None if kind is None else address(kind, found.document["resource"]["name"]),
+            "result": None if result is None else address(result[0], resource["name"], *result[1:]),
         },
     )
 

@@ -23,7 +23,7 @@ MOST_NAMED: Final = 2
 """Assessed rules that are marked on a map, beside the best one."""
 
 
-class _Search:
+class Search:
     """A search with a map: its document, the points, and where rules are on the site."""
 
     def __init__(self, kind: str, document: Json, heights: Mapping[str, int]) -> None:
@@ -40,6 +40,7 @@ class _Search:
 
     @property
     def name(self) -> str:
+        """The name of the search."""
         return str(self.document["name"])
 
     def code(self, levels: Mapping[str, int]) -> Levels:
@@ -47,12 +48,15 @@ class _Search:
         return tuple(levels.get(attribute, 0) for attribute in self.heights)
 
     def href(self, levels: Levels) -> str:
+        """The page of one of its rules."""
         return address(self.kind, self.name, "rules", code_of(levels))
 
     def label(self, levels: Levels) -> str:
+        """The rule in one line."""
         return levels_in_words(dict(zip(self.heights, levels, strict=True)))
 
     def risk(self, levels: Levels) -> float | None:
+        """The risk of the rule; None where the search did not keep it."""
         point = self.by_levels.get(levels)
         return None if point is None else as_number(point["risk"])
 
@@ -78,10 +82,10 @@ TITLES: Final = {"optimisations": "Optimisation", "frontiers": "Frontier"}
 """Kinds of search that have a map: the heading of their pages."""
 
 
-async def _search(visit: Visit, kind: str) -> _Search:
+async def _search(visit: Visit, kind: str) -> Search:
     document = (await getattr(visit.client, kind).get(visit.ref)).document
     dataset = (await visit.client.datasets.get(document["dataset"])).document
-    return _Search(kind, document, heights_of(dataset))
+    return Search(kind, document, heights_of(dataset))
 
 
 def page_of(kind: str) -> Handler:
@@ -106,7 +110,7 @@ def page_of(kind: str) -> Handler:
                 "criteria": [named(one) for one in objective.get("privacy") or ()],
                 "losses_of": _least_loss(document["result"]),
                 **score(result.get("assessment")),
-                **await _map(visit, search),
+                **await map_of(visit, search),
             },
         )
 
@@ -124,7 +128,7 @@ def _least_loss(result: Json | None) -> Json | None:
     return {"attribute_losses": None, **result, "name": name, "privacy": privacy}
 
 
-async def _map(visit: Visit, search: _Search) -> dict[str, Any]:
+async def map_of(visit: Visit, search: Search) -> dict[str, Any]:
     """The picture, its table, and the policy whose thresholds are drawn."""
     policies = await found(visit.client.policies.page(limit=50))
     names = [] if policies is None else [one.name for one in policies.items]
@@ -145,11 +149,11 @@ async def _map(visit: Visit, search: _Search) -> dict[str, Any]:
     return {**shown, "map": Markup(drawn), "rows": search.rows()}  # noqa: S704 - made here, escaped
 
 
-def _axis(search: _Search) -> str:
+def _axis(search: Search) -> str:
     return "risk_max" if search.document.get("aggregate") == "max" else "risk_average"
 
 
-def _caption(search: _Search) -> Caption:
+def _caption(search: Search) -> Caption:
     n = len(search.points)
     rules = (search.document["result"] or {}).get("rules", n)
     shown = (
@@ -163,7 +167,7 @@ def _caption(search: _Search) -> Caption:
     )
 
 
-async def _marks(visit: Visit, search: _Search) -> list[RuleMark]:
+async def _marks(visit: Visit, search: Search) -> list[RuleMark]:
     named = await _assessed(visit, search)
     marks = []
     for levels, point in search.by_levels.items():
@@ -175,7 +179,7 @@ async def _marks(visit: Visit, search: _Search) -> list[RuleMark]:
     return marks
 
 
-async def _assessed(visit: Visit, search: _Search) -> dict[Levels, tuple[str, str]]:
+async def _assessed(visit: Visit, search: Search) -> dict[Levels, tuple[str, str]]:
     """Rules on the map that were assessed under the same question: name and page, the newest ones."""
     same = ("dictionary", "sensitivity", "utility", "absent_policy", "risk_model", "attacker_view")
     found_rules: dict[Levels, tuple[str, str]] = {}
@@ -227,7 +231,7 @@ async def lattice(visit: Visit) -> Page:
     )
 
 
-def _hasse(search: _Search, part: Part, chosen: Levels, way: Sequence[Levels]) -> str:
+def _hasse(search: Search, part: Part, chosen: Levels, way: Sequence[Levels]) -> str:
     rules = [
         LatticeRule(levels, search.risk(levels), search.label(levels), search.href(levels))
         for levels in part.rules

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
-import httpx
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -17,20 +16,26 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.web import (
+    best_release,
     data,
+    declared_columns,
     dictionaries,
+    downloads,
     gates,
+    goals,
     hierarchies,
     hierarchy_editor,
     manifests,
     measurements,
     overview,
+    profiles,
     rule_editor,
     rules,
     runs,
     scores,
     searches,
     sensitivities,
+    uploads,
     verdicts,
 )
 from app.web.forms import (
@@ -44,6 +49,7 @@ from app.web.forms import (
     is_of_this_site,
 )
 from app.web.sessions import Cookies, LiveSessions, Session, new_token
+from app.web.transport import StreamedTransport
 from app.web.visits import Handler, NoSuchPage, Page, Visit, rendered
 from app.web.words import address
 from privacy_risk import AsyncClient, ProblemError, Retries
@@ -52,7 +58,10 @@ STATIC: Final = Path(__file__).parent / "static"
 
 PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/", overview.overview),
+    ("/start", uploads.start),
+    ("/uploads/{ref}", declared_columns.recognised),
     ("/datasets/{ref}", data.dataset),
+    ("/datasets/{ref}/profile", profiles.profile),
     ("/datasets/{ref}/attributes/{attribute}", data.attribute),
     ("/datasets/{ref}/rule", rule_editor.editor),
     ("/datasets/{ref}/sensitivity", sensitivities.weigh),
@@ -64,9 +73,15 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/measurements/{ref}", measurements.measurement),
     ("/releases/{ref}", manifests.release),
     ("/sensitivity-profiles/{ref}", sensitivities.profile),
+    ("/datasets/{ref}/goal", goals.goal),
     ("/rules/{ref}", rules.rule),
     ("/assessments/{ref}", scores.assessment),
     ("/optimisations/{ref}/lattice", searches.lattice),
+    ("/optimisations/{ref}/release", best_release.best_release),
+    ("/releases/{ref}/data", downloads.table),
+    ("/releases/{ref}/manifest", downloads.manifest),
+    ("/releases/{ref}/report", downloads.report),
+    ("/policies/{ref}/document", downloads.policy),
     *((f"/{kind}/{{ref}}", searches.page_of(kind)) for kind in searches.TITLES),
     *((f"/{kind}/{{ref}}/rules/{{levels}}", searches.rule_of(kind)) for kind in searches.TITLES),
     ("/runs/{ref}", runs.run),
@@ -86,10 +101,16 @@ FORMS: Final[tuple[tuple[str, FormHandler], ...]] = (
     ("/datasets/{ref}/sensitivity", sensitivities.weighed),
     ("/datasets/{ref}/attributes/{attribute}/edit", hierarchy_editor.edited),
     ("/dictionaries/links", dictionaries.link),
+    ("/datasets/{ref}/goal", goals.set_goal),
+    ("/optimisations/{ref}/release", best_release.make_release),
+    ("/optimisations/{ref}/policy", best_release.save_policy),
+    ("/uploads/{ref}", declared_columns.declare),
+    ("/datasets/{ref}/profile", profiles.begin),
 )
 """What is sent by forms of a few fields, each of this session."""
 
 FILES: Final[tuple[tuple[str, FileHandler], ...]] = (
+    ("/start", uploads.send),
     ("/policies/{ref}/evaluate", gates.judge),
     ("/dictionaries/new", dictionaries.send),
 )
@@ -140,7 +161,7 @@ class Site:
 
         Nothing is sent twice, so that the service keeps no answers of previews for a repetition.
         """
-        transport = httpx.ASGITransport(app=self.api, raise_app_exceptions=False)
+        transport = StreamedTransport(self.api)
         return AsyncClient("http://service", api_key, transport=transport, retries=Retries(attempts=1))
 
     # --- signing in and out ----------------------------------------------------------------------------
@@ -247,7 +268,10 @@ class Site:
         return answer
 
     async def _sent_with_file(self, request: Request, handler: FileHandler) -> Response:
-        """The same of a form with a file, which is read by the handler while it arrives and is not kept."""
+        """The same of a form with a file, which is read by the handler while it arrives and is not kept.
+
+        Where the session has ended, the fields are in the address that is led back to.
+        """
         form, file = await form_with_file(request)
 
         async def send(visit: Visit) -> Page | Response:
@@ -255,7 +279,12 @@ class Site:
                 return _refusal(403, *_FORGED)
             return await handler(visit, form, file)
 
-        return await self._visited(request, send)
+        answer = await self._visited(request, send)
+        if _leads_to_sign_in(answer) and is_of_this_site(request):
+            said = "Your session has ended. Sign in, and choose the file again."
+            fields = {name: form.text(name) for name in form.sent if name not in (TOKEN, file.field)}
+            return self._form(request, local(f"{request.url.path}?{urlencode(fields)}"), said, 401)
+        return answer
 
     def _to_sign_in(self, request: Request) -> Response:
         goal = "/"

@@ -101,5 +101,17 @@ async def policy(visit: Visit) -> Page:
     ]
     return Page(
         "policy.html",
-        {"policy": inner, "name": document["name"], "requirements": requirements},
+        {
+            "policy": inner,
+            "name": document["name"],
+            "requirements": requirements,
+            "command": _command(visit, document),
+        },
     )
+
+
+def _command(visit: Visit, document: Json) -> str:
+    """What a pipeline runs to judge by a policy, on the dataset and rule that the query names."""
+    dataset, rule = visit.asked("dataset") or "DATASET", visit.asked("rule") or "RULE"
+    server = str(visit.request.base_url).rstrip("/")
+    return f"privacy-risk gate {document['name']} --server {server} --dataset-id {dataset} --rule {rule}"

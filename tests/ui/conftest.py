@@ -52,7 +52,7 @@ class Served(threading.Thread):
         master_key = MasterKey.generate()
         engine = create_engine(self._database_url)
         store, registry = (kind(engine, master_key, self.clock) for kind in (PostgresStore, PostgresRegistry))
-        self._api = build_api(store, registry, self.clock, UploadLimits(max_bytes=200_000))
+        self._api = build_api(store, registry, self.clock, UploadLimits(max_bytes=1_000_000))
         cookies = Cookies(master_key.derive("pages"), self.clock)
         install_pages(self._api.app, cookies, PostgresPageSessions(engine, self.clock))
         self._loop = asyncio.get_running_loop()

@@ -33,6 +33,8 @@ async def make_journey(api: Api) -> Journey:
         await _made(client, "/v1/assessments", as_is)
         await _done(api, client, "/v1/optimisations", best)
         await _done(api, client, "/v1/frontiers", {"name": "example-frontier", **QUESTION})
+        released = {"name": "example-optimum", "dataset": "example-members", "rule": "example-optimum"}
+        await _made(client, "/v1/releases", released)
         await _made(client, "/v1/rules", CAREFUL)
         await _made(client, "/v1/policies", POLICY)
         await _made(client, "/v1/waivers", WAIVER)

@@ -6,18 +6,24 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.ui.conftest import Served, Shots, Watched, sign_in
 from tests.ui.journey import Journey
+from tests.ui.looks import STATUS, assert_accessible, assert_quiet
 
 PAGES = {
     "overview": ("/", "Overview"),
     "assessments": ("/assessments", "Assessments"),
+    "start": ("/start", "Assess a table"),
+    "uploads": ("/uploads", "Uploads"),
+    "recognised": ("/uploads/example-members", "example-members"),
     "dataset": ("/datasets/example-members", "example-members"),
+    "profile": ("/datasets/example-members/profile", "Profile of example-members"),
     "hierarchy-city": ("/datasets/example-members/attributes/city", "city"),
     "hierarchy-birth-date": ("/datasets/example-members/attributes/birth_date", "birth_date"),
+    "goal": ("/datasets/example-members/goal", "What to reach"),
+    "release": ("/optimisations/example-optimum/release", "The best release found"),
     "rule": ("/rules/example-proposal", "example-proposal"),
     "rule-of-conditions": ("/rules/careful", "careful"),
     "assessment": ("/assessments/example-score", "example-score"),
@@ -61,12 +67,10 @@ PAGES = {
         "/measurements/example-measurement",
         "k-anonymity by the quasi-identifiers, and how large the classes are",
     ),
-    "release": ("/releases/example-release", "example-release"),
+    "manifest": ("/releases/example-release", "example-release"),
     "missing": ("/datasets/no-such-thing", "Nothing is here"),
 }
 """Name of the picture → address and heading."""
-
-STATUS = {"missing": 404, "rule-by-hand-faults": 422}
 
 
 @pytest.fixture(scope="module")
@@ -103,28 +107,6 @@ def opened(context: BrowserContext, served: Served, name: str) -> Watched:
     assert response.status == STATUS.get(name, 200)
     expect(watched.page.get_by_role("heading", level=1)).to_have_text(heading)
     return watched
-
-
-def assert_accessible(page: Page, shots: Shots, name: str, *, rules: tuple[str, ...] = ()) -> None:
-    """No violation of these or all rules of axe-core (WCAG 2 A and AA, and its best practices)."""
-    options = {"runOnly": {"type": "rule", "values": list(rules)}} if rules else {}
-    found = Axe().run(page, options=options).response
-    violations = [
-        {"rule": one["id"], "help": one["help"], "at": [node["html"][:200] for node in one["nodes"]][:5]}
-        for one in found["violations"]
-    ]
-    passed = sorted({one["id"] for one in found["passes"]})
-    shots.write(f"{name}.axe.json", {"violations": violations, "passed": passed})
-    assert violations == []
-
-
-def assert_quiet(watched: Watched, shots: Shots, name: str) -> None:
-    """Nothing on the console but, for a page that is not there or not accepted, that it is not."""
-    shots.write(f"{name}.console.json", {"errors": watched.complaints, "foreign": watched.foreign})
-    status = str(STATUS.get(name.partition(".")[0], "none"))
-    complaints = [said for said in watched.complaints if status not in said]
-    assert complaints == []
-    assert watched.foreign == []
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -228,7 +210,8 @@ def test_a_run_is_followed_live_to_its_result(contexts, served: Served, journey:
     served.do(served.api.work_off(journey.waiting_run))
     expect(page.locator("[data-part=state]")).to_have_text("succeeded", timeout=10_000)
     page.get_by_role("link", name="See the result").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("waiting")
+    expect(page.get_by_role("heading", level=1)).to_have_text("The best release found")
+    expect(page.get_by_role("link", name="waiting")).to_be_visible()
     assert_quiet(watched, shots, "run-waiting")
     page.close()
 

@@ -16,12 +16,19 @@ from tests.ui.forms import signed_in, token_in
 from tests.ui.journey import Journey
 
 ADDRESSES = [
+    "/uploads/example-members",
     "/datasets/example-members",
+    "/datasets/example-members/profile",
     "/datasets/example-members/attributes/city",
+    "/datasets/example-members/goal",
     "/rules/example-proposal",
     "/assessments/example-score",
     "/optimisations/example-optimum",
     "/optimisations/example-optimum/lattice",
+    "/optimisations/example-optimum/release",
+    "/releases/example-optimum/data",
+    "/releases/example-optimum/manifest",
+    "/releases/example-optimum/report",
     "/optimisations/example-optimum/rules/0-0-0-0",
     "/frontiers/example-frontier",
     "/frontiers/example-frontier/rules/0-0-0-0",
@@ -40,6 +47,7 @@ ADDRESSES = [
     "/sensitivity-profiles/example-harm",
     "/measurements/example-measurement",
     "/releases/example-release",
+    "/policies/example-policy/document",
 ]
 """A page of each kind that names a resource of the journey's tenant."""
 

@@ -223,6 +223,8 @@ def number_of(pointer: str, text: str) -> Decimal:
         raise InvalidInput.of(
             pointer, "not-a-number", f"{text!r} is not a number.", "Write it like 1200 or 0.5."
         )
+    if len(text) <= MAX_DIGITS and "e" not in text and "E" not in text:
+        return number
     if number and not (number.adjusted() < MAX_DIGITS and int(number.as_tuple().exponent) >= -MAX_DIGITS):
         raise InvalidInput.of(
             pointer,

@@ -114,12 +114,18 @@ def _read_number(text: str, format_: CellFormat) -> str | None:
     if found is None:
         return None
     sign = "-" if text.startswith("-") else ""
-    digits = "".join(character for character in found[1] if character.isdecimal())
+    digits = found[1].removeprefix("-").removeprefix("+")
+    if not digits.isdecimal():
+        digits = "".join(character for character in digits if character.isdecimal())
     return _plain(f"{sign}{digits}.{found[2] or '0'}")
 
 
 def _plain(text: str) -> str:
     """The number without plus and zeros that say nothing; with an exponent instead of very many zeros."""
+    if len(text) <= _MOST_ZEROS and "e" not in text and "E" not in text:
+        whole, _, part = text.lstrip("+-").partition(".")
+        written = f"{whole.lstrip('0') or '0'}.{part}".rstrip("0").rstrip(".")
+        return f"-{written}" if text.startswith("-") and written != "0" else written
     number = Decimal(text)
     if len(text) > _MOST_ZEROS or "e" in text or "E" in text:
         sign, digits, power = number.as_tuple()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -159,20 +160,41 @@ def as_declared(column: TextColumn, declaration: AttributeDeclaration) -> TextCo
     """
     if not declaration.map and not _is_read_anew(declaration):
         return column
-    place: dict[str, int] = {}
-    target = [
-        MISSING if value is None else place.setdefault(value, len(place))
-        for value in _values(column, declaration)
-    ]
-    positions = np.array([*target, MISSING], dtype=np.int32)[column.positions]
-    return TextColumn(tuple(place), positions)
+    return _reading(column, declaration).declared
 
 
 def unreadable_rows(column: TextColumn, declaration: AttributeDeclaration) -> npt.NDArray[np.int64]:
     """Rows from 1 whose cells are no number, or no date, as the column is declared to write them."""
     if declaration.type not in _IS_OF_TYPE:
         return np.empty(0, dtype=np.int64)
-    return column.rows_of(np.array([value is None for value in _values(column, declaration)], dtype=bool))
+    return column.rows_of(_reading(column, declaration).is_unreadable)
+
+
+@dataclass(frozen=True, eq=False)
+class _Reading:
+    """A column as it is declared, and which of its own texts cannot be read so."""
+
+    declared: TextColumn
+    is_unreadable: npt.NDArray[np.bool_]
+
+
+_readings: Final[WeakKeyDictionary[TextColumn, dict[object, _Reading]]] = WeakKeyDictionary()
+"""Reading a million different texts takes seconds, and what is said of a column needs it several times."""
+
+
+def _reading(column: TextColumn, declaration: AttributeDeclaration) -> _Reading:
+    """How the column is read, once as long as there is the column."""
+    known = _readings.setdefault(column, {})
+    asked = (declaration.type, declaration.format, frozenset(declaration.map.items()))
+    if asked not in known:
+        place: dict[str, int] = {}
+        target = [
+            MISSING if value is None else place.setdefault(value, len(place))
+            for value in _values(column, declaration)
+        ]
+        numbers = np.array([*target, MISSING], dtype=np.int32)
+        known[asked] = _Reading(TextColumn(tuple(place), numbers[column.positions]), numbers[:-1] == MISSING)
+    return known[asked]
 
 
 _IS_OF_TYPE: Final = {AttributeType.NUMBER: is_number, AttributeType.DATE: is_date}

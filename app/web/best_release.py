@@ -1,0 +1,155 @@
+"""The best release that a search has found: in words, before and after, and what can be done with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any, Final
+
+from starlette.responses import RedirectResponse, Response
+
+from app.web.forms import Form
+from app.web.goal_terms import MOST_WEIGHT, OTHERS, Subject, fields_of
+from app.web.measured import before_and_after
+from app.web.release_words import columns_of, examples_of, sentences
+from app.web.rules import sample_of
+from app.web.searches import Search, map_of
+from app.web.visits import NoSuchPage, Page, Visit, found
+from app.web.words import address, heights_of
+from privacy_risk import Json
+from privacy_risk.columns import Column, Roles
+from privacy_risk.release_policy import policy_of
+
+
+async def best_release(visit: Visit) -> Page:
+    """What a search has found as a release; why there is none; or how far it is."""
+    search = (await visit.client.optimisations.get(visit.ref)).document
+    result = search["result"]
+    shown: dict[str, Any] = {"search": search, "result": result, "fields": fields_of(search)}
+    if result is None:
+        run = await found(visit.client.runs.get(search["name"]))
+        return Page("best_release.html", {**shown, "run": None if run is None else run.document})
+    if result["rule"] is None:
+        dataset = (await visit.client.datasets.get(search["dataset"])).document
+        profile = await visit.client.datasets.profile(dataset["name"], limit=1)
+        subject = Subject.of(dataset, profile, (), ())
+        return Page("no_release.html", {**shown, "others": list(_less(shown["fields"], subject, result))})
+    facts, release = await asyncio.gather(
+        facts_of(visit, search["dataset"], search["name"], result),
+        found(visit.client.releases.get(search["name"])),
+    )
+    points = Search("optimisations", search, heights_of(facts["dataset"]))
+    own_map = await map_of(visit, points) if points.points else {"map": None}
+    return Page(
+        "best_release.html",
+        {
+            **shown,
+            **facts,
+            **own_map,
+            "release": None if release is None else release.document,
+            "form": Form({name: [value] for name, value in (shown["fields"] or {}).items()}),
+            "most_weight": MOST_WEIGHT,
+            "has_policy": _has_policy(shown["fields"]),
+        },
+    )
+
+
+async def facts_of(visit: Visit, dataset_name: str, rule_name: str, result: Json | None) -> dict[str, Any]:
+    """What is told of a dataset under a stored rule; ``result`` is that of the search that found it."""
+    dataset, rule = await asyncio.gather(
+        visit.client.datasets.get(dataset_name), visit.client.rules.get(rule_name)
+    )
+    privacy = [own["criterion"] for own in (result or {}).get("privacy") or ()]
+    (figures, lost), sample = await asyncio.gather(
+        before_and_after(visit, dataset.document, rule.document, privacy),
+        sample_of(visit, dataset_name, rule_name),
+    )
+    levels = rule.document["levels"]
+    suppressed = (result or {}).get("suppressed_records")
+    if suppressed is None and lost is not None:
+        suppressed = lost["judged"]["records_suppressed"]
+    losses = {} if lost is None else {own["attribute"]: own["loss"] for own in lost["attributes"]}
+    columns = [] if levels is None else columns_of(dataset.document, levels, losses, examples_of(sample))
+    smallest = next((row["after"] for row in figures if row["name"] == "k"), None)
+    if smallest is None:
+        smallest = (result or {}).get("smallest_class")
+    rows = dataset.document["rows"]
+    return {
+        "dataset": dataset.document,
+        "columns": columns,
+        "figures": figures,
+        "sample": sample,
+        "suppressed": suppressed or 0,
+        "sentences": list(sentences(columns, rows, smallest, suppressed or 0, result)),
+        "is_empty": bool(columns)
+        and all(own["level"] == own["height"] for own in columns if own["role"] == "quasi_identifier"),
+    }
+
+
+_LIMITS: Final = (2.0, 5.0, 10.0, 20.0)
+"""Suppression limits that are offered, in per cent."""
+
+
+def _less(fields: dict[str, str] | None, subject: Subject, result: Json) -> Iterator[dict[str, Any]]:
+    """Goals that ask for less than one that no rule meets: what each gives up, and its fields."""
+    if fields is None:
+        return
+    if "floor" in fields:
+        floor = float(fields["floor"]) / 2
+        yield {"said": f"Ask for a utility of {floor:g}", "fields": {**fields, "floor": f"{floor:g}"}}
+        return
+    refused = [own["criterion"] for own in result.get("infeasible_because", ()) if own["criterion"]]
+    if fields["others"] == "in_classes" and len(subject.sensitive) > 1:
+        said = f"Take it that whoever knows somebody {OTHERS['apart']}"
+        yield {"said": said, "fields": {**fields, "others": "apart"}}
+    for own in refused:
+        name, field = own.get("attribute"), f"l/{own.get('attribute')}"
+        if field in fields and int(fields[field]) > 2 and own["kind"] == "distinct_l_diversity":
+            fewer = min(int(fields[field]) - 1, subject.sensitive.get(name, 2))
+            yield {"said": f"Ask for ℓ = {fewer} of {name}", "fields": {**fields, field: f"{fewer}"}}
+    if int(fields["k"]) > 2:
+        fewer = max(int(fields["k"]) // 2, 2)
+        yield {"said": f"Ask for k = {fewer}", "fields": {**fields, "k": f"{fewer}"}}
+    limit = next((own for own in _LIMITS if own > float(fields["suppressed"])), None)
+    if limit is not None:
+        said = f"Allow up to {limit:g} % of the records to be suppressed"
+        yield {"said": said, "fields": {**fields, "suppressed": f"{limit:g}"}}
+
+
+async def make_release(visit: Visit, _: Form) -> Response:
+    """Store the release of the rule that was found: it is in the dataset's ledger, and can be downloaded."""
+    search = (await visit.client.optimisations.get(visit.ref)).document
+    name = search["name"]
+    await visit.client.releases.create({"name": name, "dataset": search["dataset"], "rule": name})
+    return RedirectResponse(address("optimisations", name, "release") + "#download", 303)
+
+
+async def save_policy(visit: Visit, _: Form) -> Response:
+    """Store the policy that asks of the next release what was asked of this one, and show it."""
+    search = (await visit.client.optimisations.get(visit.ref)).document
+    if not _has_policy(fields_of(search)):
+        raise NoSuchPage
+    objective, dataset = search["objective"], await visit.client.datasets.get(search["dataset"])
+    upload = await found(visit.client.uploads.get(dataset.document["upload"]))
+    roles = _roles(dataset.document, [] if upload is None else upload.document["columns"])
+    policy = policy_of(objective["privacy"], dataset.document["rows"], roles, objective["suppression_limit"])
+    await visit.client.policies.create(policy)
+    ref = f"{policy['name']}@{policy['version']}"
+    return RedirectResponse(address("policies", ref, dataset=search["dataset"], rule=search["name"]), 303)
+
+
+def _has_policy(fields: dict[str, str] | None) -> bool:
+    """Whether a policy can ask for what was asked of a search: for criteria of classes alone."""
+    return fields is not None and fields["template"] != "register"
+
+
+def _roles(dataset: Json, columns: list[str]) -> Roles:
+    """The roles of the dataset's columns, and of others of its upload, which do not leave."""
+    own = {
+        attribute["name"]: Column(attribute["name"], attribute["type"], attribute["role"], "service", "")
+        for attribute in dataset["attributes"]
+    }
+    left_out = [name for name in columns if name not in own]
+    order = columns or list(own)
+    dropped = {name: Column(name, "text", "other", "service", "") for name in left_out}
+    return Roles(tuple({**own, **dropped}[name] for name in order))

@@ -1,0 +1,77 @@
+"""Files to keep: a release's table, manifest and report, and a policy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from starlette.responses import Response, StreamingResponse
+
+from app.web.best_release import facts_of
+from app.web.visits import TEMPLATES, Visit, found
+from privacy_risk import Json
+from privacy_risk.release_policy import policy_text
+
+
+async def table(visit: Visit) -> Response:
+    """The released table as CSV, as it is made: no more of it is held than a few pieces."""
+    release = await visit.client.releases.get(visit.ref)
+    pieces = _pieces(visit)
+    # What the interface refuses is told before the first piece is sent.
+    first = await anext(pieces, b"")
+    return StreamingResponse(
+        _after(first, pieces), media_type="text/csv", headers=_attached(f"{release.name}.csv")
+    )
+
+
+async def _pieces(visit: Visit) -> AsyncIterator[bytes]:
+    # The client of the visit is closed by the time that a stream is sent.
+    async with visit.client_again() as client:
+        async for piece in client.releases.data(visit.ref):
+            yield piece
+
+
+async def _after(first: bytes, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async with aclosing(pieces):  # type: ignore[type-var]
+        yield first
+        async for piece in pieces:
+            yield piece
+
+
+async def manifest(visit: Visit) -> Response:
+    """How a release was made, as the interface answers it."""
+    release = await visit.client.releases.get(visit.ref)
+    text = json.dumps(release.document, indent=2, ensure_ascii=False) + "\n"
+    return _file(text, "application/json", f"{release.name}-manifest.json")
+
+
+async def report(visit: Visit) -> Response:
+    """What a release shows and what it cost, as a page that needs nothing beside it and shows no record."""
+    release = await visit.client.releases.get(visit.ref)
+    rule = release.document["rule"]["name"]
+    search = await found(visit.client.optimisations.get(rule))
+    result: Json | None = None if search is None else search.document["result"]
+    facts = await facts_of(visit, release.document["dataset"], rule, result)
+    shown: dict[str, Any] = {**facts, "release": release.document, "result": result}
+    text = TEMPLATES.get_template("release_report.html").render(shown)
+    return _file(text, "text/html", f"{release.name}-report.html")
+
+
+async def policy(visit: Visit) -> Response:
+    """A policy as a YAML file, to be kept beside the pipeline that it judges."""
+    document = (await visit.client.policies.get(visit.ref)).document
+    stored = document["document"]
+    # What a reader looks for first stands first.
+    ordered = {key: stored[key] for key in ("format", "name", "version", "title") if key in stored}
+    return _file(policy_text({**ordered, **stored}), "application/yaml", f"{document['name']}.yaml")
+
+
+def _file(text: str, media_type: str, name: str) -> Response:
+    return Response(text, media_type=media_type, headers=_attached(name))
+
+
+def _attached(name: str) -> dict[str, str]:
+    """Names of resources hold no quotes, slashes or blanks: they are safe in a header and a folder."""
+    return {"Content-Disposition": f'attachment; filename="{name}"'}

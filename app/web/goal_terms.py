@@ -1,0 +1,347 @@
+"""What a release can be asked to reach: the fields of the form, their numbers, and the question they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from app.web.forms import Fault, Form
+from app.web.words import heights_of, number
+from privacy_risk import Json
+
+CLOSENESS: Final = "t_closeness"
+USUAL_K: Final = 5
+USUAL_L: Final = 3
+USUAL_T: Final = 0.3
+USUAL_SUPPRESSED: Final = 2.0
+"""Per cent of the records."""
+MOST_WEIGHT: Final = 10.0
+
+TEMPLATES: Final[Mapping[str, str]] = {
+    "k": "k-anonymity",
+    "l": "k-anonymity with ℓ-diversity",
+    "t": "k-anonymity with t-closeness",
+    "register": "Least risk against an attacker with a register",
+}
+"""What can be asked for, by the value of the field ``template``."""
+
+LOSSES: Final[Mapping[str, str]] = {
+    "geometric": "Share of values that a cell may stand for (geometric mean)",
+    "arithmetic": "Share of values that a cell may stand for (mean)",
+    "precision": "Levels of generalisation",
+    "non_uniform_entropy": "Bits of information",
+    "discernibility": "Records that cannot be told apart",
+    "average_class_size": "Average size of an equivalence class",
+}
+"""What may count as loss."""
+
+_WEIGHED: Final = ("geometric", "arithmetic", "precision", "non_uniform_entropy")
+
+OTHERS: Final[Mapping[str, str]] = {
+    "apart": "knows no other sensitive value (each attribute is judged by itself)",
+    "in_classes": "may know the other sensitive values (they split the classes)",
+}
+"""What the attacker of ℓ-diversity knows of the other sensitive attributes."""
+
+
+def pairs(names: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Names as choices that are shown by their names."""
+    return [(name, name) for name in names]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What of a dataset its goals depend on: ``sensitive`` attributes with their different values.
+
+    ``registers`` and ``sensitivities`` are the dictionaries and sensitivity profiles that fit it.
+    """
+
+    name: str
+    sha256: str
+    rows: int
+    quasi_identifiers: tuple[str, ...]
+    sensitive: Mapping[str, int]
+    greatest_utility: int
+    registers: tuple[str, ...] = ()
+    sensitivities: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, dataset: Json, profile: Json, registers: tuple[str, ...], sensitivities: tuple[str, ...]
+    ) -> Subject:
+        """From the documents of the dataset and its profile."""
+        roles: dict[str, list[str]] = {"quasi_identifier": [], "sensitive": []}
+        for own in dataset["attributes"]:
+            roles.setdefault(own["role"], []).append(own["name"])
+        distinct = {own["name"]: own["distinct"] for own in profile["attributes"]}
+        return cls(
+            dataset["name"],
+            dataset["sha256"],
+            dataset["rows"],
+            tuple(roles["quasi_identifier"]),
+            {name: distinct[name] for name in roles["sensitive"]},
+            sum(heights_of(dataset).values()),
+            registers,
+            sensitivities,
+        )
+
+    @property
+    def diverse(self) -> tuple[str, ...]:
+        """The sensitive attributes that have values to be told apart."""
+        return tuple(name for name, values in self.sensitive.items() if values > 1)
+
+    @property
+    def has_register(self) -> bool:
+        """Whether a risk can be computed for it."""
+        return bool(self.registers and self.sensitivities)
+
+    def choices(self) -> list[str]:
+        """The templates that can be asked of it."""
+        asked = ["k", *(["l", "t"] if self.diverse else []), *(["register"] if self.has_register else [])]
+        return asked if self.quasi_identifiers else [one for one in asked if one == "register"]
+
+    def recommended(self) -> dict[str, Any]:
+        """The fields as they stand before anything is changed: what these data can most likely reach."""
+        shown: dict[str, Any] = {
+            "template": "l" if self.diverse and self.quasi_identifiers else self.choices()[0],
+            "k": min(USUAL_K, max(self.rows // 2, 1)),
+            "suppressed": f"{USUAL_SUPPRESSED:g}",
+            "floor": self.greatest_utility // 2,
+        }
+        for name in self.diverse:
+            shown[f"l/{name}"] = min(USUAL_L, self.sensitive[name])
+            shown[f"t/{name}"] = f"{USUAL_T:g}" if self.can_be_close(name) else ""
+        return shown
+
+    def can_be_close(self, name: str) -> bool:
+        """Whether classes of a usual size can have values distributed as in the whole table."""
+        return self.sensitive[name] ** 2 <= self.rows
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question for an optimisation without its name, and the field behind each of its criteria."""
+
+    question: Json
+    fields: tuple[str, ...] = ()
+
+    def place(self, pointer: str) -> str:
+        """The field of the form that a place in the question's body comes from."""
+        parts = pointer.split("/")
+        if parts[:2] == ["objective", "privacy"] and len(parts) > 2 and parts[2].isdecimal():
+            return self.fields[int(parts[2])]
+        known = {
+            "objective/suppression_limit": "suppressed",
+            "objective/utility_floor": "floor",
+            "dictionary": "dictionary",
+            "sensitivity": "sensitivity",
+        }
+        return "loss" if parts[:2] == ["objective", "loss"] else known.get(pointer, "")
+
+
+class _Reader:
+    """Reads the numbers of a form and notes what is wrong with them."""
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+        self.faults: list[Fault] = []
+
+    def refuse(self, field: str, said: str, remedy: str = "") -> None:
+        self.faults.append(Fault(field, said, remedy))
+
+    def number(
+        self, field: str, name: str, least: float, most: float, *, is_whole: bool = False
+    ) -> float | None:
+        """The number between the bounds; None where nothing stands, or something wrong."""
+        kind = "a whole number" if is_whole else "a number"
+        remedy = f"Give {kind} from {number(least)} to {number(most)}."
+        try:
+            given = self.form.number(field)
+        except ValueError:
+            self.refuse(field, f"{name} is no number.", remedy)
+            return None
+        if given is None:
+            return None
+        if not least <= given <= most or (is_whole and given != int(given)):
+            self.refuse(field, f"{name} is out of range.", remedy)
+            return None
+        return given
+
+    def required(self, field: str, name: str, least: float, most: float, *, is_whole: bool = False) -> float:
+        """The same, where something has to stand."""
+        if not self.form.text(field):
+            self.refuse(
+                field, f"{name} is missing.", f"Give a number from {number(least)} to {number(most)}."
+            )
+        given = self.number(field, name, least, most, is_whole=is_whole)
+        return least if given is None else given
+
+    def chosen(self, field: str, name: str, choices: Mapping[str, str] | tuple[str, ...]) -> str:
+        """One of the choices."""
+        given = self.form.text(field)
+        if given not in choices:
+            self.refuse(field, f"{name} is none of the choices.", "Choose one of them.")
+        return given
+
+
+def asked_in(form: Form, subject: Subject) -> Asked | tuple[Fault, ...]:
+    """The question that a form asks of a dataset, or all that is wrong with the form."""
+    read = _Reader(form)
+    template = form.text("template")
+    if template not in subject.choices():
+        return (
+            Fault("", "What is to be reached was not chosen, or this table does not allow it.", "Choose it."),
+        )
+    asked = _least_risk(read, subject) if template == "register" else _least_loss(read, subject, template)
+    return tuple(read.faults) or asked
+
+
+def _least_risk(read: _Reader, subject: Subject) -> Asked:
+    floor = read.required("floor", "The least utility", 0, subject.greatest_utility)
+    return Asked(
+        {
+            "dataset": subject.name,
+            "dictionary": read.chosen("dictionary", "The register", subject.registers),
+            "sensitivity": read.chosen("sensitivity", "The sensitivity profile", subject.sensitivities),
+            "objective": {"kind": "min_risk", "utility_floor": floor},
+        }
+    )
+
+
+def _least_loss(read: _Reader, subject: Subject, template: str) -> Asked:
+    privacy: list[dict[str, Any]] = [{"kind": "k_anonymity", "k": _k(read, subject)}]
+    fields = ["k"]
+    for name in subject.diverse if template in ("l", "t") else ():
+        asked = _diversity(read, subject, name)
+        if asked:
+            privacy.append(asked)
+            fields.append(f"l/{name}")
+    for name in subject.diverse if template == "t" else ():
+        t = read.number(f"t/{name}", f"t of {name}", 0, 1)
+        if t is not None:
+            privacy.append({"kind": CLOSENESS, "t": t, "attribute": name, "distance": "equal"})
+            fields.append(f"t/{name}")
+    wanted = f"{template}/"
+    if template != "k" and not any(field.startswith(wanted) for field in fields) and not read.faults:
+        first = f"{template}/{subject.diverse[0]}"
+        read.refuse(
+            first, f"No number stands for any {'ℓ' if template == 'l' else 't'}.", "Give one at least."
+        )
+    share = read.required("suppressed", "The suppression limit", 0, 100) / 100
+    objective: dict[str, Any] = {"kind": "min_loss", "privacy": privacy, "suppression_limit": share}
+    loss = _loss(read, subject)
+    if loss is not None:
+        objective["loss"] = loss
+    return Asked({"dataset": subject.name, "objective": objective}, tuple(fields))
+
+
+def _k(read: _Reader, subject: Subject) -> int:
+    try:
+        given = read.form.number("k")
+    except ValueError:
+        given = None
+    if given is not None and given > subject.rows:
+        said = f"The table has {subject.rows:,} records, so no class can have {number(given)}."
+        read.refuse("k", said, f"k is at most {subject.rows:,}.")
+        return subject.rows
+    return int(read.required("k", "k", 1, subject.rows, is_whole=True))
+
+
+def _diversity(read: _Reader, subject: Subject, name: str) -> dict[str, Any] | None:
+    field, values = f"l/{name}", subject.sensitive[name]
+    try:
+        given = read.form.number(field)
+    except ValueError:
+        given = None
+    if given is not None and given > values:
+        said = f"{name} has {values:,} different values, so no class can have {number(given)}."
+        read.refuse(field, said, f"ℓ is at most {values:,}; leave it empty to ask nothing of {name}.")
+        return None
+    asked = read.number(field, f"ℓ of {name}", 1, values, is_whole=True)
+    if asked is None:
+        return None
+    model = {"kind": "distinct_l_diversity", "l": int(asked), "attribute": name}
+    if len(subject.sensitive) > 1:
+        model["others"] = read.chosen("others", "What the attacker knows besides", OTHERS)
+    return model
+
+
+def _loss(read: _Reader, subject: Subject) -> Json | None:
+    """The loss that is to be least; None for the usual one of equal weights."""
+    kind = read.chosen("loss", "What counts as loss", LOSSES)
+    weights = {
+        name: 1.0 if weight is None else weight
+        for name in subject.quasi_identifiers
+        for weight in [read.number(f"weight/{name}", f"The importance of {name}", 0, MOST_WEIGHT)]
+    }
+    named = {name: weight for name, weight in weights.items() if weight != 1}
+    if weights and not any(weights.values()):
+        read.refuse(
+            f"weight/{subject.quasi_identifiers[0]}",
+            "No column is of importance: all of them could be dropped.",
+            "Give one of them more than 0.",
+        )
+    if named and kind not in _WEIGHED:
+        read.refuse(
+            "loss",
+            "This loss is of whole records, so that columns cannot be of different importance.",
+            "Choose one of the first four, or leave every importance at 1.",
+        )
+    if named:
+        return {"kind": kind, "weights": named}
+    return None if kind == "geometric" else {"kind": kind}
+
+
+_OF_LEAST_LOSS: Final = {"kind", "privacy", "suppression_limit", "loss"}
+_OF_LEAST_RISK: Final = {
+    "failure": None,
+    "utility": "depth_sum",
+    "risk_model": "I",
+    "absent_policy": "zero",
+    "attacker_view": "known",
+    "aggregate": "average",
+}
+"""What the form leaves as it usually is."""
+_LETTERS: Final = {"k_anonymity": "k", "distinct_l_diversity": "l", CLOSENESS: "t"}
+
+
+def fields_of(optimisation: Json) -> dict[str, str] | None:
+    """The fields that ask the question of an optimisation again; None if the form cannot ask it."""
+    objective = optimisation["objective"]
+    if optimisation["scope"] != "table_level":
+        return None
+    if objective["kind"] == "min_loss":
+        return _fields_of_least_loss(objective)
+    is_usual = all(optimisation.get(name) == usual for name, usual in _OF_LEAST_RISK.items())
+    if objective["kind"] != "min_risk" or objective.get("utility_floor") is None or not is_usual:
+        return None
+    names = {name: str(optimisation[name]) for name in ("dictionary", "sensitivity")}
+    return {"template": "register", "floor": f"{objective['utility_floor']:g}", **names}
+
+
+def _fields_of_least_loss(objective: Json) -> dict[str, str] | None:
+    loss = objective.get("loss") or "geometric"
+    asked: Json = {"kind": loss} if isinstance(loss, str) else loss
+    is_usual = set(objective) <= _OF_LEAST_LOSS and set(asked) <= {"kind", "weights"}
+    if not is_usual or asked["kind"] not in LOSSES or not _are_usual(objective["privacy"]):
+        return None
+    fields = {"suppressed": f"{100 * objective['suppression_limit']:.10g}", "others": "apart"}
+    template = "k"
+    for own in objective["privacy"]:
+        letter = _LETTERS[own["kind"]]
+        fields[letter if letter == "k" else f"{letter}/{own['attribute']}"] = f"{own[letter]:.10g}"
+        fields["others"] = own.get("others", fields["others"])
+        template = max(template, letter)
+    fields |= {f"weight/{name}": f"{weight:.10g}" for name, weight in (asked.get("weights") or {}).items()}
+    return {"template": template, "loss": asked["kind"], **fields}
+
+
+def _are_usual(privacy: Sequence[Json]) -> bool:
+    """Whether these are criteria that the form asks for: k-anonymity, then of sensitive attributes."""
+    return [own["kind"] for own in privacy[:1]] == ["k_anonymity"] and all(
+        own["kind"] in ("distinct_l_diversity", CLOSENESS)
+        and own.get("attribute") is not None
+        and own.get("distance", "equal") == "equal"
+        for own in privacy[1:]
+    )

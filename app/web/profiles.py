@@ -1,0 +1,229 @@
+"""The profile of a dataset: how many records are unique by what, in words first, then in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from starlette.responses import RedirectResponse, Response
+
+from app.web.forms import Form
+from app.web.runs import told
+from app.web.visits import Page, Visit
+from app.web.words import address, is_ref, model_name, number, share
+from privacy_risk import Json, ProblemError
+
+MOST_RUNS: Final = 2
+MOST_COLUMNS: Final = 100
+"""Columns that the measure takes."""
+
+WHOLE_PROFILE: Final = {"kind": "privacy_profile"}
+
+_MEANINGS: Final[Mapping[str, str]] = {
+    "k": "records in the smallest class (k)",
+    "mean_size": "records of a class on average",
+    "unique_share": "share of the records that are unique",
+    "prosecutor.highest": "chance to pick the right record, for the record that is worst off",
+    "prosecutor.average_per_record": "the same on average",
+    "prosecutor.share_at_risk": "share of the records for which it is above 0.2",
+    "journalist.highest": "chance to pick the right person of the population, at worst",
+    "journalist.average": "the same on average",
+    "journalist.share_at_risk": "share of the records for which it is above 0.2",
+    "marketer.share_re_identified": "share of the records that a match of all gets right",
+    "distinct_l": "different values in the class with fewest (distinct ℓ)",
+    "entropy_l": "values as many as count by their entropy (entropy ℓ)",
+    "c_min(2)": "least c of recursive (c,2)-diversity",
+    "c_min(3)": "least c of recursive (c,3)-diversity",
+    "alpha": "greatest share of one value in a class (α)",
+    "t.equal": "distance of a class from the table, all values equally far apart (t)",
+    "t.ordered": "distance of a class from the table, by the order of the values (t)",
+    "t.hierarchical": "distance of a class from the table, by the hierarchy (t)",
+    "t.kl": "divergence of a class from the table (Kullback–Leibler)",
+    "t.js": "divergence of a class from the table (Jensen–Shannon)",
+    "delta.natural": "greatest change of a value's share, absent values counted (δ)",
+    "delta_of_present.natural": "greatest change of a present value's share (δ)",
+    "beta_basic": "greatest relative gain on a value (basic β)",
+    "beta_enhanced": "greatest relative gain on a value, bounded (enhanced β)",
+    "complete.share_of_records": "share of the records in classes with a single value",
+    "near.share_of_records": "share of the records in classes with nearly a single value",
+    "share_exposed": "share of the records in classes with too much of a value",
+    "share_exposed(0)": "share of the records given away to whoever rules out nothing",
+    "share_exposed(1)": "share of the records given away to whoever can rule out one value",
+    "worst_belief": "greatest belief in values that mean nearly the same",
+}
+"""What the figures of the measure ``privacy_profile`` say, by their names."""
+
+
+async def profile(visit: Visit) -> Page:
+    """The profile, or how far the runs are that measure it, or what it takes."""
+    dataset = (await visit.client.datasets.get(visit.ref)).document
+    shown: dict[str, Any] = {"dataset": dataset, "known": quasi_identifiers(dataset)}
+    if not shown["known"]:
+        return Page("profile.html", shown)
+    running = [
+        run
+        for run in [await visit.client.runs.get(own) for own in _runs_asked(visit)]
+        if not run.is_final or run.state != "succeeded"
+    ]
+    if running:
+        runs = [{**told(run), "id": run.id, "error": run.error} for run in running]
+        return Page("profile.html", {**shown, "runs": runs})
+    try:
+        found = [
+            (await visit.client.measurements.create(body)).document["result"] for body in _questions(dataset)
+        ]
+    except ProblemError as problem:
+        if problem.code == "direct-budget-exceeded":
+            return Page("profile.html", {**shown, "takes_a_run": True})
+        if problem.status not in (403, 409, 422):
+            raise
+        return Page("profile.html", {**shown, "refusal": problem.document}, problem.status)
+    return Page("profile.html", {**shown, **_in_words(dataset, found)})
+
+
+async def begin(visit: Visit, _: Form) -> Response:
+    """Begin the runs that measure a large dataset."""
+    dataset = (await visit.client.datasets.get(visit.ref)).document
+    return RedirectResponse(await begun(visit, dataset), 303)
+
+
+async def begun(visit: Visit, dataset: Json) -> str:
+    """The address of the profile once all of it is measured or has its run; an equal run is not repeated."""
+    runs = []
+    for body in _questions(dataset):
+        try:
+            await visit.client.measurements.create(body)
+        except ProblemError as problem:
+            if problem.code != "direct-budget-exceeded":
+                break  # the page of the profile says it
+            runs.append((await visit.client.measurements.start_run(body)).id)
+    return address("datasets", dataset["name"], "profile", runs=".".join(runs) or None)
+
+
+def _runs_asked(visit: Visit) -> list[str]:
+    asked = visit.request.query_params.get("runs", "").split(".")
+    return [run for run in asked if is_ref(run)][:MOST_RUNS]
+
+
+def quasi_identifiers(dataset: Json) -> list[str]:
+    """The columns that others may know."""
+    return [own["name"] for own in dataset["attributes"] if own["role"] == "quasi_identifier"]
+
+
+def _questions(dataset: Json) -> list[Json]:
+    """What is measured; nothing where nobody knows anything."""
+    known = quasi_identifiers(dataset)
+    apart = {
+        "kind": "distinction_and_separation",
+        "columns": known[:MOST_COLUMNS],
+        "largest_set": 1,
+        "shown": MOST_COLUMNS,
+        "leave_one_out": True,
+    }
+    asked = [WHOLE_PROFILE, apart] if known else []
+    return [{"dataset": dataset["name"], "measure": measure} for measure in asked]
+
+
+def _in_words(dataset: Json, found: Sequence[Json]) -> Json:
+    """What the template shows of a whole profile."""
+    models, apart = found
+    by_name = {(own["name"], own["attribute"]): own["value"] for own in models["figures"]}
+    parts = contributions(apart)
+    return {
+        "judged": models["judged"],
+        "figures": _by_attribute(models["figures"]),
+        "unmeasured": models["left_out"],
+        "persons": persons(dataset),
+        "unique": apart["all_columns"]["unique_records"],
+        "headline": headline(apart),
+        "consequences": list(consequences(by_name)),
+        "contributions": parts,
+        "greatest": greatest(parts),
+        "most_added": max((own["added"] for own in parts), default=0),
+    }
+
+
+def _by_attribute(figures: Sequence[Json]) -> dict[str, list[Json]]:
+    """The figures in words by sensitive attribute, those of the classes alone under no name."""
+    shown: dict[str, list[Json]] = {"": []}
+    for own in figures:
+        said = {**own, "said": meaning(own["name"]), "title": model_name(own["measure"])}
+        shown.setdefault(own["attribute"] or "", []).append(said)
+    return shown
+
+
+def meaning(name: str) -> str:
+    """What a figure says, in words."""
+    return _MEANINGS.get(name) or name.replace("_", " ").replace(".", ": ")
+
+
+def headline(found: Json) -> str:
+    """How many records are unique, by what."""
+    unique, records = found["all_columns"]["unique_records"], found["records"]
+    by = listed(found["columns"])
+    if unique == 0:
+        return f"None of the {number(records)} records is unique by {by}."
+    if unique == records:
+        return f"All {number(records)} records are unique by {by}."
+    are = "is" if unique == 1 else "are"
+    return f"{number(unique)} of {number(records)} records {are} unique by {by}."
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def persons(dataset: Json) -> str:
+    """Whether a record is a person, as far as the identifier tells."""
+    if dataset["identifier"] is None:
+        return "No column names the persons: one of them may have several records."
+    return f"There is one record per {dataset['identifier']}."
+
+
+def consequences(figures: Mapping[tuple[str, str | None], Any]) -> Iterator[str]:
+    """What follows for whoever is in the table, a sentence each; ``figures`` by name and attribute."""
+    k, mean = figures.get(("k", None)), figures.get(("prosecutor.average_per_record", None))
+    if k is not None and k > 1:
+        yield f"Every record hides among at least {number(k)} that look alike."
+    if mean is not None:
+        yield (
+            f"Those who know these of somebody in the table pick the right record with a chance of "
+            f"{share(mean, 1)} on average."
+        )
+    for (name, attribute), value in figures.items():
+        if name == "complete.share_of_records" and value:
+            yield (
+                f"For {share(value, 1)} of the records they also learn {attribute} with certainty: all that "
+                "look alike have the same."
+            )
+
+
+def contributions(found: Json) -> list[Json]:
+    """What each column tells apart by itself, and what of all is lost without it; the greatest loss first."""
+    alone = {own["columns"][0]: own for own in found["by_size"][0]["shown"]}
+    unique = found["all_columns"]["unique_records"]
+    rows = [
+        {
+            "name": name,
+            "values": alone[name]["combinations"],
+            "alone": alone[name]["unique_records"],
+            "without": without["unique_records"],
+            "added": unique - without["unique_records"],
+            "share": share(unique - without["unique_records"], found["records"]),
+        }
+        for name, without in zip(found["columns"], found["all_but_one"], strict=True)
+    ]
+    return sorted(rows, key=lambda own: -own["added"])
+
+
+def greatest(parts: Sequence[Json]) -> str:
+    """Which column matters most, in a sentence; nothing where none does."""
+    if not parts or not parts[0]["added"]:
+        return ""
+    first = parts[0]
+    are = "record" if first["without"] == 1 else "records"
+    return (
+        f"{first['name']} contributes most: without it {number(first['without'])} {are} would be unique, "
+        f"{number(first['added'])} fewer."
+    )

@@ -1,0 +1,256 @@
+"""What to reach, the best release of it, its files and its policy: over HTTP, as a browser without script."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.ui.conftest import Served
+from tests.ui.forms import signed_in, token_in
+from tests.ui.journey import Journey
+
+GOAL = "/datasets/example-members/goal"
+
+
+@pytest.fixture
+def browser(served: Served, journey: Journey) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=served.url, headers={"Accept": "text/html"}, timeout=60) as client:
+        signed_in(client, journey.token)
+        yield client
+
+
+def program(served: Served, key: str) -> httpx.Client:
+    """What a program sends under a key."""
+    return httpx.Client(base_url=served.url, headers={"Authorization": f"Bearer {key}"}, timeout=60)
+
+
+def filled_in(page: httpx.Response) -> dict[str, str]:
+    """The fields as a browser would send them."""
+    fields = {}
+    for found in re.findall(r"<input ([^>]*)>", page.text):
+        own = dict(re.findall(r'([\w-]+)="([^"]*)"', found))
+        if "name" in own and (own.get("type") != "radio" or "checked" in found):
+            fields[html.unescape(own["name"])] = html.unescape(own.get("value", ""))
+    for name, inner in re.findall(r'<select [^>]*name="([^"]+)"[^>]*>(.*?)</select>', page.text, re.DOTALL):
+        fields[html.unescape(name)] = re.search(r'value="([^"]*)" selected', inner)[1]
+    return fields
+
+
+def asked(browser: httpx.Client, **changed: str) -> httpx.Response:
+    return browser.post(GOAL, data=filled_in(browser.get(GOAL)) | changed)
+
+
+def fault_at(page: httpx.Response, field: str) -> str:
+    """What is said beside the field, which names it as its description."""
+    assert page.status_code == 422
+    place = re.search(rf'<(?:input|select)[^>]* name="{field}"[^>]*>', page.text)[0]
+    assert 'aria-invalid="true"' in place
+    described = re.search(r'aria-describedby="([^"]*)"', place)[1].split()[-1]
+    own = re.search(r' id="([^"]*)"', place)[1]
+    assert f'href="#{own}"' in page.text.split("</ul>")[0] + page.text
+    return re.search(rf'id="{re.escape(described)}">([^<]*)<', page.text)[1]
+
+
+def test_what_is_recommended_leads_to_a_release_that_meets_it(browser):
+    led = asked(browser)
+    assert led.status_code == 303
+    assert re.fullmatch(r"/optimisations/goal-[0-9a-f]{16}/release", led.headers["location"])
+    page = browser.get(led.headers["location"])
+    assert page.status_code == 200
+    assert "with at least 4 others" in page.text
+    assert "It is proven that no rule loses less" in page.text
+    assert re.search(r"income has at least [3-9] different values", page.text)
+    assert '<meter min="0" max="1"' in page.text
+
+
+def test_the_same_goal_again_leads_to_the_same_answer(browser):
+    first, second = asked(browser, k="4"), asked(browser, k="4")
+    assert first.headers["location"] == second.headers["location"]
+    assert asked(browser, k="6").headers["location"] != first.headers["location"]
+
+
+@pytest.mark.parametrize(
+    ("field", "given", "said"),
+    [
+        ("k", "401", "The table has 400 records, so no class can have 401. k is at most 400."),
+        ("k", "-1", "k is out of range. Give a whole number from 1 to 400."),
+        ("k", "2.5", "k is out of range. Give a whole number from 1 to 400."),
+        ("k", "NaN", "k is no number. Give a whole number from 1 to 400."),
+        ("k", "", "k is missing."),
+        ("l/income", "1000", "different values, so no class can have 1,000."),
+        ("l/income", "", "No number stands for any ℓ."),
+        ("suppressed", "101", "The suppression limit is out of range. Give a number from 0 to 100."),
+        ("suppressed", "inf", "The suppression limit is no number."),
+        ("weight/city", "-1", "The importance of city is out of range."),
+        ("loss", "beauty", "What counts as loss is none of the choices."),
+    ],
+)
+def test_every_number_is_checked_and_told_beside_its_field(browser, field, given, said):
+    page = asked(browser, **{field: given})
+    assert said in fault_at(page, field)
+    # What stood in the fields stands there still.
+    assert f'value="{given}"' in page.text or field == "loss"
+
+
+def test_not_all_columns_can_be_dropped(browser):
+    page = asked(browser, **{f"weight/{name}": "0" for name in ("city", "race", "birth_date")})
+    assert "all of them could be dropped" in fault_at(page, "weight/city")
+
+
+def test_importance_that_a_loss_cannot_weigh_is_told_beside_the_loss(browser):
+    page = asked(browser, **{"loss": "discernibility", "weight/city": "3"})
+    assert "cannot be of different importance" in fault_at(page, "loss")
+
+
+def test_all_faults_are_told_at_once(browser):
+    page = asked(browser, **{"k": "x", "suppressed": "x", "weight/race": "x"})
+    assert "3 things were not accepted" in page.text
+    for field in ("k", "suppressed", "weight/race"):
+        assert fault_at(page, field)
+
+
+def test_asking_again_with_other_weights_loses_less_of_what_weighs_more(browser):
+    page = browser.get(asked(browser).headers["location"])
+    form = page.text[page.text.index(f'action="{GOAL}"') :]
+    fields = filled_in(httpx.Response(200, text=form[: form.index("</form>")]))
+    assert set(fields) >= {"k", "suppressed", "l/income", "weight/city"}
+    led = browser.post(GOAL, data=fields | {"weight/city": "10", "weight/race": "0"})
+    again = browser.get(led.headers["location"])
+    assert loss_of(again, "city") < loss_of(page, "city")
+    before = filled_in(browser.get(GOAL + "?from=" + led.headers["location"].split("/")[2]))
+    assert (before["weight/city"], before["weight/race"], before["k"]) == ("10", "0", "5")
+
+
+def loss_of(page: httpx.Response, column: str) -> float:
+    return float(re.search(rf'<meter[^>]*value="([^"]*)" aria-label="Loss of {column}"', page.text)[1])
+
+
+def test_an_attacker_with_a_register_is_asked_about_where_there_is_one(browser):
+    page = browser.get(asked(browser, template="register").headers["location"])
+    assert "Its mean risk is" in page.text
+    assert '<svg class="picture"' in page.text or "<svg" in page.text
+    assert "A policy can be saved of" in page.text
+
+
+def test_where_no_rule_meets_it_what_is_near_is_one_click_away(served):
+    key = served.new_token()
+    rows = "\n".join(f"{i % 3},{i},{i % 7}" for i in range(60))
+    roles = (("a", "quasi_identifier"), ("b", "sensitive"), ("c", "sensitive"))
+    attributes = [{"name": name, "type": "categorical", "role": role} for name, role in roles]
+    body = {"name": "d", "upload": "u", "attributes": attributes}
+    with program(served, key) as api:
+        assert api.post("/v1/uploads?name=u", content=f"a,b,c\n{rows}\n").is_success
+        assert api.post("/v1/datasets", json=body).is_success
+    with httpx.Client(base_url=served.url, timeout=60) as browser:
+        signed_in(browser, key)
+        fields = filled_in(browser.get("/datasets/d/goal"))
+        assert fields["others"] == "apart"
+        assert fields["t/b"] == ""
+        led = browser.post("/datasets/d/goal", data=fields | {"others": "in_classes"})
+        page = browser.get(led.headers["location"])
+        assert "No release meets this" in page.text
+        assert "different sensitive values" in page.text
+        first = re.search(r'<ul class="nearest">.*?</form>', page.text, re.DOTALL)[0]
+        led = browser.post("/datasets/d/goal", data=filled_in(httpx.Response(200, text=first)))
+        assert "The best release found" in browser.get(led.headers["location"]).text
+
+
+def test_the_table_that_is_downloaded_meets_what_was_asked(browser):
+    place = asked(browser).headers["location"]
+    page = browser.get(place)
+    led = browser.post(place, data={"form_token": token_in(page)})
+    assert led.headers["location"] == f"{place}#download"
+    links = re.findall(r'href="(/releases/[^"]*)" download', browser.get(place).text)
+    data, manifest, report = (browser.get(link) for link in links)
+    name = place.split("/")[2]
+    assert data.headers["content-disposition"] == f'attachment; filename="{name}.csv"'
+    rows = list(csv.DictReader(io.StringIO(data.text)))
+    shown = [row for row in rows if any(row[column] != "*" for column in ("city", "race", "birth_date"))]
+    classes = Counter((row["city"], row["race"], row["birth_date"]) for row in shown)
+    assert min(classes.values()) >= 5
+    assert len(rows) - len(shown) <= 8
+    assert manifest.json()["suppressed_records"] == len(rows) - len(shown)
+    assert "It is proven that no rule loses less" in report.text
+    assert "<script" not in report.text
+    assert "West Lafayette" not in report.text.replace("such as", "")
+
+
+def test_what_was_asked_is_saved_as_a_policy_that_its_release_passes(browser, served, journey: Journey):
+    place = asked(browser).headers["location"]
+    led = browser.post(
+        place.replace("/release", "/policy"), data={"form_token": token_in(browser.get(place))}
+    )
+    page = browser.get(led.headers["location"])
+    name = place.split("/")[2]
+    ref = re.search(r"privacy-risk gate (\S+) --server (\S+) --dataset-id (\S+) --rule ([^\s<]+)<", page.text)
+    assert ref.groups()[1:] == (served.url, "example-members", name)
+    text = browser.get(led.headers["location"].partition("?")[0] + "/document")
+    assert text.text.startswith("format: privacy-risk/policy/2\nname: release-")
+    with program(served, journey.token) as api:
+        yaml = {"Content-Type": "application/yaml"}
+        sent = api.post("/v1/policies/yaml", content=text.content, headers=yaml)
+        assert (sent.status_code, sent.json()["name"]) == (200, ref[1])
+        body = {"name": "of-the-way", "dataset": "example-members", "rule": name}
+        verdict = api.post(f"/v1/gates/{ref[1]}/evaluations", json=body)
+    assert verdict.json()["result"]["verdict"] == "pass"
+
+
+def test_a_key_that_may_not_read_the_data_gets_no_table_and_sees_no_value(browser, served, journey: Journey):
+    place = asked(browser).headers["location"]
+    browser.post(place, data={"form_token": token_in(browser.get(place))})
+    name = place.split("/")[2]
+    with httpx.Client(base_url=served.url, timeout=60) as other:
+        signed_in(other, journey.assessor_token)
+        page = other.get(place)
+        assert page.status_code == 200
+        assert "West Lafayette" not in page.text
+        assert "needs the scope <code>govern</code>" in page.text
+        refused = other.get(f"/releases/{name}/data")
+        assert refused.status_code == 403
+        assert refused.headers["content-type"].startswith("text/html")
+
+
+def test_forged_forms_start_and_make_nothing(browser):
+    for place in (GOAL, "/optimisations/example-optimum/release", "/optimisations/example-optimum/policy"):
+        assert (
+            browser.post(place, data={"form_token": "forged", "template": "k", "k": "5"}).status_code == 403
+        )
+
+
+REGISTER = {"dictionary": "example-census", "sensitivity": "example-harm"}
+FIVE = {"kind": "k_anonymity", "k": 5}
+OTHER_SEARCHES = [
+    ({**REGISTER, "objective": {"kind": "max_utility", "risk_cap": 1e-9}}, "No release meets this"),
+    ({"scope": "record_level", "objective": {"kind": "min_loss", "privacy": [FIVE]}}, "at least 4 others"),
+    (
+        {"objective": {"kind": "min_loss", "privacy": [{"kind": "entropy_l_diversity", "l": 2}]}},
+        "A policy can be saved of",
+    ),
+    (
+        {"objective": {"kind": "min_loss", "privacy": [{**FIVE, "k": 400}], "suppression_limit": 0}},
+        "No quasi-identifier is shown any more",
+    ),
+]
+
+
+@pytest.mark.parametrize("number", range(len(OTHER_SEARCHES)))
+def test_what_programs_have_searched_for_has_the_same_page(browser, served, journey: Journey, number):
+    asked, said = OTHER_SEARCHES[number]
+    body = {"name": f"other-{number}", "dataset": "example-members", **asked}
+    with program(served, journey.token) as api:
+        run = api.post("/v1/optimisations", json=body, headers={"Prefer": "wait=20"})
+        assert run.json()["state"] == "succeeded", run.text
+    page = browser.get(f"/optimisations/other-{number}/release")
+    assert page.status_code == 200
+    assert said in page.text
+    if "No release" not in said:
+        place = f"/optimisations/other-{number}/policy"
+        saved = browser.post(place, data={"form_token": token_in(page)})
+        assert saved.status_code == (303 if number == 3 else 404)

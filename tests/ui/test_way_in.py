@@ -1,0 +1,218 @@
+"""From a file to its profile by the pages, as a browser without script does it."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from app.samples.patients import csv_of_patients
+from app.services.resources import Scope
+from tests.ui.conftest import Served
+from tests.ui.forms import signed_in, token_in
+
+PATIENTS = csv_of_patients(300)
+
+
+@pytest.fixture
+def browser(served: Served) -> Iterator[httpx.Client]:
+    """Signed in with the key of a new tenant."""
+    with httpx.Client(base_url=served.url, headers={"Accept": "text/html"}, timeout=60) as client:
+        signed_in(client, served.new_token())
+        yield client
+
+
+def sent(
+    browser: httpx.Client, content: bytes, file_name: str = "patients.csv", **fields: str
+) -> httpx.Response:
+    form = {"form_token": token_in(browser.get("/start")), **fields}
+    return browser.post("/start", data=form, files={"file": (file_name, content)})
+
+
+def filled_in(page: httpx.Response) -> dict[str, str]:
+    """What a browser would send of a form that nobody has changed."""
+    form = page.text.partition('class="declared"')[2]
+    fields = dict(re.findall(r'<input[^>]* name="([^"]+)"[^>]* value="([^"]*)"', form))
+    for name, options in re.findall(r'<select[^>]* name="([^"]+)"[^>]*>(.*?)</select>', form, re.DOTALL):
+        chosen = re.search(r'<option value="([^"]*)" selected', options)
+        fields[name] = chosen[1] if chosen else re.search(r'<option value="([^"]*)"', options)[1]
+    fields |= dict(re.findall(r'<textarea[^>]* name="([^"]+)"[^>]*>([^<]*)</textarea>', form))
+    return {html.unescape(name): html.unescape(value) for name, value in fields.items()}
+
+
+def text_of(page: httpx.Response) -> str:
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", "", page.text)))
+
+
+def fault_at(page: httpx.Response, field: str) -> str:
+    found = re.search(rf'<p class="fault" id="f-{field}-fault">([^<]*)</p>', page.text)
+    assert found is not None, text_of(page)
+    return html.unescape(found[1])
+
+
+def test_a_hospitals_export_is_recognised_declared_and_profiled(browser):
+    answer = sent(browser, PATIENTS)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/uploads/patients")
+    page = browser.get("/uploads/patients")
+    said = text_of(page)
+    for words in ("300 records of 12 columns", "Latin-1", "direct identifier", "as proposed: dates"):
+        assert words in said
+    made = browser.post("/uploads/patients", data=filled_in(page))
+    assert (made.status_code, made.headers["location"]) == (303, "/datasets/patients/profile")
+    profile = text_of(browser.get("/datasets/patients/profile"))
+    assert re.search(r"\d+ of 300 records are unique by Geburtsdatum, Geschlecht, PLZ", profile)
+    assert "contributes most" in profile
+    assert "Made of it: patients" in text_of(browser.get("/uploads/patients"))
+    # The back button, and a second tab.
+    again = browser.post("/uploads/patients", data=filled_in(page))
+    assert again.headers["location"] == made.headers["location"]
+    assert text_of(browser.get("/datasets")).count("300 records") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "fields", "field", "said"),
+    [
+        (b"", {}, "file", "The file is empty."),
+        (b"a;b;c\n" + b"1;2;3\n" * 3 + b"1;2\n", {}, "file", "more or fewer cells in row 4"),
+        (
+            b"a,b\n" + b"1,2\n" * 300_000,
+            {},
+            "file",
+            "larger than the 1000000 bytes that are accepted here. Send fewer",
+        ),
+        ("a,b\nä,2\n".encode("latin-1"), {"encoding": "utf-8"}, "encoding", "are not valid utf-8"),
+        (b"a,b\n1,2\n", {"name": "no blanks"}, "name", "no name that the service takes. Write up to 100"),
+    ],
+)
+def test_what_is_refused_stands_beside_its_field_with_a_remedy(browser, content, fields, field, said):
+    page = sent(browser, content, "t.csv", **fields)
+    assert page.status_code == 422
+    assert said in fault_at(page, field)
+    assert f'href="#f-{field}"' in page.text
+    assert "None yet." in browser.get("/uploads").text
+
+
+def test_a_file_that_breaks_off_leaves_nothing(browser):
+    token = token_in(browser.get("/start"))
+    body = (
+        f'--x\r\nContent-Disposition: form-data; name="form_token"\r\n\r\n{token}\r\n'
+        '--x\r\nContent-Disposition: form-data; name="file"; filename="t.csv"\r\n\r\na,b\n1,2\n'
+    )
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    page = browser.post("/start", content=body.encode(), headers=headers)
+    assert page.status_code == 422
+    assert "broke off before its end" in fault_at(page, "file")
+    assert "None yet." in browser.get("/uploads").text
+
+
+def test_what_was_said_of_the_file_is_heeded_and_a_taken_name_is_not_proposed(browser):
+    first = sent(browser, b"a|b;c\n1|2;3\n", "t.csv", delimiter="|")
+    second = sent(browser, b"a\tb\n1\t2\n", "t.csv", delimiter="tab")
+    assert [one.headers["location"] for one in (first, second)] == ["/uploads/t", "/uploads/t-2"]
+    assert "2 columns" in text_of(browser.get("/uploads/t"))
+    assert 'href="/start?delimiter=tab&amp;encoding=utf-8"' in browser.get("/uploads/t-2").text
+    chosen = browser.get("/start?delimiter=tab&encoding=utf-8").text
+    assert '<option value="tab" selected>' in chosen
+
+
+def test_without_a_file_the_form_says_so_and_a_forged_one_takes_nothing_in(browser):
+    token = token_in(browser.get("/start"))
+    page = browser.post("/start", data={"form_token": token}, files={"file": ("", b"")})
+    assert "No file was chosen." in fault_at(page, "file")
+    forged = browser.post("/start", data={"form_token": "guess"}, files={"file": ("t.csv", b"a\n1\n")})
+    assert forged.status_code == 403
+    assert "None yet." in browser.get("/uploads").text
+
+
+def test_a_script_is_told_where_the_upload_is(browser):
+    token = token_in(browser.get("/start"))
+    answer = browser.post(
+        "/start",
+        data={"form_token": token},
+        files={"file": ("t.csv", b"a,b\n1,2\n")},
+        headers={"Prefer": "return=minimal"},
+    )
+    assert (answer.status_code, answer.headers["location"]) == (201, "/uploads/t")
+
+
+def test_where_the_session_has_ended_what_was_said_of_the_file_is_kept(browser, served):
+    browser.cookies.clear()
+    page = browser.post(
+        "/start",
+        data={"form_token": "of before", "name": "mine", "delimiter": ";"},
+        files={"file": ("t.csv", b"a\n1\n")},
+        headers={"Origin": served.url},
+    )
+    assert page.status_code == 401
+    assert "choose the file again" in page.text
+    assert 'name="next" value="/start?name=mine&amp;delimiter=%3B"' in page.text
+
+
+TABLE = b"zip,sex,ill\n" + b"".join(b"%05d,%s,x%d\n" % (n // 2, b"mf"[n % 2 :][:1], n % 3) for n in range(60))
+
+
+def test_what_is_wrong_with_a_column_stands_there_and_a_second_try_is_not_blocked(browser):
+    sent(browser, TABLE, "people.csv")
+    page = browser.get("/uploads/people")
+    fields = filled_in(page)
+    wrong = browser.post("/uploads/people", data={**fields, "attributes/1/map": "m f"})
+    assert "Line 1 is no replacement." in fault_at(wrong, "attributes:2F1:2Fmap")
+    assert html.unescape(wrong.text).count("m f</textarea>") == 1
+    # Hierarchies that suit other values: the table needs attention, and is not kept so.
+    stray = browser.post(
+        "/uploads/people", data={**fields, "attributes/1/map": "m → male", "attributes/1/hierarchy": "flat"}
+    )
+    assert stray.status_code == 422
+    assert "30 cells of sex hold values" in fault_at(stray, "attributes:2F1:2Fon_unknown")
+    assert "None yet." in browser.get("/datasets").text
+    mended = browser.post("/uploads/people", data={**filled_in(stray), "attributes/1/on_unknown": "attach"})
+    assert mended.headers["location"] == "/datasets/people/profile"
+    other = browser.post("/uploads/people", data=fields)
+    assert "exists with other content" in fault_at(other, "name")
+
+
+def test_a_refusal_names_the_column_of_the_form_although_others_are_left_out(browser):
+    sent(browser, TABLE, "people.csv")
+    fields = filled_in(browser.get("/uploads/people"))
+    page = browser.post(
+        "/uploads/people",
+        data={
+            **fields,
+            "attributes/0/role": "other",
+            "attributes/2/type": "number",
+            "attributes/2/on_unreadable": "refuse",
+        },
+    )
+    assert "holds cells that are no number" in fault_at(page, "attributes:2F2:2Fon_unreadable")
+    all_out = {**fields, **{f"attributes/{place}/role": "other" for place in range(3)}}
+    page = browser.post("/uploads/people", data=all_out)
+    assert "Every column is left out." in text_of(page)
+
+
+def test_a_table_without_quasi_identifiers_is_profiled_without_uniqueness(browser):
+    sent(browser, TABLE, "people.csv")
+    fields = filled_in(browser.get("/uploads/people"))
+    fields |= {f"attributes/{place}/role": role for place, role in enumerate(("other", "other", "sensitive"))}
+    made = browser.post("/uploads/people", data=fields)
+    assert "No column is a quasi-identifier" in text_of(browser.get(made.headers["location"]))
+
+
+def test_who_may_not_read_data_declares_the_columns_unseen(served):
+    actor, _ = served.do(served.api.tenant_with_key())
+    writer = served.do(served.api.key_with(actor, Scope.DATA_WRITE))
+    reader = served.do(served.api.key_with(actor, Scope.DATA_READ))
+    with httpx.Client(base_url=served.url, headers={"Accept": "text/html"}, timeout=60) as browser:
+        signed_in(browser, reader)
+        assert "may not store data" in browser.get("/start").text
+        signed_in(browser, writer)
+        sent(browser, TABLE, "people.csv")
+        page = browser.get("/uploads/people")
+        assert "nothing can be proposed" in page.text
+        assert "00001" not in page.text
+        fields = {**filled_in(page), "attributes/0/role": "quasi_identifier"}
+        made = browser.post("/uploads/people", data=fields)
+        assert made.headers["location"] == "/datasets/people/profile"
+        assert browser.get(made.headers["location"]).status_code == 403
