@@ -12,6 +12,9 @@ from app.web.visits import Visit
 from privacy_risk import Json, ProblemError
 from privacy_risk.loading import content_name
 
+WHOLE_LOSS: Final = {"kind": "information_loss"}
+"""What a rule loses, by attribute."""
+
 _LONGEST_SECONDS: Final = 10
 """So long a page waits for a measurement that is too much for a direct answer."""
 
@@ -59,7 +62,7 @@ async def before_and_after(
     before, after, lost = await asyncio.gather(
         _figures(visit, {"dataset": dataset["name"]}, dataset["sha256"], privacy),
         _figures(visit, ruled, content, privacy),
-        measured(visit, {**ruled, "measure": {"kind": "information_loss"}}, content),
+        measured(visit, {**ruled, "measure": WHOLE_LOSS}, content),
     )
     rows = [
         {

@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from app.web.choices import NONE, Choices, attackers, names_of_dataset, offered
 from app.web.forms import Fault, Form
+from app.web.measured import WHOLE_LOSS
 from app.web.new_names import name_faults
 from app.web.rules import sample_of
 from app.web.visits import Page, Visit, found
@@ -174,7 +175,7 @@ async def _previewed(
     notes: list[str] = []
     try:
         classes = await _unless_costly(measure({**about, "measure": {"kind": "equivalence_classes"}}), notes)
-        loss = await _unless_costly(measure({**about, "measure": {"kind": "information_loss"}}), notes)
+        loss = await _unless_costly(measure({**about, "measure": WHOLE_LOSS}), notes)
         score = None
         if form.text("dictionary") and form.text("sensitivity"):
             against = {name: form.text(name) for name in ("dictionary", "sensitivity")}
