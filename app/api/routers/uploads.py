@@ -74,7 +74,7 @@ async def create_upload(
             415, detail="The body must be the file itself; POST /v1/uploads/form takes forms."
         )
     asked = parameters.request(format_of(content_type))
-    return await _upload(actor, services, asked, request, request.stream())
+    return await _upload(actor, services, asked, request, key_of(request), request.stream())
 
 
 @streams.post("/form", status_code=201, response_model=Upload, responses=_MADE, openapi_extra=FORM_BODY)
@@ -86,9 +86,10 @@ async def create_upload_from_form(
     The same as the raw upload, for browsers: one part, `file`. Without `format` the name of the file says
     what it is. Needs the scope `data:write`.
     """
+    key = key_of(request)  # what is wrong with it is told before anything is read
     head, content = await form_file(request)
     asked = parameters.request(format_of(head.content_type or "", head.file_name or ""))
-    return await _upload(actor, services, asked, request, content)
+    return await _upload(actor, services, asked, request, key, content)
 
 
 async def _upload(
@@ -96,6 +97,7 @@ async def _upload(
     services: Services,
     asked: CreateUpload,
     request: Request,
+    key: str | None,
     chunks: AsyncIterator[bytes],
 ) -> Response:
     async def store(body: AsyncIterator[bytes]) -> Response:
@@ -105,7 +107,6 @@ async def _upload(
         headers = {"Location": response.headers["Location"]}
         return JSONResponse(upload.model_dump(mode="json"), response.status_code, headers)
 
-    key = key_of(request)
     if key is None:
         return await store(chunks)
     return await Once(request, actor, key).answer_stream(chunks, store)

@@ -80,7 +80,7 @@ def test_names_and_reasons_of_any_signs_make_a_file_that_can_be_read(tmp_path):
 
 
 def test_rows_that_were_not_looked_at_may_hold_cells_of_another_type(table):
-    found = asyncio.run(describe._described(table, "people.csv"))
+    found = asyncio.run(describe._described(table, "people.csv", None))
     text = description_text(Described(found.name, found.file, 10**6, found.dialect, found.proposal))
     assert 'type = "date"\n# In the rows after these, what is no date\non_unreadable = "missing"' in text
 
