@@ -105,7 +105,7 @@ def test_a_stored_rule_is_judged_without_a_file(visitor: Visitor):
         ({}, ("a.csv", b"city\n\xff\n"), "encoding", "not valid utf-8"),
         ({}, ("a.csv", b"city;race\nGary;White\n"), "file", "the delimiter is probably a semicolon"),
         ({}, ("a.csv", b"city,x\nGary,1\n"), "file", "columns that the dataset does not disclose"),
-        ({}, ("a.csv", b"city\n" + b"Gary\n" * 60_000), "file", "larger than the 200000 bytes"),
+        ({}, ("a.csv", b"city\n" + b"Gary\n" * 210_000), "file", "larger than the 1000000 bytes"),
         ({}, ("a.parquet", b"PAR1"), "file", ""),
         ({"matching": "key", "release/key": ""}, ("a.csv", b"city\nGary\n"), "release/key", "No key column"),
         (

@@ -48,8 +48,8 @@ class UploadParameters(Request):
     """Quotes cells of a CSV; empty: quotes are ordinary characters."""
     encoding: Annotated[str, Field(max_length=40, description="Character encoding of a CSV.")] = "utf-8"
     header: Annotated[bool, Field(description="Whether the first line names the columns.")] = True
-    sheet: Annotated[str | None, Field(min_length=1, max_length=255)] = None
-    """Sheet of a workbook; needed if several are visible. Hidden ones are read if they are named."""
+    sheet: Annotated[str, Field(max_length=255)] = ""
+    """Sheet of a workbook; empty: the only visible one. Hidden ones are read if they are named."""
     trim: Annotated[bool, Field(description="Whether blanks around cells are removed.")] = False
     missing: Annotated[list[Missing], Field(max_length=20)] = [""]  # noqa: RUF012 - pydantic copies it
     """Texts that mean a missing value; default: the empty cell alone."""
@@ -63,7 +63,7 @@ class UploadParameters(Request):
             header=self.header,
             trim=self.trim,
             missing=tuple(self.missing),
-            sheet=self.sheet,
+            sheet=self.sheet or None,
         )
         return CreateUpload(self.name, self.format or otherwise, dialect)
 
