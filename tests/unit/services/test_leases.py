@@ -15,14 +15,6 @@ LONG = Lease(3600.0, 0.001)
 SHORT = Lease(0.01, 0.001)
 
 
-@pytest.fixture(autouse=True)
-async def no_cancel_is_outstanding(anyio_backend_name: str) -> None:
-    """Tests of a process share a task, and Python 3.11.2 counts what an earlier one left cancelled in it."""
-    task = asyncio.current_task()
-    while task is not None and task.cancelling():
-        task.uncancel()
-
-
 class Renewals:
     """Answers as told, the last answer again and again; counts how often it was asked."""
 
