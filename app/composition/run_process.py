@@ -28,7 +28,7 @@ from app.workers.child import Execute
 
 def open_runs(database: Database) -> Execute:
     """What executes claims, one after the other; its connection and what it has loaded serve them all."""
-    store = PostgresStore(create_engine(database.url, pool_size=1), database.master_key, utc_now)
+    store = PostgresStore(create_engine(database.url, connections=2), database.master_key, utc_now)
     # The criteria of an evaluation share what is loaded, whatever the service's own cache may hold.
     execution = run_execution(store, TableLoader(store, database.table_cache_bytes), TableLoader(store))
     loop = asyncio.Runner()

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-ALONE: Final = 10
-EACH: Final = 5
-"""Connections with the database that a process keeps, alone or beside others; at need as many again."""
+ALONE: Final = 20
+EACH: Final = 10
+"""Connections with the database that a process may have, alone or beside others."""
 
 OWN_MACHINE: Final = ("127.0.0.1", "::1")
 
@@ -124,7 +124,7 @@ async def application(
     settings: Settings, database: Database, metrics: CollectorRegistry
 ) -> AsyncIterator[FastAPI]:
     """The API on an open database; refuses one that could leak or cannot be read."""
-    engine = create_engine(database.url, pool_size=ALONE if settings.processes == 1 else EACH)
+    engine = create_engine(database.url, connections=ALONE if settings.processes == 1 else EACH)
     try:
         await doctor.refuse_unsafe(engine, database.master_key)
         store = PostgresStore(engine, database.master_key, utc_now, tenant_defaults(settings))

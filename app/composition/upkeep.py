@@ -144,7 +144,7 @@ def _database(settings: Settings) -> Iterator[Database]:
 @asynccontextmanager
 async def _tenants(database: Database, settings: Settings) -> AsyncIterator[TenantService]:
     """The use cases on tenants of a database."""
-    engine = create_engine(database.url, pool_size=1)
+    engine = create_engine(database.url, connections=2)
     try:
         store = PostgresStore(engine, database.master_key, utc_now, tenant_defaults(settings))
         yield TenantService(store, PostgresRegistry(engine, database.master_key, utc_now), utc_now)

@@ -56,7 +56,7 @@ async def examine(url: str, master_key: MasterKey, folder: Path | None = None) -
 
     ``url`` is the runtime role's address.
     """
-    engine = create_engine(url, pool_size=1)
+    engine = create_engine(url, connections=2)
     try:
         findings = await _safety(engine, master_key)
         if findings[0].passed:

@@ -74,7 +74,7 @@ class ChainEntry:
 
     def __call__(self) -> Execute:
         store = PostgresStore(
-            create_engine(self.runtime_url, pool_size=1),
+            create_engine(self.runtime_url, connections=2),
             MasterKey.from_text(self.master_key),
             lambda: datetime.now(UTC),
         )
