@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count, islice
 from typing import Final
 
-import httpx
-
 from tests.benchmarks.service.load_plan import Asking, Kind
 from tests.benchmarks.service.sample import Json, Loaded, table_level
+from tests.benchmarks.service.signing_in import session_cookie
 from tests.benchmarks.service.starts import POLICY
 
 WEIGHTS: Final = {
@@ -31,8 +29,6 @@ _JUDGED_RECORDS: Final = 1_000
 _LEAST_USED: Final = 50
 """Requests that are sent once: at least so many for every load."""
 
-_TOKEN: Final = re.compile(r'name="form_token" value="([^"]+)"')
-
 
 class Mix:
     """The requests of a loaded service, those that are sent once dealt out to one load after another."""
@@ -44,7 +40,7 @@ class Mix:
         self.question = questions[0]
         self._answered = f"/v1/assessments/{known.id}"
         self._page_of_answer = f"/assessments/{known.id}"
-        self.cookie = _signed_in(loaded)
+        self.cookie = session_cookie(loaded.service)
         self._gates = _gates(loaded)
 
     def kinds(self, new: int, names: Sequence[str] = tuple(WEIGHTS)) -> list[Kind]:
@@ -121,14 +117,3 @@ def _first_records(loaded: Loaded, records: int) -> None:
         for own in loaded.client.datasets.get("members").document["attributes"]
     ]
     loaded.client.datasets.create({"name": "judged", "upload": "judged", "attributes": attributes})
-
-
-def _signed_in(loaded: Loaded) -> str:
-    """The cookie of a session of the pages."""
-    with httpx.Client(base_url=loaded.service.base_url, trust_env=False) as browser:
-        found = _TOKEN.search(browser.get("/sign-in").text)
-        if found is None:
-            raise ValueError("the form for signing in has no token")
-        fields = {"form_token": found[1], "api_key": loaded.service.api_key, "next": "/"}
-        browser.post("/sign-in", data=fields).headers["location"]
-        return "; ".join(f"{name}={value}" for name, value in browser.cookies.items())

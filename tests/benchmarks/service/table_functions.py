@@ -14,7 +14,8 @@ import pandas as pd
 from app.cli.embedded import SERVICE, temporary_folder
 from tests.benchmarks.measurement import Measurement
 from tests.benchmarks.service.asked import Asked
-from tests.benchmarks.service.commands import PROGRAM, PYTHON, BrokenError, environment, run
+from tests.benchmarks.service.commands import PROGRAM, PYTHON, BrokenError, Command, environment, run
+from tests.benchmarks.service.large_pages import slowest_page
 from tests.benchmarks.service.table_calls import K
 from tests.benchmarks.wide_table import wide_table
 
@@ -36,7 +37,7 @@ def measure(asked: Asked) -> Iterator[Measurement]:
     if adult is not None and adult.is_dir():
         for call, work, peer, bars in CALLS:
             yield from _called(call, work, (peer, _peers(call, adult)), bars, adult)
-    yield _large_file(asked)
+    yield from _large_file(asked)
 
 
 def _called(
@@ -88,7 +89,7 @@ def _answer(command: list[str]) -> dict[str, Any]:
     return answer
 
 
-def _large_file(asked: Asked) -> Measurement:
+def _large_file(asked: Asked) -> Iterator[Measurement]:
     with temporary_folder(asked.operations) as folder:
         rows = _write(folder / "members.csv")
         service = asked.operations.start_service(folder / SERVICE)
@@ -102,8 +103,13 @@ def _large_file(asked: Asked) -> Measurement:
                 "--json",
             ]
             found = run(command, PRIVACY_RISK_API_KEY=service.api_key)
+            yield _profiled(found, rows)
+            yield slowest_page(service, PART, rows)
         finally:
             service.stop()
+
+
+def _profiled(found: Command, rows: int) -> Measurement:
     return Measurement(
         part=PART,
         work=f"a file of {FILE_MIB} MB from its upload to its profile, the service running",
