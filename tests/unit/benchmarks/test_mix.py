@@ -21,9 +21,9 @@ def client():
 
 @pytest.fixture
 def mix(client, monkeypatch):
-    monkeypatch.setattr("tests.benchmarks.service.mix._signed_in", lambda loaded: "session=s")
+    monkeypatch.setattr("tests.benchmarks.service.mix.session_cookie", lambda service: "session=s")
     monkeypatch.setattr("tests.benchmarks.service.mix._gates", lambda loaded: [])
-    loaded = SimpleNamespace(client=client, question={"dataset": "members"})
+    loaded = SimpleNamespace(service=None, client=client, question={"dataset": "members"})
     return Mix(loaded, assessments(client, loaded.question, 1))
 
 
