@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any, Final
 
 from fastapi.openapi.utils import get_openapi
@@ -100,7 +101,8 @@ _RETRY_AFTER: Final = {
     "request with the same Idempotency-Key is still being answered.",
     "schema": {"type": "integer", "minimum": 1},
 }
-_RETRIED: Final = ("409", "429", "503")
+_RETRIED: Final = ("429", "503")
+"""Statuses of problems that pass; of the others only the 409 of a POST may."""
 
 _OF_BODIES: Final = problems("malformed-request", "request-timeout", "conflict", "too-large")
 """The problems of every POST: of its body, and of a repeated one that is still being answered."""
@@ -138,6 +140,7 @@ def made_document() -> dict[str, Any]:
             _describe_post(path["post"], limits.get(address))
         if "get" in path:
             _describe_get(path["get"])
+    _share_problems(document)
     suit_generators(document)
     return document
 
@@ -218,11 +221,38 @@ def _describe_post(operation: dict[str, Any], limit: int | None) -> None:
         operation["responses"].setdefault("415", media_type)
     parameters = operation.setdefault("parameters", [])
     parameters.append(_IDEMPOTENCY_KEY)
-    for status in _RETRIED:
-        if status in operation["responses"]:
-            operation["responses"][status]["headers"] = {"Retry-After": _RETRY_AFTER}
+    operation["responses"]["409"]["headers"] = {"Retry-After": _RETRY_AFTER}
     contents = operation.get("requestBody", {}).get("content", {}).values()
     keys = [key for content in contents for key in content.get("examples", ())]
     for parameter in parameters:
         if parameter["name"] == "name" and keys:
             parameter["examples"] = {key: {"value": key} for key in keys}
+
+
+def _share_problems(document: dict[str, Any]) -> None:
+    """Write each answer that tells of problems once, and refer to it where an operation has it."""
+    shared = document["components"]["responses"] = {}
+    for path in document["paths"].values():
+        for operation in path.values():
+            responses = operation["responses"]
+            for status, response in responses.items():
+                if MEDIA_TYPE in response.get("content", {}):
+                    if status in _RETRIED:
+                        response = {**response, "headers": {"Retry-After": _RETRY_AFTER}}
+                    name = _name_of_problems(response)
+                    if shared.setdefault(name, response) != response:
+                        raise ValueError(f"Two answers would be named {name}.")
+                    responses[status] = {"$ref": f"#/components/responses/{name}"}
+
+
+def _name_of_problems(response: dict[str, Any]) -> str:
+    """By the codes, what a body may have, and whether the conflict may be with the same request."""
+    codes = response["content"][MEDIA_TYPE]["examples"]
+    limits = re.findall(r"([\d,]+) bytes", response["description"])
+    return "-".join(
+        [
+            "-or-".join(codes),
+            *(f"above-{limit.replace(',', '')}" for limit in limits),
+            *(["or-in-progress"] if "conflict" in codes and "headers" in response else []),
+        ]
+    )
