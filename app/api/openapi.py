@@ -30,7 +30,7 @@ How much harm a disclosure can do, how useful it still is, and which form would 
 **Try it out**: the page begins with the essentials, from a table to its release and a verdict; *All
 operations* at its top shows the rest. Press *Authorize* and enter an API key; then run the operations from
 the top of the page downwards with the examples as they stand. Each uses what earlier ones made; the last
-section deletes it all again. Where a body offers several examples, send each of them, under its own name.
+section of *All operations* deletes it all again. Where a body offers several examples, send each of them.
 
 **Names.** Every resource has a name of your choice, which is accepted wherever an id is. Resources never
 change: creating an identical one again answers 200 with the one that exists, other content under the same
@@ -104,6 +104,15 @@ _RETRY_AFTER: Final = {
 _RETRIED: Final = ("429", "503")
 """Statuses of problems that pass; of the others only the 409 of a POST may."""
 
+_SUCCESSES: Final = {
+    "200": "The answer.",
+    "201": "It was created.",
+    "202": "The work is queued: ask after the run.",
+    "204": "It is done, and there is nothing to answer.",
+}
+"""What a status means of which an operation says nothing of its own."""
+_FRAMEWORKS_SUCCESS: Final = "Successful Response"
+
 _OF_BODIES: Final = problems("malformed-request", "request-timeout", "conflict", "too-large")
 """The problems of every POST: of its body, and of a repeated one that is still being answered."""
 
@@ -134,6 +143,7 @@ def made_document() -> dict[str, Any]:
         if operation["operationId"] in ESSENTIALS:
             operation["x-essential"] = True
         _split_description(operation)
+        _describe_success(operation["responses"])
     limits = _body_limits()
     for address, path in document["paths"].items():
         if "post" in path:
@@ -195,6 +205,12 @@ def _split_description(operation: dict[str, Any]) -> None:
     head, _, rest = operation.get("description", "").partition("\n\n")
     if rest:
         operation["summary"], operation["description"] = head.rstrip("."), rest
+
+
+def _describe_success(responses: dict[str, Any]) -> None:
+    for status, said in _SUCCESSES.items():
+        if responses.get(status, {}).get("description") == _FRAMEWORKS_SUCCESS:
+            responses[status]["description"] = said
 
 
 def _body_limits() -> dict[str, int]:
