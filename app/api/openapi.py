@@ -247,7 +247,8 @@ def _describe_post(operation: dict[str, Any], limit: int | None) -> None:
 
 def _share_problems(document: dict[str, Any]) -> None:
     """Write each answer that tells of problems once, and refer to it where an operation has it."""
-    shared = document["components"]["responses"] = {}
+    shared: dict[str, dict[str, Any]] = {}
+    document["components"]["responses"] = shared
     for path in document["paths"].values():
         for operation in path.values():
             responses = operation["responses"]
