@@ -54,10 +54,7 @@ def create_app(
         Where the access log goes; standard error if None.
     """
     app = _framework()
-    install_handlers(app)
-    app.router.routes.append(Interface(app.state, make_services))
-    app.include_router(health.router)
-    pages.install_pages(app)
+    _install_routes(app, make_services)
     app.state.store = store
     app.state.readiness = readiness
     app.state.max_body_bytes = max_body_bytes
@@ -75,6 +72,14 @@ def create_app(
     metrics = RequestMetrics(registry or CollectorRegistry())
     app.add_middleware(RequestFrame, metrics=metrics, log=request_log(log_stream))
     return app
+
+
+def _install_routes(app: FastAPI, make_services: Callable[[], Services]) -> None:
+    """What the application answers: the interface, the pages, and every error as a problem."""
+    install_handlers(app)
+    app.router.routes.append(Interface(app.state, make_services))
+    app.include_router(health.router)
+    pages.install_pages(app)
 
 
 def _framework() -> FastAPI:

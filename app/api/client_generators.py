@@ -99,7 +99,8 @@ def _describe_stream(content: dict[str, Any]) -> None:
 
 def _drop_unused_examples(document: dict[str, Any]) -> None:
     examples = document["components"]["examples"]
-    used = {node["$ref"] for node in _nodes(document["paths"]) if isinstance(node.get("$ref"), str)}
+    parts = [document["paths"], document["components"]["responses"]]
+    used = {node["$ref"] for node in _nodes(parts) if isinstance(node.get("$ref"), str)}
     for name in [name for name in examples if f"#/components/examples/{name}" not in used]:
         del examples[name]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import Any, Final
 
 from fastapi.openapi.utils import get_openapi
@@ -29,7 +30,7 @@ How much harm a disclosure can do, how useful it still is, and which form would 
 **Try it out**: the page begins with the essentials, from a table to its release and a verdict; *All
 operations* at its top shows the rest. Press *Authorize* and enter an API key; then run the operations from
 the top of the page downwards with the examples as they stand. Each uses what earlier ones made; the last
-section deletes it all again. Where a body offers several examples, send each of them, under its own name.
+section of *All operations* deletes it all again. Where a body offers several examples, send each of them.
 
 **Names.** Every resource has a name of your choice, which is accepted wherever an id is. Resources never
 change: creating an identical one again answers 200 with the one that exists, other content under the same
@@ -100,7 +101,17 @@ _RETRY_AFTER: Final = {
     "request with the same Idempotency-Key is still being answered.",
     "schema": {"type": "integer", "minimum": 1},
 }
-_RETRIED: Final = ("409", "429", "503")
+_RETRIED: Final = ("429", "503")
+"""Statuses of problems that pass; of the others only the 409 of a POST may."""
+
+_SUCCESSES: Final = {
+    "200": "The answer.",
+    "201": "It was created.",
+    "202": "The work is queued: ask after the run.",
+    "204": "It is done, and there is nothing to answer.",
+}
+"""What a status means of which an operation says nothing of its own."""
+_FRAMEWORKS_SUCCESS: Final = "Successful Response"
 
 _OF_BODIES: Final = problems("malformed-request", "request-timeout", "conflict", "too-large")
 """The problems of every POST: of its body, and of a repeated one that is still being answered."""
@@ -132,12 +143,14 @@ def made_document() -> dict[str, Any]:
         if operation["operationId"] in ESSENTIALS:
             operation["x-essential"] = True
         _split_description(operation)
+        _describe_success(operation["responses"])
     limits = _body_limits()
     for address, path in document["paths"].items():
         if "post" in path:
             _describe_post(path["post"], limits.get(address))
         if "get" in path:
             _describe_get(path["get"])
+    _share_problems(document)
     suit_generators(document)
     return document
 
@@ -194,6 +207,12 @@ def _split_description(operation: dict[str, Any]) -> None:
         operation["summary"], operation["description"] = head.rstrip("."), rest
 
 
+def _describe_success(responses: dict[str, Any]) -> None:
+    for status, said in _SUCCESSES.items():
+        if responses.get(status, {}).get("description") == _FRAMEWORKS_SUCCESS:
+            responses[status]["description"] = said
+
+
 def _body_limits() -> dict[str, int]:
     """Address → most bytes of the body of its POST, for those that state it themselves."""
     routes = [route for router in routers() for route in router.routes if isinstance(route, Route)]
@@ -218,11 +237,39 @@ def _describe_post(operation: dict[str, Any], limit: int | None) -> None:
         operation["responses"].setdefault("415", media_type)
     parameters = operation.setdefault("parameters", [])
     parameters.append(_IDEMPOTENCY_KEY)
-    for status in _RETRIED:
-        if status in operation["responses"]:
-            operation["responses"][status]["headers"] = {"Retry-After": _RETRY_AFTER}
+    operation["responses"]["409"]["headers"] = {"Retry-After": _RETRY_AFTER}
     contents = operation.get("requestBody", {}).get("content", {}).values()
     keys = [key for content in contents for key in content.get("examples", ())]
     for parameter in parameters:
         if parameter["name"] == "name" and keys:
             parameter["examples"] = {key: {"value": key} for key in keys}
+
+
+def _share_problems(document: dict[str, Any]) -> None:
+    """Write each answer that tells of problems once, and refer to it where an operation has it."""
+    shared: dict[str, dict[str, Any]] = {}
+    document["components"]["responses"] = shared
+    for path in document["paths"].values():
+        for operation in path.values():
+            responses = operation["responses"]
+            for status, response in responses.items():
+                if MEDIA_TYPE in response.get("content", {}):
+                    if status in _RETRIED:
+                        response = {**response, "headers": {"Retry-After": _RETRY_AFTER}}
+                    name = _name_of_problems(response)
+                    if shared.setdefault(name, response) != response:
+                        raise ValueError(f"Two answers would be named {name}.")
+                    responses[status] = {"$ref": f"#/components/responses/{name}"}
+
+
+def _name_of_problems(response: dict[str, Any]) -> str:
+    """By the codes, what a body may have, and whether the conflict may be with the same request."""
+    codes = response["content"][MEDIA_TYPE]["examples"]
+    limits = re.findall(r"([\d,]+) bytes", response["description"])
+    return "-".join(
+        [
+            "-or-".join(codes),
+            *(f"above-{limit.replace(',', '')}" for limit in limits),
+            *(["or-in-progress"] if "conflict" in codes and "headers" in response else []),
+        ]
+    )

@@ -72,8 +72,10 @@ class _Comparison:
             if status not in new:
                 yield f"{where}: it no longer answers {status}"
                 continue
-            for media_type, content in answer.get("content", {}).items():
-                now = new[status].get("content", {}).get(media_type)
+            before = self._resolve(self._released, answer).get("content", {})
+            after = self._resolve(self._current, new[status]).get("content", {})
+            for media_type, content in before.items():
+                now = after.get(media_type)
                 if now is None:
                     yield f"{where}: it no longer answers {media_type}"
                 else:
@@ -133,11 +135,13 @@ class _Comparison:
                     yield f"{where}: {label} is no longer accepted"
 
     @staticmethod
-    def _resolve(document: Json, schema: Json) -> Json:
-        if "$ref" in schema:
-            found: Json = document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[-1]]
+    def _resolve(document: Json, part: Json) -> Json:
+        """A schema or an answer, wherever it is written."""
+        if "$ref" in part:
+            kind, name = part["$ref"].removeprefix("#/components/").split("/")
+            found: Json = document["components"][kind][name]
             return found
-        return schema
+        return part
 
 
 def _types(schema: Json) -> set[str]:

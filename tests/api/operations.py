@@ -23,5 +23,14 @@ OPERATIONS = [
 SCOPED = [(m, p, o["security"][0]["api_key"]) for m, p, o in OPERATIONS if o["security"][0]["api_key"]]
 
 
+def answers_of(operation: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Status → what the document says of it, wherever it is written."""
+    shared = DOCUMENT["components"]["responses"]
+    return {
+        status: shared[answer["$ref"].removeprefix("#/components/responses/")] if "$ref" in answer else answer
+        for status, answer in operation["responses"].items()
+    }
+
+
 def address(path: str) -> str:
     return path.replace("{ref}", "x").replace("{key_id}", "x")

@@ -12,7 +12,7 @@ import pytest
 
 from app.api.openapi import TAGS, made_document
 from tests.api.compatibility import breaking_changes
-from tests.api.operations import DOCUMENT
+from tests.api.operations import DOCUMENT, answers_of
 from tests.words import found
 
 FOLDER = Path(__file__).parents[2] / "openapi"
@@ -48,9 +48,10 @@ def test_every_operation_says_what_it_is(path, method, operation):
         if method == "post":
             assert {"400", "408", "409", "413"} <= set(operation["responses"])
         assert operation["security"]
-    for status, answer in operation["responses"].items():
+    for status, answer in answers_of(operation).items():
         if status >= "400":
             assert set(answer["content"]) == {"application/problem+json"}
+            assert "$ref" in operation["responses"][status]
 
 
 @pytest.mark.parametrize(("path", "method", "operation"), list(operations()))
@@ -89,7 +90,7 @@ def test_every_post_takes_an_idempotency_key():
 def test_every_post_says_when_to_come_back_while_its_key_is_held():
     for path, method, operation in operations():
         if method == "post":
-            assert "Retry-After" in operation["responses"]["409"]["headers"], path
+            assert "Retry-After" in answers_of(operation)["409"]["headers"], path
 
 
 def test_every_field_is_described():
@@ -202,6 +203,18 @@ def test_the_checker_sees_each_kind_of_breaking_change(change):
     change(changed)
     assert breaking_changes(PART, PART) == []
     assert breaking_changes(PART, changed)
+
+
+def test_the_checker_reads_an_answer_wherever_it_is_written():
+    released = copy.deepcopy(PART)
+    changed = copy.deepcopy(PART)
+    answers = changed["paths"]["/v1/releases"]["get"]["responses"]
+    shared = changed["components"]["responses"]
+    shared["page"], answers["200"] = answers["200"], {"$ref": "#/components/responses/page"}
+    assert breaking_changes(released, changed) == []
+    assert breaking_changes(changed, released) == []
+    shared["page"] = {**shared["page"], "content": {}}
+    assert breaking_changes(released, changed) == ["GET /v1/releases: it no longer answers application/json"]
 
 
 def test_the_checker_lets_additions_pass():

@@ -11,7 +11,7 @@ import pytest
 
 from app.api.places import PlaceKind, Places, kind_of_place
 from app.domain.errors import TooManyAtOnce
-from tests.api.operations import DOCUMENT
+from tests.api.operations import DOCUMENT, answers_of
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
 
@@ -167,7 +167,7 @@ def test_every_operation_that_takes_a_place_documents_the_refusal() -> None:
     for path in DOCUMENT["paths"].values():
         for method, operation in path.items():
             takes_one = kind_of_place(method, operation["operationId"]) is not None
-            answer = operation["responses"].get("429", {})
+            answer = answers_of(operation).get("429", {})
             said = answer.get("description", "").count("/problems/too-many-at-once")
             assert said == int(takes_one), operation["operationId"]
             assert not takes_one or "Retry-After" in answer["headers"]

@@ -6,6 +6,7 @@ A command that starts a service of its own asks the one that is running instead,
 it stands it is run by the deep tests.
 """
 
+import asyncio
 import os
 import re
 import shutil
@@ -23,6 +24,8 @@ from pydantic import AliasChoices
 from app.api.problems import PROBLEM_TYPES
 from app.domain.search.catalogue import SEARCHES
 from app.settings import Settings
+from tests.api.journey import walk
+from tests.api.operations import OPERATIONS
 from tests.unit.services.workbooks import workbook
 
 ROOT = Path(__file__).parents[2]
@@ -139,15 +142,7 @@ def run_commands(page, folder, environment, service, asking):
         elif language == "text":
             expected.append(text)
     variables = dict(environment, API=f"{service}/v1")
-    made = subprocess.run(
-        [".venv/bin/python", "-m", "app", "bootstrap", Path(page).stem],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    variables["KEY"] = variables["PRIVACY_RISK_API_KEY"] = made.stdout.strip()
+    variables["KEY"] = variables["PRIVACY_RISK_API_KEY"] = key_of_tenant(Path(page).stem, folder, environment)
     if "PRIVACY_RISK_DATA" in os.environ:
         variables["PRIVACY_RISK_DATA"] = os.environ["PRIVACY_RISK_DATA"]
     done = subprocess.run(
@@ -159,6 +154,90 @@ def run_commands(page, folder, environment, service, asking):
     if page == "README.md":
         shown = (ROOT / "docs" / "risk-utility-map.svg").read_bytes()
         assert (folder / "demo-output" / "risk-utility-map.svg").read_bytes() == shown
+
+
+def key_of_tenant(name, folder, environment):
+    command = [".venv/bin/python", "-m", "app", "bootstrap", name]
+    made = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    return made.stdout.strip()
+
+
+def by_hand():
+    """The README's commands that make its worked example, for a service and a key that there are."""
+    text = (ROOT / "README.md").read_text()
+    worked = text[text.index("## The same by hand") : text.index("## What the numbers mean")]
+    scripts = [text for language, text in FENCE.findall(worked) if language == "sh" and text != SERVE]
+    return "\n".join(scripts)
+
+
+def test_the_readme_and_the_examples_of_the_interface_have_no_name_in_common():
+    script = by_hand()
+    readme = set(re.findall(r"""--json '\{\s*"name": "([^"]+)\"""", script))
+    for names, body in re.findall(r"^for name in (.+?); do\n(.+?)^done", script, re.MULTILINE | re.DOTALL):
+        (pattern,) = re.findall(r"[?]name=([^\"]+)", body)
+        readme |= {pattern.replace("$name", name) for name in names.split()}
+    assert {"club-members", "club-census", "club-city", "club-harm", "club-optimum"} < readme
+    examples = {value["name"] for value in example_bodies() if "name" in value} | {
+        own["value"]
+        for _, _, operation in OPERATIONS
+        for parameter in operation.get("parameters", ())
+        if parameter["name"] == "name"
+        for own in parameter.get("examples", {}).values()
+    }
+    assert {"members", "census", "city", "members-harm", "members-optimum"} < examples
+    assert readme & examples == set()
+
+
+def example_bodies():
+    for method, _, operation in OPERATIONS:
+        content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+        if method == "POST":
+            yield from (own["value"] for own in content.get("examples", {}).values())
+
+
+@pytest.mark.readme
+@pytest.mark.parametrize("first", ["readme", "examples"])
+def test_the_worked_example_and_the_examples_of_the_interface_run_on_one_service(
+    first, folder, environment, service
+):
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed")
+    key = key_of_tenant(f"both-{first}", folder, environment)
+    if first == "examples":
+        asyncio.run(send_examples(service, key))
+    script = re.sub(r"^export (KEY|API)=.*$", "", by_hand(), flags=re.MULTILINE)
+    variables = environment | {"API": f"{service}/v1", "KEY": key}
+    command = ["bash", "-c", f"set -euo pipefail\n{script}"]
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    if first == "readme":
+        asyncio.run(send_examples(service, key))
+
+
+class Worker:
+    """The service has one, which is waited for."""
+
+    def __init__(self, client):
+        self.client = client
+
+    async def work_off(self, run):
+        while (await self.client.get(f"/v1/runs/{run}", headers={"Prefer": "wait=20"})).json()["state"] in (
+            "queued",
+            "running",
+        ):
+            pass
+
+
+async def send_examples(service, key):
+    """All up to those that would send messages to other servers."""
+    headers = {"Authorization": f"Bearer {key}"}
+    async with httpx.AsyncClient(base_url=service, headers=headers, timeout=60) as client:
+        sent = 0
+        async for step, answer in walk(Worker(client), client, before="webhooks"):
+            ended = step.operation_id == "cancel_run" and answer.status_code == 409
+            assert ended or answer.is_success, (step.operation_id, step.key, answer.text)
+            sent += 1
+        assert sent > 100
 
 
 def test_the_readme_holds_the_two_commands():

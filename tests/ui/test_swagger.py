@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import io
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from app.api.examples.files import UPLOAD_BODY
 from app.api.openapi import ESSENTIALS
+from app.services.datasets.ingest.dialect import MEDIA_TYPES, UploadFormat
+from tests.api.operations import DOCUMENT
 from tests.ui.conftest import Served, Shots, Watched
+from tests.unit.services.workbooks import workbook
 
 TIMEOUT = 20_000
 ANSWER = ".live-responses-table tbody .response-col_status"
@@ -39,6 +48,20 @@ def opened(page: Page, operation: str) -> object:
     block.locator(".opblock-summary-control").click()
     expect(block.locator(".opblock-body")).to_be_visible()
     return block
+
+
+def sent(block: Any) -> dict[str, str]:
+    """Press Execute, and wait for the answer to that: its status, and the name of what was made."""
+    with block.page.expect_response(lambda answer: "/v1/" in answer.url) as caught:
+        block.locator(".execute").click()
+    answer = caught.value
+    return {"status": str(answer.status), "name": answer.json().get("name", answer.text())}
+
+
+def parquet() -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"id": ["p-1"], "city": ["Gary"]}), sink)
+    return sink.getvalue()
 
 
 def test_the_page_is_whole_without_errors_and_asks_no_other_server(watched: Watched, shots: Shots):
@@ -106,6 +129,58 @@ def test_try_it_out_runs_an_example_as_it_stands(watched: Watched, served: Serve
     shots.take(page, "upload", full=False)
     assert watched.complaints == []
     assert watched.foreign == []
+
+
+def test_each_example_of_an_upload_is_sent_under_its_own_name(watched: Watched, served: Served, shots: Shots):
+    page = watched.page
+    page.goto(f"{served.url}/docs")
+    authorize(page, served.new_token())
+    upload = opened(page, "create_upload")
+    name = upload.locator("tr[data-param-name=name] input")
+    for number, key in enumerate(UPLOAD_BODY["requestBody"]["content"]["text/csv"]["examples"]):
+        if number:  # the first is chosen already
+            upload.locator(".opblock-section-request-body .examples-select-element").select_option(key)
+        expect(name).to_have_value(key)
+        assert sent(upload) == {"status": "201", "name": key}
+    # Whoever chooses the name has that, whatever is chosen as the body.
+    upload.locator("tr[data-param-name=name] .examples-select-element").select_option("members")
+    expect(name).to_have_value("members")
+    shots.take(page, "uploads-in-a-row", full=False)
+    assert [said for said in watched.complaints if "409" not in said] == []
+
+
+@pytest.mark.parametrize("kind", ["parquet", "xlsx"])
+def test_a_file_of_another_format_can_be_chosen(watched: Watched, served: Served, kind: str):
+    page = watched.page
+    page.goto(f"{served.url}/docs")
+    authorize(page, served.new_token())
+    upload = opened(page, "create_upload")
+    upload.locator("select.content-type").first.select_option(MEDIA_TYPES[UploadFormat(kind)])
+    name = upload.locator("tr[data-param-name=name] input")
+    name.fill(f"by-{kind}")
+    content = parquet() if kind == "parquet" else workbook(("id", "city"), ("p-1", "Gary"))
+    chooser = upload.locator("input[type=file]")
+    chooser.set_input_files({"name": f"t.{kind}", "mimeType": "", "buffer": content})
+    assert sent(upload) == {"status": "201", "name": f"by-{kind}"}
+    assert watched.complaints == []
+
+
+def test_answers_but_the_one_hoped_for_take_a_line_each(watched: Watched, served: Served, shots: Shots):
+    page = watched.page
+    page.goto(f"{served.url}/docs")
+    block = opened(page, "create_assessment")
+    answers = block.locator(".responses-table tr.response")
+    expect(answers.first).to_be_visible(timeout=TIMEOUT)
+    documented = DOCUMENT["paths"]["/v1/assessments"]["post"]["responses"]
+    assert answers.evaluate_all("all => all.map(one => one.dataset.code)") == sorted(documented)
+    examples = block.locator(".responses-table .highlight-code")
+    assert examples.count() == 1
+    assert block.bounding_box()["height"] < 2_600
+    shots.take(page, "answers-folded", full=False)
+    block.get_by_role("button", name="Example of 409").click()
+    expect(examples).to_have_count(2)
+    expect(block.locator("tr[data-code='409']")).to_contain_text("/problems/conflict")
+    assert watched.complaints == []
 
 
 def test_the_form_offers_a_file_chooser(watched: Watched, served: Served, shots: Shots):

@@ -10,7 +10,7 @@ RESOURCE = {"application/json": {"schema": {"$ref": "#/components/schemas/Resour
 def document(schema=None, responses=None):
     return {
         "paths": {"/r": {"post": {"responses": responses or {}}}},
-        "components": {"schemas": {"Resource": schema or {}}, "examples": {}},
+        "components": {"schemas": {"Resource": schema or {}}, "examples": {}, "responses": {}},
     }
 
 

@@ -93,7 +93,7 @@ CSV_HIERARCHY_BODY: Final = _raw_body(
 )
 
 UPLOAD_BODY: Final = _raw_body(
-    "The file itself. The examples are CSV: send each under the name that it is shown with.",
+    "The file itself. The examples are CSV; to choose one fills in its name.",
     {
         "text/csv": {
             "members": {"value": MEMBERS_CSV},

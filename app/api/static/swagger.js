@@ -19,6 +19,90 @@ const used = (paths) =>
 
 const number = (paths) => Object.values(paths).reduce((sum, path) => sum + Object.keys(path).length, 0);
 
+// The document with these operations alone, and of its components those that they refer to.
+const only = (spec, paths) => {
+  const { securitySchemes } = spec.components;
+  const components = { securitySchemes };
+  const follow = (node) => {
+    if (typeof node === "string") {
+      const [, kind, name] = node.match(/^#\/components\/(\w+)\/([\w.-]+)$/) || [];
+      if (name && !components[kind]?.[name]) {
+        components[kind] = { ...components[kind], [name]: spec.components[kind][name] };
+        follow(components[kind][name]);
+      }
+    } else if (node && typeof node === "object") {
+      Object.values(node).forEach(follow);
+    }
+  };
+  follow(paths);
+  return { ...spec, paths, components };
+};
+
+// To unfold one operation, Swagger UI would look through the whole document: seconds, and hundreds of megabytes.
+const smallSteps = {
+  afterLoad() {
+    const { resolveSubtree } = this.fn;
+    this.fn.resolveSubtree = (spec, path, options) => {
+      const [part, address, method] = path;
+      const one = part === "paths" && spec.paths[address]?.[method];
+      return resolveSubtree(one ? only(spec, { [address]: { [method]: one } }) : spec, path, options);
+    };
+  },
+};
+
+// Of the answers that an operation documents, the one that a newcomer hopes for is shown whole.
+const HOPED_FOR = ["201", "202", "200", "204"];
+
+// Each example of an answer costs height and memory, and of the problems all look alike: a line each, until asked.
+const foldedAnswers = (spec) => (system) => ({
+  wrapComponents: {
+    response: (Whole) => (props) => {
+      const { createElement, useState } = system.React;
+      const [open, setOpen] = useState(false);
+      const { path, method, code, response, className, getComponent } = props;
+      const documented = spec.paths[path][method].responses;
+      if (open || !response.has("content") || code === HOPED_FOR.find((hoped) => hoped in documented)) {
+        return createElement(Whole, props);
+      }
+      const text = createElement(getComponent("Markdown", true), { source: response.get("description") });
+      const label = `Example of ${code}`;
+      const ask = { type: "button", className: "example-of-answer", "aria-label": label, onClick: () => setOpen(true) };
+      return createElement(
+        "tr",
+        { className: `response folded ${className || ""}`, "data-code": code },
+        createElement("td", { className: "response-col_status" }, code),
+        createElement("td", { className: "response-col_description" }, text, createElement("button", ask, "Example")),
+      );
+    },
+  },
+});
+
+// Examples of one name belong together: an upload's example is sent under the name that the journey gives it.
+const examplesTogether = () => ({
+  statePlugins: {
+    oas3: {
+      wrapActions: {
+        setActiveExamplesMember: (set, system) => (chosen) => {
+          const { name, pathMethod, contextType } = chosen;
+          // Swagger UI tells the body's example again whenever anything else of the operation changes.
+          const before = system.oas3Selectors.activeExamplesMember(...pathMethod, "requestBody", "requestBody");
+          if (contextType === "requestBody" && name !== before) {
+            for (const parameter of system.specSelectors.specResolvedSubtree(["paths", ...pathMethod, "parameters"])) {
+              const value = parameter.getIn(["examples", name, "value"]);
+              if (value !== undefined) {
+                const contextName = `${parameter.get("name")}-${parameter.get("in")}`;
+                system.specActions.changeParamByIdentity(pathMethod, parameter, value);
+                set({ name, pathMethod, contextType: "parameters", contextName });
+              }
+            }
+          }
+          return set(chosen);
+        },
+      },
+    },
+  },
+});
+
 const show = (spec) => {
   const few = essentials(spec.paths);
   const sections = used(few);
@@ -28,9 +112,10 @@ const show = (spec) => {
   nav.querySelector(`[data-extent=${all ? "all" : "few"}]`).setAttribute("aria-current", "page");
   nav.hidden = false;
   SwaggerUIBundle({
-    spec: all ? spec : { ...spec, paths: few, tags: spec.tags.filter((tag) => sections.has(tag.name)) },
+    spec: all ? spec : { ...only(spec, few), tags: spec.tags.filter((tag) => sections.has(tag.name)) },
     dom_id: "#swagger-ui",
     presets: [SwaggerUIBundle.presets.apis],
+    plugins: [smallSteps, foldedAnswers(spec), examplesTogether],
     layout: "BaseLayout",
     deepLinking: true,
     docExpansion: all ? "none" : "list",
