@@ -126,7 +126,7 @@ def test_half_to_twice_as_many_rules_are_checked_as_estimated(names, limit, aggr
     part = Table(names, tuple(table.hierarchies[j] for j in places), table.codes[:, places])
     asked = AnonymityProblem((KAnonymity(5),), limit, LossChoice("arithmetic", aggregate=aggregate))
     found = solved(part, asked)
-    own = Asked(found.n_rules, part.n_records, 5, asked.suppression_allowed(part.n_records), True, 1)
+    own = Asked(found.n_rules, part.n_records, 5, asked.suppression_allowed(part.n_records), True, 1, 0)
     assert 0.5 <= found.counters.risk_evaluations / steps_of_ranks(own, aggregate) <= 2
 
 

@@ -36,8 +36,8 @@ from app.domain.models.t_closeness import T_CLOSENESS, TClosenessFound
 
 Safer = Literal["higher", "lower"]
 
-SECONDS_PER_ATTRIBUTE: Final = 0.02
-SECONDS_PER_RECORD: Final = 3.2e-7
+SECONDS_PER_ATTRIBUTE: Final = 0.035
+SECONDS_PER_RECORD: Final = 2.1e-7
 SECONDS_PER_VALUE: Final = 2e-5
 
 

@@ -31,10 +31,10 @@ from app.domain.risk.population import Population, unlinked_reason
 from app.domain.tables.table import Table
 
 SECONDS_PER_ATTACK: Final = 2e-3
-SECONDS_PER_CELL: Final = 5e-9
+SECONDS_PER_CELL: Final = 4e-9
 SECONDS_PER_PAIR: Final = 2e-7
 SECONDS_PER_STATEMENTS: Final = 3e-4
-SECONDS_PER_LISTED_RECORD: Final = 4e-9
+SECONDS_PER_LISTED_RECORD: Final = 3e-9
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,12 +49,12 @@ SECONDS_PER_AXIS_AND_ROW: Final = 3.5e-8
 """What preparing takes per attribute, and per distinct row of the table or dictionary and attribute."""
 SECONDS_PER_WALK_STATE: Final = 2e-5
 SECONDS_PER_WALK_ROW: Final = 1e-8
-SECONDS_PER_RATING: Final = 4e-5
-SECONDS_PER_RATED_ROW: Final = 6e-9
-SECONDS_PER_STATE: Final = 1e-4
-SECONDS_PER_STATE_ROW: Final = 4.5e-8
-SECONDS_PER_LATER: Final = 8e-5
-SECONDS_PER_LATER_ROW: Final = 4e-8
+SECONDS_PER_RATING: Final = 3e-5
+SECONDS_PER_RATED_ROW: Final = 6.5e-9
+SECONDS_PER_STATE: Final = 3e-5
+SECONDS_PER_STATE_ROW: Final = 5e-8
+SECONDS_PER_LATER: Final = 4e-5
+SECONDS_PER_LATER_ROW: Final = 2e-8
 """Of rules rated one by one: per rating, per state made, and per combination of the later levels."""
 SECONDS_PER_SUMMED_ROW: Final = 1e-6
 SECONDS_PER_SUMMED_ROW_AND_NODE: Final = 8e-9
@@ -82,7 +82,9 @@ SECONDS_PER_SCANNED_NODE: Final = 1.5e-8
 SECONDS_PER_SORTED_CELL: Final = 2e-8
 SECONDS_PER_SIFTED_NODE: Final = 1.2e-8
 SECONDS_PER_TAKEN_NODE: Final = 4.5e-9
-SECONDS_PER_CHOSEN_RECORD: Final = 6.5e-6
+SECONDS_PER_CHOSEN_RECORD: Final = 8e-6
+SECONDS_PER_SWEPT_RECORD: Final = 5e-6
+"""Of rules under one mean, and of a frontier."""
 BYTES_PER_CHOSEN_RECORD: Final = 2_000
 SECONDS_PER_SCORED_RECORD: Final = 2.2e-7
 BYTES_PER_SCORED_RECORD: Final = 150

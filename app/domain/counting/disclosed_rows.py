@@ -1,20 +1,21 @@
 """How many distinct rows a table-level rule discloses, roughly, without applying it.
 
-Rows that may be of many kinds fill these unevenly: of n rows and M kinds about n · y / (y + s) are distinct,
-y a power of M / n. How unevenly, s, is told by how many of the table's own rows are distinct. For 155 rules
-of tables of 100 to 5.7 million records this was 0.15 to 2.8 times as many as there were.
+As many as were to be expected if the attributes had nothing to do with each other: each kind of row, of the
+values in use on these levels, occurs with the product of their shares of the records. How many kinds are how
+rare follows from how many values of each attribute are. For 320 rules of tables of 500 to 5.7 million records
+this was 0.7 to 1.5 times as many as there were.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Final
+
+import numpy as np
 
 from app.domain.arrays import Levels
+from app.domain.tables.rarity import STEP
 from app.domain.tables.table import Table
-
-POWER: Final = 0.45
-LEAST_UNEVEN: Final = 2.0
 
 
 def kinds_of_rows(table: Table, levels: Levels) -> float:
@@ -27,9 +28,8 @@ def kinds_of_rows(table: Table, levels: Levels) -> float:
 
 def rows_disclosed(table: Table, levels: Levels) -> float:
     """Estimated distinct rows under the rule, at most those of the table and those that there can be."""
-    n, distinct = table.n_records, table.reduced.size
-    as_they_are = math.pow(kinds_of_rows(table, (0,) * len(levels)) / n, POWER)
-    uneven = max(LEAST_UNEVEN, as_they_are * (n / distinct - 1.0))
-    kinds = kinds_of_rows(table, levels)
-    y = math.pow(kinds / n, POWER)
-    return max(1.0, min(kinds, distinct, n * y / (y + uneven)))
+    values = [by_level[level] for by_level, level in zip(table.rarities, levels, strict=True)]
+    kinds = functools.reduce(np.convolve, values, np.ones(1))
+    expected = table.n_records * np.exp(-STEP * np.arange(len(kinds)))
+    found = float(kinds @ -np.expm1(-expected))
+    return max(1.0, min(found, kinds_of_rows(table, levels), table.reduced.size))

@@ -13,9 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.domain.arrays import Floats, Ints, Longs
+from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.search.axes import Axis, Image
 from app.domain.tables.distinct import KEY_LIMIT, group, row_keys, sort_with_positions, starts_of_runs
+
+CELLS_PER_NUMBER = 30
+"""Numbers that may be so many times as many are looked up by marks of all of them, a byte each."""
 
 Columns = tuple[Floats, ...]
 
@@ -138,14 +141,27 @@ def expand(state: State, image: Image, codes: Ints, records: Floats) -> tuple[Lo
     dictionary is consistent with every value, but only those of records nearby matter.
     """
     counts = image.counts[codes]
-    at = np.repeat(np.arange(len(codes)), counts)
     ends = np.cumsum(counts)
-    offsets = np.arange(len(at)) - np.repeat(ends - counts, counts)
-    pairs = state.prefix[at] * image.n_classes + image.classes[image.starts[codes][at] + offsets]
-    wanted = np.unique(pairs[records[at] > 0])
-    found = np.minimum(np.searchsorted(wanted, pairs), len(wanted) - 1)
-    kept = wanted[found] == pairs
+    places = np.repeat(image.starts[codes] - (ends - counts), counts)
+    places += np.arange(len(places))
+    pairs = np.repeat(state.prefix * image.n_classes, counts)
+    pairs += image.classes.take(places)
+    near = pairs[np.repeat(records > 0, counts)]
+    kept = _occur(pairs, near, state.n_prefixes * image.n_classes)
+    at = np.repeat(np.arange(len(codes)), counts)
     return at[kept], pairs[kept]
+
+
+def _occur(numbers: Longs, among: Longs, limit: int) -> Bools:
+    """Which of the numbers, all below ``limit``, occur among some of them."""
+    if limit <= CELLS_PER_NUMBER * len(numbers):
+        marked = np.zeros(limit, dtype=bool)
+        marked[among] = True
+        return marked.take(numbers)
+    wanted = np.unique(among)
+    found = np.minimum(np.searchsorted(wanted, numbers), len(wanted) - 1)
+    occur: Bools = wanted[found] == numbers
+    return occur
 
 
 def step(

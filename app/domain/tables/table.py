@@ -15,6 +15,7 @@ from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.distinct import DistinctRows, distinct_rows
 from app.domain.tables.masks import missing_cells
+from app.domain.tables.rarity import rarities
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +115,11 @@ class Table:
             occurs[self.codes[:, j]] = True
             used.append(np.flatnonzero(occurs).astype(np.int32))
         return tuple(used)
+
+    @cached_property
+    def rarities(self) -> tuple[tuple[Floats, ...], ...]:
+        """Per attribute and level, how many values are how rare."""
+        return tuple(rarities(tree, self.codes[:, j]) for j, tree in enumerate(self.hierarchies))
 
     def position(self, attribute: str) -> int:
         """Index of an attribute; InvalidInput if the table does not have it."""

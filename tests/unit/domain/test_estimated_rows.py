@@ -22,6 +22,7 @@ from app.domain.search.table_rules import portfolio
 from app.domain.sensitivity.sensitivity import build_sensitivity
 from app.domain.sensitivity.weights import LeafWeights
 from app.domain.tables.distinct import recoded_rows
+from app.domain.tables.rarity import STEP
 from app.domain.tables.table import Table
 from app.experiments.synthetic import generate
 
@@ -58,6 +59,24 @@ def test_rows_are_estimated_within_what_there_can_be_and_a_small_factor(n_record
         estimated, found = rows_disclosed(table, levels), disclosed(table, levels)
         assert 1 <= estimated <= min(table.reduced.size, kinds_of_rows(table, levels))
         assert found / 3 <= estimated <= 3 * found
+
+
+def test_rows_of_attributes_that_have_nothing_to_do_with_each_other_are_known_within_a_tenth():
+    tree = Hierarchy.from_rows([[f"v{i}", f"g{i // 10}"] for i in range(100)])
+    rng = np.random.default_rng(7)
+    codes = np.minimum(99, rng.exponential(20.0, (4_000, 3))).astype(np.int64)
+    table = Table(("a", "b", "c"), (tree,) * 3, tree.leaves[codes])
+    for levels in rules_of(table):
+        assert rows_disclosed(table, levels) == pytest.approx(disclosed(table, levels), rel=0.1)
+
+
+def test_values_are_counted_by_how_rare_they_are_and_none_is_lost():
+    table = context().table
+    for tree, column, by_level in zip(table.hierarchies, table.codes.T, table.rarities, strict=True):
+        for level, values in enumerate(by_level):
+            shares = np.exp(-STEP * np.arange(len(values)))
+            assert values.sum() == pytest.approx(len(np.unique(tree.ancestors_at(level)[column])))
+            assert values @ shares == pytest.approx(1.0)
 
 
 def test_no_rule_discloses_more_rows_than_a_finer_one():

@@ -153,4 +153,4 @@ def test_the_estimate_grows_with_the_pairs_of_sensitive_attributes():
         return PRIVACY_PROFILE.cost(context, PrivacyProfileParameters()).seconds
 
     assert seconds(100) > 3
-    assert seconds(2) < 0.05
+    assert seconds(2) < 0.1

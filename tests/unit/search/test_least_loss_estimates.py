@@ -10,6 +10,7 @@ import pytest
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.loss import LossChoice
 from app.domain.models.k_anonymity import KAnonymity
+from app.domain.search.full_domain.estimates import rules_at_boundary
 from app.domain.search.full_domain.plan import AnonymityPlan
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.tables.table import Table
@@ -49,6 +50,20 @@ def test_few_records_take_little_time_as_far_as_something_must_be_disclosed():
     )
     # If nothing has to be disclosed, hardly a rule loses much more than all records suppressed.
     assert seconds(few, "average_class_size", limit=1.0) > 3 * seconds(few, "average_class_size", limit=0.3)
+
+
+def test_rules_at_the_boundary_are_the_most_general_that_are_expected_to_fail():
+    kinds = np.prod(np.meshgrid(*[[8, 4, 2, 1]] * 5, indexing="ij"), axis=0)
+    found = [rules_at_boundary(table(), crowds) for crowds in (1.0, 20.0, 400.0, 30_000.0, 1e6)]
+    assert found[0] == 1 < found[1] < found[2] > found[3] > found[4] == 0
+    # Of values that are drawn alike these are the rules of just so many kinds of records.
+    assert found[1] == pytest.approx(np.count_nonzero(kinds == 8), rel=0.3)
+    assert found[2] == pytest.approx(np.count_nonzero(kinds == 256), rel=0.3)
+
+
+def test_a_search_among_alike_attributes_takes_longer_between_few_classes_and_many():
+    few, some = (replace(table(), codes=table().codes[:n]) for n in (20, 400))
+    assert seconds(few, limit=0.0) < seconds(some, limit=0.0) / 3
 
 
 def test_a_value_missing_here_and_there_makes_a_search_little_longer():

@@ -15,6 +15,7 @@ from app.domain.search.table_rules.estimates import (
     most_general_reaching,
     ratings_by_bounding,
     ratings_by_pruning,
+    share_shown,
 )
 from app.domain.search.table_rules.scores import TableScores
 from app.domain.search.table_rules.table_level import TableInstance
@@ -73,3 +74,15 @@ def test_more_ratings_take_longer_and_less_each(context: SearchContext) -> None:
     few, many = scores.seconds_of_ratings(10), scores.seconds_of_ratings(200)
     assert scores.seconds_of_ratings(0) == 0.0
     assert few < many < 20 * few
+
+
+def test_ratings_of_rules_that_show_more_take_longer(context: SearchContext) -> None:
+    scores = TableScores(context, "zero", one_by_one=True)
+    seconds = [scores.seconds_of_ratings(100, shown) for shown in (0.1, 0.3, 0.5, 0.7, 1.0)]
+    assert seconds == sorted(set(seconds))
+    assert scores.seconds_of_ratings(100) == seconds[2]
+
+
+def test_what_rules_show_is_told_by_a_floor_alone(context: SearchContext) -> None:
+    assert share_shown(_of_floor(context, 0.25)) == pytest.approx(0.25)
+    assert share_shown(TableInstance(context, Problem(Lagrangian(0.1)))) == 0.5

@@ -43,6 +43,7 @@ from app.domain.search.full_domain.classes import MOST_KEPT
 from app.domain.search.full_domain.estimates import (
     Asked,
     attributes_alike,
+    rules_at_boundary,
     seconds_of_ranks,
     seconds_of_suppressing,
     steps_of_classes,
@@ -70,6 +71,8 @@ from app.domain.tables.table import Table
 
 RULES_HELD: Final = 2_000_000
 ATTRIBUTES_HELD: Final = 32
+TIMES_AT_BOUNDARY: Final = 2.8
+"""So many times longer it takes to check a rule that just fails: its classes are as many as there may be."""
 STEPS_TRYING: Final = 0.6
 """Rules checked per rule of the lattice to the power 3/4 where a criterion says nothing of others than the
 one checked: from a few, if the first ones will do, to all."""
@@ -219,8 +222,11 @@ class AnonymityPlan:
     def _asked(self) -> Asked:
         judge, privacy = self._judge, self._problem.privacy
         ordered = all(own.merging == "fewer_fail" and not own.table_wide for own in privacy)
-        alike = attributes_alike(self._quasi)
-        return Asked(self.units, self._table.n_records, judge.k, judge.allowed, ordered, alike)
+        alike, quasi = attributes_alike(self._quasi), self._quasi
+        boundary = 0
+        if self._holds_lattice and alike == quasi.n_attributes > 1 and not judge.allowed:
+            boundary = rules_at_boundary(quasi, self._table.n_records / judge.k)
+        return Asked(self.units, self._table.n_records, judge.k, judge.allowed, ordered, alike, boundary)
 
     @property
     def seconds(self) -> float:
@@ -238,6 +244,8 @@ class AnonymityPlan:
         )
         if isinstance(self._loss, ClassLoss) and self._judge.allowed:
             per_rule += self._loss.more_seconds
+        if self._asked.boundary:
+            per_rule *= TIMES_AT_BOUNDARY
         per_rule += seconds_of_suppressing(self._asked, self._problem.loss.kind, rows, rules)
         begun = SECONDS_PER_SEARCH + SECONDS_PER_SEARCHED_ROW * rows + SECONDS_PER_HELD_RULE * rules
         return begun + self._steps * per_rule

@@ -18,7 +18,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.domain.arrays import Floats, Longs
-from app.domain.counting.calibration import BYTES_PER_CHOSEN_RECORD, SECONDS_PER_CHOSEN_RECORD
+from app.domain.counting.calibration import (
+    BYTES_PER_CHOSEN_RECORD,
+    SECONDS_PER_CHOSEN_RECORD,
+    SECONDS_PER_SWEPT_RECORD,
+)
 from app.domain.search.budget import Halted, never
 from app.domain.search.frontier import FrontierOutcome, FrontierPoint, PointKind, spread_over
 from app.domain.search.objectives import MinRisk
@@ -58,6 +62,9 @@ class Answer:
 class CurveBlocks:
     """The undominated nodes of every distinct record; a block is a range of records."""
 
+    seconds_per_choice = SECONDS_PER_CHOSEN_RECORD
+    """What it takes to choose among them, per record."""
+
     def __init__(self, instance: RecordInstance, floor: float | None) -> None:
         self.instance = instance
         self._floor = floor
@@ -69,7 +76,7 @@ class CurveBlocks:
         """Estimated time of all blocks, and of choosing among what they find."""
         found = self.units * curve_source(self.instance, self._floor).seconds_per_record
         counted = self.instance.counting_seconds(self.n_blocks)
-        return counted + found + self.instance.context.table.n_records * SECONDS_PER_CHOSEN_RECORD
+        return counted + found + self.instance.context.table.n_records * self.seconds_per_choice
 
     @property
     def n_bytes(self) -> int:
@@ -300,6 +307,8 @@ class _Front:
 
 class RecordFrontier(CurveBlocks):
     """The frontier of the record-level rules: all of it, or its lower convex hull and rules near it."""
+
+    seconds_per_choice = SECONDS_PER_SWEPT_RECORD
 
     def __init__(self, instance: RecordInstance, problem: FrontierProblem) -> None:
         super().__init__(instance, None)

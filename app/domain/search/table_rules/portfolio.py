@@ -22,7 +22,7 @@ from app.domain.search.lattices.branch_and_bound import Found, Lattice, search_b
 from app.domain.search.objectives import ScoredObjective
 from app.domain.search.outcome import MAP_LIMIT, Outcome, least_objective
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED, choose
-from app.domain.search.table_rules.estimates import ratings_by_pruning
+from app.domain.search.table_rules.estimates import ratings_by_pruning, share_shown
 from app.domain.search.table_rules.open_rules import LeastRisk, goal_of
 from app.domain.search.table_rules.rule_search import RuleSearch
 from app.domain.search.table_rules.table_level import (
@@ -192,7 +192,8 @@ class PrunedSearch(RatingSearch):
         n_rules, instance = self.units, self._instance
         ratings = min(ratings_by_pruning(instance), self._budget.max_nodes or math.inf)
         looking = ratings * n_rules * SECONDS_PER_OPEN_RULE_AND_RATING
-        return instance.context.preparing_seconds + self._ratings.seconds_of_ratings(ratings) + looking
+        rating = self._ratings.seconds_of_ratings(ratings, share_shown(instance))
+        return instance.context.preparing_seconds + rating + looking
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What the search found, and its ties, as JSON."""

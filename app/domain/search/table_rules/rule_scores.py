@@ -35,7 +35,7 @@ from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.record_rules.optima import Terms, are_separable
 from app.domain.search.table_rules.open_rules import Growth, RuleRisk, least_growth
 from app.domain.search.table_rules.row_scores import RowScores
-from app.domain.search.table_rules.scores import RuleScores, TableScores, Tick
+from app.domain.search.table_rules.scores import MIDDLE, RuleScores, TableScores, Tick
 from app.domain.sensitivity.sensitivity import constant_sensitivity
 
 LEAST_ROWS = 100_000
@@ -261,9 +261,9 @@ class SetScores(RuleScores):
         """Estimated time to rate one rule of many, in any order, under all dictionaries."""
         return sum(part.seconds_per_rule for part in self._parts)
 
-    def seconds_of_ratings(self, ratings: float) -> float:
+    def seconds_of_ratings(self, ratings: float, shown: float = MIDDLE) -> float:
         """Estimated time to rate so many rules, in any order, under all dictionaries."""
-        return sum(part.seconds_of_ratings(ratings) for part in self._parts)
+        return sum(part.seconds_of_ratings(ratings, shown) for part in self._parts)
 
     @property
     def growth(self) -> Growth:

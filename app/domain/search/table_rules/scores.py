@@ -37,7 +37,11 @@ from app.domain.search.walk import State
 
 CHOSEN = -1
 SHARE_OF_ROWS = 0.8
-MADE_AGAIN = 0.25
+NOT_ALIKE = 0.5
+"""Share of the ratings that ask for another state than one before them: most follow one that is alike."""
+MIDDLE = 0.5
+"""Share of the utility that rules of the middle levels show."""
+MADE_AGAIN = 0.2
 """Share of the ratings that ask for a state anew where none can be kept: most follow one that is alike."""
 Tick = Callable[[int], None]
 
@@ -73,8 +77,8 @@ class RuleScores(ABC):
     def seconds_per_rule(self) -> float:
         """Estimated time to rate one rule of many, in any order."""
 
-    def seconds_of_ratings(self, ratings: float) -> float:
-        """Estimated time to rate so many rules, in any order."""
+    def seconds_of_ratings(self, ratings: float, shown: float = MIDDLE) -> float:
+        """Estimated time to rate so many rules, in any order, that show such a share of the utility."""
         return ratings * self.seconds_per_rule
 
     @property
@@ -156,20 +160,22 @@ class TableScores(RuleScores):
         """Estimated time to rate one rule of many, in any order: states are shared, later levels kept."""
         return SECONDS_PER_RATING + self._walk.root.n_rows * SECONDS_PER_RATED_ROW
 
-    def seconds_of_ratings(self, ratings: float) -> float:
+    def seconds_of_ratings(self, ratings: float, shown: float = MIDDLE) -> float:
         """Estimated time to rate so many rules: the more there are the more share a state.
 
         A state is made for each combination of the earlier levels that is met, and classes for each of the
-        later ones.
+        later ones. The more the rules show the more rows their states have; those on the way to them have
+        about as many as in the middle.
         """
         walk, cut = self._walk, self._late.cut
         states = math.fsum(math.prod(self.shape[:depth]) for depth in range(1, cut + 1))
-        later, rows = math.prod(self.shape[cut:]), self._middle_rows
-        per_state = SECONDS_PER_STATE + rows * SECONDS_PER_STATE_ROW
+        later, middle = math.prod(self.shape[cut:]), self._middle_rows
+        rows = _between(middle, walk.root.n_rows, shown)
+        per_state = SECONDS_PER_STATE + (middle + rows) / 2 * SECONDS_PER_STATE_ROW
         per_later = SECONDS_PER_LATER + walk.suffixes[cut].size * SECONDS_PER_LATER_ROW
         per_rating = SECONDS_PER_RATING + rows * SECONDS_PER_RATED_ROW
         kept = min(1.0, self.kept_bytes / max(1.0, 2 * states * self._root_bytes * SHARE_OF_ROWS))
-        made = _met(states, ratings)
+        made = _met(states, ratings * NOT_ALIKE)
         made += (ratings - made) * (1.0 - kept) * MADE_AGAIN
         return made * per_state + _met(later, ratings) * per_later + ratings * per_rating
 
@@ -314,6 +320,11 @@ class TableScores(RuleScores):
 def _met(combinations: float, rules: float) -> float:
     """How many of the combinations occur among so many rules that are drawn alike."""
     return combinations * -math.expm1(-rules / combinations) if combinations else 0.0
+
+
+def _between(middle: float, most: float, shown: float) -> float:
+    """Rows where rules show such a share, from none through those of the middle levels to the most."""
+    return 2 * shown * middle if shown < MIDDLE else middle + (2 * shown - 1) * (most - middle)
 
 
 def _bytes_of(state: State) -> int:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from app.domain.search.budget import Budget, Halted, added_up, never
 from app.domain.search.lattices.search import LatticeSolver, search_lattice
 from app.domain.search.outcome import Outcome
-from app.domain.search.table_rules.estimates import ratings_by_bounding
+from app.domain.search.table_rules.estimates import ratings_by_bounding, share_shown
 from app.domain.search.table_rules.table_level import RatingSearch, TableInstance
 
 RULES_PER_RATED = 8
@@ -30,7 +30,8 @@ class TableSearch(RatingSearch):
         context = self._instance.context
         wanted = ratings_by_bounding(self._instance, context.n_rules / RULES_PER_RATED)
         rated = min(self._budget.max_nodes or math.inf, wanted)
-        return context.preparing_seconds + self._ratings.seconds_of_ratings(rated)
+        shown = share_shown(self._instance)
+        return context.preparing_seconds + self._ratings.seconds_of_ratings(rated, shown)
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What the search found, as JSON."""
