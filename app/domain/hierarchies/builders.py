@@ -215,7 +215,7 @@ def distinct_leaves(values: Sequence[str]) -> list[str]:
 
 
 def ascending(values: Sequence[str]) -> tuple[list[str], list[Decimal]]:
-    """The distinct values by number, of equal ones by text, and their numbers; InvalidInput if one is none."""
+    """The distinct values by number, of equal ones by text, and the numbers; InvalidInput if one is none."""
     leaves = distinct_leaves(values)
     numbers = {value: number_of("/values", value) for value in leaves}
     leaves = sorted(sorted(leaves), key=numbers.__getitem__)
