@@ -147,9 +147,15 @@ def _dialect_of(section: Section) -> Json:
     """How the table is read, of what is said; InvalidInput for what cannot be meant."""
     for key in ("delimiter", "quote", "encoding"):
         section.optional(key)
-    missing = section.content.get("missing", [])
+    missing = section.content.get("missing", [""])
     if not isinstance(missing, list) or not all(isinstance(own, str) for own in missing):
         raise section.wrong("missing", "missing lists texts.", 'Write missing = ["", "NA"].')
+    if not missing:
+        raise section.wrong(
+            "missing",
+            "missing lists no text.",
+            "Leave it out: empty cells are missing then; or list a text that no cell holds, and none is.",
+        )
     return {key: section.content[key] for key in _DIALECT if key in section.content}
 
 

@@ -41,11 +41,13 @@ def plain(value: Any) -> Any:
     kind = type(value)
     if kind in _PLAIN or (kind is float and not math.isinf(value)):
         return value
+    if kind is list or kind is tuple:
+        return [item if type(item) in _PLAIN else plain(item) for item in value]
     if kind is dict or isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, str) or value is None or isinstance(value, bool):
         return str(value) if isinstance(value, str) else value
-    if kind is list or kind is tuple or isinstance(value, Sequence):
+    if isinstance(value, Sequence):
         return [plain(item) for item in value]
     if hasattr(value, "item"):
         value = value.item()

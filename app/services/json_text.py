@@ -31,6 +31,9 @@ MOST_PARTS: Final = 3_000_000
 _DEEPEST: Final = 8
 """Levels at which one value may be longer than a window; every one of them is read once more."""
 
+_LAST_MARKS: Final = {'"': '"', "[": "]", "{": "}"}
+"""By the first mark of an item its last one, where it has such: a list is cut at a comma behind that."""
+
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 
 
@@ -180,7 +183,12 @@ class _Reader:
         at = self._skip(at)
         if self._text[at : at + 1] == "]":
             return values, at + 1
+        are_several = True
         while True:
+            while are_several:
+                several, at = self._several(at)
+                values += several
+                are_several = bool(several)
             value, at = self._value(at, depth + 1)
             values.append(value)
             at = self._skip(at)
@@ -190,6 +198,24 @@ class _Reader:
             if mark != ",":
                 raise json.JSONDecodeError("Expecting ',' delimiter", self._text, at)
             at = self._skip(at + 1)
+
+    def _several(self, at: int) -> tuple[list[Any], int]:
+        """Items of a list that a window holds with the commas behind them, and where the next one begins.
+
+        What is cut off before a comma is items only if it can be read as such: none if it cannot.
+        """
+        window = self._text[at : at + WINDOW]
+        mark = _LAST_MARKS.get(window[:1], "") + ","
+        end = window.rfind(mark) + len(mark)
+        if end <= len(mark):
+            return [], at
+        try:
+            values: list[Any] = self._decoder.decode(f"[{window[: end - 1]}]")
+        except _NotJsonError:
+            raise
+        except json.JSONDecodeError:
+            return [], at
+        return values, self._skip(at + end)
 
     def _object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
         members: dict[str, Any] = {}

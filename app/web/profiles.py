@@ -13,10 +13,6 @@ from app.web.visits import Page, Visit
 from app.web.words import address, is_ref, model_name, number, share
 from privacy_risk import Json, ProblemError
 
-MOST_RUNS: Final = 2
-MOST_COLUMNS: Final = 100
-"""Columns that the measure takes."""
-
 WHOLE_PROFILE: Final = {"kind": "privacy_profile"}
 
 _MEANINGS: Final[Mapping[str, str]] = {
@@ -60,18 +56,12 @@ async def profile(visit: Visit) -> Page:
     shown: dict[str, Any] = {"dataset": dataset, "known": quasi_identifiers(dataset)}
     if not shown["known"]:
         return Page("profile.html", shown)
-    running = [
-        run
-        for run in [await visit.client.runs.get(own) for own in _runs_asked(visit)]
-        if not run.is_final or run.state != "succeeded"
-    ]
-    if running:
-        runs = [{**told(run), "id": run.id, "error": run.error} for run in running]
-        return Page("profile.html", {**shown, "runs": runs})
+    asked = visit.request.query_params.get("run", "")
+    run = await visit.client.runs.get(asked) if is_ref(asked) else None
+    if run is not None and run.state != "succeeded":
+        return Page("profile.html", {**shown, "run": {**told(run), "id": run.id, "error": run.error}})
     try:
-        found = [
-            (await visit.client.measurements.create(body)).document["result"] for body in _questions(dataset)
-        ]
+        found = (await visit.client.measurements.create(_question(dataset))).document["result"]
     except ProblemError as problem:
         if problem.code == "direct-budget-exceeded":
             return Page("profile.html", {**shown, "takes_a_run": True})
@@ -88,21 +78,15 @@ async def begin(visit: Visit, _: Form) -> Response:
 
 
 async def begun(visit: Visit, dataset: Json) -> str:
-    """The address of the profile once all of it is measured or has its run; an equal run is not repeated."""
-    runs = []
-    for body in _questions(dataset):
+    """The address of the profile once it is measured or has its run; an equal run is not repeated."""
+    run = None
+    if quasi_identifiers(dataset):
         try:
-            await visit.client.measurements.create(body)
+            await visit.client.measurements.create(_question(dataset))
         except ProblemError as problem:
-            if problem.code != "direct-budget-exceeded":
-                break  # the page of the profile says it
-            runs.append((await visit.client.measurements.start_run(body)).id)
-    return address("datasets", dataset["name"], "profile", runs=".".join(runs) or None)
-
-
-def _runs_asked(visit: Visit) -> list[str]:
-    asked = visit.request.query_params.get("runs", "").split(".")
-    return [run for run in asked if is_ref(run)][:MOST_RUNS]
+            if problem.code == "direct-budget-exceeded":  # of anything else the page of the profile tells
+                run = (await visit.client.measurements.start_run(_question(dataset))).id
+    return address("datasets", dataset["name"], "profile", run=run)
 
 
 def quasi_identifiers(dataset: Json) -> list[str]:
@@ -110,23 +94,14 @@ def quasi_identifiers(dataset: Json) -> list[str]:
     return [own["name"] for own in dataset["attributes"] if own["role"] == "quasi_identifier"]
 
 
-def _questions(dataset: Json) -> list[Json]:
-    """What is measured; nothing where nobody knows anything."""
-    known = quasi_identifiers(dataset)
-    apart = {
-        "kind": "distinction_and_separation",
-        "columns": known[:MOST_COLUMNS],
-        "largest_set": 1,
-        "shown": MOST_COLUMNS,
-        "leave_one_out": True,
-    }
-    asked = [WHOLE_PROFILE, apart] if known else []
-    return [{"dataset": dataset["name"], "measure": measure} for measure in asked]
+def _question(dataset: Json) -> Json:
+    """What is measured: the profile, and what each column adds to it."""
+    return {"dataset": dataset["name"], "measure": {**WHOLE_PROFILE, "contributions": True}}
 
 
-def _in_words(dataset: Json, found: Sequence[Json]) -> Json:
+def _in_words(dataset: Json, models: Json) -> Json:
     """What the template shows of a whole profile."""
-    models, apart = found
+    apart = models["contributions"]
     by_name = {(own["name"], own["attribute"]): own["value"] for own in models["figures"]}
     parts = contributions(apart)
     return {

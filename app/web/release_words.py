@@ -17,8 +17,10 @@ Example = tuple[str, str]
 def examples_of(sample: Json | None) -> dict[str, list[Example]]:
     """Attribute → generalised cells of the sample; nothing without one."""
     found: dict[str, list[Example]] = {}
-    for record in [] if sample is None else sample["records"]:
-        for name, cell in zip(sample["columns"], record["cells"], strict=True):  # type: ignore[index]
+    if sample is None:
+        return found
+    for record in sample["records"]:
+        for name, cell in zip(sample["columns"], record["cells"], strict=True):
             if None not in (cell["before"], cell["after"]) and cell["before"] != cell["after"]:
                 found.setdefault(name, []).append((cell["before"], cell["after"]))
     return found

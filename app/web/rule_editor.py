@@ -191,7 +191,7 @@ async def _previewed(
 async def _unless_costly(answer: Any, notes: list[str]) -> Json | None:  # noqa: ANN401 - a call
     """The result; None, with a note, where the key may not ask, or the work is too much for a preview."""
     try:
-        return (await answer).document["result"]  # type: ignore[no-any-return]
+        result: Json = (await answer).document["result"]
     except ProblemError as problem:
         if problem.status == 403:
             notes.append("Your key may not score rules (scope assess).")
@@ -202,3 +202,4 @@ async def _unless_costly(answer: Any, notes: list[str]) -> Json | None:  # noqa:
         else:
             raise
         return None
+    return result

@@ -78,8 +78,11 @@ def _read_infinity(value: object) -> object:
     if value in ("inf", "Infinity"):
         return math.inf
     # Compared, not asked whether it is finite: a whole number of 400 digits is too large to be asked.
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not -sys.float_info.max <= value <= sys.float_info.max:  # type: ignore[operator]
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not -sys.float_info.max <= value <= sys.float_info.max
+    ):
         raise PydanticCustomError("number_or_inf", 'Input should be a number ≥ 0, or "inf" for infinity.')
     return value
 

@@ -57,7 +57,8 @@ class Leaves(Asked):
         if self.values is not None:
             return LeafValues(tuple(self.values))
         source: Any = self.range or self.upload
-        return value_of(source)  # type: ignore[no-any-return]
+        leaves: LeafSource = value_of(source)
+        return leaves
 
 
 _CHARACTER: Any = Annotated[

@@ -13,6 +13,11 @@ from typing import Annotated, Any, Final, Literal
 
 from annotated_types import Ge, Le, Len, MaxLen, doc
 
+from app.domain.analyses.distinction_and_separation import (
+    DISTINCTION_AND_SEPARATION,
+    Distinction,
+    DistinctionParameters,
+)
 from app.domain.attacks.background_knowledge_attack import (
     BACKGROUND_KNOWLEDGE_ATTACK,
     seconds_of_eliminations,
@@ -21,8 +26,9 @@ from app.domain.attacks.background_results import BackgroundKnowledgeAttack
 from app.domain.attacks.homogeneity_attack import HOMOGENEITY_ATTACK, HomogeneityAttack
 from app.domain.attacks.similarity_attack import SIMILARITY_ATTACK, SimilarityAttack
 from app.domain.attacks.skewness_attack import SKEWNESS_ATTACK, SkewnessAttack
+from app.domain.catalogue.catalogue_types import ADDED_LATER
 from app.domain.catalogue.result_values import found_in, values_of
-from app.domain.classes.grouping import Grouping, seconds_of_grouping
+from app.domain.classes.grouping import Grouping, positions_of, seconds_of_grouping
 from app.domain.errors import NotSupported
 from app.domain.models.alpha_k_anonymity import ALPHA_K_ANONYMITY, AlphaKAnonymityFound
 from app.domain.models.beta_likeness import BETA_LIKENESS, BetaLikenessFound
@@ -35,6 +41,9 @@ from app.domain.models.reidentification_risk import ATTACKER_MODELS, AttackerMod
 from app.domain.models.t_closeness import T_CLOSENESS, TClosenessFound
 
 Safer = Literal["higher", "lower"]
+
+MOST_CONTRIBUTING: Final = 100
+"""Columns of which it is told what each adds: that takes a grouping by all but it."""
 
 SECONDS_PER_ATTRIBUTE: Final = 0.035
 SECONDS_PER_RECORD: Final = 2.1e-7
@@ -53,6 +62,11 @@ class PrivacyProfileParameters(Grouping):
     threshold: Annotated[
         float, Ge(0), Le(1), doc("A record is at risk if its probability of re-identification is above this.")
     ] = 0.2
+    contributions: Annotated[
+        bool,
+        ADDED_LATER,
+        doc("Whether it is told, too, what each column that classes are made of tells apart."),
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -88,6 +102,14 @@ class PrivacyProfile:
         tuple[Figure, ...], doc("One per model and attribute: classes first, then attribute by attribute.")
     ]
     left_out: Annotated[tuple[LeftOut, ...], doc("Measures that could not be taken.")]
+    contributions: Annotated[
+        Distinction | None,
+        doc(
+            "If asked for, what the columns that classes are made of tell apart: all, each alone, and all "
+            f"but each; of more than {MOST_CONTRIBUTING} the first {MOST_CONTRIBUTING}. Null if it was not "
+            "asked for."
+        ),
+    ] = None
 
 
 _Found = tuple[str, float | None, ClassRef | None]
@@ -215,12 +237,28 @@ def _compute(context: MeasureContext, parameters: PrivacyProfileParameters, tick
         except NotSupported as refusal:
             left_out.append(LeftOut(name, attribute, f"{refusal.message} {refusal.remedy}".strip()))
         tick(done)
+    contributions = None
+    if (columns := _contributing(context, parameters)) is not None:
+        contributions = DISTINCTION_AND_SEPARATION.compute(context, columns, lambda _: None)
+        tick(done + 1)
     return PrivacyProfile(
         judged_on(context.table, parameters, context.release.classes(parameters)),
         _sensitive(context, parameters),
         tuple(figures),
         tuple(left_out),
+        contributions,
     )
+
+
+def _contributing(
+    context: MeasureContext, parameters: PrivacyProfileParameters
+) -> DistinctionParameters | None:
+    """What is asked of the columns that classes are made of; None if nothing is."""
+    if not parameters.contributions:
+        return None
+    columns = positions_of(context.table, parameters.quasi_identifiers)[:MOST_CONTRIBUTING]
+    names = tuple(context.table.attributes[j] for j in columns)
+    return DistinctionParameters(columns=names, largest_set=1, shown=len(names), leave_one_out=True)
 
 
 def _figures(part: _Part, asked: object, attribute: str | None, context: MeasureContext) -> list[Figure]:
@@ -259,6 +297,9 @@ def _cost(context: MeasureContext, parameters: PrivacyProfileParameters) -> Cost
         seconds += SECONDS_PER_ATTRIBUTE
         seconds += seconds_of_grouping(table, parameters) + seconds_of_eliminations(table)
         seconds += table.n_records * SECONDS_PER_RECORD + values * SECONDS_PER_VALUE
+    if (columns := _contributing(context, parameters)) is not None:
+        costs.append(DISTINCTION_AND_SEPARATION.cost(context, columns))
+        seconds += costs[-1].seconds
     return Cost(seconds, max(own.bytes for own in costs), len(costs), "classes")
 
 

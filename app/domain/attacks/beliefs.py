@@ -14,7 +14,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import doc
 
-from app.domain.arrays import Bools, Floats, Ints, Longs, concatenated_ranges
+from app.domain.arrays import Bools, Floats, Integers, Ints, Longs, concatenated_ranges
 from app.domain.attacks.elimination import PairCounts
 from app.domain.classes.grouping import EquivalenceClasses, Grouping
 from app.domain.classes.ratios import as_written, is_below
@@ -26,6 +26,7 @@ from app.domain.classes.sensitive_counts import (
     value_numbers,
 )
 from app.domain.risk.population import Population, likelihoods, units_of
+from app.domain.tables.distinct import group
 from app.domain.tables.numbers import lowest_accepted
 
 Weights = Longs | Floats
@@ -273,13 +274,11 @@ def pairs_of(release: Release, grouping: Grouping, s: str, v: str, is_known: Boo
     classes = release.classes(grouping)
     (s_shown, _), (v_shown, _) = release.values(grouping, s), release.values(grouping, v)
     has_both = (s_shown >= 0) & (v_shown >= 0)
-    s_nodes, s_numbers = np.unique(s_shown[has_both], return_inverse=True)
-    v_nodes, v_numbers = np.unique(v_shown[has_both], return_inverse=True)
-    keys, inverse = np.unique(
-        s_numbers.astype(np.int64) * max(1, len(v_nodes)) + v_numbers, return_inverse=True
-    )
+    s_nodes, s_numbers = _numbered(s_shown[has_both])
+    v_nodes, v_numbers = _numbered(v_shown[has_both])
+    keys, inverse = _numbered(s_numbers.astype(np.int64) * max(1, len(v_nodes)) + v_numbers)
     pair = np.full(len(has_both), -1, dtype=np.int32)
-    pair[has_both] = inverse.reshape(-1)
+    pair[has_both] = inverse
     shown = np.where(is_known, -1, pair).astype(np.int32)
     counts = sensitive_counts(classes, shown, pair, len(keys))
     targets = records_per_entry(
@@ -297,3 +296,10 @@ def pairs_of(release: Release, grouping: Grouping, s: str, v: str, is_known: Boo
         n_v=max(1, len(v_nodes)),
     )
     return Pairs(found, s_nodes.astype(np.int32), v_nodes.astype(np.int32))
+
+
+def _numbered(keys: Integers) -> tuple[Longs, Ints]:
+    """The distinct keys, none negative, ascending, and the number of each row's."""
+    wide = keys.astype(np.int64)
+    first, inverse = group(wide, int(wide.max(initial=0)) + 1)
+    return wide[first], inverse

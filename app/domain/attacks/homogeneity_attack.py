@@ -151,11 +151,9 @@ def _by_value(
     number = np.bincount(values, minlength=counts.n_values)
     records = np.bincount(values, classes.records[near], counts.n_values).astype(np.int64)
     order = np.argsort(-records, kind="stable")
-    return tuple(
-        GivenAway(CellValue(labels[v]), int(number[v]), int(records[v]))
-        for v in order.tolist()
-        if number[v] > 0
-    )
+    order = order[number[order] > 0]
+    found = zip(order.tolist(), number[order].tolist(), records[order].tolist(), strict=True)
+    return tuple(GivenAway(CellValue(labels[v]), times, own) for v, times, own in found)
 
 
 def _worst(

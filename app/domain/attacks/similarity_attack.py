@@ -37,6 +37,7 @@ from app.domain.models.sensitive_values import (
     cost_of_counting,
     sensitive_values,
 )
+from app.domain.tables.distinct import starts_of_runs
 
 SetsBy = Literal["hierarchy", "windows"]
 
@@ -319,7 +320,7 @@ def _compute(context: MeasureContext, parameters: SimilarityParameters, tick: Ti
     belief = beliefs.floats
     # The set that each class tells best, then the classes that tell most.
     order = np.lexsort((-gains.relative, -belief, sets.of_class))
-    best = order[np.unique(sets.of_class[order], return_index=True)[1]]
+    best = order[starts_of_runs(sets.of_class[order])]
     best = best[reaching[best]]
     best = best[np.lexsort((-gains.relative[best], -belief[best]))][: parameters.top]
     tick(1)

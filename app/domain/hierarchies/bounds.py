@@ -8,8 +8,8 @@ from decimal import Decimal, localcontext
 from itertools import pairwise
 
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies.builders import EXACT, distinct_leaves, number_of, plain
-from app.domain.hierarchies.definitions import TOP, TOP_LABEL, Definition
+from app.domain.hierarchies.builders import EXACT, ascending, number_of, plain
+from app.domain.hierarchies.definitions import nodes_of_parts
 from app.domain.hierarchies.hierarchy import Hierarchy
 
 
@@ -26,36 +26,19 @@ def bounded(
     with localcontext(EXACT):
         cuts = _cuts(bounds)
         names = [_names(level) for level in cuts] if labels is None else _checked_labels(labels, cuts)
-        leaves = sorted((number_of("/values", value), value) for value in distinct_leaves(values))
-        return Hierarchy(
-            *_nodes([number for number, _ in leaves], [value for _, value in leaves], cuts, names)
-        )
+        leaves, numbers = ascending(values)
+        levels = [_parts(numbers, *own) for own in zip(cuts, names, strict=True)]
+        return Hierarchy(*nodes_of_parts(leaves, levels))
 
 
-def _nodes(
-    numbers: Sequence[Decimal],
-    leaves: Sequence[str],
-    cuts: Sequence[Sequence[Decimal]],
-    names: Sequence[Sequence[str]],
-) -> Definition:
-    """Nodes, parts before what is in them, of ascending numbers: every part holds neighbours."""
-    ends = [[0, *(bisect_left(numbers, bound) for bound in level), len(numbers)] for level in cuts]
-    labels = [TOP_LABEL]
-    parents: list[tuple[int, ...]] = [()]
-
-    def add(level: int, first: int, last: int, parent: int) -> None:
-        if level < 0:
-            labels.extend(leaves[first:last])
-            parents.extend([(parent,)] * (last - first))
-            return
-        for name, (start, end) in zip(names[level], pairwise(ends[level]), strict=True):
-            if first <= start < end <= last:
-                labels.append(name)
-                parents.append((parent,))
-                add(level - 1, start, end, len(labels) - 1)
-
-    add(len(cuts) - 1, 0, len(numbers), TOP)
-    return tuple(labels), tuple(parents), ()
+def _parts(
+    numbers: Sequence[Decimal], cuts: Sequence[Decimal], names: Sequence[str]
+) -> list[tuple[str, int, int]]:
+    """The parts of a level that hold some of the ascending numbers."""
+    ends = [0, *(bisect_left(numbers, bound) for bound in cuts), len(numbers)]
+    return [
+        (name, start, end) for name, (start, end) in zip(names, pairwise(ends), strict=True) if start < end
+    ]
 
 
 def _cuts(bounds: Sequence[Sequence[str]]) -> list[list[Decimal]]:

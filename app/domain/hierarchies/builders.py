@@ -6,13 +6,14 @@ their kind: numbers and dates ascending, others as given.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from decimal import Context, Decimal, InvalidOperation, localcontext
 from typing import get_args
 
 from app.domain.errors import InvalidInput, TooLarge
-from app.domain.hierarchies.definitions import nodes_of_levels
+from app.domain.hierarchies.definitions import nodes_of_levels, nodes_of_parts
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.hierarchies.hierarchy_definitions import Side, Unit
 from app.domain.hierarchies.periods import period_of
@@ -40,13 +41,12 @@ def intervals(
     not positive or not a multiple of the one before.
     """
     with localcontext(EXACT):
-        return Hierarchy(*nodes_of_levels(_interval_rows(values, widths, origin)))
+        start, steps = number_of("/origin", str(origin)), _checked_widths(widths)
+        leaves, numbers = ascending(values)
+        return Hierarchy(*nodes_of_parts(leaves, [_intervals_of(numbers, step, start) for step in steps]))
 
 
-def _interval_rows(
-    values: Sequence[str], widths: Sequence[str | int | Decimal], origin: str | int | Decimal
-) -> list[list[str]]:
-    start = number_of("/origin", str(origin))
+def _checked_widths(widths: Sequence[str | int | Decimal]) -> list[Decimal]:
     steps = [number_of(f"/widths/{i}", str(width)) for i, width in enumerate(widths)]
     for i, step in enumerate(steps):
         if step <= 0:
@@ -58,19 +58,20 @@ def _interval_rows(
                 f"The width {step} is not a multiple of {steps[i - 1]}.",
                 "Each width must be a greater multiple of the one before, so that intervals nest.",
             )
-    numbers = sorted((number_of("/values", value), value) for value in distinct_leaves(values))
-    rows = [[value] for _, value in numbers]
-    for step in steps:
-        end, label = None, ""
-        for (number, _), row in zip(numbers, rows, strict=True):
-            if end is None or number >= end:
-                low = start + (number - start) // step * step
-                if low > number:  # Decimal's // truncates towards zero
-                    low -= step
-                end = low + step
-                label = f"[{plain(low)}, {plain(end)}["
-            row.append(label)
-    return rows
+    return steps
+
+
+def _intervals_of(numbers: Sequence[Decimal], step: Decimal, start: Decimal) -> list[tuple[str, int, int]]:
+    """The intervals of a width that hold some of the ascending numbers: name, first place and end."""
+    found, first = [], 0
+    while first < len(numbers):
+        low = start + (numbers[first] - start) // step * step
+        if low > numbers[first]:  # Decimal's // truncates towards zero
+            low -= step
+        end = bisect_left(numbers, low + step, first)
+        found.append((f"[{plain(low)}, {plain(low + step)}[", first, end))
+        first = end
+    return found
 
 
 def ordered_groups(order: Sequence[str], group_sizes: Sequence[int]) -> Hierarchy:
@@ -211,6 +212,14 @@ def distinct_leaves(values: Sequence[str]) -> list[str]:
         )
     _require_few(len(leaves))
     return leaves
+
+
+def ascending(values: Sequence[str]) -> tuple[list[str], list[Decimal]]:
+    """The distinct values by number, of equal ones by text, and the numbers; InvalidInput if one is none."""
+    leaves = distinct_leaves(values)
+    numbers = {value: number_of("/values", value) for value in leaves}
+    leaves = sorted(sorted(leaves), key=numbers.__getitem__)
+    return leaves, [numbers[value] for value in leaves]
 
 
 def number_of(pointer: str, text: str) -> Decimal:

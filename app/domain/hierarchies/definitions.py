@@ -227,3 +227,30 @@ def _edges_of_rows(
                     )
                 )
     return above, faults
+
+
+def nodes_of_parts(leaves: Sequence[str], levels: Sequence[Sequence[tuple[str, int, int]]]) -> Definition:
+    """Nodes, parts before what is in them, of leaves in an order of which every part holds neighbours.
+
+    ``levels`` are the parts of each level, the finest first: name, place of the first leaf and of the first
+    behind it, none empty.
+    """
+    labels = [TOP_LABEL]
+    parents: list[tuple[int, ...]] = [()]
+    places = [0] * len(levels)
+
+    def add(level: int, last: int, parent: int, first: int) -> None:
+        if level < 0:
+            labels.extend(leaves[first:last])
+            parents.extend([(parent,)] * (last - first))
+            return
+        own = levels[level]
+        while places[level] < len(own) and own[places[level]][2] <= last:
+            name, start, end = own[places[level]]
+            places[level] += 1
+            labels.append(name)
+            parents.append((parent,))
+            add(level - 1, end, len(labels) - 1, start)
+
+    add(len(levels) - 1, len(leaves), TOP, 0)
+    return tuple(labels), tuple(parents), ()

@@ -18,6 +18,7 @@ from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import NotSupported
 from app.domain.models.judged import ClassRef, class_ref
 from app.domain.models.sensitive_values import SensitiveValues
+from app.domain.tables.distinct import starts_of_runs
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class GainsOfClasses:
 
     def _firsts(self, owners: npt.NDArray[np.integer]) -> Longs:
         order = np.lexsort((-self.gains.relative, owners))
-        found: Longs = order[np.unique(owners[order], return_index=True)[1]]
+        found: Longs = order[starts_of_runs(owners[order])]
         return found
 
     def frequent(self, beta: float) -> int:

@@ -52,10 +52,10 @@ def built(
     says that people read the texts, which then hold nothing that cannot be printed.
     """
     reader = _Reader(printed)
-    value = reader.read(type_, document, pointer, made or {})
+    value: T = reader.read(type_, document, pointer, made or {})
     if reader.faults:
         raise InvalidInput(reader.faults)
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def closest(word: str, choices: Collection[str]) -> str:
@@ -143,13 +143,13 @@ class _Reader:
         return value if hint is Any else self._scalar(hint, value, pointer)
 
     def _scalar(self, hint: type, value: object, pointer: str) -> Any:  # noqa: ANN401
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if hint is bool and isinstance(value, bool):
             return value
-        if hint is int and is_number and isinstance(value, int):
-            return value
-        if hint is float and is_number and _is_finite(value):
-            return float(value)  # type: ignore[arg-type]
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if hint is int and isinstance(value, int):
+                return value
+            if hint is float and _is_finite(value):
+                return float(value)
         if hint is str and isinstance(value, str):
             if self._printed and _UNPRINTABLE.search(value):
                 self.faults.append(
@@ -215,9 +215,9 @@ def _inside(pointer: str, found: str) -> str:
     return pointer + found.rstrip("/")
 
 
-def _is_finite(value: object) -> bool:
+def _is_finite(value: float) -> bool:
     try:
-        return math.isfinite(value)  # type: ignore[arg-type]
+        return math.isfinite(value)
     except OverflowError:
         return False
 

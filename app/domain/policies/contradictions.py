@@ -11,6 +11,7 @@ import dataclasses
 import json
 import math
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from app.domain.catalogue.meanings import STRICTER_DOWN, Stricter
 from app.domain.policies.comparison import Comparison, Value
@@ -101,7 +102,7 @@ def as_strict(old: PrivacyModelCondition, new: PrivacyModelCondition) -> bool:
             continue
         if not _is_number(one) or not _is_number(other):
             return False
-        greater = float(other) > float(one)  # type: ignore[arg-type]
+        greater = float(other) > float(one)
         if Stricter(greater) not in marks.get(name, ()):
             return False
     return True
@@ -169,5 +170,5 @@ def _note_implied(
             return
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -39,7 +39,8 @@ from app.services.fingerprints import plain
 from app.services.gates.context import EvaluationContext
 from app.services.gates.subject import Subject
 from app.services.releases.aligned_release import AlignedRelease
-from app.services.releases.release_alignment import ASTERISK, readings_of
+from app.services.releases.release_alignment import readings_of
+from app.services.releases.release_files import ASTERISK
 from app.services.resources import JsonObject
 
 LEAST_MISSING: Final = 0.1

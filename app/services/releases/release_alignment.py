@@ -1,9 +1,8 @@
 """Finished release files: read, and compared with the dataset that they were made of.
 
-A file is a table of the disclosed attributes, in any order. A missing column is suppressed; an additional one
-is refused, since nothing would be said of it. Whose row is whose is known by a key column, which holds the
-identifiers of the dataset, or by the order, where somebody says that it is that of the records and every row
-is a generalisation of the record in its place. With neither the file is not aligned. Either way it is looked
+A missing column is suppressed. Whose row is whose is known by a key column, which holds the identifiers of
+the dataset, or by the order, where somebody says that it is that of the records and every row is a
+generalisation of the record in its place. With neither the file is not aligned. Either way it is looked
 whether the file keeps the records' order, for that tells whose row is whose.
 """
 
@@ -22,31 +21,19 @@ from app.domain.rules.release_alignment import DROPPED, Misfit, Readings, Releas
 from app.domain.rules.release_order import KeptOrder, kept_order
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
-from app.services.datasets.dataset_schema import AttributeDeclaration, declarations_of, identifier_of
-from app.services.datasets.ingest.dialect import UploadFormat
-from app.services.datasets.ingest.proposals import USUAL_MARKERS
+from app.services.datasets.dataset_schema import AttributeDeclaration, declarations_of
 from app.services.datasets.tables import TableLoader
 from app.services.datasets.text_columns import MISSING, TextColumn, read_columns
 from app.services.ports import Store
 from app.services.releases.aligned_release import AlignedRelease
-from app.services.releases.released_tables import FORMULA_STARTS, neutralised
+from app.services.releases.release_files import ASTERISK, columns_of_release
+from app.services.releases.released_tables import FORMULA_STARTS
 from app.services.resources import Stored, TenantId
 
 NOBODY_SAID: Final = (
     "Neither a key column nor the records' order was named, so that nobody knows whose row is whose."
 )
-ASTERISK: Final = "*"
-"""What stands for a suppressed cell whatever the hierarchy calls it, beside empty cells."""
-PLACEHOLDERS: Final = frozenset({"", ASTERISK, *USUAL_MARKERS})
-"""Texts that say of nobody anything but that nothing is shown."""
-BINARY: Final = {
-    UploadFormat.PARQUET.value: "Parquet",
-    UploadFormat.ARROW.value: "Arrow",
-    UploadFormat.XLSX.value: "an Excel workbook",
-}
-"""Formats of files that hold more than cells."""
 ROWS_SHOWN: Final = 20
-COLUMNS_SHOWN: Final = 50
 
 
 async def align_release(
@@ -71,7 +58,7 @@ async def align_release(
     InvalidInput for a file with other columns, for values that are in no hierarchy, for keys that are
     missing, repeated or unknown, and, with a key, for rows that are no generalisation of their records.
     """
-    names = _columns_of(dataset, upload, key, pointer)
+    names = columns_of_release(dataset, upload, key, pointer)
     table = await loader.table(tenant, dataset)
     read = [*names.values(), *([] if key is None else [key])]
     async with store.work(tenant) as work:
@@ -86,78 +73,6 @@ async def align_release(
         return release.by_order() if order == "records" else release.by_nothing()
 
     return await asyncio.to_thread(found)
-
-
-def _columns_of(dataset: Stored, upload: Stored, key: str | None, pointer: str) -> dict[str, str]:
-    """The file's column of each disclosed attribute that it has; InvalidInput if it has others, or no row."""
-    _require_read_as_written(upload, pointer)
-    declared = declarations_of(dataset)
-    attributes = {neutralised(own.name): own.name for own in declared if own.role.is_disclosed}
-    attributes |= {name: name for name in attributes.values()}
-    present: Sequence[str] = upload.summary["columns"]
-    if key is not None and key not in present:
-        raise InvalidInput.of(
-            f"{pointer}/key",
-            "unknown-column",
-            f"The release file {upload.name!r} has no column {key!r}.",
-            "Its columns are: " + _listed(present),
-        )
-    names: dict[str, str] = {}
-    for column in present:
-        if column in attributes:
-            names.setdefault(attributes[column], column)
-    more = [column for column in present if column not in names.values() and column != key]
-    if more:
-        identifier = identifier_of(declared)
-        hint = (
-            f" If {identifier!r} says whose row is whose, name it as the key." if identifier in more else ""
-        )
-        raise InvalidInput.of(
-            f"{pointer}/upload",
-            "columns-not-judged",
-            f"The release file has columns that the dataset does not disclose: {_listed(more)}",
-            f"Leave them out, or declare them in the dataset: a verdict would say nothing of them.{hint}",
-        )
-    if not names or not upload.summary["rows"]:
-        what = "rows" if names else "disclosed attributes"
-        raise InvalidInput.of(
-            f"{pointer}/upload",
-            "empty-release",
-            f"The release file has no {what}.",
-            "Name the upload of a table with disclosed attributes of the dataset.",
-        )
-    return names
-
-
-def _require_read_as_written(upload: Stored, pointer: str) -> None:
-    """Refuse an upload of which more leaves than was looked at.
-
-    Blanks around cells, and texts that were declared to mean that a value is missing, leave with the file. So
-    does what a binary file holds beside its cells, of which Parquet has places that no reader shows.
-    """
-    binary = BINARY.get(upload.summary["format"])
-    if binary is not None:
-        raise InvalidInput.of(
-            f"{pointer}/upload",
-            "not-read-as-written",
-            f"The release file {upload.name!r} is {binary}, which may hold more "
-            "than its cells show: metadata, values that no row has any more, and values below empty cells.",
-            "Judge and publish it as CSV; or name a rule, for the service writes releases from cells alone.",
-        )
-    dialect = upload.summary["dialect"]
-    others = [text for text in dialect["missing"] if text not in PLACEHOLDERS]
-    said = "without the blanks around its cells" if dialect["trim"] else ""
-    if others:
-        said += f"{' and ' if said else ''}with {len(others)} texts of its own for missing values"
-    if not said and len(set(dialect["missing"])) > 1:
-        said = "with several markers of missing values, which can be told apart"
-    if said:
-        raise InvalidInput.of(
-            f"{pointer}/upload",
-            "not-read-as-written",
-            f"The release file {upload.name!r} was read {said}: who gets the file sees them.",
-            "Upload it without trim, and with one marker of missing values, an empty cell or one like NA.",
-        )
 
 
 class _Release:
@@ -398,7 +313,3 @@ def _how_to_write(declared: AttributeDeclaration) -> str:
         return usual
     written = "dates like 1975-05-10" if declared.format.is_of_dates else "numbers like 17100.5"
     return f"{usual} Cells like {declared.format.value} are {written} in the dataset, and in its releases."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:COLUMNS_SHOWN]) + (", …" if len(names) > COLUMNS_SHOWN else ".")

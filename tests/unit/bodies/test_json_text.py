@@ -50,7 +50,18 @@ def test_slices_give_the_value_of_the_whole_also_of_broken_texts(value, indent, 
 
 
 @pytest.mark.parametrize(
-    "text", ['{"a": [1, {"b": 1, "b": 2}]}', '{"a": 1, "a": 2}', "[NaN]", "[-Infinity]", "[1,]", "", "[1] 2"]
+    "text",
+    [
+        '{"a": [1, {"b": 1, "b": 2}]}',
+        '{"a": 1, "a": 2}',
+        "[NaN]",
+        "[-Infinity]",
+        "[1,]",
+        "[,1]",
+        "[1,,2]",
+        "",
+        "[1] 2",
+    ],
 )
 def test_slices_refuse_what_strict_json_refuses(monkeypatch, text):
     monkeypatch.setattr(json_text, "WINDOW", 16)

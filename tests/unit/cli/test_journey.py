@@ -55,6 +55,7 @@ DICTIONARY = '[dictionary]\nname = "d"\nfile = "d.csv"\n'
     ("content", "pointer"),
     [
         ("", "/dataset"),
+        (TABLE + "missing = []\n" + ATTRIBUTE + DICTIONARY + "[dictionary.links]\n", "/dataset/missing"),
         (TABLE + ATTRIBUTE, "/dictionary"),
         (TABLE + DICTIONARY + "[dictionary.links]\n", "/dataset/attributes"),
         (TABLE + "[dataset.attributes]\n" + DICTIONARY + "[dictionary.links]\n", "/dataset/attributes"),

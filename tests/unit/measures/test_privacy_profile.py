@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from app.domain.analyses.catalogue import MEASURES
+from app.domain.analyses.distinction_and_separation import DISTINCTION_AND_SEPARATION, DistinctionParameters
 from app.domain.analyses.privacy_profile import PRIVACY_PROFILE, PrivacyProfileParameters
 from app.domain.classes import released
 from app.domain.errors import InvalidInput
@@ -154,3 +155,18 @@ def test_the_estimate_grows_with_the_pairs_of_sensitive_attributes():
 
     assert seconds(100) > 3
     assert seconds(2) < 0.1
+
+
+def test_what_columns_contribute_is_what_the_measure_of_it_says():
+    table = table_with("disease")
+    found = measured(table, contributions=True)
+    alone = DISTINCTION_AND_SEPARATION.compute(
+        context_of(table),
+        DistinctionParameters(columns=("zip", "job"), largest_set=1, shown=2, leave_one_out=True),
+        lambda _: None,
+    )
+    assert found.contributions == alone
+    assert found.contributions.all_columns.unique_records == 3
+    without = measured(table)
+    assert without.contributions is None
+    assert without == dataclasses.replace(found, contributions=None)
