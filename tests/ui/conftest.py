@@ -33,9 +33,10 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 class Served(threading.Thread):
     """The application and its pages, served from an event loop of its own."""
 
-    def __init__(self, database_url: str) -> None:
+    def __init__(self, database_url: str, max_bytes: int) -> None:
         super().__init__(daemon=True)
         self._database_url = database_url
+        self._max_bytes = max_bytes
         self._server: uvicorn.Server | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._api: Api | None = None
@@ -52,7 +53,7 @@ class Served(threading.Thread):
         master_key = MasterKey.generate()
         engine = create_engine(self._database_url)
         store, registry = (kind(engine, master_key, self.clock) for kind in (PostgresStore, PostgresRegistry))
-        self._api = build_api(store, registry, self.clock, UploadLimits(max_bytes=1_000_000))
+        self._api = build_api(store, registry, self.clock, UploadLimits(max_bytes=self._max_bytes))
         cookies = Cookies(master_key.derive("pages"), self.clock)
         install_pages(self._api.app, cookies, PostgresPageSessions(engine, self.clock))
         self._loop = asyncio.get_running_loop()
@@ -95,8 +96,14 @@ class Served(threading.Thread):
 
 @pytest.fixture(scope="session")
 def served(postgres: PostgresServer) -> Iterator[Served]:
+    """Takes little, so that tests can send too much."""
+    yield from serving(postgres, max_bytes=1_000_000)
+
+
+def serving(postgres: PostgresServer, max_bytes: int) -> Iterator[Served]:
+    """The application on a database of its own, which takes uploads of that many bytes."""
     name = postgres.clone()
-    thread = Served(postgres.urls(name).runtime)
+    thread = Served(postgres.urls(name).runtime, max_bytes)
     thread.start()
     assert thread.ready.wait(30)
     yield thread
