@@ -161,7 +161,9 @@ def test_an_attacker_with_a_register_is_asked_about_where_there_is_one(browser):
     page = browser.get(asked(browser, template="register").headers["location"])
     assert "Its mean risk is" in page.text
     assert '<svg class="picture"' in page.text or "<svg" in page.text
-    assert "A policy can be saved of" in page.text
+    assert "No policy can be saved of this: the least risk" in page.text
+    assert "No policy can be saved of it" in browser.get(GOAL).text
+    assert "Save as policy" not in page.text
 
 
 def test_where_no_rule_meets_it_what_is_near_is_one_click_away(served):
