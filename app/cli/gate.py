@@ -18,6 +18,7 @@ from app.cli.gate_evidence import check_evidence, check_policy, check_report_pag
 from app.cli.gate_files import check_files, check_output, check_policy_file
 from app.cli.gate_junit import junit_of
 from app.cli.gate_markdown import markdown_of
+from app.cli.gate_outline import outline_of
 from app.cli.gate_question import Subject, add_subject_arguments, given_subject, policy_of
 from app.cli.gate_sarif import sarif_of
 from app.cli.gate_service import Gate, Told, service_client
@@ -159,7 +160,10 @@ def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
                 evidence, kept = _written_here(arguments, signed_here(envelope, key, asked_by, subject), key)
             else:
                 kept = _written(arguments, client, evaluation, envelope, evidence)
-            return Outcome(arguments.policy, subject.shown, verdict, None, evaluation.name, evidence, kept)
+            outline = outline_of(client, policy, verdict)
+            return Outcome(
+                arguments.policy, subject.shown, verdict, None, evaluation.name, evidence, kept, outline
+            )
     except EXPECTED as error:
         return Outcome(arguments.policy, shown, None, error_text(error))
     except Exception as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from app.cli.gate_outline import questions_of
 from app.cli.gate_verdict import Json, Kept, Outcome, Standing, Verdict, shown
 from app.cli.plain_lines import plain_json, plain_line
 
@@ -166,6 +167,7 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield f"  {criterion.standing:<8} {criterion.title}: {criterion.value_and_threshold}"
         if criterion.standing is not Standing.PASSED:
             yield from (f"           {line}" for line in _why(criterion.explanation, criterion.document))
+    yield from (f"  {line}" for line in questions_of(verdict, outcome.outline))
     yield from (f"  {line}" for line in lines_of(verdict))
     for change in changes_of(verdict):
         yield f"  {change}"

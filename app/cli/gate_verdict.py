@@ -228,6 +228,8 @@ class Outcome:
     """Its evidence: ``id`` (None without a server, which would hold it) and ``sha256``."""
     kept: Kept | None = None
     """Where the evidence is; None without any."""
+    outline: tuple[Json, ...] = ()
+    """The questions of the policy that its criteria answer."""
 
     @property
     def exit_code(self) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from starlette.responses import RedirectResponse, Response
 
 from app.web.forms import Form
-from app.web.goal_terms import MOST_WEIGHT, OTHERS, Subject, fields_of
+from app.web.goal_terms import MOST_WEIGHT, OTHERS, WEIGHED, Subject, fields_of
 from app.web.measured import before_and_after
 from app.web.release_words import columns_of, examples_of, sentences
 from app.web.rules import sample_of
@@ -49,6 +49,7 @@ async def best_release(visit: Visit) -> Page:
             "release": None if release is None else release.document,
             "form": Form({name: [value] for name, value in (shown["fields"] or {}).items()}),
             "most_weight": MOST_WEIGHT,
+            "keeping": list(_keeping(shown["fields"], facts["columns"])),
             "has_policy": _has_policy(shown["fields"]),
         },
     )
@@ -86,6 +87,24 @@ async def facts_of(visit: Visit, dataset_name: str, rule_name: str, result: Json
     }
 
 
+def _keeping(fields: dict[str, str] | None, columns: Sequence[Json]) -> Iterator[dict[str, Any]]:
+    """Columns that are not shown at all, each with the goal that makes it most important.
+
+    Without fields where it was made important already, and is not shown even so.
+    """
+    if fields is None or fields.get("loss") not in WEIGHED:
+        return
+    for own in columns:
+        if own["role"] != "quasi_identifier" or not own["level"] == own["height"] > 0:
+            continue
+        weight = fields.get(f"weight/{own['name']}")
+        if weight is None:
+            keeping = {**fields, f"weight/{own['name']}": f"{MOST_WEIGHT:g}"}
+            yield {"name": own["name"], "fields": keeping}
+        elif float(weight) > 1:
+            yield {"name": own["name"], "fields": None, "weight": weight}
+
+
 _LIMITS: Final = (2.0, 5.0, 10.0, 20.0)
 """Suppression limits that are offered, in per cent."""
 
@@ -107,6 +126,9 @@ def _less(fields: dict[str, str] | None, subject: Subject, result: Json) -> Iter
         if field in fields and int(fields[field]) > 2 and own["kind"] == "distinct_l_diversity":
             fewer = min(int(fields[field]) - 1, subject.sensitive.get(name, 2))
             yield {"said": f"Ask for ℓ = {fewer} of {name}", "fields": {**fields, field: f"{fewer}"}}
+    if refused:
+        # Neither smaller classes nor fewer records change what all of them as one class do not meet.
+        return
     if int(fields["k"]) > 2:
         fewer = max(int(fields["k"]) // 2, 2)
         yield {"said": f"Ask for k = {fewer}", "fields": {**fields, "k": f"{fewer}"}}

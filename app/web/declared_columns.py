@@ -62,6 +62,12 @@ ON_UNKNOWN: Final = (
 )
 PROPOSED: Final = "proposed"
 FLAT: Final = "flat"
+_NOTHING_RELEASED: Final = Fault(
+    "attributes/0/role",
+    "No column would be released: each is left out or an identifier.",
+    "Choose quasi-identifier for what others may know of a person, sensitive for what nobody is to learn; of "
+    "one column at least.",
+)
 _STORED: Final = "stored:"
 _ARROW: Final = re.compile(r"\s*(?:→|->)\s*")
 
@@ -74,6 +80,7 @@ class Recognised:
     columns: Sequence[Json]
     rows_in_sample: int
     hierarchies: Sequence[str]
+    notes: Sequence[str] = ()
 
 
 def field_of(place: int, name: str) -> str:
@@ -96,8 +103,8 @@ async def declare(visit: Visit, form: Form) -> Page | Response:
     name, form = form.text("name") or upload["name"], form.with_faults(*name_faults(form))
     # Columns that are left out are not said, so that they are not read either.
     places = [place for place, own in enumerate(attributes) if own["role"] != "other"]
-    if not places:
-        form = form.with_faults(Fault("", "Every column is left out.", "Say which ones others may know."))
+    if not any(own["role"] in DISCLOSED for own in attributes):
+        form = form.with_faults(_NOTHING_RELEASED)
     if not form.faults:
         form = await _with_hierarchies(visit, upload, attributes, form)
     if not form.faults:
@@ -140,7 +147,8 @@ async def _recognised(visit: Visit) -> Recognised:
     proposal, stored = await asyncio.gather(
         visit.client.uploads.propose_schema(visit.ref), _stored_hierarchies(visit)
     )
-    return Recognised(upload, proposal["attributes"], proposal["rows_in_sample"], stored)
+    rows, notes = proposal["rows_in_sample"], proposal.get("notes") or ()
+    return Recognised(upload, proposal["attributes"], rows, stored, notes)
 
 
 async def _stored_hierarchies(visit: Visit) -> list[str]:
@@ -159,6 +167,8 @@ async def _page(visit: Visit, known: Recognised, form: Form) -> Page:
         {
             "form": form,
             "upload": upload,
+            "notes": [*upload["notes"], *known.notes],
+            "looked_at": known.rows_in_sample,
             "sample": sample,
             "longest": LONGEST_SHOWN,
             "columns": columns,
@@ -188,7 +198,13 @@ def _dialect_said(upload: Json) -> dict[str, str | None]:
     """The query of the form in which the file can be read otherwise."""
     delimiter, encoding = (upload["dialect"].get(name) for name in ("delimiter", "encoding"))
     known = (own for own, _ in ENCODINGS if own and codecs.lookup(own).name == encoding)
-    return {"delimiter": "tab" if delimiter == "\t" else delimiter, "encoding": next(known, None)}
+    # Where no names were found the other reading is the one that takes them from the first line.
+    header = "true" if upload["dialect"].get("header") is False else None
+    return {
+        "delimiter": "tab" if delimiter == "\t" else delimiter,
+        "encoding": next(known, None),
+        "header": header,
+    }
 
 
 def _column(known: Recognised, place: int, form: Form) -> Json:

@@ -36,7 +36,8 @@ LOSSES: Final[Mapping[str, str]] = {
 }
 """What may count as loss."""
 
-_WEIGHED: Final = ("geometric", "arithmetic", "precision", "non_uniform_entropy")
+WEIGHED: Final = ("geometric", "arithmetic", "precision", "non_uniform_entropy")
+"""Losses of columns, which can be of different importance."""
 
 OTHERS: Final[Mapping[str, str]] = {
     "apart": "knows no other sensitive value (each attribute is judged by itself)",
@@ -282,7 +283,7 @@ def _loss(read: _Reader, subject: Subject) -> Json | None:
             "No column is of importance: all of them could be dropped.",
             "Give one of them more than 0.",
         )
-    if named and kind not in _WEIGHED:
+    if named and kind not in WEIGHED:
         read.refuse(
             "loss",
             "This loss is of whole records, so that columns cannot be of different importance.",

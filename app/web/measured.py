@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from app.web.goal_terms import CLOSENESS
-from app.web.profiles import WHOLE_PROFILE
+from app.web.profiles import WHOLE_PROFILE, is_share
 from app.web.visits import Visit
 from privacy_risk import Json, ProblemError
 from privacy_risk.loading import content_name
@@ -70,6 +70,7 @@ async def before_and_after(
             "name": name,
             "before": value,
             "after": after.get((name, attribute)),
+            "is_share": is_share(name),
             "safer": "higher" if name in ("k", "distinct_l") else "lower",
         }
         for (name, attribute), value in before.items()

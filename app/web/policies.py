@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.charts.rule_map import Threshold
-from app.web.words import as_number, letter, model_name, number, words
+from app.web.words import as_number, letter, model_name, number, share, words
 from privacy_risk import Json
 
 SIGNS: Final = {"at_least": "≥", "at_most": "≤", "above": ">", "below": "<", "equals": "="}
@@ -50,10 +50,10 @@ def condition_in_words(condition: Json) -> str:
         sign = SIGNS.get(condition["comparison"], words(condition["comparison"]))
         return f"{of}{words(condition['value'])} {sign} {number(condition['threshold'])}"
     if kind == "privacy_model":
-        share = condition.get("failing_share", 0)
+        failing = condition.get("failing_share", 0)
         said = [named(condition["model"])]
-        if share:
-            said.append(f"but for {number(100 * share)} % of the records")
+        if failing:
+            said.append(f"but for {share(failing, 1)} of the records")
         said += [
             f"{of} {words(condition[name])}"
             for name, of in (("missing", "missing values:"), ("suppressed", "suppressed records:"))

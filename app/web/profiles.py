@@ -122,7 +122,12 @@ def _by_attribute(figures: Sequence[Json]) -> dict[str, list[Json]]:
     """The figures in words by sensitive attribute, those of the classes alone under no name."""
     shown: dict[str, list[Json]] = {"": []}
     for own in figures:
-        said = {**own, "said": meaning(own["name"]), "title": model_name(own["measure"])}
+        said = {
+            **own,
+            "said": meaning(own["name"]),
+            "title": model_name(own["measure"]),
+            "is_share": is_share(own["name"]),
+        }
         shown.setdefault(own["attribute"] or "", []).append(said)
     return shown
 
@@ -132,12 +137,19 @@ def meaning(name: str) -> str:
     return _MEANINGS.get(name) or name.replace("_", " ").replace(".", ": ")
 
 
+def is_share(name: str) -> bool:
+    """Whether a figure is a share of the records, which people read in per cent."""
+    return _MEANINGS.get(name, "").startswith("share of the records")
+
+
 def headline(found: Json) -> str:
     """How many records are unique, by what."""
     unique, records = found["all_columns"]["unique_records"], found["records"]
     by = listed(found["columns"])
     if unique == 0:
         return f"None of the {number(records)} records is unique by {by}."
+    if records == 1:
+        return f"The only record is unique by {by}."
     if unique == records:
         return f"All {number(records)} records are unique by {by}."
     are = "is" if unique == 1 else "are"

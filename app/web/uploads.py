@@ -17,7 +17,7 @@ from app.multipart import MalformedMultipart
 from app.web.forms import Fault, Form, SentFile, name_faults
 from app.web.visits import Page, Visit, found
 from app.web.words import address
-from privacy_risk import ProblemError
+from privacy_risk import ProblemError, Resource
 
 HEAD_BYTES: Final = 256 * 1024
 """How much of a file is looked at to recognise how it is to be read."""
@@ -37,13 +37,24 @@ ENCODINGS: Final = (
     ("cp1252", "Windows-1252"),
     ("utf-16", "UTF-16"),
 )
+HEADERS: Final = (
+    ("", "recognise it"),
+    ("true", "names of the columns"),
+    ("false", "a record like the others"),
+)
+"""What the first line may be."""
 
 _BEGINNINGS: Final = ((b"PAR1", "parquet"), (b"\x1f\x8b", "csv.gz"), (b"\xff\xff\xff\xff", "arrow"))
 _WORKBOOK: Final = (b"PK\x03\x04", "xlsx")
 _SUFFIXES: Final = re.compile(r"(?:\.(?:csv|tsv|txt|gz|parquet|arrow|xlsx|data))+$", re.IGNORECASE)
-_DIALECT: Final = ("delimiter", "encoding")
+_DIALECT: Final = ("delimiter", "encoding", "header")
 _TABS: Final = {"tab": "\t"}
 """A blank alone is not kept by forms."""
+_NO_RECORDS: Final = Fault(
+    "file",
+    "The file names columns and has no record below them.",
+    "Send a table with one record at least; if the first line is one, say so.",
+)
 _BROKE_OFF: Final = Fault(
     "file", "The file broke off before its end; nothing of it was kept.", "Choose it once more, and send it."
 )
@@ -72,15 +83,18 @@ async def send(visit: Visit, form: Form, file: SentFile) -> Page | Response:
         if broke_off:
             return _form_page(visit, form.with_faults(_BROKE_OFF))
         return _form_page(visit, form.refused(_with_remedy(problem), _place))
-    goal = address("uploads", upload)
+    if upload.document["rows"] == 0:
+        await visit.client.uploads.delete(upload.name)
+        return _form_page(visit, form.with_faults(_NO_RECORDS))
+    goal = address("uploads", upload.name)
     if visit.request.headers.get("prefer") == "return=minimal":
         # A script that shows how far the upload is could not tell a redirection from its goal.
         return Response(status_code=201, headers={"Location": goal})
     return RedirectResponse(goal, 303)
 
 
-async def _taken_in(visit: Visit, form: Form, file: SentFile, arriving: _Arriving) -> str:
-    """The name of the upload; ProblemError where the interface refuses it."""
+async def _taken_in(visit: Visit, form: Form, file: SentFile, arriving: _Arriving) -> Resource:
+    """The upload; ProblemError where the interface refuses it."""
     head = await arriving.head(HEAD_BYTES)
     said = {name: _TABS.get(form.text(name), form.text(name)) for name in _DIALECT if form.text(name)}
     format_ = format_of(head)
@@ -89,8 +103,7 @@ async def _taken_in(visit: Visit, form: Form, file: SentFile, arriving: _Arrivin
         text = unpacked(head) if format_ == "csv.gz" else head
         dialect = {**await _recognised(visit, text, said), **said}
     name = form.text("name") or await _free_name(visit, proposed_name(file.name))
-    upload = await visit.client.uploads.create_from(name, arriving.all(), format_, **dialect)
-    return upload.name
+    return await visit.client.uploads.create_from(name, arriving.all(), format_, **dialect)
 
 
 async def _recognised(visit: Visit, head: bytes, said: Mapping[str, str]) -> dict[str, Any]:
@@ -209,6 +222,7 @@ def _form_page(visit: Visit, form: Form) -> Page:
         "form": form,
         "delimiters": DELIMITERS,
         "encodings": ENCODINGS,
+        "headers": HEADERS,
         "may_write": "data:write" in visit.key["scopes"],
     }
     return Page("start.html", shown, 422 if form.faults else 200)

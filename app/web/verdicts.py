@@ -37,6 +37,7 @@ async def evaluation(visit: Visit) -> Page:
     document = (await visit.client.evaluations.get(visit.ref)).document
     result = document.get("result")
     run = None if result else await found(visit.client.runs.get(document["name"]))
+    criteria = [] if result is None else [_shown(one) for one in result["criteria"]]
     return Page(
         "verdict.html",
         {
@@ -44,11 +45,22 @@ async def evaluation(visit: Visit) -> Page:
             "result": result,
             "run": None if run is None else run.document,
             "said": None if result is None else SAID[result["verdict"]],
-            "criteria": [] if result is None else [_shown(one) for one in result["criteria"]],
+            "criteria": criteria,
+            "questions": [] if result is None else await _questions(visit, result["policy"], criteria),
             "changes": [] if result is None else [_change(one) for one in result.get("changes") or ()],
             "evidence": document.get("evidence"),
         },
     )
+
+
+async def _questions(visit: Visit, policy: Json, criteria: list[Json]) -> list[Json]:
+    """The questions of the policy's outline, each with the criteria that answer it."""
+    stored = await found(visit.client.policies.get(f"{policy['name']}@{policy['version']}"))
+    outline = [] if stored is None else stored.document["document"].get("outline") or []
+    by_id = {one["id"]: one for one in criteria}
+    return [
+        {**own, "criteria": [by_id[id_] for id_ in own["requirements"] if id_ in by_id]} for own in outline
+    ]
 
 
 def _shown(criterion: Json) -> Json:

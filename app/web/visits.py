@@ -37,6 +37,7 @@ TEMPLATES: Final = Environment(
 TEMPLATES.filters |= {
     "number": words.number,
     "share": words.share,
+    "figure": words.figure,
     "moment": words.moment,
     "words": words.words,
     "levels": words.levels_in_words,

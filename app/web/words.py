@@ -64,6 +64,11 @@ def share(part: float, whole: float) -> str:
     return "–" if not whole else f"{100 * part / whole:.3g} %"
 
 
+def figure(value: object, is_share: bool) -> str:
+    """A number; a share in per cent."""
+    return share(as_number(value), 1) if is_share and value is not None else number(value)
+
+
 def moment(value: object) -> str:
     """A point in time, to the minute, in UTC."""
     if not value:
@@ -116,7 +121,6 @@ _LIMITS: Final = {
     "risk_cap": "a risk of at most {}",
     "loss_cap": "a loss of information of at most {}",
     "trade_off": "a trade-off of {}",
-    "suppression_limit": "at most a share of {} suppressed",
 }
 
 
@@ -125,6 +129,8 @@ def objective(asked: Mapping[str, Any]) -> str:
     limits = [
         text.format(number(asked[name])) for name, text in _LIMITS.items() if asked.get(name) is not None
     ]
+    if asked.get("suppression_limit") is not None:
+        limits.append(f"at most {share(asked['suppression_limit'], 1)} of the records suppressed")
     what = _OBJECTIVES.get(asked["kind"], words(asked["kind"]))
     return f"{what}, with {' and '.join(limits)}" if limits else what
 

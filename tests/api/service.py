@@ -99,10 +99,11 @@ def build_api(
     clock: Clock,
     limits: UploadLimits = LIMITS,
     body_bytes: int = BODY_BYTES,
+    budget: DirectBudget = DirectBudget(),  # noqa: B008 - immutable
 ) -> Api:
     """The use cases and the application around them; small limits, so that tests can exceed them."""
     loader = TableLoader(store)
-    claimant = Claimant(DirectBudget(), "test api")
+    claimant = Claimant(budget, "test api")
     services = use_cases_within(limits, claimant, store, registry, InstantSignals(), loader, clock)
     metrics, log = CollectorRegistry(), io.StringIO()
     app = create_app(

@@ -24,7 +24,7 @@ async def test_every_answer_carries_its_request_id_and_the_security_headers(anon
         assert response.headers["content-security-policy"].startswith("default-src 'self'")
         assert "unsafe" not in response.headers["content-security-policy"]
         assert response.headers["x-content-type-options"] == "nosniff"
-        assert response.headers["referrer-policy"] == "no-referrer"
+        assert response.headers["referrer-policy"] == "same-origin"
 
 
 async def test_the_document_is_made_once_beside_the_event_loop_and_sent_in_parts(api, anonymous, monkeypatch):

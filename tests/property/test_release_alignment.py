@@ -14,7 +14,7 @@ from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.rules.release_alignment import DROPPED, ReleasedColumn, align
 from app.domain.rules.rule import CellRule, apply
 from app.domain.tables.table import Table
-from app.services.releases.release_alignment import readings_of
+from app.services.releases.readings import readings_of
 from app.services.releases.released_tables import release_of
 from tests.oracles.effort import examples
 from tests.oracles.nearest_changes import cases
@@ -45,7 +45,7 @@ def read_back(table, rule, *, neutralise):
 def column_of(cells):
     values = list(dict.fromkeys(cells))
     positions = np.array([values.index(cell) for cell in cells], dtype=np.int32)
-    return ReleasedColumn(tuple(readings_of(value, {}) for value in values), positions)
+    return ReleasedColumn(tuple(readings_of(value, {}, frozenset(LABELS)) for value in values), positions)
 
 
 @settings(max_examples=examples(200))
@@ -122,7 +122,7 @@ def test_a_label_of_two_levels_is_one_value_for_all_who_show_it(originals, expec
 def test_columns_that_are_missing_and_cells_that_are_empty_are_suppressed():
     tree = Hierarchy.from_parents({"x": [None], "a": ["x"]}, top_label="any")
     table = Table(("p", "q"), (tree, tree), np.full((3, 2), tree.node_of("a"), dtype=np.int32))
-    readings = tuple(readings_of(text, {}) for text in ("*", "any"))
+    readings = tuple(readings_of(text, {}, tree.labels) for text in ("*", "any"))
     column = ReleasedColumn(readings, np.array([0, 1, -1], dtype=np.int32))
     found = align(table, {"q": column}, np.arange(3))
     assert isinstance(found.rule, CellRule)

@@ -128,6 +128,31 @@ def test_asking_again_with_other_weights_loses_less_of_what_weighs_more(browser)
     assert (before["weight/city"], before["weight/race"], before["k"]) == ("10", "0", "5")
 
 
+def test_a_column_that_is_not_shown_at_all_is_kept_by_one_click(browser):
+    page = browser.get(asked(browser, k="60", suppressed="0").headers["location"])
+    hidden = re.findall(r">Keep ([^<]*)</button>", page.text)
+    assert hidden
+    forms = re.findall(r"<form[^>]*>.*?</form>", page.text, re.DOTALL)
+    for name in hidden:
+        assert re.search(rf"<li>[^<]*\b{name}\b[^<]* (is|are) not shown at all\.</li>", page.text)
+        form = next(own for own in forms if f"Keep {name}<" in own)
+        fields = filled_in(httpx.Response(200, text=form))
+        assert (fields[f"weight/{name}"], fields["k"]) == ("10", "60")
+        kept = browser.get(browser.post(GOAL, data=fields).headers["location"])
+        assert "The best release found" in kept.text
+        is_hidden = re.search(rf'<th scope="row">{name}</th>.*?</tr>', kept.text, re.DOTALL)[0]
+        # What is not to be had even so is said, and not offered again.
+        assert ("not at all" in is_hidden) == (f"{name} is of importance 10" in kept.text)
+        assert f"Keep {name}<" not in kept.text
+
+
+def test_shares_are_told_in_per_cent(browser):
+    page = browser.get(asked(browser).headers["location"])
+    assert "with at most 2 % of the records suppressed" in page.text
+    alone = r'alone in their class</th><td class="num">[0-9.]+ %</td><td class="num"><b>0 %</b>'
+    assert re.search(alone, page.text)
+
+
 def loss_of(page: httpx.Response, column: str) -> float:
     return float(re.search(rf'<meter[^>]*value="([^"]*)" aria-label="Loss of {column}"', page.text)[1])
 
@@ -136,7 +161,9 @@ def test_an_attacker_with_a_register_is_asked_about_where_there_is_one(browser):
     page = browser.get(asked(browser, template="register").headers["location"])
     assert "Its mean risk is" in page.text
     assert '<svg class="picture"' in page.text or "<svg" in page.text
-    assert "A policy can be saved of" in page.text
+    assert "No policy can be saved of this: the least risk" in page.text
+    assert "No policy can be saved of it" in browser.get(GOAL).text
+    assert "Save as policy" not in page.text
 
 
 def test_where_no_rule_meets_it_what_is_near_is_one_click_away(served):

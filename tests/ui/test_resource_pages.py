@@ -97,6 +97,32 @@ def test_a_stored_rule_is_judged_without_a_file(visitor: Visitor):
     assert visitor.api.get(f"/evaluations/{name}").json()["rule"]["name"] == "example-proposal"
 
 
+def test_a_verdict_answers_the_questions_of_its_policy_one_by_one(visitor: Visitor):
+    classes = {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}}
+    headings = [
+        {"title": "Can anybody be singled out?", "requirements": ["pairs"]},
+        {"title": "Can anything be inferred?", "requirements": []},
+    ]
+    policy = {
+        "format": "privacy-risk/policy/2", "name": "asked-by-an-office", "version": 1,
+        "title": "What the office asks", "assumes": {"attacker": "Anybody."},
+        "not_covered": [{"columns": ["income"], "reason": "Nobody knows it."}],
+        "requirements": [{"id": "pairs", "title": "Two alike", "reason": "Doubt.", "requirement": classes}],
+        "outline": [{"source": "Opinion 1/2025, part 2", "text": "In words.", **own} for own in headings],
+    }  # fmt: skip
+    assert visitor.api.post("/policies", json=policy).is_success
+    sent = visitor.send(
+        "/policies/asked-by-an-office@1/evaluate",
+        {"dataset": "example-members", "of": "rule", "rule": "example-proposal"},
+        ("", b""),
+    )
+    page = visitor.browser.get(sent.headers["location"]).text.partition("Question by question")[2]
+    first, second = page.split("<h3>")[1:3]
+    assert "Opinion 1/2025, part 2" in first
+    assert re.search(r"Two alike: <span class=.tag (passed|failed)[^/]*</span> .*k-anonymity", first)
+    assert "No criterion of this policy answers it." in second
+
+
 @pytest.mark.parametrize(
     ("fields", "file", "field", "said"),
     [

@@ -78,6 +78,20 @@ def test_a_hospitals_export_is_recognised_declared_and_profiled(browser):
         (b"", {}, "file", "The file is empty."),
         (b"a;b;c\n" + b"1;2;3\n" * 3 + b"1;2\n", {}, "file", "more or fewer cells in row 4"),
         (
+            b"%PDF-1.7\n%\xe2\xe3\n1 0 obj\n",
+            {},
+            "file",
+            "it is a PDF document. Send the table that it was made of",
+        ),
+        (
+            b"c1;c2;c3;c4;c5;c6;c7;c8;c9;c10\n" + b"1;2;3;4;5;6;7;8;9\n" * 20,
+            {},
+            "file",
+            "The table has 10 columns, but there are more or fewer cells in rows 1, 2, 3,",
+        ),
+        (b"a,b,c\n", {}, "file", "has no record below them. Send a table with one record at least"),
+        (b"a,a\n1,2\n", {"header": "true"}, "file", "both called 'a'. Rename one of them."),
+        (
             b"a,b\n" + b"1,2\n" * 300_000,
             {},
             "file",
@@ -93,6 +107,23 @@ def test_what_is_refused_stands_beside_its_field_with_a_remedy(browser, content,
     assert said in fault_at(page, field)
     assert f'href="#f-{field}"' in page.text
     assert "None yet." in browser.get("/uploads").text
+
+
+def test_a_first_line_that_was_taken_for_a_record_is_told_with_what_to_do(browser):
+    sent(browser, b"a,a,b\n1,2,3\n4,5,6\n", "t.csv")
+    page = browser.get("/uploads/t")
+    assert "names of columns differ from each other" in text_of(page)
+    again = html.unescape(re.search(r'<a href="([^"]*)">send the file again</a>', page.text)[1])
+    assert '<option value="true" selected>names of the columns' in browser.get(again).text
+
+
+def test_different_values_are_told_of_the_records_that_were_looked_at(browser):
+    rows = b"".join(b"%d,%d\n" % (n % 90, n) for n in range(60_000))
+    sent(browser, b"age,n\n" + rows, "t.csv")
+    found = re.search(
+        r"90 different values in the first ([\d,]+) records", text_of(browser.get("/uploads/t"))
+    )
+    assert int(found[1].replace(",", "")) < 60_000
 
 
 def test_a_file_that_breaks_off_leaves_nothing(browser):
@@ -187,9 +218,11 @@ def test_a_refusal_names_the_column_of_the_form_although_others_are_left_out(bro
         },
     )
     assert "holds cells that are no number" in fault_at(page, "attributes:2F2:2Fon_unreadable")
-    all_out = {**fields, **{f"attributes/{place}/role": "other" for place in range(3)}}
-    page = browser.post("/uploads/people", data=all_out)
-    assert "Every column is left out." in text_of(page)
+    for role in ("other", "identifier"):
+        none = {**fields, **{f"attributes/{place}/role": "other" for place in range(3)}}
+        page = browser.post("/uploads/people", data={**none, "attributes/1/role": role})
+        assert page.status_code == 422
+        assert "No column would be released" in fault_at(page, "attributes:2F0:2Frole")
 
 
 def test_a_table_without_quasi_identifiers_is_profiled_without_uniqueness(browser):

@@ -41,6 +41,7 @@ DATE_FORMATS: Final = tuple(own for own in CellFormat if own.is_of_dates)
 NUMBER_FORMATS: Final = tuple(own for own in CellFormat if not own.is_of_dates)
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_WHOLE: Final = re.compile(r"(-?\d+)(?:\.0+)?", re.ASCII)
 _MOST_ZEROS: Final = 60
 """A short cell such as 1e999 must not become a long one, of which there may be millions."""
 _TIME: Final = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
@@ -79,6 +80,17 @@ _NUMBERS: Final = {format_: _number_pattern(*signs) for format_, signs in _GROUP
 def is_number(text: str) -> bool:
     """Whether a text is a number like 1200, 0.5 or 1e6."""
     return _NUMBER.fullmatch(text) is not None
+
+
+def spelled_otherwise(text: str) -> tuple[str, ...]:
+    """Other spellings of a whole number: of 17100.0 it is 17100, and the other way round; else none.
+
+    Programs that have no missing whole numbers write all of a column as decimals once one is missing.
+    """
+    found = _WHOLE.fullmatch(text)
+    if found is None:
+        return ()
+    return tuple(own for own in (found[1], f"{found[1]}.0") if own != text)
 
 
 def is_date(text: str) -> bool:

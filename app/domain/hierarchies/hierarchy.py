@@ -17,6 +17,7 @@ import numpy as np
 
 from app.domain.arrays import Bools, Ints, Longs, concatenated_ranges
 from app.domain.errors import NotSupported
+from app.domain.hierarchies.cell_formats import spelled_otherwise
 from app.domain.hierarchies.definitions import (
     TOP as TOP,
 )
@@ -258,15 +259,27 @@ class Hierarchy:
         return found
 
     def node_of(self, value: str) -> int | None:
-        """The leaf with this label, else the only inner node with it, else None."""
-        return self._codes_by_label.get(value)
+        """The leaf with this label, else the only inner node with it, else None.
+
+        A whole number that no node is called is the one that is spelled otherwise: 17100.0 is 17100.
+        """
+        known = self._codes_by_label
+        spellings = (value, *(() if value in known else spelled_otherwise(value)))
+        return next((known[own] for own in spellings if own in known), None)
 
     def encode(self, values: Sequence[str | None]) -> tuple[Ints, set[str]]:
         """Node code per value: missing (None) becomes ⊥, an unknown value −1 and a member of the set."""
         known = self._codes_by_label
         codes = np.fromiter(map(known.get, values, repeat(UNKNOWN)), dtype=np.int32, count=len(values))
-        unknown = np.flatnonzero(codes == UNKNOWN).tolist()
-        return codes, {value for i in unknown if (value := values[i]) is not None}
+        unknown: set[str] = set()
+        for i in np.flatnonzero(codes == UNKNOWN).tolist():
+            value = str(values[i])
+            code = self.node_of(value)
+            if code is None:
+                unknown.add(value)
+            else:
+                codes[i] = code
+        return codes, unknown
 
     def require_tree(
         self, what: str, instead: str = "use rules that name the disclosed values per record"

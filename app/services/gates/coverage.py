@@ -39,8 +39,7 @@ from app.services.fingerprints import plain
 from app.services.gates.context import EvaluationContext
 from app.services.gates.subject import Subject
 from app.services.releases.aligned_release import AlignedRelease
-from app.services.releases.release_alignment import readings_of
-from app.services.releases.release_files import ASTERISK
+from app.services.releases.readings import ASTERISK, readings_of
 from app.services.resources import JsonObject
 
 LEAST_MISSING: Final = 0.1
@@ -140,11 +139,12 @@ def unreadable(subject: Subject, table: Table, aligned: AlignedRelease | None) -
     if aligned is None:
         return frozenset()
     replaced = {own.name: own.map for own in declarations_of(subject.dataset)}
-    top = {name: own.labels[TOP] for name, own in zip(table.attributes, table.hierarchies, strict=True)}
+    labels = {name: own.labels for name, own in zip(table.attributes, table.hierarchies, strict=True)}
     return frozenset(
         name
         for name, column in aligned.texts.items()
-        if _are_alike(column, replaced.get(name, {})) or _says_nothing_in_several_ways(column, top[name])
+        if are_alike(column.values, replaced.get(name, {}), frozenset(labels[name]))
+        or _says_nothing_in_several_ways(column, labels[name][TOP])
     )
 
 
@@ -154,10 +154,11 @@ def _says_nothing_in_several_ways(column: TextColumn, top: str) -> bool:
     return ways + (column.n_missing > 0) > 1
 
 
-def _are_alike(column: TextColumn, replaced: Mapping[str, str]) -> bool:
+def are_alike(texts: Sequence[str], replaced: Mapping[str, str], labels: Set[str]) -> bool:
+    """Whether two of these different texts can stand for one value."""
     seen: set[str | None] = set()
-    for text in column.values:
-        own = {reading for reading in readings_of(text, replaced) if reading is not None}
+    for text in texts:
+        own = {reading for reading in readings_of(text, replaced, labels) if reading is not None}
         if own & seen:
             return True
         seen |= own

@@ -16,8 +16,9 @@ import numpy as np
 
 from app.domain.arrays import Ints, Longs
 from app.domain.errors import Fault, InvalidInput, refuse
+from app.domain.hierarchies.cell_formats import spelled_otherwise
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
-from app.domain.rules.release_alignment import DROPPED, Misfit, Readings, ReleasedColumn, align
+from app.domain.rules.release_alignment import DROPPED, Misfit, ReleasedColumn, align
 from app.domain.rules.release_order import KeptOrder, kept_order
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
@@ -26,8 +27,8 @@ from app.services.datasets.tables import TableLoader
 from app.services.datasets.text_columns import MISSING, TextColumn, read_columns
 from app.services.ports import Store
 from app.services.releases.aligned_release import AlignedRelease
-from app.services.releases.release_files import ASTERISK, columns_of_release
-from app.services.releases.released_tables import FORMULA_STARTS
+from app.services.releases.readings import ASTERISK, readings_of
+from app.services.releases.release_files import columns_of_release
 from app.services.resources import Stored, TenantId
 
 NOBODY_SAID: Final = (
@@ -90,13 +91,15 @@ class _Release:
         self._upload, self._dataset, self._table = upload, dataset, table
         self._texts, self._declared, self._pointer = texts, declared, pointer
         self._n_rows = int(upload.summary["rows"])
-        self._columns = {
-            name: ReleasedColumn(
-                tuple(readings_of(text, declared[name].map) for text in column.values), column.positions
-            )
-            for name, column in texts.items()
-        }
+        self._columns = {name: self._released(name, column) for name, column in texts.items()}
         self._require_known_values()
+
+    def _released(self, name: str, column: TextColumn) -> ReleasedColumn:
+        labels = frozenset(self._table.hierarchies[self._table.position(name)].labels)
+        replaced = self._declared[name].map
+        return ReleasedColumn(
+            tuple(readings_of(text, replaced, labels) for text in column.values), column.positions
+        )
 
     def by_key(self, key: str, ids: TextColumn) -> AlignedRelease:
         """The rule, with rows found by the identifiers of the key column."""
@@ -171,7 +174,11 @@ class _Release:
                 'by "order": "records".',
             )
         record_of = {entity: row for row, entity in enumerate(self._table.entity_ids.tolist())}
-        found = np.array([*(record_of.get(text, UNKNOWN) for text in ids.values), UNKNOWN], dtype=np.int64)
+        named = [
+            next((record_of[own] for own in (text, *spelled_otherwise(text)) if own in record_of), UNKNOWN)
+            for text in ids.values
+        ]
+        found = np.array([*named, UNKNOWN], dtype=np.int64)
         records = found[ids.positions]
         rows = np.full(self._table.n_records, DROPPED, dtype=np.int64)
         known = np.flatnonzero(records != UNKNOWN)
@@ -294,16 +301,6 @@ def _of_cells(nodes: Sequence[int], column: TextColumn) -> Ints:
     """The node of each cell; empty ones are ⊥."""
     found: Ints = np.array([*nodes, TOP], dtype=np.int32)[column.positions]
     return found
-
-
-def readings_of(text: str, replaced: Mapping[str, str]) -> Readings:
-    """What a released text may stand for: itself, what the schema replaces it by, or nothing (⊥)."""
-    plain = [text]
-    if text[1:].startswith(FORMULA_STARTS) and text.startswith("'"):
-        # An apostrophe that keeps spreadsheets from computing.
-        plain.append(text[1:])
-    named: list[str | None] = [*plain, *(replaced[own] for own in plain if own in replaced)]
-    return (*named, None) if text in ("", ASTERISK) else tuple(named)
 
 
 def _how_to_write(declared: AttributeDeclaration) -> str:

@@ -13,11 +13,10 @@ from app.domain.errors import InvalidInput
 from app.services.datasets.dataset_schema import declarations_of, identifier_of
 from app.services.datasets.ingest.dialect import UploadFormat
 from app.services.datasets.ingest.proposals import USUAL_MARKERS
+from app.services.releases.readings import ASTERISK
 from app.services.releases.released_tables import neutralised
 from app.services.resources import Stored
 
-ASTERISK: Final = "*"
-"""What stands for a suppressed cell whatever the hierarchy calls it, beside empty cells."""
 PLACEHOLDERS: Final = frozenset({"", ASTERISK, *USUAL_MARKERS})
 """Texts that say of nobody anything but that nothing is shown."""
 BINARY: Final = {

@@ -25,7 +25,7 @@ const answered = (form, request) => {
   }
   document.title = page.title;
   document.querySelector("main").replaceWith(main);
-  document.querySelector("#faults, main").focus();
+  (document.querySelector("#faults") ?? document.querySelector("main")).focus();
 };
 
 document.addEventListener("submit", (event) => {

@@ -54,6 +54,7 @@ class Stub:
         self.answers: dict[str, httpx.Response | BaseException] = {}
         self.result: Any = PASS
         self.evidence: Any = {"id": "e-1"}
+        self.outline: list[Any] = []
         self.page: Callable[[str], str] = stub_page
         self.envelope: Callable[[str], bytes] = lambda name: evidence_of(self.result, name)
 
@@ -81,6 +82,8 @@ class Stub:
             return httpx.Response(200, content=f"id: 1\nevent: progress\ndata: {data}\n\n".encode())
         name = self.sent[key].get("name", path.rsplit("/", 1)[-1])
         made = {"id": f"id-{name}", "name": name, "sha256": "0", "state": "succeeded", "attempt": 1}
+        if path.startswith("/policies/"):
+            made |= {"document": {"outline": self.outline}}
         if "evaluations" in path:
             evidence = {"id": "e-1", "sha256": hashlib.sha256(self.envelope(name)).hexdigest()}
             made |= {"result": self.result, "evidence": self.evidence and evidence | self.evidence}

@@ -162,6 +162,17 @@ def test_what_a_server_holds_is_named_and_nothing_is_sent_to_it(judge, stub, ope
     }
 
 
+def test_the_questions_of_a_stored_policy_are_answered_where_it_may_be_read(stub, operations, capsys):
+    heading = {"title": "Who is singled out?", "source": "An office", "text": "…", "requirements": []}
+    stub.outline = [heading]
+    argv = ["gate", "public-release@2", "--dataset-id", "members", "--server", "http://s"]
+    assert run(argv, operations) == 0
+    assert "Question  Who is singled out? (An office)\n" in capsys.readouterr().out
+    stub.answers["GET /policies/public-release@2"] = httpx.Response(403, json={"status": 403, "title": "no"})
+    assert run(argv, operations) == 0
+    assert "Question" not in capsys.readouterr().out
+
+
 def test_what_is_too_large_for_a_direct_answer_becomes_a_run(judge, stub):
     stub.answers[ASKED] = httpx.Response(422, json=TOO_LARGE)
     assert judge() == 0

@@ -54,6 +54,17 @@ def test_text_says_verdict_values_and_what_would_pass():
     assert FORMATS["text"](FAULT) == "ERROR  members.csv under policy.yaml\n  There is no file members.csv.\n"
 
 
+def test_text_answers_the_questions_of_the_policys_outline():
+    headings = (
+        {"title": "Who is singled out?", "source": "An office, 2025", "text": "…", "requirements": ["b"]},
+        {"title": "What is inferred?", "source": "An office, 2025", "text": "…", "requirements": []},
+    )
+    text = FORMATS["text"](replace(outcome(FAIL), outline=headings))
+    asked = text.index("  Question  Who is singled out? (An office, 2025)\n    failed   Title of b\n")
+    assert text.index("    no criterion of this policy answers it\n") > asked
+    assert "Question" not in FORMATS["text"](outcome(FAIL))
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
