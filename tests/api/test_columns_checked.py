@@ -340,12 +340,19 @@ RISKS: tuple[dict[str, Any], ...] = (
 @pytest.mark.parametrize(
     ("register", "outcome"),
     [
-        ([f"f,{10000 + n}.0" for n in range(40)] * 20, "fail"),
+        ([f"f,0{10000 + n}" for n in range(40)] * 20, "fail"),
         (["f,10000"] * 800, "fail"),
         ([f"f,{10000 + n}" for n in range(39)] * 20, "fail"),
         ([f"f,{10000 + n}" for n in range(40)] * 20, "pass"),
+        ([f"f,{10000 + n}.0" for n in range(40)] * 20, "pass"),
     ],
-    ids=["another spelling", "one value", "one person lacking", "everybody"],
+    ids=[
+        "another spelling",
+        "one value",
+        "one person lacking",
+        "everybody",
+        "everybody, with a fraction of 0",
+    ],
 )
 async def test_the_risk_of_whom_the_dictionary_does_not_have_covers_nothing(
     client: httpx.AsyncClient, register: list[str], outcome: str
