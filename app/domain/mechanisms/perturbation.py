@@ -153,7 +153,7 @@ def _constants(column: PerturbedColumn, infeasible: bool) -> dict[str, float]:
     m = len(column.nodes)
     constants: dict[str, float] = {
         "values": m,
-        "values_unused": column.table.sizes[column.column] - m,
+        "values_unused": column.unused,
         "beta_saturation": saturation(column.totals),
     }
     if m > 1:

@@ -215,7 +215,8 @@ def test_a_large_group_tells_its_values_whatever_beta_is():
 def test_one_retention_of_0_can_be_inverted_and_two_cannot():
     matrix = TransitionMatrix(np.array([0.5, 0.0, 0.2, 0.3]))
     inverse = InverseMatrix(matrix)
-    assert inverse.applied(np.eye(4)).T == pytest.approx(np.linalg.inv(matrix.dense()), abs=1e-12)
+    found = inverse.applied(np.eye(4)).T
+    assert found == pytest.approx(np.linalg.inv(matrix.dense()), abs=1e-12)
     assert inverse.condition == pytest.approx(np.linalg.cond(matrix.dense(), 1))
     with pytest.raises(InvalidInput, match="condition number is inf") as refused:
         InverseMatrix(TransitionMatrix(np.array([0.5, 0.0, 0.0, 0.3])))
