@@ -42,9 +42,9 @@ def likeness_guarantee(column: PerturbedColumn) -> PrivacyGuarantee:
             "attribute": column.attribute,
         },
         sentence=(
-            f"For who knows how frequent each {column.attribute!r} is, and of a person only that record of the "
-            f"release, no value becomes more than {1 + column.parameters.beta:.12g} times as likely as it was, "
-            "and frequent values by less."
+            f"For who knows how frequent each {column.attribute!r} is, and of a person only that record of "
+            f"the release, no value becomes more than {1 + column.parameters.beta:.12g} times as likely as "
+            "it was, and frequent values by less."
         ),
         status="certified",
         hypotheses=_hypotheses(column),
