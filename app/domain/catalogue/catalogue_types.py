@@ -10,6 +10,18 @@ from annotated_types import Len, MaxLen
 Guarantee = Literal["exact", "bound", "statistical", "heuristic"]
 """What a result is worth: exact, an upper bound, right up to a stated standard error, or a best effort."""
 
+Holds = Literal["yes", "no", "assumed"]
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """What a claim rests on, whether it holds, and why."""
+
+    id: str
+    holds: Holds
+    reason: str
+
+
 Need = Literal["rule", "dictionary", "sensitivity", "comparable_ids", "trees"]
 
 DatasetRef = NewType("DatasetRef", str)

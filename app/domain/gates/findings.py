@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.domain.arrays import Bools
-from app.domain.catalogue.catalogue_types import Guarantee
+from app.domain.catalogue.catalogue_types import Guarantee, Hypothesis
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.policies.comparison import Comparison, Value, holds, margin
 from app.domain.rules.steps import labels_shown
@@ -45,15 +45,6 @@ class WorstRecords:
 
     rows: tuple[int, ...]
     records: int
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """What a claim rests on, whether it holds (yes, no, assumed), and why."""
-
-    id: str
-    holds: str
-    reason: str
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from functools import cached_property
 
+from app.domain.catalogue.catalogue_types import Holds, Hypothesis
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.gates.explanations import of_bound, of_optimum
-from app.domain.gates.findings import Finding, Hypothesis, held
+from app.domain.gates.findings import Finding, held
 from app.domain.gates.optima import gap_of_loss, gap_of_rule
 from app.domain.policies.objectives import optimum_of
 from app.domain.policies.policy import BoundCondition, OptimumCondition, Requirement
@@ -109,7 +110,7 @@ async def optimum_evaluator(
     return OptimumEvaluator(criterion, condition, problem, search, context)
 
 
-_WORDS = {"true": "yes", "false": "no", "assumed": "assumed"}
+_WORDS: dict[str, Holds] = {"true": "yes", "false": "no", "assumed": "assumed"}
 
 
 class BoundEvaluator(Evaluator):

@@ -1,0 +1,1 @@
+"""Ways to make a release other than applying a rule, and what they promise."""

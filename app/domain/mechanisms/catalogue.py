@@ -1,0 +1,16 @@
+"""The catalogue of mechanisms: what each is, what it takes, and where it may be used.
+
+A mechanism is added by its file and one entry here. A rule is the mechanism of the family ``generalise`` that
+needs none.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from app.domain.mechanisms.mechanism import Mechanism
+from app.domain.mechanisms.perturbation import PERTURBATION
+
+AnyMechanism = Mechanism[Any, Any]
+
+MECHANISMS: Final[tuple[AnyMechanism, ...]] = (PERTURBATION,)

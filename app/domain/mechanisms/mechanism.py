@@ -1,0 +1,135 @@
+"""What a mechanism is: a named, versioned way to make a release that is not a rule.
+
+A mechanism's file holds two frozen dataclasses, its parameters and what it publishes, and functions that plan
+and draw. The edges derive requests, manifests and the catalogue's page from them, as they do of measures: a
+field is annotated with its bounds and its description (see :mod:`app.domain.models.entry`). Parameters check
+what can be told without a table when they are made, with faults at ``/<field>``; all others point at
+``/mechanism/<field>``.
+
+Nothing of a draw can be told from a plan. What is secret of a draw appears nowhere but in the released table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from app.domain.arrays import Ints
+from app.domain.catalogue.catalogue_types import Need
+from app.domain.errors import Fault
+from app.domain.mechanisms.guarantee import PrivacyGuarantee
+from app.domain.rules.rule import Rule
+from app.domain.tables.table import Table
+
+P = TypeVar("P")
+D = TypeVar("D")
+Family = Literal["generalise", "perturb", "sample", "noise", "synthesise"]
+Bits = Callable[[int], bytes]
+"""So many bytes that nobody can foresee and that were given to nobody before: ``os.urandom``, or the next
+bytes of a key stream that follows from a sealed secret."""
+
+
+@dataclass(frozen=True, eq=False)
+class MechanismContext:
+    """What a release is made of: a table, and a rule that generalises its quasi-identifiers first, if any."""
+
+    table: Table
+    rule: Rule | None = None
+
+
+@dataclass(frozen=True)
+class MechanismPlan:
+    """All that can be said before anything is drawn.
+
+    Parameters
+    ----------
+    constants
+        Numbers that follow from the table and the parameters, by name.
+    missing
+        Why nothing can be drawn with these parameters, with the numbers that are missing and what would do;
+        empty if it can.
+    seconds, bytes
+        Estimated cost of the draw, beside the table.
+    guarantees
+        What the release will promise; none where nothing can be drawn.
+    warnings
+        What whoever publishes it must know, as sentences.
+    """
+
+    constants: Mapping[str, float]
+    missing: tuple[Fault, ...]
+    seconds: float
+    bytes: int
+    guarantees: tuple[PrivacyGuarantee, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether something can be drawn."""
+        return not self.missing
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn(Generic[D]):
+    """A release that was drawn.
+
+    Parameters
+    ----------
+    columns
+        One per attribute of the table: the nodes of the released records, int32, in the order of the table's
+        records if the mechanism keeps them. Columns that are as in the table are the table's own arrays.
+    published
+        What a reader of the release needs and may have.
+    """
+
+    columns: tuple[Ints, ...]
+    published: D
+
+
+@dataclass(frozen=True)
+class Mechanism(Generic[P, D]):
+    """An entry of the catalogue.
+
+    Parameters
+    ----------
+    name
+        The field's term in snake_case.
+    version
+        Grows when a correction changes what is drawn or promised.
+    title, source
+        A heading, and where the definition is from (paper, section).
+    family
+        What is done to the records.
+    parameters, published
+        Frozen dataclasses.
+    needs
+        What a request must come with.
+    randomised
+        Whether it draws: such a release is made once and stored.
+    keeps_records
+        Whether the released records are the table's, one for each, with some cells changed.
+    takes_rule
+        Whether a rule may generalise the quasi-identifiers first.
+    supports
+        None if it fits a table, else why not and what would make it fit.
+    plan
+        What can be said before the draw; raises InvalidInput for parameters that say nothing about the table.
+    draw
+        The release; raises InvalidInput for what the plan says is missing.
+    """
+
+    name: str
+    title: str
+    source: str
+    family: Family
+    parameters: type[P]
+    published: type[D]
+    supports: Callable[[MechanismContext, P], str | None]
+    plan: Callable[[MechanismContext, P], MechanismPlan]
+    draw: Callable[[MechanismContext, P, Bits], Drawn[D]]
+    version: int = 1
+    needs: frozenset[Need] = frozenset()
+    randomised: bool = True
+    keeps_records: bool = True
+    takes_rule: bool = True
