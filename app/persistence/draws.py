@@ -16,7 +16,7 @@ from app.persistence.resources import PostgresResources, new_id
 from app.persistence.tables import data_keys, draws, release_pieces, resources
 from app.persistence.tenant_settings import PostgresOwnTenant
 from app.persistence.transactions import off_loop
-from app.services.releases.draws import Draw
+from app.services.releases.draws import Draw, DrawState
 from app.services.resources import Kind, NewResource, Stored
 
 PIECE_BYTES: Final = 4 * 1024**2
@@ -120,12 +120,20 @@ class PostgresDraws(Repository):
         found: datetime | None = (await self._transaction.execute(statement)).scalar_one_or_none()
         return found
 
-    async def withdrawn(self, release_ids: Collection[str]) -> Mapping[str, datetime]:
-        """Since when those of the releases are withdrawn that are."""
-        query = select(draws.c.id, draws.c.withdrawn_at).where(
-            draws.c.id.in_(release_ids), draws.c.withdrawn_at.is_not(None)
+    async def states(self, release_ids: Collection[str]) -> Mapping[str, DrawState]:
+        """How those of the releases stand that something was drawn for."""
+        other, own = draws.alias("other"), draws.c
+        of_same = select(func.count()).where(
+            other.c.tenant_id == own.tenant_id, other.c.subject_sha256 == own.subject_sha256
         )
-        return {row.id: row.withdrawn_at for row in await self._transaction.execute(query)}
+        query = select(
+            own.id, own.withdrawn_at, of_same.scalar_subquery().label("total"),
+            of_same.where(other.c.serial <= own.serial).scalar_subquery().label("number"),
+        ).where(own.id.in_(release_ids))  # fmt: skip
+        return {
+            row.id: DrawState(row.number, row.total, row.withdrawn_at)
+            for row in await self._transaction.execute(query)
+        }
 
     async def _write(self, release_id: str, payload: bytes) -> None:
         key, tenant = await self._vault.data_key(release_id), self._transaction.tenant

@@ -38,6 +38,25 @@ class Draw:
     is_stored: bool = False
 
 
+@dataclass(frozen=True)
+class DrawState:
+    """How a draw stands among all of the same data and attribute.
+
+    Attributes
+    ----------
+    number
+        1 for the first.
+    total
+        How many there are by now, withdrawn and deleted ones too.
+    withdrawn_at
+        When its release was withdrawn; None if it is not.
+    """
+
+    number: int
+    total: int
+    withdrawn_at: datetime | None
+
+
 class Draws(Protocol):
     """The tenant's draws. None is ever taken out of the count."""
 
@@ -69,5 +88,5 @@ class Draws(Protocol):
     async def withdraw(self, release_id: str) -> datetime | None:
         """Note that a release is withdrawn; since when, None if nothing was drawn for it."""
 
-    async def withdrawn(self, release_ids: Collection[str]) -> Mapping[str, datetime]:
-        """Since when those of the releases are withdrawn that are."""
+    async def states(self, release_ids: Collection[str]) -> Mapping[str, DrawState]:
+        """How those of the releases stand that something was drawn for."""
