@@ -154,7 +154,7 @@ async def test_another_tenants_runs_pieces_and_keys_are_not_found(store, populat
         assert await work.runs.events_after(claim.run_id, 0, 10) == []
         assert await work.runs.blocks(claim.run_id) == {}
         assert await work.draws.states([populated.drawn, populated.begun]) == {}
-        assert await work.draws.of_subject("5" * 64) == []
+        assert populated.drawn not in {own.id for own in await work.draws.of_subject("5" * 64)}
         assert await work.draws.withdraw(populated.drawn) is None
         assert await work.evidence.of_resource(populated.resources[Kind.EVALUATION]) is None
 

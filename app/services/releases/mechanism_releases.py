@@ -238,19 +238,18 @@ def refuse_another(request: CreateRelease, earlier: Sequence[Draw]) -> None:
     if not earlier or request.independent_of_earlier:
         return
     last = earlier[-1]
-    which = (
-        f"the release {last.release!r}"
-        if last.release is not None
-        else "a release that is deleted by now"
-        if last.is_stored
-        else "a release that was begun and is not stored yet; the same request again finishes it"
-    )
-    more = "" if len(earlier) == 1 else f", and {len(earlier) - 1} before it"
+    if last.release is not None:
+        which, remedy = f"the release {last.release!r}", "Use that release"
+    elif last.is_stored:
+        which, remedy = "a release that is deleted by now", "Use what was released then"
+    else:
+        which = "a release that was begun and is not stored yet"
+        remedy = "Send the request that began it again, which goes on with it"
+    more = "" if len(earlier) == 1 else f", and {len(earlier) - 1} times before"
     raise Conflict(
-        f"The same attribute of the same uploaded content was drawn on {last.begun_at:%Y-%m-%d}, for {which}"
+        f"The same attribute of the same uploaded content was drawn on {last.begun_at:%Y-%m-%d} for {which}"
         f"{more}. Who has several draws learns more of each record than any of them promises.",
-        "Use that release; or ask with independent_of_earlier and the scope govern for a draw that is worth "
-        "less.",
+        f"{remedy}; or ask with independent_of_earlier and the scope govern for a draw that is worth less.",
         {
             "earlier": [
                 {"release": own.release, "id": own.id, "begun_at": own.begun_at.isoformat()}
