@@ -106,7 +106,7 @@ def _missing(column: PerturbedColumn) -> tuple[Fault, ...]:
         fault = Fault(
             "/mechanism/alpha_floor",
             "alpha-floor-too-large",
-            f"The bound is proved for a retention of at most {most:.9g} of each of the {m:,} values; asked for "
+            f"The bound is proved for a retention of at most {most:.9g} of all {m:,} values; asked for "
             f"is {own.alpha_floor:g}.",
             f"Give at most {_rounded_down(most)}, or a greater beta.",
         )
