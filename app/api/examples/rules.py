@@ -92,19 +92,18 @@ RULE_PREVIEWS: Final[Examples] = {
 }
 
 _PERTURBED: Final = {
-    "name": "members-perturbed",
-    "dataset": "members",
-    "rule": "fewer-places",
+    "name": "residents-perturbed",
+    "dataset": "residents",
     "mechanism": {"kind": "perturbation", "beta": 2},
 }
 
 MECHANISM_RELEASES: Final = bodies(
-    _PERTURBED, members_perturbed="the members generalised, their sensitive values drawn"
+    _PERTURBED, residents_perturbed="the residents, with the education of each drawn anew"
 )
 
 RELEASES: Final = bodies(
     {"name": "members-release", "dataset": "members", "rule": "members-optimum", "neutralise_formulas": True},
     _PERTURBED,
     members_release="the members under the best rule",
-    members_perturbed="the members generalised, their sensitive values drawn",
+    residents_perturbed="the residents, with the education of each drawn anew",
 )

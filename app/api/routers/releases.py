@@ -101,7 +101,7 @@ async def get_release(
 async def withdraw_release(
     actor: Assessor,
     services: UseCases,
-    ref: Annotated[Ref, Path(openapi_examples=names("members-perturbed"))],
+    ref: Annotated[Ref, Path(openapi_examples=names("residents-perturbed"))],
 ) -> Release:
     """Withdraw a release.
 

@@ -96,7 +96,7 @@ class ReleasedMechanism(Answer):
 class EarlierDraw(Answer):
     """A draw of the same attribute of the same uploaded content."""
 
-    release: Annotated[str | None, Field(max_length=100, examples=["members-perturbed"])]
+    release: Annotated[str | None, Field(max_length=100, examples=["residents-perturbed"])]
     """Name of its release; null if that is deleted, or not stored yet."""
     begun_at: Annotated[Moment, Field(description="When it was begun.")]
 

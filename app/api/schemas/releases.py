@@ -13,17 +13,13 @@ from app.api.schemas.common import (
     Name,
     Ref,
     Resource,
+    is_none,
 )
 from app.api.schemas.derived import Asking, value_of
 from app.api.schemas.mechanisms import AskedMechanism, ReleasedMechanism
 from app.api.schemas.shown_rules import ShownSuppression
 from app.services.releases.releases import ORDER_BEFORE
 from app.services.releases.requests import ChosenMechanism, CreateRelease, LineOrder
-
-
-def is_none(value: object) -> bool:
-    """Whether a field has nothing to say."""
-    return value is None
 
 
 class NewRelease(Asking[CreateRelease]):

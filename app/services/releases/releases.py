@@ -57,7 +57,7 @@ class ReleaseService(TableResources):
         if request.mechanism is None:
             raise NotSupported(
                 "A release under a rule has no plan: what it shows follows from the rule.",
-                "Preview the rule by POST /v1/rule-previews, or give a mechanism.",
+                "Preview the rule, or give a mechanism.",
             )
         return await self._mechanisms.plan(actor, request)
 
