@@ -22,7 +22,8 @@ FINISHED = (
     *(f"LD-E{n}" for n in range(16, 30)),
     "LD-14",
     *(f"BL-L{n}" for n in (1, 4, 6, 8)),
-    *(f"BL-T{n}" for n in (1, 2, 7, 9, 10, 15, 16, 17, 20)),
+    *(f"BL-T{n}" for n in (1, 2, 7, 9, 10, 13, 14, 15, 16, 17, 20)),
+    "BL-6",
     "BL-11",
 )
 """TV, INV, E and X are of the decision-theoretic framework, LD of ℓ-diversity, BL of β-likeness, FM of the

@@ -7,6 +7,7 @@ Who knows the matrix can still count: see :mod:`app.domain.mechanisms.count_esti
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal
 from functools import cached_property
@@ -56,6 +57,11 @@ class PublishedPerturbation:
     def matrix(self) -> TransitionMatrix:
         """The matrix of the retention."""
         return TransitionMatrix(np.array(self.retention))
+
+    def numbers(self, labels: Sequence[str]) -> Ints:
+        """(nodes,) the number of the value that each node of the hierarchy is by its label, else −1."""
+        number = {value: i for i, value in enumerate(self.values)}
+        return np.array([number.get(CellValue(label), -1) for label in labels], dtype=np.int32)
 
 
 def _supports(context: MechanismContext, parameters: Perturbation) -> str | None:
@@ -147,7 +153,7 @@ def _constants(column: PerturbedColumn, infeasible: bool) -> dict[str, float]:
     m = len(column.nodes)
     constants: dict[str, float] = {
         "values": m,
-        "values_unused": column.table.sizes[column.column] - m,
+        "values_unused": column.unused,
         "beta_saturation": saturation(column.totals),
     }
     if m > 1:

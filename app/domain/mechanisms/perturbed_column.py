@@ -129,6 +129,12 @@ class PerturbedColumn:
         own = self.table.hierarchies[self.column].labels
         return tuple(own[node] for node in self.nodes.tolist())
 
+    @property
+    def unused(self) -> int:
+        """Leaves of the hierarchy that no value stands for: they take no part."""
+        hierarchy = self.table.hierarchies[self.column]
+        return hierarchy.n_leaves - len(np.unique(hierarchy.leaves_below(self.nodes)[1]))
+
     @cached_property
     def without_value(self) -> int:
         """Records whose value is missing."""
