@@ -30,7 +30,7 @@ class NewRelease(Asking[CreateRelease]):
     rule: Annotated[Ref | None, Field(examples=["members-optimum"])] = None
     """The rule. Beside a mechanism, one that generalises the quasi-identifiers first."""
     mechanism: Annotated[
-        AskedMechanism | None,  # type: ignore[valid-type]
+        AskedMechanism | None,
         Field(description="Which mechanism, with its parameters; `GET /v1/catalogue` lists them."),
     ] = None
     independent_of_earlier: bool = False
