@@ -16,9 +16,9 @@ from app.services.questions import DirectBudget
 from app.services.releases.drawing import drawn_release
 from app.services.releases.mechanism_releases import MechanismReleases
 from app.services.resources import Actor, Scope, TenantId
+from tests.api.drawn_people import asked, data, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import build_api
-from tests.api.test_mechanism_releases import asked, data, people
 from tests.conftest import DatabaseUrls
 from tests.faults.conftest import ROOT
 from tests.faults.drawing_process import REQUEST

@@ -54,7 +54,7 @@ class GuaranteeHypothesis(Answer):
 class ShownGuarantee(Answer):
     """What a release promises of the people in it."""
 
-    model: Annotated[str, Field(max_length=100, description="Privacy model.", examples=["beta_likeness"])]
+    model: Annotated[str, Field(max_length=100, description="Privacy model.")]
     parameters: Annotated[dict[str, Number | str], Field(examples=[{"beta": 1}])]
     """Its numbers, and the attribute that it is about."""
     sentence: Annotated[str, Field(max_length=1000, description="What it says, in one sentence.")]
