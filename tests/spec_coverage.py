@@ -14,7 +14,7 @@ FINISHED = (
     *(f"TV-{n}" for n in range(1, 23)),
     *(f"INV-{n}" for n in range(1, 25)),
     *(f"E-{n}" for n in range(1, 51)),
-    *(f"X{n}" for n in range(1, 14)),
+    *(f"X{n}" for n in range(1, 15)),
     *(f"FM-{n}" for n in (2, 3, 4, 6)),
     *(f"FM-5.{n}" for n in range(1, 10)),
     *(f"LD-D{n:02}" for n in range(1, 12)),

@@ -16,6 +16,7 @@ from app.experiments import (
     k_anonymity,
     minimal_risk,
     optimal_generalisation,
+    perturbed_counts,
     random_releases,
     risk_models,
     thresholds,
@@ -36,6 +37,7 @@ EXPERIMENTS: Final = (
     Experiment("X11", genetic_time.run),
     Experiment("X12", genetic_risk.run),
     Experiment("X13", aggregate_objective.run),
+    Experiment("X14", perturbed_counts.run),
 )
 ALL: Final = "all"
 

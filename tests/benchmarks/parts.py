@@ -58,6 +58,7 @@ PARTS: Final = (
         "files to codes and the attackers' risks without a service",
         needs="arx-adult",
     ),
+    Part("perturbation", "tests.benchmarks.perturbation", "draws of sensitive values, and counts from them"),
     Part("algorithms", "tests.benchmarks.algorithms", "all searches on Adult", needs="arx-adult"),
     Part("scale", "tests.benchmarks.scale", "the case study at the papers' full size"),
     Part("many", "tests.benchmarks.many", "single records with seventy attributes"),

@@ -54,10 +54,19 @@ def test_every_record_is_replaced_as_by_hand():
 
 def test_the_first_and_the_last_words_choose_the_ends():
     matrix = matrix_for(np.array([5, 5, 5, 5]), 1.0)
-    words = [(0, 0), (2**64 - 1, 0), (2**64 - 1, 2**64 - 1), (2**63 - 1, 5), (2**63, 2**63)]
+    last, third = 2**64 - 1, 2**64 // 3
+    words = [
+        (0, 0),
+        (last, 0),
+        (last, last),
+        (2**63 - 1, 5),
+        (2**63, 2**63),
+        (last, third),
+        (last, third + 1),
+    ]
     data = b"".join(first.to_bytes(8, "little") + second.to_bytes(8, "little") for first, second in words)
     # Half of the words keep the value 1; of the others each third is one of 0, 2, 3.
-    assert replaced(np.ones(5, dtype=np.int32), matrix, lambda n: data).tolist() == [1, 0, 3, 1, 2]
+    assert replaced(np.ones(7, dtype=np.int32), matrix, lambda n: data).tolist() == [1, 0, 3, 1, 2, 0, 2]
 
 
 def test_a_record_takes_the_same_bits_however_many_are_drawn_at_once(monkeypatch):
@@ -210,3 +219,16 @@ def test_estimates_are_those_of_loops_over_records(monkeypatch, cells):
             variance = sum(true[j] * (dense[:, j] @ weights**2 - of[j]) for j in range(m))
             assert found.standard_errors[q] ** 2 == pytest.approx(variance, abs=1e-9)
             assert found.is_spread[q] == any(0 < own < 1 for own in selected)
+
+
+def test_cells_that_no_record_has_spread_nothing():
+    """Under the first group the node that is half asked for does not occur."""
+    columns = {0: np.array([0, 0, 1], dtype=np.int32), 1: np.array([0, 2, 1], dtype=np.int32)}
+    records = PublishedRecords.of(columns, {0: 2, 1: 3}, np.array([0, 1, 0]), 2)
+    estimator = CountEstimator(records, TransitionMatrix(np.array([0.5, 0.5])))
+    shares = np.array([1.0, 0.5, 1.0])
+    found = estimator.estimates(
+        [CountQuery({0: np.array([1.0, 0.0]), 1: shares}), CountQuery({1: shares}), CountQuery({})]
+    )
+    assert found.records.tolist() == [2, 2.5, 3]
+    assert found.is_spread.tolist() == found.is_biased.tolist() == [False, True, False]

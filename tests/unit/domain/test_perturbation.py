@@ -90,6 +90,7 @@ def test_missing_values_are_refused_with_what_to_do():
     with pytest.raises(NotSupported, match="1 records"):
         draw(table())
     assert supports() is None
+    assert plan(table()).constants["values"] == 3
 
 
 def test_rules_may_not_touch_what_is_perturbed():

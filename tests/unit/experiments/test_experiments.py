@@ -151,3 +151,12 @@ def test_a_failed_exact_claim_makes_status_1_and_is_told(capsys, monkeypatch):
 def test_an_unknown_experiment_is_refused_with_the_known_ones(capsys):
     assert program.run(["experiment", "X99"], None) == 1
     assert "X99" in capsys.readouterr().err
+
+
+@pytest.mark.deep
+def test_that_perturbation_is_always_better_is_told_as_it_is_found(reports):
+    (claim,) = [claim for claim in reports["X14"].claims if "frequencies alone" in claim.text]
+    points = [row for table in reports["X14"].tables for row in table.rows]
+    better = sum(perturbed < baseline for _, perturbed, baseline in points)
+    assert claim.grade == "qualitative"
+    assert (claim.holds, claim.evidence) == (better == 20, f"at {better} of 20 points")
