@@ -11,6 +11,8 @@ from app.domain.mechanisms.perturbed_column import PerturbedColumn
 WITHIN: Final = 1e-9
 """Share of its bound that a posterior may be above it: what rounding makes of an equality."""
 
+MODEL: Final = "beta_likeness"
+
 
 def warnings_of(column: PerturbedColumn) -> tuple[str, ...]:
     """Sentences on what is not protected, and on what is odd about the column."""
@@ -34,7 +36,7 @@ def warnings_of(column: PerturbedColumn) -> tuple[str, ...]:
 def likeness_guarantee(column: PerturbedColumn) -> PrivacyGuarantee:
     """Enhanced β-likeness of the published values, with the posteriors of the column's matrix checked."""
     return PrivacyGuarantee(
-        model="beta_likeness",
+        model=MODEL,
         parameters={
             "beta": column.parameters.beta,
             "bound": "enhanced",
