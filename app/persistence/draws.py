@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Select, func, insert, select, update
+from sqlalchemy import ColumnElement, Select, func, insert, select, update
 
 from app.domain.errors import Conflict, NotFound
 from app.persistence.encryption import new_data_key, place, seal, unseal
@@ -35,21 +35,13 @@ class PostgresDraws(Repository):
         """All draws of the same data and attribute, the oldest first; see the port."""
         if hold:
             await self._transaction.take_turn()
-        own, release = draws.c, resources.c
-        joined = draws.outerjoin(resources, (release.tenant_id == own.tenant_id) & (release.id == own.id))
-        query = (
-            select(
-                own.id, own.question_sha256, own.begun_at, release.name,
-                own.sealed.is_(None).label("is_stored"),
-            )
-            .select_from(joined)
-            .where(own.subject_sha256 == subject_sha256)
-            .order_by(own.serial)
-        )  # fmt: skip
-        return [
-            Draw(row.id, row.question_sha256, row.begun_at, row.name, row.is_stored)
-            for row in await self._transaction.execute(query)
-        ]
+        return await self._where(draws.c.subject_sha256 == subject_sha256)
+
+    async def of_release(self, release_id: str) -> Sequence[Draw]:
+        """All draws of what the release was drawn of, the oldest first."""
+        drawn = draws.alias("drawn").c
+        subject = select(drawn.subject_sha256).where(drawn.id == release_id).scalar_subquery()
+        return await self._where(draws.c.subject_sha256 == subject)
 
     async def begin(self, subject_sha256: str, question_sha256: str, dataset_id: str) -> Draw:
         """Count a draw, and seal its secret under the key that its bytes will have."""
@@ -134,6 +126,21 @@ class PostgresDraws(Repository):
             row.id: DrawState(row.number, row.total, row.withdrawn_at)
             for row in await self._transaction.execute(query)
         }
+
+    async def _where(self, condition: ColumnElement[bool]) -> Sequence[Draw]:
+        own, release = draws.c, resources.c
+        joined = draws.outerjoin(resources, (release.tenant_id == own.tenant_id) & (release.id == own.id))
+        is_stored = own.sealed.is_(None).label("is_stored")
+        query = (
+            select(own.id, own.question_sha256, own.begun_at, release.name, is_stored)
+            .select_from(joined)
+            .where(condition)
+            .order_by(own.serial)
+        )
+        return [
+            Draw(row.id, row.question_sha256, row.begun_at, row.name, row.is_stored)
+            for row in await self._transaction.execute(query)
+        ]
 
     async def _write(self, release_id: str, payload: bytes) -> None:
         key, tenant = await self._vault.data_key(release_id), self._transaction.tenant

@@ -156,6 +156,11 @@ async def test_a_further_draw_that_is_asked_for_is_worth_less_and_so_is_the_firs
         assert (guarantee["status"], guarantee["standing"]) == ("certified", "none")
         (fails,) = [own for own in guarantee["hypotheses"] if own["holds"] == "no"]
         assert fails["id"] == "drawn_once"
+    joint = first["mechanism"]["together"]
+    assert (joint["standing"], joint["parameters"]["draws"]) == ("certified", 2)
+    # Odds of 1/2, multiplied by 4.656 = X/Y by each of the draws.
+    assert joint["parameters"]["beta"] == pytest.approx(1.7467, abs=1e-4)
+    assert second["mechanism"]["together"] == joint
     key = {"name": "assessor", "scopes": ["assess", "data:read"]}
     token = (await made(client.post("/v1/api-keys", json=key)))["token"]
     async with api.client(token) as assessor:

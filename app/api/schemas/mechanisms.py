@@ -90,6 +90,10 @@ class ReleasedMechanism(Answer):
     draw: Annotated[Count, Field(description="Which draw of the same data it is.", examples=[1])]
     draws: Annotated[Count, Field(examples=[1])]
     """How many draws of the same attribute of the same uploaded content are counted by now."""
+    together: ShownGuarantee | None = None
+    """What all draws of the same data promise together; null where there is one, where one of their releases
+    is gone, where nothing is known, and in lists.
+    """
     csv_sha256: Annotated[Hash, Field(description="Hash of the table as CSV.")]
 
 

@@ -66,6 +66,9 @@ class Draws(Protocol):
         With ``hold`` nobody else begins one until this work ends.
         """
 
+    async def of_release(self, release_id: str) -> Sequence[Draw]:
+        """All draws of what the release was drawn of, the oldest first."""
+
     async def begin(self, subject_sha256: str, question_sha256: str, dataset_id: str) -> Draw:
         """Count a draw and seal its secret; to be committed before anything is drawn."""
 

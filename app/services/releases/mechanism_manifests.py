@@ -6,11 +6,14 @@ shown to who may read the data. What a draw is worth beside others is told when 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
+from pydantic import TypeAdapter
+
 from app.domain.catalogue.catalogue_types import Hypothesis
-from app.domain.mechanisms.catalogue import MECHANISMS, AnyMechanism
+from app.domain.mechanisms.catalogue import MECHANISMS, TOGETHER, AnyMechanism
 from app.domain.mechanisms.mechanism import MechanismPlan
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
@@ -18,7 +21,7 @@ from app.services.datasets.cell_values import without_cell_values
 from app.services.fingerprints import plain
 from app.services.gates.evidence_masking import shown_resource
 from app.services.releases.draws import DrawState
-from app.services.resources import Actor, JsonObject, Scope, Stored
+from app.services.resources import Actor, JsonObject, Scope, Stored, document_of
 from app.services.rules.rule_definitions import IdentityDefinition
 from app.services.rules.rule_documents import rule_document, rule_sha256, suppression_in_short
 
@@ -67,8 +70,14 @@ def rule_summary(rule: Stored | None, table: Table, dataset_sha256: str) -> Json
     }
 
 
-def shown_release(actor: Actor, release: Stored, state: DrawState | None) -> Stored:
-    """The release as the actor may see it; ``state`` is that of its draw, if it was drawn."""
+def shown_release(
+    actor: Actor, release: Stored, state: DrawState | None, all_draws: Sequence[Stored] = ()
+) -> Stored:
+    """The release as the actor may see it.
+
+    ``state`` is that of its draw, if it was drawn; ``all_draws`` are the releases of all draws of the same
+    data, if there are several and all are there.
+    """
     shown = shown_resource(actor, release)
     if state is None:
         return shown
@@ -79,6 +88,7 @@ def shown_release(actor: Actor, release: Stored, state: DrawState | None) -> Sto
         "guarantees": [with_draws(guarantee, state) for guarantee in own["guarantees"]],
         "draw": state.number,
         "draws": state.total,
+        "together": together(all_draws) if all_draws else None,
     }
     return replace(shown, summary={**shown.summary, "mechanism": told, "withdrawn_at": state.withdrawn_at})
 
@@ -99,6 +109,28 @@ def _values_shown(actor: Actor, release: Stored) -> JsonObject:
         "parameters": without_cell_values(mechanism.parameters, asked["parameters"]),
         "published": without_cell_values(mechanism.published, published),
     }
+
+
+def together(releases: Sequence[Stored]) -> JsonObject | None:
+    """What the releases of several draws promise together; None where that is not known."""
+    names = {own.summary["mechanism"]["name"] for own in releases}
+    mechanism = BY_NAME.get(min(names)) if len(names) == 1 else None
+    if mechanism is None or mechanism.name not in TOGETHER:
+        return None
+    if any(own.summary["mechanism"]["version"] != mechanism.version for own in releases):
+        return None
+    read = TypeAdapter(mechanism.published)
+    published = [read.validate_python(_published_fields(own)) for own in releases]
+    try:
+        found = TOGETHER[mechanism.name](published)
+    except ValueError:
+        return None
+    return {**plain(asdict(found)), "standing": found.standing}
+
+
+def _published_fields(release: Stored) -> JsonObject:
+    kept: JsonObject = document_of(release)["published"]
+    return {key: own for key, own in kept.items() if key not in ("kind", "version")}
 
 
 def with_draws(guarantee: JsonObject, state: DrawState) -> JsonObject:

@@ -10,7 +10,7 @@ from app.domain.errors import InvalidInput, NotSupported
 from app.services.datasets.table_streams import stream
 from app.services.datasets.tables import TableLoader, TableResources
 from app.services.fingerprints import resource_sha256
-from app.services.ports import Store
+from app.services.ports import Store, UnitOfWork
 from app.services.questions import DirectBudget
 from app.services.releases.draws import DrawState
 from app.services.releases.mechanism_manifests import is_drawn, shown_release
@@ -67,8 +67,7 @@ class ReleaseService(TableResources):
         self._require_may(actor, request)
         if request.mechanism is not None:
             made = await self._mechanisms.create(actor, request)
-            (shown,) = await self._shown(actor, [made.resource])
-            return Created(shown, made.created)
+            return Created(await self.get(actor, made.resource.id), made.created)
         async with self._store.work(actor.tenant) as work:
             dataset = await work.resources.get(Kind.DATASET, request.dataset)
             rule = await work.resources.get(Kind.RULE, request.rule or "")
@@ -102,8 +101,9 @@ class ReleaseService(TableResources):
         """The manifest, with how its draw stands among others; NotFound otherwise."""
         async with self._store.work(actor.tenant) as work:
             found = await work.resources.get(Kind.RELEASE, ref)
-        (shown,) = await self._shown(actor, [found])
-        return shown
+            draws = await self._draws_with(work, found)
+            states = await work.draws.states([found.id]) if is_drawn(found) else {}
+        return await asyncio.to_thread(shown_release, actor, found, states.get(found.id), draws)
 
     async def list(
         self,
@@ -136,8 +136,7 @@ class ReleaseService(TableResources):
                 await work.draws.withdraw(found.id)
                 await work.audit.record(actor.key_id, "release.withdraw", found.id, {"sha256": found.sha256})
                 await work.commit()
-        (shown,) = await self._shown(actor, [found])
-        return shown
+        return await self.get(actor, found.id)
 
     async def data(self, actor: Actor, ref: str, format: DataFormat) -> DataStream:
         """The released table, byte for byte the same whenever it is asked for; needs data:read."""
@@ -160,6 +159,13 @@ class ReleaseService(TableResources):
         else:
             chunks = released.parquet_chunks(_origin(release, dataset, rule))
         return stream(chunks, format, release.name)
+
+    async def _draws_with(self, work: UnitOfWork, release: Stored) -> Sequence[Stored]:
+        """The releases of all draws of the same data, if there are several and each has its release."""
+        draws = await work.draws.of_release(release.id) if is_drawn(release) else ()
+        if len(draws) < 2 or any(own.release is None for own in draws):
+            return ()
+        return [await work.resources.get(Kind.RELEASE, own.id) for own in draws]
 
     def _require_may(self, actor: Actor, request: CreateRelease) -> None:
         """Raise if the fields do not fit together, or the key may not ask for a further draw."""
