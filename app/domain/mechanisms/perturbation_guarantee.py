@@ -8,6 +8,7 @@ from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.perturbed_column import PerturbedColumn
 
+MODEL: Final = "beta_likeness"
 WITHIN: Final = 1e-9
 """Share of its bound that a posterior may be above it: what rounding makes of an equality."""
 
@@ -43,9 +44,9 @@ def likeness_guarantee(column: PerturbedColumn) -> PrivacyGuarantee:
             "attribute": column.attribute,
         },
         sentence=(
-            f"Who knows how frequent each {column.attribute!r} is, and of a person only that record of the "
-            f"release, finds no value more than {column.parameters.beta:g} times more likely than before, "
-            "relative to how likely it was, and frequent values by less."
+            f"For who knows how frequent each {column.attribute!r} is, and of a person only that record of "
+            f"the release, no value becomes more than {1 + column.parameters.beta:.12g} times as likely as "
+            "it was, and frequent values by less."
         ),
         status="certified",
         hypotheses=_hypotheses(column),

@@ -73,9 +73,8 @@ def guarantee_together(draws: Sequence[PublishedPerturbation]) -> PrivacyGuarant
             "draws": len(draws),
         },
         sentence=(
-            f"Who knows how frequent each {first.attribute!r} is, and of a person only that record of all "
-            f"{len(draws)} releases, finds no value more than {gain:.6g} times more likely than before, "
-            "relative to how likely it was."
+            f"For who knows how frequent each {first.attribute!r} is, and of a person only that record of "
+            f"all {len(draws)} releases, no value becomes more than {1 + gain:.6g} times as likely as it was."
         ),
         status="certified",
         hypotheses=(

@@ -174,6 +174,7 @@ def test_what_is_promised_and_what_it_rests_on():
     assert (guarantee.model, guarantee.status) == ("beta_likeness", "certified")
     assert guarantee.parameters == {"beta": 1.0, "bound": "enhanced", "attribute": "illness"}
     assert "'illness'" in guarantee.sentence
+    assert "more than 2 times as likely" in guarantee.sentence
     holds = {own.id: own.holds for own in guarantee.hypotheses}
     assert holds == {
         "posteriors_within_bounds": "yes",
