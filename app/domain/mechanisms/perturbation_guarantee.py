@@ -12,8 +12,6 @@ MODEL: Final = "beta_likeness"
 WITHIN: Final = 1e-9
 """Share of its bound that a posterior may be above it: what rounding makes of an equality."""
 
-MODEL: Final = "beta_likeness"
-
 
 def warnings_of(column: PerturbedColumn) -> tuple[str, ...]:
     """Sentences on what is not protected, and on what is odd about the column."""
