@@ -169,6 +169,16 @@ class Frontiers(Searched[Pool]):
 class Releases(Collection[Pool]):
     """Disclosed tables."""
 
+    @call
+    async def plan(self, body: Json) -> Json:
+        """What a mechanism would make, with what stands in its way; nothing is drawn or stored."""
+        return await self._connection.post(f"{self._path}/plans", body)
+
+    @call
+    async def withdraw(self, ref: str) -> Resource:
+        """Let the table of a release that a mechanism made be given out no more."""
+        return Resource.from_document(await self._connection.post(f"{self._path}/{ref}/withdrawal"))
+
     @stream
     def data(self, ref: str, format: str = "csv") -> AsyncIterator[bytes]:
         """The released table."""

@@ -6,6 +6,7 @@
     ├─ InvalidInput                  the request or the data break a rule; carries one fault per offender
     ├─ NotSupported                  a correct request outside what the model can do
     ├─ NotFound                      no such resource for this tenant
+    ├─ Withdrawn                     a release whose table is not given out any more
     ├─ Conflict                      the name, key or state is taken, or the resource is in use
     │  └─ NotFinished                a run has no result yet
     ├─ TooLarge                      a stated limit was exceeded
@@ -28,6 +29,7 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime
 from functools import cache
 from typing import Any, ClassVar, get_type_hints
 
@@ -161,6 +163,18 @@ class NotFound(PrivacyRiskError):
         super().__init__(f"There is no {kind} with the id or name {ref!r}.")
         self.kind = kind
         self.ref = ref
+
+
+class Withdrawn(PrivacyRiskError):
+    """The release is there, and its table is not given out any more."""
+
+    code = "withdrawn"
+
+    def __init__(self, name: str, at: datetime) -> None:
+        super().__init__(
+            f"The release {name!r} was withdrawn on {at:%Y-%m-%d}; its table is not given out any more.",
+            "Ask whoever withdrew it which release takes its place.",
+        )
 
 
 class Conflict(PrivacyRiskError):

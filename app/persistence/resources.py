@@ -25,7 +25,7 @@ from sqlalchemy.exc import IntegrityError
 
 from app.domain.errors import Conflict, NotFound
 from app.persistence.repository import Context, Repository, contains
-from app.persistence.tables import data_keys, resource_uses, resources, results, runs
+from app.persistence.tables import data_keys, draws, resource_uses, resources, results, runs
 from app.persistence.tenant_settings import PostgresOwnTenant
 from app.persistence.transactions import alone
 from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
@@ -38,6 +38,8 @@ _HELD: Final = frozenset(Kind) - {
 }  # fmt: skip
 """Kinds of what questions name, which processes keep in memory beyond one request or run."""
 
+_KEYED: Final = frozenset({Kind.UPLOAD, Kind.RELEASE})
+"""Kinds whose data are encrypted under a key of their own."""
 
 _LIVE = (RunState.QUEUED.value, RunState.RUNNING.value)
 _USERS_SHOWN = 100
@@ -141,6 +143,8 @@ class PostgresResources(Repository):
         try:
             async with connection.begin_nested():
                 await self._leave_uploads(row)
+                if kind is Kind.DATASET:
+                    await self._give_up_draws(row)
                 gone = await self._transaction.execute(delete(resources).where(resources.c.id == row.id))
         except IntegrityError as error:
             # A user that was added meanwhile; PostgreSQL 18 has a name of its own for it.
@@ -154,7 +158,7 @@ class PostgresResources(Repository):
         await self._transaction.take_turn()
         await self._drop_results(inputs)
         await self._transaction.execute(delete(results).where(results.c.id.in_(alone)))
-        if kind is Kind.UPLOAD:
+        if kind in _KEYED:
             await self._transaction.execute(delete(data_keys).where(data_keys.c.id == row.id))
             self._vault.forget(row.id)
         if kind in _HELD:  # the news is sent when it is true
@@ -169,6 +173,15 @@ class PostgresResources(Repository):
             .where(data_keys.c.id.in_(used), data_keys.c.purpose == "upload")
             .values(touched_at=func.clock_timestamp())
         )
+
+    async def _give_up_draws(self, row: Any) -> None:  # noqa: ANN401 - a row
+        """Destroy the secrets of draws from a dataset that were begun and not stored; they stay counted."""
+        unfinished = (draws.c.dataset_id == row.id, draws.c.sealed.is_not(None))
+        begun = select(draws.c.id).where(*unfinished)
+        await self._transaction.execute(
+            delete(data_keys).where(data_keys.c.id.in_(begun), data_keys.c.purpose == "release")
+        )
+        await self._transaction.execute(update(draws).where(*unfinished).values(sealed=None))
 
     async def _insert(
         self, resource_id: str, new: NewResource, document: bytes, created_at: datetime

@@ -9,6 +9,7 @@ from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from app.persistence.draws import PostgresDraws
 from app.persistence.encryption import KeyCache, MasterKey
 from app.persistence.evidence import PostgresEvidence, PostgresSigningKeys
 from app.persistence.pieces import PostgresPieces
@@ -39,6 +40,7 @@ from app.services.ports import (
     SigningKeys,
     UnitOfWork,
 )
+from app.services.releases.draws import Draws
 from app.services.resources import TenantId
 from app.services.runs.webhook_values import Webhooks
 
@@ -64,6 +66,7 @@ class PostgresUnitOfWork:
         context = Context(transaction, master_key, vault, Cursors(master_key), clock, defaults)
         self.resources: Resources = PostgresResources(context)
         self.pieces: Pieces = PostgresPieces(context)
+        self.draws: Draws = PostgresDraws(context)
         self.results: Results = PostgresResults(context)
         self.questions: Questions = PostgresQuestions(context)
         self.claims = PostgresRuns(context)

@@ -109,7 +109,7 @@ data_keys = _tenant_table(
     Column("wrapped_key", LargeBinary, nullable=False),
     Column("master_key_id", String(32), nullable=False),
     _database_time("touched_at"),
-    CheckConstraint("purpose IN ('documents', 'upload')", name="purpose"),
+    CheckConstraint("purpose IN ('documents', 'upload', 'release')", name="purpose"),
     Index("ix_data_keys_touched_at", "touched_at", postgresql_where=text("purpose = 'upload'")),
 )
 
@@ -149,6 +149,35 @@ upload_pieces = _tenant_table(
     Column("payload", LargeBinary, nullable=False),
     _belongs("upload_id", "data_keys"),
     key=("tenant_id", "upload_id", "number"),
+)
+
+# What was drawn of may be gone: a draw stays counted, and is known by hashes alone.
+draws = _tenant_table(
+    "draws",
+    Column("id", String(64), nullable=False, comment="the release's"),
+    _serial(),
+    Column("subject_sha256", String(64), nullable=False, comment="what was drawn of"),
+    Column("question_sha256", String(64), nullable=False),
+    _id("dataset_id"),
+    Column("sealed", LargeBinary, nullable=True, comment="null once the bytes are stored"),
+    _time("begun_at"),
+    _time("withdrawn_at", nullable=True),
+    Index("ix_draws_tenant_id_subject_sha256_serial", "tenant_id", "subject_sha256", "serial"),
+    Index(
+        "ix_draws_tenant_id_dataset_id",
+        "tenant_id",
+        "dataset_id",
+        postgresql_where=text("sealed IS NOT NULL"),
+    ),
+)
+
+release_pieces = _tenant_table(
+    "release_pieces",
+    _id("release_id"),
+    Column("number", Integer, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    _belongs("release_id", "data_keys"),
+    key=("tenant_id", "release_id", "number"),
 )
 
 results = _tenant_table(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import Select, func, select, update
+from sqlalchemy import ScalarSelect, Select, Table, func, select, update
 
 from app.domain.errors import QuotaExceeded, RateLimited
 from app.persistence.repository import Context, Repository
-from app.persistence.tables import resources, runs, tenants, upload_pieces
+from app.persistence.tables import release_pieces, resources, runs, tenants, upload_pieces
 from app.services.access.tenant_settings import DEFAULT, Changes, TenantOverview, TenantSettings, Usage
 from app.services.resources import Kind, RunState, Tenant, TenantId
 
@@ -22,18 +22,25 @@ def _number_of(kind: Kind) -> Select[Any]:
     return select(func.count()).select_from(resources).where(resources.c.kind == kind.value)
 
 
-# The length of what is stored outside its row is known without reading it.
+def _bytes_in(pieces: Table) -> ScalarSelect[Any]:
+    """The length of what is stored outside its row is known without reading it."""
+    return select(func.coalesce(func.sum(func.octet_length(pieces.c.payload)), 0)).scalar_subquery()
+
+
 _USED: Final[dict[str, Select[Any]]] = {
     "uploads": _number_of(Kind.UPLOAD),
     "datasets": _number_of(Kind.DATASET),
-    "stored_bytes": select(func.coalesce(func.sum(func.octet_length(upload_pieces.c.payload)), 0)),
+    "stored_bytes": select(_bytes_in(upload_pieces) + _bytes_in(release_pieces)),
     "active_runs": select(func.count()).select_from(runs).where(runs.c.state.in_(_ACTIVE)),
 }
-_NOUNS: Final = {"stored_bytes": "bytes of uploads", "active_runs": "runs queued or running"}
+_NOUNS: Final = {
+    "stored_bytes": "bytes of uploads and drawn releases",
+    "active_runs": "runs queued or running",
+}
 _REMEDIES: Final = {
     "uploads": "Delete uploads that are not needed any more",
     "datasets": "Delete datasets that are not needed any more",
-    "stored_bytes": "Delete uploads that are not needed any more",
+    "stored_bytes": "Delete uploads or releases that are not needed any more",
     "active_runs": "Wait for a run to end, or cancel one",
 }
 

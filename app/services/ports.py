@@ -15,6 +15,7 @@ from app.evidence.keys import PublicKey
 from app.services.access.tenant_settings import OwnTenant
 from app.services.answers import Questions
 from app.services.gates.evidence_values import NewEvidence, StoredEvidence
+from app.services.releases.draws import Draws
 from app.services.resources import (
     ALWAYS,
     ApiKey,
@@ -296,6 +297,7 @@ class UnitOfWork(Protocol):
 
     resources: Resources
     pieces: Pieces
+    draws: Draws
     runs: Runs
     results: Results
     questions: Questions

@@ -21,7 +21,8 @@ async def release(visit: Visit) -> Page:
         "release.html",
         {
             "release": document,
-            "ladder": ladder(document["rule"]["levels"], heights),
+            "drawn": document.get("mechanism"),
+            "ladder": ladder(document["rule"]["levels"], heights) if document["rule"]["name"] else [],
             "others": []
             if others is None
             else [one.document for one in others.items if one.name != document["name"]],

@@ -352,7 +352,8 @@ async def test_the_evidence_names_the_releases_that_a_value_takes_into_account(j
     }  # fmt: skip
     gate = await stored_policy(journey, "again", criterion("given", demand))
     rule = (await journey.get("/v1/rules/proposal")).json()
-    released = {own["rule"]["name"] for own in (await journey.get("/v1/releases")).json()["items"]}
+    ledger = (await journey.get("/v1/datasets/members/releases")).json()["items"]
+    released = {own["rule"]["name"] for own in ledger}
     early = {"name": "early", "dataset": "members", "rule": "proposal"}
     assert (await journey.post("/v1/releases", json=early)).status_code == 201
     await verdict(journey, gate, name="given-releases")

@@ -58,7 +58,7 @@ def _check_what_was_found(answers: dict[str, list[httpx.Response]]) -> None:
     assert heights == {
         "city": 4, "race": 2, "birth-date": 3, "income": 4, "age": 3, "diagnosis": 4,
     }  # fmt: skip
-    (dataset,) = (answer.json() for answer in answers["create_dataset"])
+    dataset, _ = (answer.json() for answer in answers["create_dataset"])
     assert (dataset["status"], dataset["rows"], dataset["identifier"]) == ("ready", 12, "member_id")
     proposal, as_is, *_ = (answer.json()["result"] for answer in answers["create_assessment"])
     assert proposal["risk_average"] < as_is["risk_average"]
@@ -74,6 +74,8 @@ def _check_what_was_found(answers: dict[str, list[httpx.Response]]) -> None:
     assert "event: " in answers["follow_run"][0].text
     released = list(csv.DictReader(io.StringIO(answers["get_release_data"][0].text)))
     assert answers["create_release"][0].json()["order"] == "shuffled"
+    drawn = answers["withdraw_release"][0].json()
+    assert (drawn["mechanism"]["draws"], drawn["withdrawn_at"] is None) == (1, False)
     assert [set(row) for row in released] == [{"city", "race", "birth_date", "income"}] * 12
 
 

@@ -50,6 +50,7 @@ REFERRING = {
     "plan_frontier",
     "plan_measurement",
     "plan_optimisation",
+    "plan_release",
 }
 """Every operation that names a resource in its body."""
 

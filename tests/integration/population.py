@@ -22,6 +22,8 @@ class Population:
     running: Claim
     api_key: str
     evidence: str
+    drawn: str
+    begun: str
 
 
 def resource(kind, name=None, sha256=None, uses=(), document=None):
@@ -45,6 +47,9 @@ async def populate(store, registry, tenant) -> Population:
         await work.webhooks.send_test("a webhook")
         await work.audit.record(key.id, "rule.create", made[Kind.RULE].id, {})
         evidence_id = await add_evidence(work, made[Kind.EVALUATION])
+        draw = await work.draws.begin("5" * 64, "9" * 64, made[Kind.DATASET].id)
+        begun = await work.draws.begin("6" * 64, "9" * 64, made[Kind.DATASET].id)
+        await work.draws.store(draw.id, resource(Kind.RELEASE, "drawn"), b"what was drawn")
         finished = await work.runs.create(made[Kind.OPTIMISATION], "1" * 64, {"seconds": 3.0})
         running = await work.runs.create(made[Kind.ASSESSMENT], "2" * 64, {})
         await work.enqueue(running.id)
@@ -59,7 +64,7 @@ async def populate(store, registry, tenant) -> Population:
     sessions = PostgresPageSessions(store._engine, lambda: datetime.now(UTC))
     await sessions.begin(f"prefix-{tenant}", f"session of {tenant}", datetime.now(UTC) + timedelta(hours=8))
     ids = {kind: stored.id for kind, stored in made.items()}
-    return Population(ids, finished.id, second, key.id, evidence_id)
+    return Population(ids, finished.id, second, key.id, evidence_id, draw.id, begun.id)
 
 
 async def add_evidence(work, about, report="verdict"):

@@ -72,6 +72,34 @@ def test_going_back_leaves_only_webhooks_whose_address_can_be_read(empty):
         connection.execute("DELETE FROM webhooks")
 
 
+def test_going_back_leaves_no_release_that_could_be_drawn_again(empty):
+    """Nothing counts draws there; a release under a rule stays."""
+    migrate(empty.owner)
+    with psycopg.connect(empty.admin) as connection:
+        connection.execute(
+            "INSERT INTO tenants (id, name, created_at) VALUES (gen_random_uuid(), 'x', now())"
+        )
+        for id_ in ("ruled", "drawn"):
+            connection.execute(
+                "INSERT INTO resources (tenant_id, id, kind, name, sha256, summary, document, created_at)"
+                f" SELECT id, '{id_}', 'release', '{id_}', '', '{{}}', '', now() FROM tenants"
+            )
+        connection.execute(
+            "INSERT INTO data_keys (tenant_id, id, purpose, wrapped_key, master_key_id)"
+            " SELECT id, 'drawn', 'release', '', '' FROM tenants"
+        )
+        connection.execute(
+            "INSERT INTO draws (tenant_id, id, subject_sha256, question_sha256, dataset_id, begun_at)"
+            " SELECT id, 'drawn', '', '', '', now() FROM tenants"
+        )
+    migrate(empty.owner, "0009")
+    with psycopg.connect(empty.admin) as connection:
+        assert connection.execute("SELECT name FROM resources").fetchall() == [("ruled",)]
+        assert connection.execute("SELECT count(*) FROM data_keys").fetchone() == (0,)
+        connection.execute("DELETE FROM resources")
+    migrate(empty.owner)
+
+
 def test_the_migrations_make_what_the_metadata_say(empty):
     migrate(empty.owner)
     engine = create_engine(sqlalchemy_url(empty.owner))
@@ -107,10 +135,10 @@ def test_ciphertext_is_stored_as_it_is(database_urls):
     query = """
         SELECT attrelid::regclass::text || '.' || attname, attstorage::text FROM pg_attribute
         WHERE attrelid IN ('resources'::regclass, 'upload_pieces'::regclass, 'results'::regclass,
-                           'run_blocks'::regclass, 'evidence'::regclass)
+                           'run_blocks'::regclass, 'evidence'::regclass, 'release_pieces'::regclass)
           AND attname IN ('document', 'payload', 'envelope')
     """
     with psycopg.connect(database_urls.admin) as connection:
         storage = dict(connection.execute(query).fetchall())
-    assert len(storage) == 5
+    assert len(storage) == 6
     assert set(storage.values()) == {"e"}

@@ -137,6 +137,9 @@ async def test_another_tenants_runs_pieces_and_keys_are_not_found(store, populat
             work.api_keys.revoke(populated.api_key),
             work.evidence.get(populated.evidence),
             anext(work.pieces.read(populated.resources[Kind.UPLOAD])),
+            anext(work.draws.read(populated.drawn)),
+            work.draws.secret(populated.begun),
+            work.draws.store(populated.begun, resource(Kind.RELEASE, "thief"), b""),
         ):
             with pytest.raises(NotFound):
                 await refused
@@ -150,6 +153,9 @@ async def test_another_tenants_runs_pieces_and_keys_are_not_found(store, populat
                 await refused
         assert await work.runs.events_after(claim.run_id, 0, 10) == []
         assert await work.runs.blocks(claim.run_id) == {}
+        assert await work.draws.states([populated.drawn, populated.begun]) == {}
+        assert populated.drawn not in {own.id for own in await work.draws.of_subject("5" * 64)}
+        assert await work.draws.withdraw(populated.drawn) is None
         assert await work.evidence.of_resource(populated.resources[Kind.EVALUATION]) is None
 
 
@@ -178,6 +184,8 @@ async def test_the_runtime_role_has_no_rights_beyond_its_tables(database_urls):
             "DELETE FROM audit_events",
             "UPDATE evidence SET sha256 = 'other'",
             "DELETE FROM evidence",
+            "DELETE FROM draws",
+            "UPDATE draws SET subject_sha256 = ''",
             "UPDATE signing_keys SET wrapped_key = ''",
             "DELETE FROM signing_keys",
             "SET ROLE app_owner",

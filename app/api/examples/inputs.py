@@ -83,7 +83,18 @@ DATASETS: Final = bodies(
             {"name": "income", "type": "number", "role": "sensitive", "hierarchy": "income"},
         ],
     },
+    {
+        "name": "residents",
+        "upload": "census",
+        "attributes": [
+            {"name": "person_id", "type": "text", "role": "identifier"},
+            {"name": "gender", "type": "categorical", "role": "quasi_identifier"},
+            {"name": "race", "type": "categorical", "role": "quasi_identifier"},
+            {"name": "education", "type": "categorical", "role": "sensitive"},
+        ],
+    },
     members="the members with their hierarchies",
+    residents="the people of the census, with their education as what is sensitive",
 )
 
 DICTIONARIES: Final = bodies(

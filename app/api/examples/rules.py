@@ -91,7 +91,19 @@ RULE_PREVIEWS: Final[Examples] = {
     },
 }
 
+_PERTURBED: Final = {
+    "name": "residents-perturbed",
+    "dataset": "residents",
+    "mechanism": {"kind": "perturbation", "beta": 2},
+}
+
+MECHANISM_RELEASES: Final = bodies(
+    _PERTURBED, residents_perturbed="the residents, with the education of each drawn anew"
+)
+
 RELEASES: Final = bodies(
     {"name": "members-release", "dataset": "members", "rule": "members-optimum", "neutralise_formulas": True},
+    _PERTURBED,
     members_release="the members under the best rule",
+    residents_perturbed="the residents, with the education of each drawn anew",
 )

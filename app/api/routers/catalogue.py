@@ -16,7 +16,7 @@ router = APIRouter(prefix=PREFIX, tags=["catalogue"], route_class=Route, respons
 async def get_catalogue(actor: AnyKey) -> Catalogue:
     """What can be measured and chosen.
 
-    Measures, searches, risk models, families of sensitivity and models of utility: each with where it is
-    from, what it is worth, what it needs, and its parameters as JSON Schema.
+    Measures, searches, mechanisms, risk models, families of sensitivity and models of utility: each with
+    where it is from, what it is worth, what it needs, and its parameters as JSON Schema.
     """
     return CATALOGUE

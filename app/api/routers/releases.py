@@ -2,33 +2,114 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query
-from starlette.responses import StreamingResponse
+from fastapi import APIRouter, Body, Path, Query, Response
+from starlette.responses import JSONResponse, StreamingResponse
 
-from app.api.authentication import AnyKey, DataReader
+from app.api.authentication import AnyKey, Assessor, DataReader
 from app.api.examples.form import names
-from app.api.examples.rules import RELEASES
-from app.api.routers.answers import COMMON, problems, streamed, table_content
+from app.api.examples.rules import MECHANISM_RELEASES, RELEASES
+from app.api.routers.answers import (
+    COMMON,
+    MADE,
+    REFUSED,
+    DryRun,
+    dry,
+    made,
+    problems,
+    streamed,
+    table_content,
+)
 from app.api.routers.collection import Collection, CreatedIn, Cursor, Limit
 from app.api.routes import PREFIX, Route
-from app.api.schemas.common import Listing, Ref, listed
+from app.api.schemas.common import Listing, Ref, listed, shown
+from app.api.schemas.mechanisms import ReleasePlanAnswer
 from app.api.schemas.releases import NewRelease, Release
 from app.api.services import UseCases
 from app.services.resources import DataFormat, Scope
 
 COLLECTION = Collection("release", Release, tuple(RELEASES), write_scope=Scope.ASSESS)
 
-router = COLLECTION.plain_router(
-    NewRelease,
-    RELEASES,
-    """
-    A dataset as a rule discloses it; identifiers and other columns are left out. Its rows leave in an order
-    that says nothing of the records' order, unless `order` is `records`. Stores the manifest: the table is
-    made when it is asked for. Needs the scope `assess`.
-    """,
+router = COLLECTION.router()
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=Release,
+    responses=MADE | problems("invalid-input", "not-supported", "not-found", "quota-exceeded"),
 )
+async def create_release(
+    actor: Assessor,
+    services: UseCases,
+    response: Response,
+    body: Annotated[NewRelease, Body(openapi_examples=RELEASES)],
+    dry_run: DryRun = False,
+) -> Release | JSONResponse:
+    """Create a release.
+
+    A dataset as a rule discloses it, or as a mechanism draws it; identifiers and other columns are left out.
+    Its rows leave in an order that says nothing of the records' order, unless `order` is `records`. Of a
+    release under a rule the manifest is stored, and the table made when it is asked for. What a mechanism
+    draws is drawn once and stored: the same question is answered with the release that there is, under its
+    own name, and another draw of the same attribute of the same uploaded content is refused with 409 unless
+    `independent_of_earlier` asks for it. Needs the scope `assess`.
+    """
+    request = await asyncio.to_thread(body.request)
+    if dry_run:
+        return dry(ReleasePlanAnswer.model_validate(await services.releases.plan(actor, request)))
+    return made(Release, COLLECTION.path, await services.releases.create(actor, request), response)
+
+
+@router.post("/plans", responses=REFUSED | problems("not-supported"))
+async def plan_release(
+    actor: Assessor,
+    services: UseCases,
+    body: Annotated[NewRelease, Body(openapi_examples=MECHANISM_RELEASES)],
+) -> ReleasePlanAnswer:
+    """Plan a release.
+
+    What a mechanism would make: numbers that follow from data and parameters, cost, guarantees and warnings,
+    what stands in its way, and what was drawn of the same data before. Nothing is drawn or stored. Needs the
+    scope `assess`.
+    """
+    request = await asyncio.to_thread(body.request)
+    return ReleasePlanAnswer.model_validate(await services.releases.plan(actor, request))
+
+
+COLLECTION.add_list(router)
+
+
+@router.get("/{ref}", responses=problems("not-found"))
+async def get_release(
+    actor: AnyKey,
+    services: UseCases,
+    ref: Annotated[Ref, Path(openapi_examples=names(*RELEASES))],
+) -> Release:
+    """Get a release.
+
+    The manifest. Of a release under a rule it never changes; that of a mechanism's also says whether it is
+    withdrawn, and how many draws of the same data are counted by now. Values of cells in its parameters and
+    in what it publishes are null for keys without the scope `data:read`.
+    """
+    return shown(Release, await services.releases.get(actor, ref))
+
+
+@router.post("/{ref}/withdrawal", responses=problems("not-found", "not-supported"))
+async def withdraw_release(
+    actor: Assessor,
+    services: UseCases,
+    ref: Annotated[Ref, Path(openapi_examples=names("residents-perturbed"))],
+) -> Release:
+    """Withdraw a release.
+
+    Of one that a mechanism made the table is given out no more, for good; the manifest says so, and its draw
+    stays counted. A second time changes nothing. Needs the scope `assess`.
+    """
+    return shown(Release, await services.releases.withdraw(actor, ref))
+
 
 ledgers = APIRouter(
     prefix=f"{PREFIX}/datasets", tags=[COLLECTION.plural], route_class=Route, responses=COMMON
@@ -38,7 +119,7 @@ ledgers = APIRouter(
 @router.get(
     "/{ref}/data",
     response_class=StreamingResponse,
-    responses={**table_content(DataFormat.CSV, DataFormat.PARQUET), **problems("not-found")},
+    responses={**table_content(DataFormat.CSV, DataFormat.PARQUET), **problems("not-found", "withdrawn")},
 )
 async def get_release_data(
     actor: DataReader,

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import Field, create_model
+from pydantic import Field, TypeAdapter, create_model
 
 from app.api.schemas.common import Answer, Number, Request
 from app.api.schemas.criteria import REQUESTS as CRITERIA_REQUESTS
 from app.api.schemas.measurements import REQUESTS, RESULTS
+from app.api.schemas.mechanisms import PUBLISHED
+from app.api.schemas.mechanisms import REQUESTS as MECHANISM_REQUESTS
 from app.api.schemas.objectives import LossFields
+from app.api.schemas.rules import Definition
 from app.api.schemas.scoring import CustomRiskModel
 from app.api.schemas.sensitivity_profiles import NewSensitivityProfile
 from app.api.schemas.solvers import REQUESTS as SOLVERS
@@ -21,6 +24,8 @@ from app.domain.catalogue.catalogue_types import Guarantee, Need
 from app.domain.catalogue.choices import Choice
 from app.domain.catalogue.meanings import Safer
 from app.domain.catalogue.result_values import Kind, ResultValue, values_of
+from app.domain.mechanisms.catalogue import MECHANISMS, AnyMechanism
+from app.domain.mechanisms.mechanism import Family
 from app.domain.models.entry import Measure
 from app.domain.search.catalogue import SEARCHES, AnySearch
 
@@ -68,12 +73,30 @@ class CatalogueMeasure(CatalogueEntry):
     """The numbers and booleans of the result that have one place."""
 
 
+class CatalogueMechanism(Answer):
+    """A way to make a release: `parameters` describes the object `mechanism` of a request."""
+
+    name: Annotated[str, Field(max_length=100, examples=["perturbation"])]
+    """The word for it in requests; `rule` stands for a disclosure rule, which requests name beside it."""
+    version: Annotated[int, Field(description="Grows when a correction changes its meaning.", examples=[1])]
+    title: Annotated[str, Field(max_length=200, description="What it is.")]
+    source: Annotated[str, Field(max_length=400, description="Where its definition is from.")]
+    family: Annotated[Family, Field(description="What is done to the records.", examples=["perturb"])]
+    randomised: Annotated[bool, Field(description="Whether it draws: such a release is made once.")]
+    takes_rule: Annotated[bool, Field(description="Whether a rule may generalise quasi-identifiers first.")]
+    needs: Annotated[list[Need], Field(description="What a request must name.", examples=[[]])]
+    parameters: Annotated[JsonSchema, Field(description="The parameters that it takes, as JSON Schema.")]
+    published: JsonSchema | None
+    """What it publishes beside the table, as JSON Schema; null: nothing."""
+
+
 class Catalogue(Answer):
     """All that can be measured and chosen."""
 
     measures: Annotated[list[CatalogueMeasure], Field(description="What can be measured.")]
     searches: list[CatalogueEntry]
     """Kinds of `solver` in optimisations."""
+    mechanisms: Annotated[list[CatalogueMechanism], Field(description="How releases can be made.")]
     risk_models: Annotated[list[CatalogueEntry], Field(description="Values of `risk_model`.")]
     sensitivity_families: list[CatalogueEntry]
     """Values of `family` in sensitivity profiles."""
@@ -120,6 +143,35 @@ def _schema_of(request: type[Request], fields: Sequence[str]) -> dict[str, Any]:
     return create_model("Parameters", __base__=Request, **chosen).model_json_schema()
 
 
+_RULE: Final = CatalogueMechanism(
+    name="rule",
+    version=1,
+    title="Disclosure rule: values generalised or suppressed",
+    source="Definitions: disclosure rules",
+    family="generalise",
+    randomised=False,
+    takes_rule=True,
+    needs=["rule"],
+    parameters=TypeAdapter(Definition).json_schema(),
+    published=None,
+)
+
+
+def _mechanism(own: AnyMechanism) -> CatalogueMechanism:
+    return CatalogueMechanism(
+        name=own.name,
+        version=own.version,
+        title=own.title,
+        source=own.source,
+        family=own.family,
+        randomised=own.randomised,
+        takes_rule=own.takes_rule,
+        needs=sorted(own.needs),
+        parameters=MECHANISM_REQUESTS[own.name].model_json_schema(),
+        published=PUBLISHED[own.name].model_json_schema(mode="serialization"),
+    )
+
+
 CATALOGUE: Final = Catalogue(
     measures=[
         _entry(
@@ -135,6 +187,7 @@ CATALOGUE: Final = Catalogue(
         _entry(CatalogueEntry, search, parameters=SOLVERS[search.name].model_json_schema())
         for search in SEARCHES
     ],
+    mechanisms=[_RULE, *map(_mechanism, MECHANISMS)],
     risk_models=_entries(catalogue.RISK_MODELS, CustomRiskModel),
     sensitivity_families=_entries(catalogue.SENSITIVITY_FAMILIES, NewSensitivityProfile),
     utility_models=_entries(catalogue.UTILITY_MODELS, CustomUtility),

@@ -153,6 +153,11 @@ def shown(answer: type[A], stored: Stored, **more: Any) -> A:  # noqa: ANN401 - 
     )
 
 
+def is_none(value: object) -> bool:
+    """Whether a field is left out of an answer that has nothing to say in it."""
+    return value is None
+
+
 class Listing(Answer, Generic[A]):
     """Part of a list, newest first."""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Hash, Number
+from app.api.schemas.common import Answer, Hash, Number, is_none
 from app.domain.gates.coverage import Why
 from app.domain.policies.schema import Giver
 from app.services.gates.coverage import Outcome
@@ -99,7 +99,10 @@ class EarlierRelease(Answer):
     csv_sha256: Annotated[Hash, Field(description="Hash of its data as CSV.")]
     dataset: Annotated[str, Field(description="The dataset that it was made of.", examples=["members"])]
     dataset_sha256: Annotated[Hash, Field(description="Hash of that dataset.")]
-    rule: Annotated[str, Field(description="The rule that made it.", examples=["members-optimum"])]
+    rule: Annotated[str, Field(examples=["members-optimum"])]
+    """The rule that made it; empty where a mechanism took the records as they are."""
+    mechanism: Annotated[str | None, Field(examples=["perturbation"], exclude_if=is_none)] = None
+    """The mechanism that drew it, if one did."""
     order: Annotated[Literal["shuffled", "records"] | None, Field(examples=["shuffled"])] = None
     """Whether its rows left in the `records`' order, which says whose they are; null in verdicts of earlier
     versions, which do not say.

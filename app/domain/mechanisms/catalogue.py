@@ -6,11 +6,22 @@ needs none.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.mechanism import Mechanism
 from app.domain.mechanisms.perturbation import PERTURBATION
+from app.domain.mechanisms.several_draws import guarantee_together
 
 AnyMechanism = Mechanism[Any, Any]
 
 MECHANISMS: Final[tuple[AnyMechanism, ...]] = (PERTURBATION,)
+
+TOGETHER: Final[Mapping[str, Callable[[Sequence[Any]], PrivacyGuarantee]]] = {
+    PERTURBATION.name: guarantee_together,
+}
+"""Mechanism → what several draws of the same data promise together, of what each published.
+
+ValueError where nothing is known of these draws.
+"""

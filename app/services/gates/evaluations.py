@@ -21,7 +21,7 @@ from app.services.gates.completion import Completion
 from app.services.gates.coverage import broken_coverage
 from app.services.gates.evaluation import Evaluation, EvaluationCost, prepare_evaluation
 from app.services.gates.evidence import find
-from app.services.gates.ledger import find_earlier_releases
+from app.services.gates.ledger import find_earlier_releases, refuse_drawn
 from app.services.gates.requests import CreateEvaluation, EvaluationPlan
 from app.services.gates.subject import (
     Subject,
@@ -139,6 +139,7 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
             upload = None
             if request.release is not None:
                 upload = await work.resources.get(Kind.UPLOAD, request.release.upload)
+                refuse_drawn(upload, earlier)
         models = [
             criterion_of(own.condition.model, own.condition.parameters)
             for own in policy.requirements

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from app.domain.errors import InvalidInput
 from app.services.named import all_resources
 from app.services.ports import UnitOfWork
+from app.services.releases.mechanism_manifests import is_drawn
 from app.services.releases.releases import ORDER_BEFORE
 from app.services.resources import JsonObject, Kind, Stored, document_of
 
@@ -31,9 +33,27 @@ async def find_earlier_releases(work: UnitOfWork, dataset: Stored) -> tuple[Json
             "dataset_sha256": own.summary["dataset_sha256"],
             "rule": own.summary["rule"]["name"],
             "order": own.summary.get("order", ORDER_BEFORE),
+            **({"mechanism": own.summary["mechanism"]["name"]} if is_drawn(own) else {}),
         }
         for own in found
     )
+
+
+def refuse_drawn(upload: Stored, earlier: Sequence[JsonObject]) -> None:
+    """Refuse a file that is the table of a release which a mechanism drew.
+
+    What it shows of a record is not above its original, and criteria would judge classes by drawn values.
+    """
+    content = upload.summary["content_sha256"]
+    for own in earlier:
+        if own.get("mechanism") and own["csv_sha256"] == content:
+            raise InvalidInput.of(
+                "/release/upload",
+                "made-by-mechanism",
+                f"The file is the table of the release {own['name']!r}, whose values the mechanism "
+                f"{own['mechanism']} drew: criteria would take them for those of the records.",
+                "Read what the release promises in the guarantees of its manifest.",
+            )
 
 
 def ledger_document(
@@ -52,7 +72,7 @@ def ledger_document(
             "judged_by": [
                 id_
                 for id_, named in rules.items()
-                if own["dataset_sha256"] == dataset.sha256 and own["rule"] in named
+                if own["dataset_sha256"] == dataset.sha256 and own["rule"] in named and "mechanism" not in own
             ],
         }
         for own in earlier

@@ -7,7 +7,7 @@ of the records until they are shuffled.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -82,18 +82,13 @@ class ReleasedTable:
         With ``neutralise_formulas`` every cell and name that a spreadsheet might take for a formula starts
         with an apostrophe.
         """
-        alone = len(self.columns) == 1
-
-        def field(text: str) -> str:
-            return _csv_field(neutralised(text) if neutralise_formulas else text, alone)
-
+        field = csv_fields(self.columns, neutralise_formulas=neutralise_formulas)
         # Labels are made fit to be written once; a cell is then one look-up.
         labels = [np.array([field(label) for label in own], dtype=object) for own in self.labels]
         yield (",".join(field(name) for name in self.columns) + "\n").encode("utf-8")
         for block in blocks(self.n_records):
             rows = self.codes[self.row_of_line[block]]
-            cells = [own[rows[:, j]].tolist() for j, own in enumerate(labels)]
-            yield "".join(",".join(row) + "\n" for row in zip(*cells, strict=True)).encode("utf-8")
+            yield csv_lines([own[rows[:, j]].tolist() for j, own in enumerate(labels)])
 
     def csv_sha256(self, *, neutralise_formulas: bool) -> str:
         """Hexadecimal sha256 of the CSV form."""
@@ -121,12 +116,18 @@ def release_of(table: Table, rule: Rule) -> ReleasedTable:
         disclosed, place = apply_to_codes(rule, table, table.reduced.codes), table.reduced.inverse
     else:
         disclosed, place = apply(rule, table), None
-    rows = distinct_rows([disclosed[:, j] for j in range(table.n_attributes)], table.sizes, len(disclosed))
+    released = released_columns(table, [disclosed[:, j] for j in range(table.n_attributes)])
+    return released if place is None else replace(released, row_of_line=released.row_of_line[place])
+
+
+def released_columns(table: Table, columns: Sequence[Ints]) -> ReleasedTable:
+    """Columns of nodes, one per attribute of the table, as a release in the order of their rows."""
+    rows = distinct_rows(columns, table.sizes, len(columns[0]))
     return ReleasedTable(
         table.attributes,
         tuple(hierarchy.labels for hierarchy in table.hierarchies),
         rows.codes,
-        rows.inverse if place is None else rows.inverse[place],
+        rows.inverse,
         table.quasi_identifiers,
     )
 
@@ -134,6 +135,17 @@ def release_of(table: Table, rule: Rule) -> ReleasedTable:
 def neutralised(text: str) -> str:
     """The text so that no spreadsheet takes it for a formula."""
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+def csv_fields(columns: Sequence[str], *, neutralise_formulas: bool) -> Callable[[str], str]:
+    """What writes a text of a table with these columns as a field."""
+    alone = len(columns) == 1
+    return lambda text: _csv_field(neutralised(text) if neutralise_formulas else text, alone)
+
+
+def csv_lines(columns: Sequence[Sequence[str]]) -> bytes:
+    """Columns of fields as lines."""
+    return "".join(",".join(row) + "\n" for row in zip(*columns, strict=True)).encode("utf-8")
 
 
 def _csv_field(text: str, alone: bool) -> str:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import ClassVar, Final, Literal
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
 
-from app.domain.errors import InvalidInput
+from app.domain.errors import InvalidInput, NotSupported
 from app.services.datasets.table_streams import stream
-from app.services.datasets.tables import TableResources
+from app.services.datasets.tables import TableLoader, TableResources
 from app.services.fingerprints import resource_sha256
-from app.services.gates.evidence_masking import shown_resource
+from app.services.ports import Store, UnitOfWork
+from app.services.questions import DirectBudget
+from app.services.releases.draws import DrawState
+from app.services.releases.mechanism_manifests import is_drawn, shown_release
+from app.services.releases.mechanism_releases import MechanismReleases, ReleasePlan
 from app.services.releases.released_tables import ReleasedTable, release_of
+from app.services.releases.requests import CreateRelease, LineOrder
 from app.services.resources import (
     ALWAYS,
     Actor,
@@ -31,22 +36,8 @@ from app.services.resources import (
 )
 from app.services.rules.rule_documents import require_rule_of, rule_of, suppression_in_short
 
-LineOrder = Literal["shuffled", "records"]
-"""``shuffled``: classes sorted, lines within them permuted by a secret. ``records``: as in the dataset."""
-
 ORDER_BEFORE: Final[LineOrder] = "records"
 """The order of releases that were made before one could be chosen; their summary names none."""
-
-
-@dataclass(frozen=True)
-class CreateRelease:
-    """A dataset under a rule; formulas of spreadsheets are made harmless if asked for."""
-
-    name: str
-    dataset: str
-    rule: str
-    neutralise_formulas: bool = False
-    order: LineOrder = "shuffled"
 
 
 class ReleaseService(TableResources):
@@ -55,12 +46,31 @@ class ReleaseService(TableResources):
     kind: ClassVar[Kind] = Kind.RELEASE
     write_scope: ClassVar[Scope] = Scope.ASSESS
 
-    async def create(self, actor: Actor, request: CreateRelease) -> Created:
-        """Store the manifest; the data are made when they are asked for."""
+    def __init__(self, store: Store, loader: TableLoader, budget: DirectBudget = DirectBudget()) -> None:  # noqa: B008
+        super().__init__(store, loader)
+        self._mechanisms = MechanismReleases(store, loader, budget)
+
+    async def plan(self, actor: Actor, request: CreateRelease) -> ReleasePlan:
+        """What a mechanism would make, before anything is drawn."""
         self._admit(actor, request.name)
+        self._require_may(actor, request)
+        if request.mechanism is None:
+            raise NotSupported(
+                "A release under a rule has no plan: what it shows follows from the rule.",
+                "Preview the rule, or give a mechanism.",
+            )
+        return await self._mechanisms.plan(actor, request)
+
+    async def create(self, actor: Actor, request: CreateRelease) -> Created:
+        """Store the manifest; what a rule shows is made when it is asked for, what is drawn is stored."""
+        self._admit(actor, request.name)
+        self._require_may(actor, request)
+        if request.mechanism is not None:
+            made = await self._mechanisms.create(actor, request)
+            return Created(await self.get(actor, made.resource.id), made.created)
         async with self._store.work(actor.tenant) as work:
             dataset = await work.resources.get(Kind.DATASET, request.dataset)
-            rule = await work.resources.get(Kind.RULE, request.rule)
+            rule = await work.resources.get(Kind.RULE, request.rule or "")
         meaning: JsonObject = {"neutralise_formulas": request.neutralise_formulas, "order": request.order}
         sha256 = resource_sha256(Kind.RELEASE, meaning, {"dataset": dataset.sha256, "rule": rule.sha256})
         released = await self._released(actor.tenant, dataset, rule)
@@ -85,13 +95,60 @@ class ReleaseService(TableResources):
             page = await work.resources.list(
                 Kind.RELEASE, name=None, limit=limit, cursor=cursor, built_on=found.id, created=created
             )
-        return Page(tuple(shown_resource(actor, stored) for stored in page.items), page.next_cursor)
+        return Page(await self._shown(actor, page.items), page.next_cursor)
+
+    async def get(self, actor: Actor, ref: str) -> Stored:
+        """The manifest, with how its draw stands among others; NotFound otherwise."""
+        async with self._store.work(actor.tenant) as work:
+            found = await work.resources.get(Kind.RELEASE, ref)
+            draws = await self._draws_with(work, found)
+            states = await work.draws.states([found.id]) if is_drawn(found) else {}
+        return await asyncio.to_thread(shown_release, actor, found, states.get(found.id), draws)
+
+    async def list(
+        self,
+        actor: Actor,
+        *,
+        name: str | None = None,
+        created: Period = ALWAYS,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Page[Stored]:
+        """Newest first, without documents; ``name`` filters by substring."""
+        async with self._store.work(actor.tenant) as work:
+            page = await work.resources.list(
+                Kind.RELEASE, name=name, limit=limit, cursor=cursor, created=created
+            )
+        return Page(await self._shown(actor, page.items), page.next_cursor)
+
+    async def withdraw(self, actor: Actor, ref: str) -> Stored:
+        """Give the table out no more; manifest and count of draws stay. A second time changes nothing."""
+        require(actor, self.write_scope)
+        async with self._store.work(actor.tenant) as work:
+            found = await work.resources.get(Kind.RELEASE, ref)
+            if not is_drawn(found):
+                raise NotSupported(
+                    f"The release {found.name!r} was made by a rule: only its manifest is stored.",
+                    "Delete it if it was never published.",
+                )
+            states = await work.draws.states([found.id])
+            if states[found.id].withdrawn_at is None:
+                await work.draws.withdraw(found.id)
+                await work.audit.record(actor.key_id, "release.withdraw", found.id, {"sha256": found.sha256})
+                await work.commit()
+        return await self.get(actor, found.id)
 
     async def data(self, actor: Actor, ref: str, format: DataFormat) -> DataStream:
         """The released table, byte for byte the same whenever it is asked for; needs data:read."""
         require(actor, Scope.DATA_READ)
+        if format not in (DataFormat.CSV, DataFormat.PARQUET):
+            raise InvalidInput.of(
+                "/format", "unknown-choice", "A release leaves as a table.", "Choose csv or parquet."
+            )
         async with self._store.work(actor.tenant) as work:
             release = await work.resources.get(Kind.RELEASE, ref)
+            if is_drawn(release):
+                return await self._mechanisms.data(work, release, format)
             dataset = await work.resources.get(Kind.DATASET, release.uses[0])
             rule = await work.resources.get(Kind.RULE, release.uses[1])
         released = await self._released(actor.tenant, dataset, rule)
@@ -99,13 +156,31 @@ class ReleaseService(TableResources):
             released = await self._shuffled(actor.tenant, dataset, released, release.name, release.sha256)
         if format is DataFormat.CSV:
             chunks = released.csv_chunks(neutralise_formulas=release.summary["neutralise_formulas"])
-        elif format is DataFormat.PARQUET:
-            chunks = released.parquet_chunks(_origin(release, dataset, rule))
         else:
-            raise InvalidInput.of(
-                "/format", "unknown-choice", "A release leaves as a table.", "Choose csv or parquet."
-            )
+            chunks = released.parquet_chunks(_origin(release, dataset, rule))
         return stream(chunks, format, release.name)
+
+    async def _draws_with(self, work: UnitOfWork, release: Stored) -> Sequence[Stored]:
+        """The releases of all draws of the same data, if there are several and each has its release."""
+        draws = await work.draws.of_release(release.id) if is_drawn(release) else ()
+        if len(draws) < 2 or any(own.release is None for own in draws):
+            return ()
+        return [await work.resources.get(Kind.RELEASE, own.id) for own in draws]
+
+    def _require_may(self, actor: Actor, request: CreateRelease) -> None:
+        """Raise if the fields do not fit together, or the key may not ask for a further draw."""
+        request.require_whole()
+        if request.independent_of_earlier:
+            require(actor, Scope.GOVERN)
+
+    async def _shown(self, actor: Actor, releases: Sequence[Stored]) -> tuple[Stored, ...]:
+        """The releases as the actor may see them; those that were drawn with how their draws stand."""
+        drawn = [own.id for own in releases if is_drawn(own)]
+        states: Mapping[str, DrawState] = {}
+        if drawn:
+            async with self._store.work(actor.tenant) as work:
+                states = await work.draws.states(drawn)
+        return tuple(shown_release(actor, own, states.get(own.id)) for own in releases)
 
     async def _released(self, tenant: TenantId, dataset: Stored, rule: Stored) -> ReleasedTable:
         document = require_rule_of(rule, dataset)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from app.domain.errors import Fault, refuse
+from app.domain.errors import Fault, NotSupported, refuse
 from app.domain.models.entry import fields_of_releases
 from app.services.datasets.cell_values import require_to_name_values, shown_parameters
 from app.services.datasets.tables import TableLoader
@@ -15,6 +15,7 @@ from app.services.fingerprints import new_resource
 from app.services.named import all_resources
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import DirectBudget, Route
+from app.services.releases.mechanism_manifests import is_drawn
 from app.services.resources import Actor, JsonObject, Kind, NewResource, Stored, document_of
 from app.services.rules.rule_definitions import RuleDefinition
 from app.services.rules.rules import find_rule, rule_kept
@@ -160,13 +161,24 @@ def _resource(
 
 
 async def with_released_rules(work: UnitOfWork, parameters: Any, dataset: Stored) -> Any:  # noqa: ANN401
-    """The parameters with the rules of the dataset's releases, oldest first, where they ask for these."""
+    """The parameters with the rules of the dataset's releases, oldest first, where they ask for these.
+
+    NotSupported if a mechanism made one of these releases.
+    """
     asked = [name for name in fields_of_releases(type(parameters)) if getattr(parameters, name) is None]
     if not asked:
         return parameters
-    rules = [
-        release.summary["rule"]["name"]
+    releases = [
+        release
         for release in reversed(await all_resources(work, Kind.RELEASE))
         if release.summary["dataset_sha256"] == dataset.sha256
     ]
+    drawn = [release.name for release in releases if is_drawn(release)]
+    if drawn:
+        raise NotSupported(
+            f"The release {drawn[0]!r} was made by a mechanism: what it tells of a record follows from no "
+            f"rule ({len(drawn)} of {len(releases)} releases of the dataset are such).",
+            f"Name in {asked[0]} the rules of the releases that are to be taken into account.",
+        )
+    rules = [release.summary["rule"]["name"] for release in releases]
     return replace(parameters, **dict.fromkeys(asked, tuple(dict.fromkeys(rules))))

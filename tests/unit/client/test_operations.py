@@ -53,6 +53,8 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     "assessments.evidence": lambda c: c.assessments.evidence("r"),
     "assessments.report": lambda c: c.assessments.report("r"),
     "frontiers.picture": lambda c: c.frontiers.picture("r"),
+    "releases.plan": lambda c: c.releases.plan({}),
+    "releases.withdraw": lambda c: c.releases.withdraw("r"),
     "releases.data": lambda c: list(c.releases.data("r")),
     "releases.frame": lambda c: unreadable(lambda: c.releases.frame("r")),
     "sequential_disclosures.append": lambda c: c.sequential_disclosures.append("r", [], {}, "k"),

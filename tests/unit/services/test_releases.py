@@ -16,7 +16,8 @@ from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.rules.rule import TableRule, record_rule
 from app.domain.tables.table import Table
 from app.services.releases.released_tables import release_of
-from app.services.releases.releases import CreateRelease, ReleaseService
+from app.services.releases.releases import ReleaseService
+from app.services.releases.requests import CreateRelease
 from app.services.resources import Actor, DataFormat, Kind, NewResource, Scope
 from app.services.rules.rule_definitions import (
     RecordLevelDefinition,

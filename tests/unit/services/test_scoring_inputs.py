@@ -13,7 +13,8 @@ from app.domain.search.objectives import MinRisk
 from app.services.datasets.dataset_schema import OnUnknown
 from app.services.datasets.dictionaries import AgeTransform, Link, LookupTransform
 from app.services.questions import DirectBudget
-from app.services.releases.releases import CreateRelease, ReleaseService
+from app.services.releases.releases import ReleaseService
+from app.services.releases.requests import CreateRelease
 from app.services.resources import Actor, DataFormat
 from app.services.rules.rule_definitions import (
     IdentityDefinition,

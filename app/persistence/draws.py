@@ -1,0 +1,159 @@
+"""Draws of randomised releases in PostgreSQL, what was drawn under a key of its own each."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Select, func, insert, select, update
+
+from app.domain.errors import Conflict, NotFound
+from app.persistence.encryption import new_data_key, place, seal, unseal
+from app.persistence.repository import Context, Repository
+from app.persistence.resources import PostgresResources, new_id
+from app.persistence.tables import data_keys, draws, release_pieces, resources
+from app.persistence.tenant_settings import PostgresOwnTenant
+from app.persistence.transactions import off_loop
+from app.services.releases.draws import Draw, DrawState
+from app.services.resources import Kind, NewResource, Stored
+
+PIECE_BYTES: Final = 4 * 1024**2
+SECRET_BYTES: Final = 32
+
+
+class PostgresDraws(Repository):
+    """Implements the port ``Draws``."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._resources = PostgresResources(context)
+        self._owner = PostgresOwnTenant(context)
+
+    async def of_subject(self, subject_sha256: str, *, hold: bool = False) -> Sequence[Draw]:
+        """All draws of the same data and attribute, the oldest first; see the port."""
+        if hold:
+            await self._transaction.take_turn()
+        return await self._where(draws.c.subject_sha256 == subject_sha256)
+
+    async def of_release(self, release_id: str) -> Sequence[Draw]:
+        """All draws of what the release was drawn of, the oldest first."""
+        drawn = draws.alias("drawn").c
+        subject = select(drawn.subject_sha256).where(drawn.id == release_id).scalar_subquery()
+        return await self._where(draws.c.subject_sha256 == subject)
+
+    async def begin(self, subject_sha256: str, question_sha256: str, dataset_id: str) -> Draw:
+        """Count a draw, and seal its secret under the key that its bytes will have."""
+        draw, key, tenant = (
+            Draw(new_id(), question_sha256, self._clock()),
+            new_data_key(),
+            self._transaction.tenant,
+        )
+        await self._transaction.execute(
+            insert(data_keys).values(
+                tenant_id=tenant, id=draw.id, purpose="release",
+                wrapped_key=self._master_key.wrap(key, tenant, draw.id), master_key_id=self._master_key.id,
+            )
+        )  # fmt: skip
+        await self._transaction.execute(
+            insert(draws).values(
+                tenant_id=tenant, id=draw.id, subject_sha256=subject_sha256, question_sha256=question_sha256,
+                dataset_id=dataset_id, begun_at=draw.begun_at,
+                sealed=seal(key, secrets.token_bytes(SECRET_BYTES), place(tenant, "draw", draw.id)),
+            )
+        )  # fmt: skip
+        return draw
+
+    async def secret(self, draw_id: str) -> bytes:
+        """The secret of a draw whose bytes are not stored yet; see the port."""
+        sealed = (await self._transaction.execute(_sealed(draw_id))).scalar_one_or_none()
+        if sealed is None:
+            raise NotFound("draw", draw_id)
+        key = await self._vault.data_key(draw_id)
+        return unseal(key, sealed, place(self._transaction.tenant, "draw", draw_id))
+
+    async def store(self, draw_id: str, new: NewResource, payload: bytes) -> tuple[Stored, bool]:
+        """Store the release and its bytes and destroy the secret; see the port."""
+        sealed = (await self._transaction.execute(_sealed(draw_id).with_for_update())).scalar_one_or_none()
+        if sealed is None:
+            return await self._resources.get(Kind.RELEASE, draw_id), False
+        stored, created = await self._resources.add_with_id(draw_id, new)
+        if not created:
+            raise Conflict(f"The release {new.name!r} was stored meanwhile.", "Choose another name.")
+        await self._write(draw_id, payload)
+        await self._transaction.execute(update(draws).where(draws.c.id == draw_id).values(sealed=None))
+        await self._owner.admit("stored_bytes")
+        return stored, True
+
+    async def read(self, release_id: str) -> AsyncIterator[bytes]:
+        """Decrypted pieces in order."""
+        key = await self._vault.data_key(release_id)
+        number = 0
+        while True:
+            query = select(release_pieces.c.payload).where(
+                release_pieces.c.release_id == release_id, release_pieces.c.number == number
+            )
+            sealed = (await self._transaction.execute(query)).scalar_one_or_none()
+            if sealed is None:
+                return
+            where = place(self._transaction.tenant, "release piece", release_id, number)
+            yield await off_loop(len(sealed), lambda s=sealed, w=where: unseal(key, s, w))  # type: ignore[misc]
+            number += 1
+
+    async def withdraw(self, release_id: str) -> datetime | None:
+        """Note when it was withdrawn, unless it was before."""
+        statement = (
+            update(draws)
+            .where(draws.c.id == release_id, draws.c.sealed.is_(None))
+            .values(withdrawn_at=func.coalesce(draws.c.withdrawn_at, self._clock()))
+            .returning(draws.c.withdrawn_at)
+        )
+        found: datetime | None = (await self._transaction.execute(statement)).scalar_one_or_none()
+        return found
+
+    async def states(self, release_ids: Collection[str]) -> Mapping[str, DrawState]:
+        """How those of the releases stand that something was drawn for."""
+        other, own = draws.alias("other"), draws.c
+        of_same = select(func.count()).where(
+            other.c.tenant_id == own.tenant_id, other.c.subject_sha256 == own.subject_sha256
+        )
+        query = select(
+            own.id, own.withdrawn_at, of_same.scalar_subquery().label("total"),
+            of_same.where(other.c.serial <= own.serial).scalar_subquery().label("number"),
+        ).where(own.id.in_(release_ids))  # fmt: skip
+        return {
+            row.id: DrawState(row.number, row.total, row.withdrawn_at)
+            for row in await self._transaction.execute(query)
+        }
+
+    async def _where(self, condition: ColumnElement[bool]) -> Sequence[Draw]:
+        own, release = draws.c, resources.c
+        joined = draws.outerjoin(resources, (release.tenant_id == own.tenant_id) & (release.id == own.id))
+        is_stored = own.sealed.is_(None).label("is_stored")
+        query = (
+            select(own.id, own.question_sha256, own.begun_at, release.name, is_stored)
+            .select_from(joined)
+            .where(condition)
+            .order_by(own.serial)
+        )
+        return [
+            Draw(row.id, row.question_sha256, row.begun_at, row.name, row.is_stored)
+            for row in await self._transaction.execute(query)
+        ]
+
+    async def _write(self, release_id: str, payload: bytes) -> None:
+        key, tenant = await self._vault.data_key(release_id), self._transaction.tenant
+        for number, start in enumerate(range(0, len(payload), PIECE_BYTES)):
+            piece = payload[start : start + PIECE_BYTES]
+            where = place(tenant, "release piece", release_id, number)
+            sealed = await off_loop(len(piece), lambda p=piece, w=where: seal(key, p, w))  # type: ignore[misc]
+            await self._transaction.execute(
+                insert(release_pieces).values(
+                    tenant_id=tenant, release_id=release_id, number=number, payload=sealed
+                )
+            )
+
+
+def _sealed(draw_id: str) -> Select[Any]:
+    return select(draws.c.sealed).where(draws.c.id == draw_id)

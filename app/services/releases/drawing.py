@@ -1,0 +1,116 @@
+"""From a question about a release to the drawn one: its bytes, and the manifest that goes with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from app.domain.mechanisms.catalogue import AnyMechanism
+from app.domain.mechanisms.mechanism import MechanismContext, MechanismPlan
+from app.services.fingerprints import resource_sha256, sha256_of
+from app.services.releases.key_stream import derived_key, key_stream
+from app.services.releases.mechanism_manifests import mechanism_summary, rule_summary
+from app.services.releases.released_tables import ReleasedTable, released_columns
+from app.services.releases.requests import ChosenMechanism, CreateRelease
+from app.services.resources import JsonObject, Kind, NewResource, Stored
+from app.services.scoring.measurement_documents import document_of_parameters
+
+_DRAW: Final = "draw"
+_ORDER: Final = "order"
+"""What a secret is for: no byte of one purpose says anything of the other's."""
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """A question about a release with all that it rests on, and its plan."""
+
+    request: CreateRelease
+    chosen: ChosenMechanism
+    mechanism: AnyMechanism
+    context: MechanismContext
+    plan: MechanismPlan
+    dataset: Stored
+    rule: Stored | None
+    content_sha256: str
+
+    @cached_property
+    def subject(self) -> str:
+        """Hash of the uploaded content and of the attributes that are drawn, whatever else is asked for."""
+        drawn = {
+            str(own.parameters["attribute"]) for own in self.plan.guarantees if "attribute" in own.parameters
+        }
+        return sha256_of({"content_sha256": self.content_sha256, "drawn": sorted(drawn)})
+
+    @cached_property
+    def meaning(self) -> JsonObject:
+        """What is asked for beside the dataset and the rule."""
+        return {
+            "neutralise_formulas": self.request.neutralise_formulas,
+            "order": self.request.order,
+            "mechanism": {
+                "name": self.mechanism.name,
+                "version": self.mechanism.version,
+                "parameters": document_of_parameters(self.chosen.parameters),
+            },
+            "independent_of_earlier": self.request.independent_of_earlier,
+        }
+
+    @cached_property
+    def question(self) -> str:
+        """Hash of all that is asked for."""
+        used = {"dataset": self.dataset.sha256}
+        if self.rule is not None:
+            used["rule"] = self.rule.sha256
+        return resource_sha256(Kind.RELEASE, self.meaning, used)
+
+
+def drawn_release(prepared: Preparation, secret: bytes) -> tuple[NewResource, bytes]:
+    """The release as it will be stored and its table as Parquet: the same for the same secret."""
+    table = prepared.context.table
+    drawn = prepared.mechanism.draw(prepared.context, prepared.chosen.parameters, key_stream(secret, _DRAW))
+    released = released_columns(table, drawn.columns).shuffled(derived_key(secret, _ORDER))
+    parquet = b"".join(released.parquet_chunks(_origin(prepared)))
+    kind = {"kind": prepared.mechanism.name, "version": prepared.mechanism.version}
+    document = {**prepared.meaning, "published": {**kind, **document_of_parameters(drawn.published)}}
+    uses = (prepared.dataset.id, *(() if prepared.rule is None else (prepared.rule.id,)))
+    summary = _manifest(prepared, released)
+    name = prepared.request.name
+    return NewResource(Kind.RELEASE, name, prepared.question, summary, document, uses), parquet
+
+
+def _manifest(prepared: Preparation, released: ReleasedTable) -> JsonObject:
+    """The summary of the release; what it counts is counted in the released table, which anybody can."""
+    request, dataset = prepared.request, prepared.dataset
+    cells, records = released.suppressed()
+    csv_sha256 = released.csv_sha256(neutralise_formulas=request.neutralise_formulas)
+    return {
+        "dataset": dataset.name,
+        "dataset_sha256": dataset.sha256,
+        "rule": rule_summary(prepared.rule, prepared.context.table, dataset.sha256),
+        "columns": list(released.columns),
+        "rows": released.n_records,
+        "suppressed_cells": cells,
+        "suppressed_records": records,
+        "classes": released.n_classes,
+        "neutralise_formulas": request.neutralise_formulas,
+        "order": request.order,
+        "order_chosen": False,
+        "csv_sha256": csv_sha256,
+        "mechanism": mechanism_summary(
+            prepared.mechanism,
+            prepared.plan,
+            independent=request.independent_of_earlier,
+            csv_sha256=csv_sha256,
+        ),
+    }
+
+
+def _origin(prepared: Preparation) -> dict[str | bytes, str | bytes]:
+    """What the file says of itself."""
+    found: dict[str | bytes, str | bytes] = {
+        "privacy-risk.release": prepared.question,
+        "privacy-risk.dataset": prepared.dataset.sha256,
+        "privacy-risk.mechanism": f"{prepared.mechanism.name}/{prepared.mechanism.version}",
+    }
+    return found if prepared.rule is None else {**found, "privacy-risk.rule": prepared.rule.sha256}

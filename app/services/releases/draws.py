@@ -1,0 +1,95 @@
+"""Draws of randomised releases: counted before they are made, made of a sealed secret, and stored once.
+
+A draw begins with a random secret, which is stored encrypted beside the count. All that the draw takes by
+chance follows from the secret, so that whoever goes on after an interruption draws the same. The transaction
+that stores the bytes destroys the secret: what was drawn can be read from then on, and never be drawn again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from app.services.resources import NewResource, Stored
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One draw, by hashes.
+
+    Attributes
+    ----------
+    id
+        That of its release.
+    question_sha256
+        Hash of all that was asked for.
+    release
+        Name of the release; None before the bytes are stored, and once the release is deleted.
+    is_stored
+        Whether the bytes were stored; until then they can be drawn again, and are the same.
+    """
+
+    id: str
+    question_sha256: str
+    begun_at: datetime
+    release: str | None = None
+    is_stored: bool = False
+
+
+@dataclass(frozen=True)
+class DrawState:
+    """How a draw stands among all of the same data and attribute.
+
+    Attributes
+    ----------
+    number
+        1 for the first.
+    total
+        How many there are by now, withdrawn and deleted ones too.
+    withdrawn_at
+        When its release was withdrawn; None if it is not.
+    """
+
+    number: int
+    total: int
+    withdrawn_at: datetime | None
+
+
+class Draws(Protocol):
+    """The tenant's draws. None is ever taken out of the count."""
+
+    async def of_subject(self, subject_sha256: str, *, hold: bool = False) -> Sequence[Draw]:
+        """All draws of the same data and attribute, the oldest first.
+
+        With ``hold`` nobody else begins one until this work ends.
+        """
+
+    async def of_release(self, release_id: str) -> Sequence[Draw]:
+        """All draws of what the release was drawn of, the oldest first."""
+
+    async def begin(self, subject_sha256: str, question_sha256: str, dataset_id: str) -> Draw:
+        """Count a draw and seal its secret; to be committed before anything is drawn."""
+
+    async def secret(self, draw_id: str) -> bytes:
+        """The 32 secret bytes of a draw that was begun and committed.
+
+        NotFound once the bytes are stored, or if the dataset was erased.
+        """
+
+    async def store(self, draw_id: str, new: NewResource, payload: bytes) -> tuple[Stored, bool]:
+        """Store the release with its bytes and destroy the secret, all in this work's transaction.
+
+        The stored one and False if somebody else was first; NotFound if the release or its dataset was erased
+        meanwhile, Conflict if the name is taken, QuotaExceeded if the tenant has too many bytes.
+        """
+
+    def read(self, release_id: str) -> AsyncIterator[bytes]:
+        """The stored bytes in pieces; NotFound if there are none."""
+
+    async def withdraw(self, release_id: str) -> datetime | None:
+        """Note that a release is withdrawn; since when, None if nothing was drawn for it."""
+
+    async def states(self, release_ids: Collection[str]) -> Mapping[str, DrawState]:
+        """How those of the releases stand that something was drawn for."""

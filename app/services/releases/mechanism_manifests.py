@@ -1,0 +1,161 @@
+"""Manifests of releases that a mechanism made: what is stored of them, and what each actor is shown.
+
+Cells' values, which parameters and what is published may name, stand in the encrypted document alone and are
+shown to who may read the data. What a draw is worth beside others is told when the manifest is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from app.domain.catalogue.catalogue_types import Hypothesis
+from app.domain.mechanisms.catalogue import MECHANISMS, TOGETHER, AnyMechanism
+from app.domain.mechanisms.mechanism import MechanismPlan
+from app.domain.rules.rule import TableRule
+from app.domain.tables.table import Table
+from app.services.datasets.cell_values import without_cell_values
+from app.services.fingerprints import plain
+from app.services.gates.evidence_masking import shown_resource
+from app.services.releases.draws import DrawState
+from app.services.resources import Actor, JsonObject, Scope, Stored, document_of
+from app.services.rules.rule_definitions import IdentityDefinition
+from app.services.rules.rule_documents import rule_document, rule_sha256, suppression_in_short
+
+BY_NAME: Final = {mechanism.name: mechanism for mechanism in MECHANISMS}
+_DRAWN_ONCE: Final = "drawn_once"
+"""The hypothesis that the draws of the same data bear out or refute."""
+
+
+def is_drawn(release: Stored) -> bool:
+    """Whether a mechanism made the release."""
+    return "mechanism" in release.summary
+
+
+def mechanism_summary(
+    mechanism: AnyMechanism, plan: MechanismPlan, *, independent: bool, csv_sha256: str
+) -> JsonObject:
+    """What the summary of a release holds of its mechanism."""
+    return {
+        "name": mechanism.name,
+        "version": mechanism.version,
+        "family": mechanism.family,
+        "guarantees": [plain(asdict(own)) for own in plan.guarantees],
+        "warnings": list(plan.warnings),
+        "independent_of_earlier": independent,
+        "csv_sha256": csv_sha256,
+    }
+
+
+def rule_summary(rule: Stored | None, table: Table, dataset_sha256: str) -> JsonObject:
+    """The rule that generalised the quasi-identifiers: the identity, without a name, if there was none."""
+    if rule is not None:
+        return {
+            "name": rule.name,
+            "kind": rule.summary["kind"],
+            "sha256": rule.sha256,
+            "levels": rule.summary["levels"],
+            **suppression_in_short(rule.summary),
+        }
+    identity = rule_document(TableRule((0,) * table.n_attributes), table.attributes)
+    return {
+        "name": "",
+        "kind": IdentityDefinition.kind,
+        "sha256": rule_sha256(identity, dataset_sha256),
+        "levels": identity["levels"],
+        **suppression_in_short(identity),
+    }
+
+
+def shown_release(
+    actor: Actor, release: Stored, state: DrawState | None, all_draws: Sequence[Stored] = ()
+) -> Stored:
+    """The release as the actor may see it.
+
+    ``state`` is that of its draw, if it was drawn; ``all_draws`` are the releases of all draws of the same
+    data, if there are several and all are there.
+    """
+    shown = shown_resource(actor, release)
+    if state is None:
+        return shown
+    own = shown.summary["mechanism"]
+    told = {
+        **own,
+        **_values_shown(actor, release),
+        "guarantees": [with_draws(guarantee, state) for guarantee in own["guarantees"]],
+        "draw": state.number,
+        "draws": state.total,
+        "together": together(all_draws) if all_draws else None,
+    }
+    return replace(shown, summary={**shown.summary, "mechanism": told, "withdrawn_at": state.withdrawn_at})
+
+
+def _values_shown(actor: Actor, release: Stored) -> JsonObject:
+    """Parameters and what is published, where the release was read with its document."""
+    if release.document is None:
+        return {"parameters": None, "published": None}
+    asked: JsonObject = release.document["mechanism"]
+    published: JsonObject = release.document["published"]
+    if Scope.DATA_READ in actor.scopes:
+        return {"parameters": asked["parameters"], "published": published}
+    mechanism = BY_NAME.get(asked["name"])
+    if mechanism is None or mechanism.version != asked["version"]:
+        # Which values another version names cannot be told.
+        return {"parameters": None, "published": None}
+    return {
+        "parameters": without_cell_values(mechanism.parameters, asked["parameters"]),
+        "published": without_cell_values(mechanism.published, published),
+    }
+
+
+def together(releases: Sequence[Stored]) -> JsonObject | None:
+    """What the releases of several draws promise together; None where that is not known."""
+    names = {own.summary["mechanism"]["name"] for own in releases}
+    mechanism = BY_NAME.get(min(names)) if len(names) == 1 else None
+    if mechanism is None or mechanism.name not in TOGETHER:
+        return None
+    if any(own.summary["mechanism"]["version"] != mechanism.version for own in releases):
+        return None
+    read = TypeAdapter(mechanism.published)
+    published = [read.validate_python(_published_fields(own)) for own in releases]
+    try:
+        found = TOGETHER[mechanism.name](published)
+    except ValueError:
+        return None
+    return {**plain(asdict(found)), "standing": found.standing}
+
+
+def _published_fields(release: Stored) -> JsonObject:
+    kept: JsonObject = document_of(release)["published"]
+    return {key: own for key, own in kept.items() if key not in ("kind", "version")}
+
+
+def with_draws(guarantee: JsonObject, state: DrawState) -> JsonObject:
+    """A stored guarantee with what is known of the draws that it rests on, and what that leaves of it."""
+    found = asdict(_drawn_once(state))
+    hypotheses: list[JsonObject] = [
+        found if own["id"] == _DRAWN_ONCE else own for own in guarantee["hypotheses"]
+    ]
+    fails = any(own["holds"] == "no" for own in hypotheses)
+    standing: Any = "none" if fails else guarantee["status"]
+    return {**guarantee, "hypotheses": hypotheses, "standing": standing}
+
+
+def _drawn_once(state: DrawState) -> Hypothesis:
+    if state.total == 1:
+        return Hypothesis(
+            _DRAWN_ONCE,
+            "yes",
+            "No other draw of this attribute of the uploaded content is counted, deleted releases included; "
+            "the same question is answered by this one.",
+        )
+    return Hypothesis(
+        _DRAWN_ONCE,
+        "no",
+        f"{state.total} draws of this attribute of the uploaded content are counted, of which this is number "
+        f"{state.number}. Who has several multiplies what each tells of a record, so that together they may "
+        "exceed the bound (Definitions: perturbation).",
+    )

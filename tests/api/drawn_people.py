@@ -1,0 +1,45 @@
+"""A small table whose sensitive values a mechanism draws, and how its release is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+TOWNS = ["Rome"] * 30 + ["Bari"] * 30
+ILLNESSES = ["flu", "asthma", "gout"] * 20
+ROWS = [",".join(row) for row in zip(TOWNS, ILLNESSES, strict=True)]
+ROLES = {"town": "quasi_identifier", "illness": "sensitive"}
+PERTURBED = {"kind": "perturbation", "beta": 2}
+
+
+async def made(request: Any) -> dict[str, Any]:
+    response = await request
+    assert response.status_code == 201, response.text
+    found: dict[str, Any] = response.json()
+    return found
+
+
+async def people(
+    client: httpx.AsyncClient, name: str = "people", upload: str | None = None, **roles: str
+) -> None:
+    """A dataset of these rows."""
+    if upload is None:
+        text = "town,illness\n" + "\n".join(ROWS) + "\n"
+        headers = {"Content-Type": "text/csv"}
+        await made(client.post(f"/v1/uploads?name={name}", content=text, headers=headers))
+    attributes = [
+        {"name": own, "type": "categorical", "role": role} for own, role in {**ROLES, **roles}.items()
+    ]
+    body = {"name": name, "upload": upload or name, "attributes": attributes}
+    await made(client.post("/v1/datasets", json=body))
+
+
+def asked(name: str = "drawn", dataset: str = "people", **more: Any) -> dict[str, Any]:
+    return {"name": name, "dataset": dataset, "mechanism": PERTURBED, **more}
+
+
+async def data(client: httpx.AsyncClient, name: str = "drawn", format_: str = "csv") -> bytes:
+    answer = await client.get(f"/v1/releases/{name}/data?format={format_}")
+    assert answer.status_code == 200, answer.text
+    return answer.content

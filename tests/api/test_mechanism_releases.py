@@ -1,0 +1,321 @@
+"""Releases that a mechanism makes: drawn once, stored, counted, withdrawn."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+import json
+from collections import Counter
+from typing import Any
+
+import httpx
+import psycopg
+import pyarrow.parquet as pq
+import pytest
+
+from app.persistence.draws import PostgresDraws
+from tests.api.drawn_people import ILLNESSES, PERTURBED, TOWNS, asked, data, made, people
+from tests.api.problem_documents import problem_of
+from tests.api.service import Api
+
+pytestmark = pytest.mark.anyio
+
+
+async def again(client: httpx.AsyncClient, body: dict[str, Any]) -> dict[str, Any]:
+    """What is answered where nothing is made."""
+    answer = await client.post("/v1/releases", json=body)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def draws(database_urls: Any) -> tuple[int, int]:
+    """How many draws are counted, and how many of them still have their secret."""
+    with psycopg.connect(database_urls.admin) as connection:
+        row = connection.execute("SELECT count(*), count(sealed) FROM draws").fetchone()
+    assert row is not None
+    return row[0], row[1]
+
+
+async def refused(client: httpx.AsyncClient, body: dict[str, Any], names: str | None) -> None:
+    """That another draw is refused, and which release is named."""
+    problem = problem_of(await client.post("/v1/releases", json=body), 409, "conflict")
+    (earlier,) = problem["details"]["earlier"]
+    assert earlier["release"] == names
+    assert "independent_of_earlier" in problem["remedy"]
+
+
+async def test_a_release_is_drawn_once_and_read_many_times(client: httpx.AsyncClient):
+    await people(client)
+    manifest = await made(client.post("/v1/releases", json=asked()))
+    once = await data(client)
+    assert await data(client) == once
+    assert manifest["mechanism"]["csv_sha256"] == hashlib.sha256(once).hexdigest()
+    lines = once.decode().splitlines()
+    assert Counter(line.split(",")[0] for line in lines[1:]) == Counter(TOWNS)
+    table = pq.read_table(io.BytesIO(await data(client, format_="parquet")))
+    assert [",".join(row.values()) for row in table.to_pylist()] == lines[1:]
+    assert await data(client, format_="parquet") == await data(client, format_="parquet")
+    assert (manifest["rows"], manifest["columns"], manifest["order"]) == (60, ["town", "illness"], "shuffled")
+    assert (await client.get("/v1/releases/drawn")).json() == manifest
+    assert (await again(client, asked())) == manifest
+
+
+async def test_the_manifest_says_how_it_was_made_and_what_readers_need(client: httpx.AsyncClient):
+    await people(client)
+    told = (await made(client.post("/v1/releases", json=asked())))["mechanism"]
+    assert (told["name"], told["version"], told["family"]) == ("perturbation", 1, "perturb")
+    assert told["parameters"]["beta"] == 2
+    published = told["published"]
+    assert published["values"] == sorted(set(ILLNESSES))
+    kept = [a + y for a, y in zip(published["retention"], published["elsewhere"], strict=True)]
+    columns = [x + 2 * y for x, y in zip(kept, published["elsewhere"], strict=True)]
+    assert columns == pytest.approx([1, 1, 1])
+    (guarantee,) = told["guarantees"]
+    assert (guarantee["status"], guarantee["standing"]) == ("certified", "certified")
+    assert {own["id"]: own["holds"] for own in guarantee["hypotheses"]}["drawn_once"] == "yes"
+    assert any("who finds a person's record" in own for own in told["warnings"])
+    (listed,) = (await client.get("/v1/datasets/people/releases")).json()["items"]
+    assert (listed["mechanism"]["published"], listed["mechanism"]["parameters"]) == (None, None)
+    assert listed["mechanism"]["guarantees"] == told["guarantees"]
+
+
+async def test_who_may_not_read_data_sees_no_value_in_the_manifest(api: Api, client: httpx.AsyncClient):
+    await people(client)
+    body = asked(mechanism=PERTURBED | {"reference": {"flu": 5, "asthma": 5, "gout": 10}})
+    await made(client.post("/v1/releases", json=body))
+    key = {"name": "blind", "scopes": ["assess"]}
+    token = (await made(client.post("/v1/api-keys", json=key)))["token"]
+    async with api.client(token) as blind:
+        text = (await blind.get("/v1/releases/drawn")).text
+        assert "gout" not in text
+        problem_of(await blind.post("/v1/releases", json=asked() | body), 403, "forbidden")
+        problem_of(await blind.get("/v1/releases/drawn/data"), 403, "forbidden")
+    assert "gout" in (await client.get("/v1/releases/drawn")).text
+
+
+async def test_the_same_question_is_answered_by_the_first_release(client: httpx.AsyncClient, database_urls):
+    await people(client)
+    first = await made(client.post("/v1/releases", json=asked()))
+    assert await again(client, asked("another-name")) == first
+    await people(client, "same-again", "people")
+    assert (await again(client, asked("third", "same-again")))["name"] == "drawn"
+    problem_of(await client.get("/v1/releases/another-name"), 404, "not-found")
+
+
+async def test_any_further_draw_is_refused_whatever_else_differs(client: httpx.AsyncClient):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked()))
+    await refused(client, asked("more", mechanism=PERTURBED | {"beta": 2.0001}), "drawn")
+    await refused(client, asked("more", neutralise_formulas=True), "drawn")
+    await people(client, "other", "people", town="sensitive")
+    other = asked("more", "other", mechanism=PERTURBED | {"attribute": "illness"})
+    await refused(client, other, "drawn")
+    # What is drawn of another attribute says nothing of this one.
+    await made(client.post("/v1/releases", json=other | {"mechanism": PERTURBED | {"attribute": "town"}}))
+
+
+async def test_a_draw_stays_counted_when_everything_is_erased(client: httpx.AsyncClient, database_urls):
+    await people(client)
+    manifest = await made(client.post("/v1/releases", json=asked()))
+    for path in ("releases/drawn", "datasets/people", "uploads/people"):
+        assert (await client.delete(f"/v1/{path}")).status_code == 204
+    with psycopg.connect(database_urls.admin) as connection:
+        for query in (
+            "SELECT count(*) FROM release_pieces WHERE release_id = %s",
+            "SELECT count(*) FROM data_keys WHERE id = %s",
+        ):
+            assert connection.execute(query, [manifest["id"]]).fetchone() == (0,)
+    await people(client)
+    await refused(client, asked(), None)
+    await refused(client, asked("other-beta", mechanism=PERTURBED | {"beta": 1}), None)
+
+
+async def test_a_dataset_cannot_leave_before_what_was_drawn_of_it(client: httpx.AsyncClient):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked()))
+    problem = problem_of(await client.delete("/v1/datasets/people"), 409, "conflict")
+    assert problem["details"]["users"] == [{"kind": "release", "name": "drawn"}]
+
+
+async def test_a_further_draw_that_is_asked_for_is_worth_less_and_so_is_the_first(
+    api: Api, client: httpx.AsyncClient
+):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked()))
+    body = asked("second", independent_of_earlier=True)
+    second = await made(client.post("/v1/releases", json=body))
+    assert (await again(client, body | {"name": "third"}))["name"] == "second"
+    assert await data(client, "second") != await data(client)
+    first = (await client.get("/v1/releases/drawn")).json()
+    for number, manifest in ((1, first), (2, second)):
+        told = manifest["mechanism"]
+        assert (told["draw"], told["draws"]) == (number, 2)
+        (guarantee,) = told["guarantees"]
+        assert (guarantee["status"], guarantee["standing"]) == ("certified", "none")
+        (fails,) = [own for own in guarantee["hypotheses"] if own["holds"] == "no"]
+        assert fails["id"] == "drawn_once"
+    joint = first["mechanism"]["together"]
+    assert (joint["standing"], joint["parameters"]["draws"]) == ("certified", 2)
+    # Odds of 1/2, multiplied by 4.656 = X/Y by each of the draws.
+    assert joint["parameters"]["beta"] == pytest.approx(1.7467, abs=1e-4)
+    assert second["mechanism"]["together"] == joint
+    key = {"name": "assessor", "scopes": ["assess", "data:read"]}
+    token = (await made(client.post("/v1/api-keys", json=key)))["token"]
+    async with api.client(token) as assessor:
+        problem = problem_of(await assessor.post("/v1/releases", json=body), 403, "forbidden")
+        assert problem["scope"] == "govern"
+
+
+async def test_two_clients_who_ask_the_same_at_once_get_the_same_draw(
+    client: httpx.AsyncClient, database_urls
+):
+    await people(client)
+    answers = await asyncio.gather(
+        *(client.post("/v1/releases", json=asked(f"by-{number}")) for number in range(4))
+    )
+    assert sorted(own.status_code for own in answers) == [200, 200, 200, 201]
+    assert len({own.content for own in answers}) == 1
+
+
+async def test_of_two_who_ask_for_different_draws_at_once_one_is_refused(client: httpx.AsyncClient):
+    await people(client)
+    bodies = [asked(f"b-{beta}", mechanism=PERTURBED | {"beta": beta}) for beta in (1, 2, 3)]
+    answers = await asyncio.gather(*(client.post("/v1/releases", json=body) for body in bodies))
+    assert sorted(own.status_code for own in answers) == [201, 409, 409]
+
+
+async def test_a_plan_draws_nothing_and_tells_what_stands_in_the_way(
+    client: httpx.AsyncClient, database_urls
+):
+    await people(client)
+    before = draws(database_urls)
+    plan = (await client.post("/v1/releases/plans", json=asked())).json()
+    assert (plan["missing"], plan["earlier"], plan["constants"]["values"]) == ([], [], 3)
+    assert plan["guarantees"][0]["standing"] == "certified"
+    assert (await client.post("/v1/releases?dry_run=true", json=asked())).json() == plan
+    high = asked(mechanism=PERTURBED | {"alpha_floor": 0.99})
+    (fault,) = (await client.post("/v1/releases/plans", json=high)).json()["missing"]
+    assert (fault["pointer"], fault["code"]) == ("/mechanism/alpha_floor", "alpha-floor-too-large")
+    problem = problem_of(await client.post("/v1/releases", json=high), 422, "invalid-input")
+    assert problem["errors"] == [fault]
+    assert draws(database_urls) == before
+    await made(client.post("/v1/releases", json=asked()))
+    plan = (await client.post("/v1/releases/plans", json=asked("more", neutralise_formulas=True))).json()
+    assert [own["code"] for own in plan["missing"]] == ["conflict"]
+    assert [own["release"] for own in plan["earlier"]] == ["drawn"]
+
+
+async def test_a_rule_generalises_the_quasi_identifiers_first(client: httpx.AsyncClient):
+    await people(client)
+    for name, hidden in (("no-town", "town"), ("no-illness", "illness")):
+        rule = {"kind": "suppression", "attributes": [hidden]}
+        await made(client.post("/v1/rules", json={"name": name, "dataset": "people", "rule": rule}))
+    problem_of(await client.post("/v1/releases", json=asked(rule="no-illness")), 422, "not-supported")
+    manifest = await made(client.post("/v1/releases", json=asked(rule="no-town")))
+    assert (manifest["rule"]["name"], manifest["suppressed_cells"]) == ("no-town", 60)
+    assert {line.split(",")[0] for line in (await data(client)).decode().splitlines()[1:]} == {"*"}
+
+
+async def test_what_does_not_fit_together_is_refused_with_the_field(client: httpx.AsyncClient):
+    await people(client)
+    for body, pointer, code in (
+        (asked(order="records"), "/order", "order-not-offered"),
+        ({"name": "x", "dataset": "people"}, "/rule", "missing"),
+        (asked(mechanism={"kind": "perturbation"}), "/mechanism/beta", "missing"),
+        (asked(mechanism={"kind": "unheard-of"}), "/mechanism/kind", "union-tag-invalid"),
+        (asked(mechanism=PERTURBED | {"seed": 1}), "/mechanism/seed", "extra-forbidden"),
+        (asked(mechanism=PERTURBED | {"beta": 0}), "/mechanism/beta", "greater-than-equal"),
+    ):
+        problem = problem_of(await client.post("/v1/releases", json=body), 422, "invalid-input")
+        assert (problem["errors"][0]["pointer"], problem["errors"][0]["code"]) == (pointer, code)
+
+
+async def test_a_taken_name_is_refused_before_anything_is_drawn(client: httpx.AsyncClient, database_urls):
+    await people(client)
+    rule = {"name": "as-is", "dataset": "people", "rule": {"kind": "identity"}}
+    await made(client.post("/v1/rules", json=rule))
+    await made(client.post("/v1/releases", json={"name": "drawn", "dataset": "people", "rule": "as-is"}))
+    before = draws(database_urls)
+    problem_of(await client.post("/v1/releases", json=asked()), 409, "conflict")
+    assert draws(database_urls) == before
+    await made(client.post("/v1/releases", json=asked("free")))
+
+
+async def test_a_withdrawn_release_gives_no_table_and_stays_counted(client: httpx.AsyncClient):
+    await people(client)
+    manifest = await made(client.post("/v1/releases", json=asked()))
+    shown = (await client.post("/v1/releases/drawn/withdrawal")).json()
+    assert shown == manifest | {"withdrawn_at": shown["withdrawn_at"]}
+    assert (await client.post("/v1/releases/drawn/withdrawal")).json() == shown
+    assert (await client.get("/v1/releases/drawn")).json() == shown
+    problem = problem_of(await client.get("/v1/releases/drawn/data"), 410, "withdrawn")
+    assert shown["withdrawn_at"][:10] in problem["detail"]
+    await refused(client, asked("more", neutralise_formulas=True), "drawn")
+    events = (await client.get("/v1/audit-events?action=release.withdraw")).json()["items"]
+    assert [own["subject"] for own in events] == [manifest["id"]]
+
+
+async def test_a_release_under_a_rule_has_the_manifest_that_it_had(client: httpx.AsyncClient):
+    await people(client)
+    rule = {"name": "as-is", "dataset": "people", "rule": {"kind": "identity"}}
+    await made(client.post("/v1/rules", json=rule))
+    manifest = await made(
+        client.post("/v1/releases", json={"name": "r", "dataset": "people", "rule": "as-is"})
+    )
+    assert list(manifest) == [
+        "id", "name", "sha256", "created_at", "dataset", "dataset_sha256", "rule", "columns", "rows",
+        "suppressed_cells", "suppressed_records", "classes", "neutralise_formulas", "order", "order_chosen",
+    ]  # fmt: skip
+    problem_of(await client.post("/v1/releases/r/withdrawal"), 422, "not-supported")
+    body = {"name": "r", "dataset": "people", "rule": "as-is", "independent_of_earlier": True}
+    problem_of(await client.post("/v1/releases", json=body), 422, "invalid-input")
+
+
+async def test_what_was_drawn_counts_in_the_quota(api: Api, client: httpx.AsyncClient, database_urls):
+    await people(client)
+    used = (await client.get("/v1/tenant")).json()["quotas"]["stored_bytes"]["used"]
+    tenant = (await client.get("/v1/tenant")).json()["id"]
+    async with api.store.work(tenant) as work:
+        await work.tenant.change({"stored_bytes": used})
+        await work.commit()
+    problem = problem_of(await client.post("/v1/releases", json=asked()), 413, "quota-exceeded")
+    assert problem["quota"]["name"] == "stored_bytes"
+    async with api.store.work(tenant) as work:
+        await work.tenant.change({"stored_bytes": None})
+        await work.commit()
+    # The draw was begun: it is gone on with, and no other takes its place.
+    other = asked(mechanism=PERTURBED | {"beta": 1})
+    problem = problem_of(await client.post("/v1/releases", json=other), 409, "conflict")
+    assert "not stored yet" in problem["detail"]
+    manifest = await made(client.post("/v1/releases", json=asked()))
+    assert (manifest["mechanism"]["draw"], manifest["mechanism"]["draws"]) == (1, 1)
+    now = (await client.get("/v1/tenant")).json()["quotas"]["stored_bytes"]["used"]
+    assert now > used
+
+
+async def test_no_secret_is_in_any_answer_log_or_row(api: Api, database_urls, monkeypatch):
+    seen: list[bytes] = []
+    real = PostgresDraws.secret
+
+    async def secret(self: PostgresDraws, draw_id: str) -> bytes:
+        seen.append(await real(self, draw_id))
+        return seen[-1]
+
+    monkeypatch.setattr(PostgresDraws, "secret", secret)
+    _, token = await api.tenant_with_key()
+    async with api.client(token) as client:
+        await people(client)
+        answers = [(await client.post("/v1/releases", json=asked())).content, await data(client)]
+        for path in ("releases/drawn", "releases", "datasets/people/releases", "audit-events"):
+            answers.append((await client.get(f"/v1/{path}")).content)
+    answers.append(api.log.getvalue().encode())
+    (only,) = seen
+    assert len(only) == 32
+    for answer in answers:
+        assert only not in answer
+        assert only.hex() not in answer.decode().lower()
+    with psycopg.connect(database_urls.admin) as connection:
+        query = "SELECT count(*) FROM draws WHERE sealed IS NOT NULL AND id = %s"
+        assert connection.execute(query, [json.loads(answers[0])["id"]]).fetchone() == (0,)
