@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FOLDERS: dict[str, tuple[str, ...]] = {
-    "faults": ("tests/faults",),
+    "faults": ("tests/faults", "tests/integration/test_embedded.py"),
     "ui": ("tests/ui",),
     "readme": (
         "tests/readme/test_demonstration.py",
