@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import Response, StreamingResponse
 
 from app.web.best_release import facts_of
-from app.web.visits import TEMPLATES, Visit, found
+from app.web.visits import TEMPLATES, NoSuchPage, Visit, found
 from privacy_risk import Json
 from privacy_risk.release_policy import policy_text
 
@@ -48,8 +48,13 @@ async def manifest(visit: Visit) -> Response:
 
 
 async def report(visit: Visit) -> Response:
-    """What a release shows and what it cost, as a page that needs nothing beside it and shows no record."""
+    """What a release shows and what it cost, as a page that needs nothing beside it and shows no record.
+
+    There is none of a release that a mechanism drew: its manifest says what it promises.
+    """
     release = await visit.client.releases.get(visit.ref)
+    if "mechanism" in release.document:
+        raise NoSuchPage
     rule = release.document["rule"]["name"]
     search = await found(visit.client.optimisations.get(rule))
     result: Json | None = None if search is None else search.document["result"]

@@ -22,6 +22,7 @@ async def release(visit: Visit) -> Page:
         {
             "release": document,
             "drawn": document.get("mechanism"),
+            "withdrawn_at": document.get("withdrawn_at"),
             "ladder": ladder(document["rule"]["levels"], heights) if document["rule"]["name"] else [],
             "others": []
             if others is None

@@ -416,3 +416,32 @@ def test_a_release_says_how_it_was_made(visitor: Visitor):
     page = visitor.browser.get("/releases/example-release").text
     assert "in an order that says nothing of the records" in page
     assert 'href="/releases/example-release/data"' in page
+
+
+def test_a_release_that_was_drawn_says_what_it_promises_and_whether_it_is_withdrawn(stranger: Visitor):
+    table = "town,illness\n" + "Rome,flu\nRome,asthma\nBari,flu\nBari,gout\n" * 10
+    columns = [
+        {"name": "town", "type": "categorical", "role": "quasi_identifier"},
+        {"name": "illness", "type": "categorical", "role": "sensitive"},
+    ]
+    drawn = {"name": "drawn", "dataset": "ill", "mechanism": {"kind": "perturbation", "beta": 1}}
+    api = stranger.api
+    api.post(
+        "/uploads", params={"name": "ill"}, content=table, headers={"Content-Type": "text/csv"}
+    ).raise_for_status()
+    api.post("/datasets", json={"name": "ill", "upload": "ill", "attributes": columns}).raise_for_status()
+    sentence = (
+        api.post("/releases", json=drawn).raise_for_status().json()["mechanism"]["guarantees"][0]["sentence"]
+    )
+    page = html.unescape(stranger.browser.get("/releases/drawn").text)
+    assert "with what the mechanism perturbation drew" in page
+    assert sentence in page
+    assert "drawn once: yes" in page
+    assert stranger.browser.get("/releases/drawn/data").text.startswith("town,illness\n")
+    assert stranger.browser.get("/releases/drawn/report").status_code == 404
+    assert "drawn" in stranger.browser.get("/releases").text
+    assert 'href="/releases/drawn"' in stranger.browser.get("/datasets/ill").text
+    api.post("/releases/drawn/withdrawal").raise_for_status()
+    withdrawn = stranger.browser.get("/releases/drawn").text
+    assert "It was withdrawn on" in withdrawn
+    assert 'href="/releases/drawn/data"' not in withdrawn
