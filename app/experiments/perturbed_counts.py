@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +18,7 @@ from app.domain.mechanisms.likeness_matrix import excess_amplification, safe_mat
 from app.domain.mechanisms.published_records import PublishedRecords
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.experiments.census import SALARY, SIZES, Census, census, hierarchy_of
-from app.experiments.report import Effort, Picture, Report, ResultTable, curves, exact, qualitative
+from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
 
 RECORDS_PER_ENTITY: Final = 125
 QUERIES: Final = 1000
@@ -56,9 +57,6 @@ def run(effort: Effort) -> Report:
     found = [_errors_of_seed(seed + 1, records) for seed in range(effort.seeds)]
     errors = {name: np.mean([own[name] for own in found], axis=0) for name in _CURVES}
     axes = {name: [getattr(point, name) for point in points] for name, points in _CURVES.items()}
-    falls = {name: bool((np.diff(own[:, 0]) < 0).all()) for name, own in errors.items()}
-    below = sum(int((own[:, 0] < own[:, 1]).sum()) for own in errors.values())
-    n_points = sum(map(len, _CURVES.values()))
     return Report(
         id="X14",
         title="COUNT queries on perturbed sensitive values",
@@ -82,25 +80,33 @@ def run(effort: Effort) -> Report:
             )
             for name in _CURVES
         ),
-        claims=(
-            exact(
-                "No posterior after a published value is above its bound",
-                all(own["within"] for own in found),
-                f"matrices of β = {', '.join(f'{beta:g}' for beta in BETAS)}",
-            ),
-            qualitative("The error falls with β", falls["beta"], _shown(errors["beta"])),
-            qualitative("It falls with the selectivity", falls["selectivity"], _shown(errors["selectivity"])),
-            qualitative(
-                "It falls with the number of quasi-identifiers asked about",
-                falls["predicates"],
-                _shown(errors["predicates"]),
-            ),
-            qualitative(
-                "Perturbation is always better than frequencies alone, as the paper finds (it depends on the "
-                "data and on the number of records)",
-                below == n_points,
-                f"at {below} of {n_points} points",
-            ),
+        claims=_claims(errors, all(own["within"] for own in found)),
+    )
+
+
+def _claims(errors: Mapping[str, Floats], within: bool) -> tuple[Claim, ...]:
+    """What the paper says of the errors, and whether all posteriors are within their bounds."""
+    falls = {name: bool((np.diff(own[:, 0]) < 0).all()) for name, own in errors.items()}
+    below = sum(int((own[:, 0] < own[:, 1]).sum()) for own in errors.values())
+    n_points = sum(map(len, _CURVES.values()))
+    return (
+        exact(
+            "No posterior after a published value is above its bound",
+            within,
+            f"matrices of β = {', '.join(f'{beta:g}' for beta in BETAS)}",
+        ),
+        qualitative("The error falls with β", falls["beta"], _shown(errors["beta"])),
+        qualitative("It falls with the selectivity", falls["selectivity"], _shown(errors["selectivity"])),
+        qualitative(
+            "It falls with the number of quasi-identifiers asked about",
+            falls["predicates"],
+            _shown(errors["predicates"]),
+        ),
+        qualitative(
+            "Perturbation is always better than frequencies alone, as the paper finds (it depends on the "
+            "data and on the number of records)",
+            below == n_points,
+            f"at {below} of {n_points} points",
         ),
     )
 

@@ -36,7 +36,8 @@ class NamedResources:
     async def get(self, actor: Actor, ref: str) -> Stored:
         """The resource with its document, by id or name; NotFound otherwise."""
         async with self._store.work(actor.tenant) as work:
-            return shown_resource(actor, await work.resources.get(self.kind, ref))
+            (shown,) = await self._shown(work, actor, [await work.resources.get(self.kind, ref)])
+        return shown
 
     async def list(
         self,
@@ -52,7 +53,11 @@ class NamedResources:
             page = await work.resources.list(
                 self.kind, name=name, limit=limit, cursor=cursor, created=created
             )
-        return Page(tuple(shown_resource(actor, stored) for stored in page.items), page.next_cursor)
+            return Page(await self._shown(work, actor, page.items), page.next_cursor)
+
+    async def _shown(self, work: UnitOfWork, actor: Actor, found: Sequence[Stored]) -> tuple[Stored, ...]:
+        """The resources as the actor may see them; a kind of which more is known than is stored adds it."""
+        return tuple(shown_resource(actor, stored) for stored in found)
 
     def _admit(self, actor: Actor, name: str) -> None:
         """Raise unless the actor may make such a resource, and it may be named so."""

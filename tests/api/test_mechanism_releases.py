@@ -112,8 +112,59 @@ async def test_any_further_draw_is_refused_whatever_else_differs(client: httpx.A
     await people(client, "other", "people", town="sensitive")
     other = asked("more", "other", mechanism=PERTURBED | {"attribute": "illness"})
     await refused(client, other, "drawn")
-    # What is drawn of another attribute says nothing of this one.
+    # Of another attribute it is the first draw, though each release shows what the other hides.
     await made(client.post("/v1/releases", json=other | {"mechanism": PERTURBED | {"attribute": "town"}}))
+    assert await standing(client, "drawn") == "none"
+    assert await standing(client, "more") == "none"
+
+
+async def standing(client: httpx.AsyncClient, name: str) -> str:
+    """What is left of the guarantee of a release."""
+    (guarantee,) = (await client.get(f"/v1/releases/{name}")).json()["mechanism"]["guarantees"]
+    found: str = guarantee["standing"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("rule", "left"),
+    [({"kind": "identity"}, "none"), ({"kind": "suppression", "attributes": ["illness"]}, "certified")],
+)
+async def test_what_another_release_shows_is_promised_no_more(
+    client: httpx.AsyncClient, rule: dict[str, Any], left: str
+):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked()))
+    assert await standing(client, "drawn") == "certified"
+    await people(client, "same-people", "people")
+    await made(client.post("/v1/rules", json={"name": "shown", "dataset": "same-people", "rule": rule}))
+    body = {"name": "under-a-rule", "dataset": "same-people", "rule": "shown"}
+    await made(client.post("/v1/releases", json=body))
+    assert await standing(client, "drawn") == left
+    (planned,) = (await client.post("/v1/releases/plans", json=asked("x"))).json()["guarantees"]
+    assert planned["standing"] == left
+    reasons = {own["id"]: own["reason"] for own in planned["hypotheses"]}
+    assert ("'under-a-rule'" in reasons["not_shown_otherwise"]) == (left == "none")
+
+
+async def test_a_drawn_table_is_judged_neither_as_a_file_nor_as_rules(client: httpx.AsyncClient):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked()))
+    table = await data(client)
+    await made(client.post("/v1/uploads?name=sent", content=table, headers={"Content-Type": "text/csv"}))
+    condition = {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}}
+    criterion = {"id": "k", "title": "k", "reason": "For the test.", "demand": condition}
+    policy = {"format": "privacy-risk/policy/1", "name": "k", "version": 1, "title": "k"}
+    await made(
+        client.post("/v1/policies", json=policy | {"assumes": {"attacker": "A"}, "criteria": [criterion]})
+    )
+    judged = {"dataset": "people", "release": {"upload": "sent"}}
+    answer = await client.post("/v1/gates/k/evaluations", json=judged)
+    assert [own["code"] for own in problem_of(answer, 422, "invalid-input")["errors"]] == [
+        "made-by-mechanism"
+    ]
+    measure = {"dataset": "people", "measure": {"kind": "risk_given_releases"}}
+    problem = problem_of(await client.post("/v1/measurements", json=measure), 422, "not-supported")
+    assert "'drawn' was made by a mechanism" in problem["detail"]
 
 
 async def test_a_draw_stays_counted_when_everything_is_erased(client: httpx.AsyncClient, database_urls):

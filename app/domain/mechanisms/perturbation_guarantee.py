@@ -91,6 +91,11 @@ def _hypotheses(column: PerturbedColumn) -> tuple[Hypothesis, ...]:
             "What is known of one person is taken to tell nothing of another, such as a relative.",
         ),
         Hypothesis(
+            "not_shown_otherwise",
+            "assumed",
+            f"No other release is taken to show {column.attribute!r} of these records as it is.",
+        ),
+        Hypothesis(
             "drawn_once",
             "assumed",
             "A second draw of the same values adds to the first; it depends on all that is ever released.",

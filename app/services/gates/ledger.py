@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from app.domain.errors import InvalidInput
-from app.services.named import all_resources
 from app.services.ports import UnitOfWork
 from app.services.releases.mechanism_manifests import is_drawn
 from app.services.releases.releases import ORDER_BEFORE
-from app.services.resources import JsonObject, Kind, Stored, document_of
+from app.services.releases.shown_otherwise import releases_of_upload
+from app.services.resources import JsonObject, Stored
 
 MOST_SHOWN: Final = 100
 MOST_NAMED: Final = 10
@@ -18,12 +18,6 @@ MOST_NAMED: Final = 10
 
 async def find_earlier_releases(work: UnitOfWork, dataset: Stored) -> tuple[JsonObject, ...]:
     """The stored releases of all datasets that were made of the same upload, the oldest first."""
-    upload = document_of(dataset)["upload"]["id"]
-    datasets = {own.id: own for own in await all_resources(work, Kind.DATASET, built_on=upload)} | {
-        dataset.id: dataset
-    }
-    found = [release for own in datasets for release in await all_resources(work, Kind.RELEASE, built_on=own)]
-    found.sort(key=lambda own: (own.created_at, own.name))
     return tuple(
         {
             "name": own.name,
@@ -35,7 +29,7 @@ async def find_earlier_releases(work: UnitOfWork, dataset: Stored) -> tuple[Json
             "order": own.summary.get("order", ORDER_BEFORE),
             **({"mechanism": own.summary["mechanism"]["name"]} if is_drawn(own) else {}),
         }
-        for own in found
+        for _, own in await releases_of_upload(work, dataset)
     )
 
 

@@ -6,8 +6,9 @@ shown to who may read the data. What a draw is worth beside others is told when 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from pydantic import TypeAdapter
@@ -71,12 +72,17 @@ def rule_summary(rule: Stored | None, table: Table, dataset_sha256: str) -> Json
 
 
 def shown_release(
-    actor: Actor, release: Stored, state: DrawState | None, all_draws: Sequence[Stored] = ()
+    actor: Actor,
+    release: Stored,
+    state: DrawState | None,
+    all_draws: Sequence[Stored] = (),
+    refuted: Mapping[str, Hypothesis] = MappingProxyType({}),
 ) -> Stored:
     """The release as the actor may see it.
 
     ``state`` is that of its draw, if it was drawn; ``all_draws`` are the releases of all draws of the same
-    data, if there are several and all are there.
+    data, if there are several and all are there; ``refuted`` is by attribute which hypothesis other releases
+    refute.
     """
     shown = shown_resource(actor, release)
     if state is None:
@@ -85,7 +91,10 @@ def shown_release(
     told = {
         **own,
         **_values_shown(actor, release),
-        "guarantees": [with_draws(guarantee, state) for guarantee in own["guarantees"]],
+        "guarantees": [
+            _with_known(guarantee, _drawn_once(state), refuted.get(_attribute_of(guarantee)))
+            for guarantee in own["guarantees"]
+        ],
         "draw": state.number,
         "draws": state.total,
         "together": together(all_draws) if all_draws else None,
@@ -133,12 +142,20 @@ def _published_fields(release: Stored) -> JsonObject:
     return {key: own for key, own in kept.items() if key not in ("kind", "version")}
 
 
-def with_draws(guarantee: JsonObject, state: DrawState) -> JsonObject:
-    """A stored guarantee with what is known of the draws that it rests on, and what that leaves of it."""
-    found = asdict(_drawn_once(state))
-    hypotheses: list[JsonObject] = [
-        found if own["id"] == _DRAWN_ONCE else own for own in guarantee["hypotheses"]
-    ]
+def attributes_of(guarantees: Iterable[JsonObject]) -> set[str]:
+    """The attributes that stored guarantees are about."""
+    return {_attribute_of(own) for own in guarantees} - {""}
+
+
+def _attribute_of(guarantee: JsonObject) -> str:
+    """Empty where it is about no single one."""
+    return str(guarantee["parameters"].get("attribute", ""))
+
+
+def _with_known(guarantee: JsonObject, *known: Hypothesis | None) -> JsonObject:
+    """A stored guarantee with what is known by now of its hypotheses, and what that leaves of it."""
+    by_id = {own.id: asdict(own) for own in known if own is not None}
+    hypotheses: list[JsonObject] = [by_id.get(own["id"], own) for own in guarantee["hypotheses"]]
     fails = any(own["holds"] == "no" for own in hypotheses)
     standing: Any = "none" if fails else guarantee["status"]
     return {**guarantee, "hypotheses": hypotheses, "standing": standing}

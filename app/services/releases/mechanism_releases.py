@@ -29,6 +29,7 @@ from app.services.releases.drawing import Preparation, drawn_release
 from app.services.releases.draws import Draw
 from app.services.releases.mechanism_manifests import BY_NAME
 from app.services.releases.requests import ChosenMechanism, CreateRelease
+from app.services.releases.shown_otherwise import Released, releases_of_upload, shown_otherwise
 from app.services.releases.stored_tables import csv_chunks, parquet_chunks
 from app.services.resources import (
     Actor,
@@ -85,11 +86,18 @@ class MechanismReleases:
             return ReleasePlan(faults_of(error))
         async with self._store.work(actor.tenant) as work:
             earlier = tuple(await work.draws.of_subject(prepared.subject))
+            others = await releases_of_upload(work, prepared.dataset)
         plan, missing = prepared.plan, prepared.plan.missing
         if not missing:
             missing = self._in_the_way(prepared, earlier)
         return ReleasePlan(
-            missing, plan.seconds, plan.bytes, dict(plan.constants), plan.guarantees, plan.warnings, earlier
+            missing,
+            plan.seconds,
+            plan.bytes,
+            dict(plan.constants),
+            tuple(_beside_others(own, others) for own in plan.guarantees),
+            plan.warnings,
+            earlier,
         )
 
     async def create(self, actor: Actor, request: CreateRelease) -> Created:
@@ -198,6 +206,13 @@ class MechanismReleases:
                 "Release fewer records, or have the operator raise PRIVACY_RISK_DIRECT_SECONDS or "
                 "PRIVACY_RISK_DIRECT_MIB.",
             )
+
+
+def _beside_others(guarantee: PrivacyGuarantee, others: Sequence[Released]) -> PrivacyGuarantee:
+    """What other releases of the same upload leave of it."""
+    refuted = shown_otherwise(str(guarantee.parameters.get("attribute", "")), others)
+    rests_on = {own.id for own in guarantee.hypotheses}
+    return guarantee.given(refuted) if refuted is not None and refuted.id in rests_on else guarantee
 
 
 def chosen_in(request: CreateRelease) -> ChosenMechanism:

@@ -6,17 +6,18 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
+from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.errors import InvalidInput, NotSupported
 from app.services.datasets.table_streams import stream
 from app.services.datasets.tables import TableLoader, TableResources
 from app.services.fingerprints import resource_sha256
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import DirectBudget
-from app.services.releases.draws import DrawState
-from app.services.releases.mechanism_manifests import is_drawn, shown_release
+from app.services.releases.mechanism_manifests import attributes_of, is_drawn, shown_release
 from app.services.releases.mechanism_releases import MechanismReleases, ReleasePlan
 from app.services.releases.released_tables import ReleasedTable, release_of
 from app.services.releases.requests import CreateRelease, LineOrder
+from app.services.releases.shown_otherwise import releases_of_upload, shown_otherwise
 from app.services.resources import (
     ALWAYS,
     Actor,
@@ -95,31 +96,7 @@ class ReleaseService(TableResources):
             page = await work.resources.list(
                 Kind.RELEASE, name=None, limit=limit, cursor=cursor, built_on=found.id, created=created
             )
-        return Page(await self._shown(actor, page.items), page.next_cursor)
-
-    async def get(self, actor: Actor, ref: str) -> Stored:
-        """The manifest, with how its draw stands among others; NotFound otherwise."""
-        async with self._store.work(actor.tenant) as work:
-            found = await work.resources.get(Kind.RELEASE, ref)
-            draws = await self._draws_with(work, found)
-            states = await work.draws.states([found.id]) if is_drawn(found) else {}
-        return await asyncio.to_thread(shown_release, actor, found, states.get(found.id), draws)
-
-    async def list(
-        self,
-        actor: Actor,
-        *,
-        name: str | None = None,
-        created: Period = ALWAYS,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> Page[Stored]:
-        """Newest first, without documents; ``name`` filters by substring."""
-        async with self._store.work(actor.tenant) as work:
-            page = await work.resources.list(
-                Kind.RELEASE, name=name, limit=limit, cursor=cursor, created=created
-            )
-        return Page(await self._shown(actor, page.items), page.next_cursor)
+            return Page(await self._shown(work, actor, page.items), page.next_cursor)
 
     async def withdraw(self, actor: Actor, ref: str) -> Stored:
         """Give the table out no more; manifest and count of draws stay. A second time changes nothing."""
@@ -160,27 +137,30 @@ class ReleaseService(TableResources):
             chunks = released.parquet_chunks(_origin(release, dataset, rule))
         return stream(chunks, format, release.name)
 
-    async def _draws_with(self, work: UnitOfWork, release: Stored) -> Sequence[Stored]:
-        """The releases of all draws of the same data, if there are several and each has its release."""
-        draws = await work.draws.of_release(release.id) if is_drawn(release) else ()
-        if len(draws) < 2 or any(own.release is None for own in draws):
-            return ()
-        return [await work.resources.get(Kind.RELEASE, own.id) for own in draws]
-
     def _require_may(self, actor: Actor, request: CreateRelease) -> None:
         """Raise if the fields do not fit together, or the key may not ask for a further draw."""
         request.require_whole()
         if request.independent_of_earlier:
             require(actor, Scope.GOVERN)
 
-    async def _shown(self, actor: Actor, releases: Sequence[Stored]) -> tuple[Stored, ...]:
-        """The releases as the actor may see them; those that were drawn with how their draws stand."""
-        drawn = [own.id for own in releases if is_drawn(own)]
-        states: Mapping[str, DrawState] = {}
-        if drawn:
-            async with self._store.work(actor.tenant) as work:
-                states = await work.draws.states(drawn)
-        return tuple(shown_release(actor, own, states.get(own.id)) for own in releases)
+    async def _shown(self, work: UnitOfWork, actor: Actor, found: Sequence[Stored]) -> tuple[Stored, ...]:
+        """With how the draws of those that were drawn stand among others.
+
+        Of one that was read with its document it is told, too, what other releases leave of its guarantees.
+        """
+        drawn = [own for own in found if is_drawn(own)]
+        if not drawn:
+            return await super()._shown(work, actor, found)
+        states = await work.draws.states([own.id for own in drawn])
+        whole = [own for own in drawn if own.document is not None]
+        draws = {own.id: await _draws_with(work, own) for own in whole}
+        refuted = {own.id: await _refuted_by_others(work, own) for own in whole}
+        return await asyncio.to_thread(
+            lambda: tuple(
+                shown_release(actor, own, states.get(own.id), draws.get(own.id, ()), refuted.get(own.id, {}))
+                for own in found
+            )
+        )
 
     async def _released(self, tenant: TenantId, dataset: Stored, rule: Stored) -> ReleasedTable:
         document = require_rule_of(rule, dataset)
@@ -199,6 +179,25 @@ class ReleaseService(TableResources):
         async with self._store.work(tenant) as work:
             seed = await work.pieces.secret(upload_id, f"release order {sha256} {name}")
         return await asyncio.to_thread(released.shuffled, seed)
+
+
+async def _draws_with(work: UnitOfWork, release: Stored) -> Sequence[Stored]:
+    """The releases of all draws of the same data, if there are several and each has its release."""
+    draws = await work.draws.of_release(release.id)
+    if len(draws) < 2 or any(own.release is None for own in draws):
+        return ()
+    return [await work.resources.get(Kind.RELEASE, own.id) for own in draws]
+
+
+async def _refuted_by_others(work: UnitOfWork, release: Stored) -> Mapping[str, Hypothesis]:
+    """By attribute of its guarantees, what other releases of the same upload refute."""
+    dataset = await work.resources.get(Kind.DATASET, release.uses[0])
+    others = [own for own in await releases_of_upload(work, dataset) if own[1].id != release.id]
+    found = {
+        name: shown_otherwise(name, others)
+        for name in attributes_of(release.summary["mechanism"]["guarantees"])
+    }
+    return {name: own for name, own in found.items() if own is not None}
 
 
 def _manifest(released: ReleasedTable, dataset: Stored, rule: Stored, request: CreateRelease) -> JsonObject:

@@ -182,6 +182,7 @@ def test_what_is_promised_and_what_it_rests_on():
         "one_record_per_person": "assumed",
         "own_record_only": "assumed",
         "records_independent": "assumed",
+        "not_shown_otherwise": "assumed",
         "drawn_once": "assumed",
     }
     assert guarantee.rests_on_assumptions

@@ -1,0 +1,63 @@
+"""Releases of the same upload, and which of them show as it is what a mechanism drew for another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from app.domain.catalogue.catalogue_types import Hypothesis
+from app.services.named import all_resources
+from app.services.ports import UnitOfWork
+from app.services.releases.mechanism_manifests import is_drawn
+from app.services.resources import Kind, Stored, document_of
+
+NOT_SHOWN_OTHERWISE: Final = "not_shown_otherwise"
+"""The hypothesis that such a release refutes."""
+
+_MOST_NAMED: Final = 5
+
+Released = tuple[Stored, Stored]
+"""A dataset and a release of it."""
+
+
+async def releases_of_upload(work: UnitOfWork, dataset: Stored) -> Sequence[Released]:
+    """The stored releases of all datasets that were made of the dataset's upload, the oldest first."""
+    upload = document_of(dataset)["upload"]["id"]
+    datasets = {own.id: own for own in await all_resources(work, Kind.DATASET, built_on=upload)} | {
+        dataset.id: dataset
+    }
+    found = [
+        (own, release)
+        for own in datasets.values()
+        for release in await all_resources(work, Kind.RELEASE, built_on=own.id)
+    ]
+    return sorted(found, key=lambda own: (own[1].created_at, own[1].name))
+
+
+def shown_otherwise(attribute: str, others: Sequence[Released]) -> Hypothesis | None:
+    """The refuted hypothesis where another release shows the attribute undrawn, maybe generalised.
+
+    None where no stored one does: what is deleted, or released elsewhere, is not known.
+    """
+    names = [release.name for dataset, release in others if _shows(dataset, release, attribute)]
+    if not names:
+        return None
+    listed = ", ".join(map(repr, names[:_MOST_NAMED])) + (", …" if len(names) > _MOST_NAMED else "")
+    return Hypothesis(
+        NOT_SHOWN_OTHERWISE,
+        "no",
+        f"{len(names):,} stored releases of the same upload show {attribute!r} undrawn: {listed}. Who has "
+        "one of them reads there what this release hides.",
+    )
+
+
+def _shows(dataset: Stored, release: Stored, attribute: str) -> bool:
+    """Whether the release tells something of a record's own value of the attribute."""
+    if attribute not in release.summary["columns"]:
+        return False
+    if is_drawn(release):
+        guarantees = release.summary["mechanism"]["guarantees"]
+        return all(own["parameters"].get("attribute") != attribute for own in guarantees)
+    levels = release.summary["rule"]["levels"]
+    heights = {own["name"]: own["height"] for own in dataset.summary["attributes"]}
+    return levels is None or levels[attribute] < heights[attribute]
