@@ -28,7 +28,7 @@ def kinds_of_rows(table: Table, levels: Levels) -> float:
 
 def rows_disclosed(table: Table, levels: Levels) -> float:
     """Estimated distinct rows under the rule, at most those of the table and those that there can be."""
-    values = [by_level[level] for by_level, level in zip(table.rarities, levels, strict=True)]
+    values = [own.at(level) for own, level in zip(table.rarities, levels, strict=True)]
     kinds = functools.reduce(np.convolve, values, np.ones(1))
     expected = table.n_records * np.exp(-STEP * np.arange(len(kinds)))
     found = float(kinds @ -np.expm1(-expected))

@@ -15,7 +15,7 @@ from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.distinct import DistinctRows, distinct_rows
 from app.domain.tables.masks import missing_cells
-from app.domain.tables.rarity import rarities
+from app.domain.tables.rarity import Rarities
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +117,9 @@ class Table:
         return tuple(used)
 
     @cached_property
-    def rarities(self) -> tuple[tuple[Floats, ...], ...]:
-        """Per attribute and level, how many values are how rare."""
-        return tuple(rarities(tree, self.codes[:, j]) for j, tree in enumerate(self.hierarchies))
+    def rarities(self) -> tuple[Rarities, ...]:
+        """Per attribute, how many values are how rare on each level."""
+        return tuple(Rarities(own, self.codes[:, j]) for j, own in enumerate(self.hierarchies))
 
     def position(self, attribute: str) -> int:
         """Index of an attribute; InvalidInput if the table does not have it."""

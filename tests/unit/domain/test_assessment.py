@@ -219,6 +219,7 @@ def test_rules_of_a_dag_are_identity_suppression_and_nothing_between():
     s, u = constant_sensitivity(table), build_utility(table)
     dictionary = dictionary_of(table)
     assert assess(table, identity(1), dictionary, s, u).records.counts.tolist() == [2, 1, 2]
+    assert estimate_cost(Counter(table, dictionary), identity(1), s).seconds > 0
     assert assess(table, suppression(table, ["a"]), dictionary, s, u).min_consistent == 3
     with pytest.raises(NotSupported):
         assess(table, TableRule((1,)), dictionary, s, u)

@@ -72,8 +72,8 @@ def test_rows_of_attributes_that_have_nothing_to_do_with_each_other_are_known_wi
 
 def test_values_are_counted_by_how_rare_they_are_and_none_is_lost():
     table = context().table
-    for tree, column, by_level in zip(table.hierarchies, table.codes.T, table.rarities, strict=True):
-        for level, values in enumerate(by_level):
+    for tree, column, rarities in zip(table.hierarchies, table.codes.T, table.rarities, strict=True):
+        for level, values in enumerate(rarities.of_all_levels()):
             shares = np.exp(-STEP * np.arange(len(values)))
             assert values.sum() == pytest.approx(len(np.unique(tree.ancestors_at(level)[column])))
             assert values @ shares == pytest.approx(1.0)
@@ -86,6 +86,15 @@ def test_no_rule_discloses_more_rows_than_a_finer_one():
             if levels[j] < height:
                 above = (*levels[:j], levels[j] + 1, *levels[j + 1 :])
                 assert rows_disclosed(table, above) <= rows_disclosed(table, levels)
+
+
+def test_rules_that_a_dag_has_are_estimated_too():
+    dag = Hierarchy.from_parents({"p": [None], "q": [None], "a": ["p", "q"], "b": ["p"], "c": ["q"]})
+    tree = Hierarchy.from_rows([[f"v{i}", f"g{i // 2}"] for i in range(4)])
+    columns = [dag.encode(["a", "b", "c", "a"])[0], tree.leaves]
+    table = Table(("a", "b"), (dag, tree), np.column_stack(columns))
+    assert rows_disclosed(table, (0, 0)) <= 4
+    assert rows_disclosed(table, (dag.height, 1)) <= 2
 
 
 def test_uneven_tables_disclose_fewer_rows_than_even_ones():

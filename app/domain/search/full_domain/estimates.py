@@ -163,7 +163,7 @@ def rules_at_boundary(quasi: Table, crowds: float) -> int:
 
     ``crowds`` is how many classes of the least size there could be.
     """
-    terms = [np.array([_entropy(values) for values in by_level]) for by_level in quasi.rarities]
+    terms = [np.array([_entropy(values) for values in own.of_all_levels()]) for own in quasi.rarities]
     entropy = outer_sum(terms).reshape([len(term) for term in terms])
     return most_general_reaching(entropy, math.log(max(1.0, crowds / ROOM)))
 
