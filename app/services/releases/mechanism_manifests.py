@@ -129,7 +129,7 @@ def together(releases: Sequence[Stored]) -> JsonObject | None:
     if any(own.summary["mechanism"]["version"] != mechanism.version for own in releases):
         return None
     read = TypeAdapter(mechanism.published)
-    published = [read.validate_python(_published_fields(own)) for own in releases]
+    published = [read.validate_python(published_fields(own)) for own in releases]
     try:
         found = TOGETHER[mechanism.name](published)
     except ValueError:
@@ -137,7 +137,8 @@ def together(releases: Sequence[Stored]) -> JsonObject | None:
     return {**plain(asdict(found)), "standing": found.standing}
 
 
-def _published_fields(release: Stored) -> JsonObject:
+def published_fields(release: Stored) -> JsonObject:
+    """What the mechanism published, as the fields of its own type."""
     kept: JsonObject = document_of(release)["published"]
     return {key: own for key, own in kept.items() if key not in ("kind", "version")}
 

@@ -1,0 +1,66 @@
+"""Releases that a mechanism made, read back from what is stored: the stored rows, never a second draw."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import TypeAdapter
+
+from app.domain.arrays import Ints
+from app.domain.errors import NotSupported, Withdrawn
+from app.domain.hierarchies.shown_labels import nodes_shown
+from app.domain.mechanisms.drawn_release import DrawnRelease
+from app.domain.tables.table import Table
+from app.services.datasets.tables import TableLoader
+from app.services.ports import Store
+from app.services.releases.mechanism_manifests import BY_NAME, published_fields
+from app.services.resources import Kind, Stored, TenantId
+
+
+async def read_drawn_release(
+    store: Store, loader: TableLoader, tenant: TenantId, release: Stored
+) -> DrawnRelease:
+    """What is stored of a release that a mechanism made, read with its document.
+
+    Withdrawn if it is given out no more; NotSupported if another version of its mechanism made it.
+    """
+    kept = release.summary["mechanism"]
+    mechanism = BY_NAME.get(kept["name"])
+    if mechanism is None or mechanism.version != kept["version"]:
+        raise NotSupported(
+            f"The release {release.name!r} was made by version {kept['version']} of the mechanism "
+            f"{kept['name']!r}, which is not read any more.",
+            "Use its table and its manifest as they are.",
+        )
+    async with store.work(tenant) as work:
+        state = (await work.draws.states([release.id]))[release.id]
+        if state.withdrawn_at is not None:
+            raise Withdrawn(release.name, state.withdrawn_at)
+        dataset = await work.resources.get(Kind.DATASET, release.uses[0])
+        parquet = b"".join([piece async for piece in work.draws.read(release.id)])
+    table = await loader.table(tenant, dataset)
+    published = TypeAdapter(mechanism.published).validate_python(published_fields(release))
+    rows = await asyncio.to_thread(rows_of, parquet, table, release.summary["rule"]["levels"] or {})
+    return DrawnRelease(rows, mechanism.name, published)
+
+
+def rows_of(parquet: bytes, original: Table, levels: Mapping[str, int]) -> Table:
+    """The stored rows as nodes of the hierarchies; an attribute without a level may show any node."""
+    names = list(original.attributes)
+    stored = pq.read_table(pa.BufferReader(parquet), columns=names, read_dictionary=names)
+    codes = np.empty((stored.num_rows, len(names)), dtype=np.int32, order="F")
+    for j, (name, hierarchy) in enumerate(zip(names, original.hierarchies, strict=True)):
+        codes[:, j] = _codes(stored.column(name), nodes_shown(hierarchy, levels.get(name)))
+    return Table(original.attributes, original.hierarchies, codes, sensitive=original.sensitive)
+
+
+def _codes(column: pa.ChunkedArray, nodes: Mapping[str, int]) -> Ints:
+    """(n,) the node of each cell."""
+    whole: Any = column.combine_chunks()
+    found = np.array([nodes[label] for label in whole.dictionary.to_pylist()], dtype=np.int32)
+    return np.asarray(found.take(whole.indices.to_numpy()))
