@@ -14,10 +14,10 @@ from privacy_risk.collection import (
     Evidenced,
     Searched,
 )
-from privacy_risk.connection import VERSION
+from privacy_risk.connection import VERSION, waiting
 from privacy_risk.frames import frame_of, parquet_of
 from privacy_risk.pools import Pool
-from privacy_risk.values import Json, Resource, ResourcePage
+from privacy_risk.values import Json, Resource, ResourcePage, Run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -173,6 +173,16 @@ class Releases(Collection[Pool]):
     async def plan(self, body: Json) -> Json:
         """What a mechanism would make, with what stands in its way; nothing is drawn or stored."""
         return await self._connection.post(f"{self._path}/plans", body)
+
+    @call
+    async def start_run(self, body: Json, wait_seconds: int = 0) -> Run:
+        """Have a run make what a mechanism draws, as draws above the direct budget must be.
+
+        As soon as the run has ended, then with its ``result``, whose ``release`` is the id of the release, or
+        after ``wait_seconds``.
+        """
+        headers = waiting(wait_seconds)
+        return Run.from_document(await self._connection.post(f"{self._path}/runs", body, headers=headers))
 
     @call
     async def withdraw(self, ref: str) -> Resource:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from time import monotonic
-from typing import Annotated, Any, Final
+from typing import Annotated, Final, Protocol, TypeVar
 
 from fastapi import Depends, Header, Request, Response
 
@@ -12,7 +12,7 @@ from app.api.places import leave_place
 from app.api.routers.answers import located
 from app.api.schemas.runs import Run, StartedRun
 from app.api.services import UseCases
-from app.services.questions import QuestionService, R
+from app.services.questions import Claimant, RunStarted
 from app.services.resources import Actor, RunState
 
 LONGEST_WAIT_SECONDS: Final = 60
@@ -41,6 +41,16 @@ def preferred_wait(request: Request, response: Response) -> int | None:
     return None
 
 
+R = TypeVar("R", contravariant=True)
+
+
+class StartsRuns(Protocol[R]):
+    """A use case that has its questions answered by runs."""
+
+    async def create_run(self, actor: Actor, request: R, claimant: Claimant | None = None) -> RunStarted:
+        """Store the question with its run; the claimant may be given one that is small."""
+
+
 class RunStart:
     """Starts the run of a question, and waits for its end if that is preferred."""
 
@@ -63,7 +73,7 @@ class RunStart:
         self._response = response
         self._services = services
 
-    async def __call__(self, service: QuestionService[R, Any, Any], actor: Actor, question: R) -> StartedRun:
+    async def __call__(self, service: StartsRuns[R], actor: Actor, question: R) -> StartedRun:
         """The run with its address: 202 while it goes on, 200 if it was there or has ended.
 
         Who waits is answered with the result of a run that has succeeded, which the run's own body has not.

@@ -17,6 +17,7 @@ from app.services.gates.completion import Completion
 from app.services.gates.evaluations import EvaluationPreparation
 from app.services.gates.evidence import EvidenceIssuer
 from app.services.ports import Clock, Store
+from app.services.releases.draw_work import DrawPreparation
 from app.services.resources import Claim, Kind
 from app.services.runs.run_execution import Prepare, Report, RunExecution
 from app.services.scoring.assessment_work import AssessmentPreparation
@@ -57,4 +58,4 @@ def run_execution(
         Kind.FRONTIER: FrontierPreparation(store, loader, processors()),
         Kind.EVALUATION: EvaluationPreparation(store, of_evaluations, Completion(EvidenceIssuer(clock))),
     }
-    return RunExecution(store, prepare)
+    return RunExecution(store, prepare, {Kind.DRAW: DrawPreparation(store, loader)})

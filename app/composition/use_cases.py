@@ -109,7 +109,7 @@ def use_cases_within(
         frontiers=FrontierService(store, loader, run_bytes, threads),
         runs=RunService(store, signals),
         direct_runs=DirectRuns(store, execution, claimant),
-        releases=ReleaseService(store, loader, budget),
+        releases=ReleaseService(store, loader, budget, run_bytes),
         sequential_disclosures=SequentialDisclosureService(store, loader),
         policies=PolicyService(store),
         evaluations=EvaluationService(store, loader, budget, clock, completion),

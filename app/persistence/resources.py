@@ -34,7 +34,7 @@ DELETIONS_CHANNEL: Final = "deletions"
 """Says what was deleted that other processes may hold: its tenant, its id and the hash of its content."""
 
 _HELD: Final = frozenset(Kind) - {
-    Kind.ASSESSMENT, Kind.MEASUREMENT, Kind.EVALUATION, Kind.OPTIMISATION, Kind.FRONTIER,
+    Kind.ASSESSMENT, Kind.MEASUREMENT, Kind.EVALUATION, Kind.OPTIMISATION, Kind.FRONTIER, Kind.DRAW,
 }  # fmt: skip
 """Kinds of what questions name, which processes keep in memory beyond one request or run."""
 
@@ -143,6 +143,7 @@ class PostgresResources(Repository):
         try:
             async with connection.begin_nested():
                 await self._leave_uploads(row)
+                await self._drop_asked_draws(row)
                 if kind is Kind.DATASET:
                     await self._give_up_draws(row)
                 gone = await self._transaction.execute(delete(resources).where(resources.c.id == row.id))
@@ -173,6 +174,13 @@ class PostgresResources(Repository):
             .where(data_keys.c.id.in_(used), data_keys.c.purpose == "upload")
             .values(touched_at=func.clock_timestamp())
         )
+
+    async def _drop_asked_draws(self, row: Any) -> None:  # noqa: ANN401 - a row
+        """Delete the questions about it that a run was to draw a release for, with their runs.
+
+        Nobody can delete them otherwise; what was drawn for them is a release of its own, and stays counted.
+        """
+        await self._transaction.execute(delete(resources).where(resources.c.id.in_(_asked_draws(row.id))))
 
     async def _give_up_draws(self, row: Any) -> None:  # noqa: ANN401 - a row
         """Destroy the secrets of draws from a dataset that were begun and not stored; they stay counted."""
@@ -236,12 +244,12 @@ class PostgresResources(Repository):
         users = (
             select(resources.c.kind, resources.c.name)
             .join(resource_uses, resource_uses.c.user_id == resources.c.id)
-            .where(resource_uses.c.used_id == row.id)
+            .where(resource_uses.c.used_id == row.id, resources.c.kind != Kind.DRAW.value)
             .distinct()
             .order_by(resources.c.kind, resources.c.name)
             .limit(_USERS_SHOWN)
         )
-        live = select(runs.c.id).where(runs.c.resource_id == row.id, runs.c.state.in_(_LIVE))
+        live = select(runs.c.id).where(_of_it_or_its_draws(row.id), runs.c.state.in_(_LIVE))
         found = [{"kind": user.kind, "name": user.name} for user in await self._transaction.execute(users)]
         found += [{"kind": "run", "name": run.id} for run in await self._transaction.execute(live)]
         if found:
@@ -256,7 +264,7 @@ class PostgresResources(Repository):
         query = (
             select(results.c.id)
             .join(runs, runs.c.result_id == results.c.id)
-            .where(runs.c.resource_id == row.id, results.c.input_sha256.is_(None))
+            .where(_of_it_or_its_draws(row.id), results.c.input_sha256.is_(None))
         )
         return (await self._transaction.execute(query)).scalars().all()
 
@@ -269,6 +277,20 @@ class PostgresResources(Repository):
                 ~select(resources.c.id).where(resources.c.sha256 == results.c.input_sha256).exists(),
             )
         )
+
+
+def _asked_draws(used_id: str) -> Select[Any]:
+    """Ids of the questions about a resource that a run was to draw a release for."""
+    return (
+        select(resource_uses.c.user_id)
+        .join(resources, resources.c.id == resource_uses.c.user_id)
+        .where(resource_uses.c.used_id == used_id, resources.c.kind == Kind.DRAW.value)
+    )
+
+
+def _of_it_or_its_draws(resource_id: str) -> ColumnElement[bool]:
+    """Whether a run is of the resource, or of such a question about it."""
+    return (runs.c.resource_id == resource_id) | runs.c.resource_id.in_(_asked_draws(resource_id))
 
 
 def of_ref(kind: ColumnElement[str], ref: ColumnElement[str], *columns: ColumnElement[Any]) -> Select[Any]:

@@ -336,11 +336,18 @@ async def start_run(
 ) -> tuple[Run, Claim | None]:
     """The resource's latest run, or a new one if there is none that works or has worked.
 
-    That is queued, or claimed for the claimant.
+    That is as :func:`new_run` says.
     """
-    latest = await _latest_run(work, stored)
+    latest = await latest_run(work, stored)
     if latest is not None and (latest.state is RunState.SUCCEEDED or not latest.state.is_final):
         return latest, None
+    return await new_run(work, stored, estimate, claimant)
+
+
+async def new_run(
+    work: UnitOfWork, stored: Stored, estimate: JsonObject, claimant: Claimant | None
+) -> tuple[Run, Claim | None]:
+    """A run of the resource, queued or claimed for the claimant; it has succeeded if the result is known."""
     run = await work.runs.create(stored, stored.sha256, estimate)
     if run.state.is_final:
         return run, None
@@ -351,6 +358,7 @@ async def start_run(
     return run, await work.runs.claim(run.id, claimant.worker, 0.0)
 
 
-async def _latest_run(work: UnitOfWork, stored: Stored) -> Run | None:
+async def latest_run(work: UnitOfWork, stored: Stored) -> Run | None:
+    """The resource's latest run; None if it has none."""
     runs, _ = await work.runs.list(resource_id=stored.id, state=None, limit=1, cursor=None)
     return runs[0] if runs else None

@@ -53,6 +53,7 @@ class Kind(StrEnum):
     FRONTIER = "frontier"
     MEASUREMENT = "measurement"
     RELEASE = "release"
+    DRAW = "draw"
     SEQUENTIAL_DISCLOSURE = "sequential_disclosure"
     DISCLOSURE_STEP = "disclosure_step"
     POLICY = "policy"

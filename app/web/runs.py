@@ -9,7 +9,7 @@ from typing import Final
 
 from starlette.responses import Response, StreamingResponse
 
-from app.web.visits import Page, Visit
+from app.web.visits import Page, Visit, found
 from app.web.words import address, number
 from privacy_risk import Json
 from privacy_risk import Run as RunDocument
@@ -29,18 +29,27 @@ RESULTS: Final = {
 
 async def run(visit: Visit) -> Page:
     """A run as it stands."""
-    found = await visit.client.runs.get(visit.ref)
-    resource = found.document["resource"]
-    result = RESULTS.get(resource["kind"])
+    seen = await visit.client.runs.get(visit.ref)
     return Page(
         "run.html",
         {
-            "run": found.document,
-            "is_final": found.is_final,
-            "told": told(found),
-            "result": None if result is None else address(result[0], resource["name"], *result[1:]),
+            "run": seen.document,
+            "is_final": seen.is_final,
+            "told": told(seen),
+            "result": await _place_of_result(visit, seen),
         },
     )
+
+
+async def _place_of_result(visit: Visit, seen: RunDocument) -> str | None:
+    """The page of what the run works on; None if there is none, or none yet."""
+    resource = seen.document["resource"]
+    if resource["kind"] == "draw":
+        # A release has a page once it is drawn, and perhaps another name than was asked for.
+        made = await found(visit.client.runs.result(seen.id))
+        return None if made is None else address("releases", made["release"])
+    page = RESULTS.get(resource["kind"])
+    return None if page is None else address(page[0], resource["name"], *page[1:])
 
 
 async def progress(visit: Visit) -> Response:

@@ -41,6 +41,7 @@ REFERRING = {
     "create_optimisation",
     "create_frontier",
     "create_release",
+    "create_release_run",
     "create_sequential_disclosure",
     "create_waiver",
     "evaluate_gate",
@@ -107,6 +108,8 @@ def _note(found: Known, step: Step, response: httpx.Response) -> None:
     if response.status_code == 202:
         body = response.json()
         found.setdefault("runs", {})[body["resource"]["name"]] = body["id"]
+        if body["resource"]["kind"] == "draw":  # known by its run and its release alone
+            return
         collection = f"{body['resource']['kind']}s"
         found.setdefault(collection, {})[body["resource"]["name"]] = body["resource"]["id"]
 

@@ -1,4 +1,4 @@
-"""A process that creates a release and is killed at a moment that it is told."""
+"""A process that makes a release, at once or by a run, and is killed at a moment that it is told."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ import signal
 import sys
 from typing import Any
 
+from app.composition.run_process import run_execution
 from app.domain.mechanisms.perturbation import Perturbation
+from app.domain.search.budget import never
 from app.persistence.addresses import create_engine
 from app.persistence.draws import PostgresDraws
 from app.persistence.encryption import MasterKey
+from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
 from app.services.datasets.tables import TableLoader
-from app.services.releases import mechanism_releases
+from app.services.releases import draw_work, mechanism_releases
 from app.services.releases.releases import ReleaseService
 from app.services.releases.requests import ChosenMechanism, CreateRelease
 from app.services.resources import Actor, Scope, TenantId
@@ -28,9 +31,12 @@ def die(*_: Any) -> None:
 
 
 def die_at(moment: str) -> None:
-    """Let the process be killed once the secret is sealed, all is drawn, or the bytes are written."""
+    """Let the process be killed once the data are loaded, the secret sealed, all drawn or all written."""
+    if moment == "loaded":
+        PostgresDraws.begin = die  # type: ignore[method-assign,assignment]
+        return
     if moment == "sealed":
-        mechanism_releases.drawn_release = die  # type: ignore[assignment]
+        mechanism_releases.drawn_release = draw_work.drawn_release = die  # type: ignore[assignment]
         return
     store = PostgresDraws.store
 
@@ -42,9 +48,16 @@ def die_at(moment: str) -> None:
     PostgresDraws.store = store_and_die  # type: ignore[method-assign]
 
 
-async def main(url: str, key: str, tenant: str, moment: str) -> None:
+async def main(url: str, key_text: str, tenant: str, moment: str, run_id: str = "") -> None:
     die_at(moment)
-    store = PostgresStore(create_engine(url), MasterKey.from_text(key), FixedClock())
+    engine, key = create_engine(url), MasterKey.from_text(key_text)
+    store = PostgresStore(engine, key, FixedClock())
+    if run_id:
+        claim = await PostgresRegistry(engine, key, FixedClock()).claim(run_id, "worker", 0.0)
+        assert claim is not None
+        loader = TableLoader(store)
+        await run_execution(store, loader, loader).execute(claim, lambda progress: None, never)
+        return
     actor = Actor(TenantId(tenant), "key", frozenset(Scope))
     await ReleaseService(store, TableLoader(store)).create(actor, REQUEST)
 

@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.rules.release_order import kept_order, secret_order, shuffled_rows
+from app.domain.rules import release_order
+from app.domain.rules.release_order import kept_order, secret_order, shuffled_lines, shuffled_rows
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
-from app.services.releases.released_tables import ReleasedTable, release_of
+from app.services.releases.released_tables import DrawnLines, ReleasedTable, release_of
 from tests.oracles.effort import examples
 
 SEEDS = st.binary(min_size=32, max_size=32)
@@ -82,6 +83,34 @@ def test_the_lines_are_those_of_the_records_and_classes_are_sorted_by_their_text
     assert classes == sorted(classes)
     parquet = pq.read_table(io.BytesIO(b"".join(shuffled.parquet_chunks({}))))
     assert list(zip(*parquet.to_pydict().values(), strict=True)) == rows
+
+
+@settings(max_examples=examples(200))
+@given(releases(), SEEDS)
+def test_lines_of_which_most_differ_are_put_in_the_same_order(released, seed):
+    columns = [released.codes[released.row_of_line, j] for j in range(released.codes.shape[1])]
+    lines = shuffled_lines(released.labels, columns, released.quasi_identifiers, seed)
+    other = DrawnLines(released.columns, released.labels, tuple(columns), lines.order, lines.different)
+    assert csv_of(other) == csv_of(released.shuffled(seed))
+    assert lines.different == len(set(rows_of(csv_of(other))))
+    assert other.suppressed() == released.suppressed()
+
+
+def test_keys_that_do_not_fit_a_number_and_classes_that_fill_several_pieces_change_no_order(monkeypatch):
+    rng = np.random.default_rng(3)
+    labels = tuple(
+        tuple(f"{value:04}" for value in range(size)) for size in (2, 9000, 9000, 9000, 9000, 9000)
+    )
+    columns = [rng.integers(0, len(own), 3000).astype(np.int32) for own in labels]
+    expected = shuffled_rows(
+        labels, np.stack(columns, axis=1), np.arange(3000, dtype=np.int32), (0, 1), seed_of(5)
+    )
+    assert (shuffled_lines(labels, columns, (0, 1), seed_of(5)).order == expected).all()
+    for quasi in ((0,), (0, 1), (1, 2, 3, 4, 5)):
+        whole = shuffled_lines(labels, columns, quasi, seed_of(6)).order
+        with monkeypatch.context() as patched:
+            patched.setattr(release_order, "ROWS_AT_ONCE", 7)
+            assert (shuffled_lines(labels, columns, quasi, seed_of(6)).order == whole).all()
 
 
 def seed_of(number: int) -> bytes:

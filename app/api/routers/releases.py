@@ -14,6 +14,7 @@ from app.api.examples.rules import MECHANISM_RELEASES, RELEASES
 from app.api.routers.answers import (
     COMMON,
     MADE,
+    QUEUED,
     REFUSED,
     DryRun,
     dry,
@@ -27,7 +28,9 @@ from app.api.routes import PREFIX, Route
 from app.api.schemas.common import Listing, Ref, listed, shown
 from app.api.schemas.mechanisms import ReleasePlanAnswer
 from app.api.schemas.releases import NewRelease, Release
+from app.api.schemas.runs import StartedRun
 from app.api.services import UseCases
+from app.api.waiting import RunStarter
 from app.services.resources import DataFormat, Scope
 
 COLLECTION = Collection("release", Release, tuple(RELEASES), write_scope=Scope.ASSESS)
@@ -39,7 +42,8 @@ router = COLLECTION.router()
     "",
     status_code=201,
     response_model=Release,
-    responses=MADE | problems("invalid-input", "not-supported", "not-found", "quota-exceeded"),
+    responses=MADE
+    | problems("invalid-input", "direct-budget-exceeded", "not-supported", "not-found", "quota-exceeded"),
 )
 async def create_release(
     actor: Assessor,
@@ -55,12 +59,31 @@ async def create_release(
     release under a rule the manifest is stored, and the table made when it is asked for. What a mechanism
     draws is drawn once and stored: the same question is answered with the release that there is, under its
     own name, and another draw of the same attribute of the same uploaded content is refused with 409 unless
-    `independent_of_earlier` asks for it. Needs the scope `assess`.
+    `independent_of_earlier` asks for it. A draw that is too large for a direct answer is refused with
+    `direct-budget-exceeded`, which names the route that takes it as a run. Needs the scope `assess`.
     """
     request = await asyncio.to_thread(body.request)
     if dry_run:
         return dry(ReleasePlanAnswer.model_validate(await services.releases.plan(actor, request)))
     return made(Release, COLLECTION.path, await services.releases.create(actor, request), response)
+
+
+@router.post("/runs", status_code=202, responses=QUEUED)
+async def create_release_run(
+    actor: Assessor,
+    services: UseCases,
+    start: RunStarter,
+    body: Annotated[NewRelease, Body(openapi_examples=MECHANISM_RELEASES)],
+) -> StartedRun:
+    """Create a release in the background.
+
+    What a mechanism draws, by a run; Location is the run's address, and `release` of its result the id of the
+    release, which is there once the run has succeeded. Nothing is drawn or counted before the run begins: if
+    it is cancelled before, nothing was. From then on there is one draw, whatever becomes of the run: the same
+    question, by a run or without, goes on with it, and is answered with its release once that is stored.
+    Needs the scope `assess`.
+    """
+    return await start(services.releases, actor, await asyncio.to_thread(body.request))
 
 
 @router.post("/plans", responses=REFUSED | problems("not-supported"))
@@ -71,7 +94,8 @@ async def plan_release(
 ) -> ReleasePlanAnswer:
     """Plan a release.
 
-    What a mechanism would make: numbers that follow from data and parameters, cost, guarantees and warnings,
+    What a mechanism would make: numbers that follow from data and parameters, cost and the route that takes
+    it, guarantees and warnings,
     what stands in its way, and what was drawn of the same data before. Nothing is drawn or stored. Needs the
     scope `assess`.
     """

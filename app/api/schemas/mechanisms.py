@@ -13,6 +13,7 @@ from app.domain.catalogue.catalogue_types import Holds
 from app.domain.mechanisms.catalogue import MECHANISMS, AnyMechanism
 from app.domain.mechanisms.guarantee import Status
 from app.domain.mechanisms.mechanism import Family
+from app.services.questions import Route
 
 
 def _model_name(mechanism: str) -> str:
@@ -109,6 +110,8 @@ class ReleasePlanAnswer(Answer):
     """What a mechanism would make; nothing was drawn or stored."""
 
     missing: Annotated[list[ProblemFault], Field(max_length=100, description="What stands in the way.")]
+    route: Annotated[Route | None, Field(examples=["direct"])] = None
+    """`direct`: it is drawn at once; `run`: `POST /v1/releases/runs` takes it; null if inputs are missing."""
     seconds: Annotated[Number | None, Field(description="Estimated seconds of the draw.", examples=[0.01])]
     bytes: Annotated[Count | None, Field(description="Estimated memory of the draw.", examples=[100000])]
     constants: Annotated[dict[str, Number] | None, Field(examples=[{"values": 3}])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -11,14 +12,30 @@ from app.domain.mechanisms.mechanism import MechanismContext, MechanismPlan
 from app.services.fingerprints import resource_sha256, sha256_of
 from app.services.releases.key_stream import derived_key, key_stream
 from app.services.releases.mechanism_manifests import mechanism_summary, rule_summary
-from app.services.releases.released_tables import ReleasedTable, released_columns
+from app.services.releases.released_tables import DrawnLines, drawn_lines
 from app.services.releases.requests import ChosenMechanism, CreateRelease
 from app.services.resources import JsonObject, Kind, NewResource, Stored
 from app.services.scoring.measurement_documents import document_of_parameters
 
+DRAWING_STEPS: Final = 4
+"""Drawn, put in order, written, counted and hashed: all that is told of how far it is."""
+
+SECONDS_PER_CELL: Final = 2.5e-7
+BYTES_PER_LINE: Final = 45
+BYTES_PER_CELL: Final = 4
+BYTES_OF_RELEASE: Final = 16 * 1024**2
+
 _DRAW: Final = "draw"
 _ORDER: Final = "order"
 """What a secret is for: no byte of one purpose says anything of the other's."""
+
+
+@dataclass(frozen=True)
+class ReleaseCost:
+    """Estimated time and memory of a release, beside its table."""
+
+    seconds: float
+    bytes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +50,15 @@ class Preparation:
     dataset: Stored
     rule: Stored | None
     content_sha256: str
+
+    @cached_property
+    def cost(self) -> ReleaseCost:
+        """Of the draw, and of ordering, writing and hashing what was drawn."""
+        lines, cells = self.context.table.n_records, self.context.table.codes.size
+        return ReleaseCost(
+            self.plan.seconds + SECONDS_PER_CELL * cells,
+            self.plan.bytes + BYTES_PER_LINE * lines + BYTES_PER_CELL * cells + BYTES_OF_RELEASE,
+        )
 
     @cached_property
     def subject(self) -> str:
@@ -65,21 +91,31 @@ class Preparation:
         return resource_sha256(Kind.RELEASE, self.meaning, used)
 
 
-def drawn_release(prepared: Preparation, secret: bytes) -> tuple[NewResource, bytes]:
-    """The release as it will be stored and its table as Parquet: the same for the same secret."""
+def drawn_release(
+    prepared: Preparation, secret: bytes, tick: Callable[[int], None] = lambda done: None
+) -> tuple[NewResource, bytes]:
+    """The release as it will be stored and its table as Parquet: the same for the same secret.
+
+    ``tick`` takes how many of the :data:`DRAWING_STEPS` are done.
+    """
     table = prepared.context.table
+    tick(0)
     drawn = prepared.mechanism.draw(prepared.context, prepared.chosen.parameters, key_stream(secret, _DRAW))
-    released = released_columns(table, drawn.columns).shuffled(derived_key(secret, _ORDER))
+    tick(1)
+    released = drawn_lines(table, drawn.columns, derived_key(secret, _ORDER))
+    tick(2)
     parquet = b"".join(released.parquet_chunks(_origin(prepared)))
+    tick(3)
     kind = {"kind": prepared.mechanism.name, "version": prepared.mechanism.version}
     document = {**prepared.meaning, "published": {**kind, **document_of_parameters(drawn.published)}}
     uses = (prepared.dataset.id, *(() if prepared.rule is None else (prepared.rule.id,)))
     summary = _manifest(prepared, released)
+    tick(DRAWING_STEPS)
     name = prepared.request.name
     return NewResource(Kind.RELEASE, name, prepared.question, summary, document, uses), parquet
 
 
-def _manifest(prepared: Preparation, released: ReleasedTable) -> JsonObject:
+def _manifest(prepared: Preparation, released: DrawnLines) -> JsonObject:
     """The summary of the release; what it counts is counted in the released table, which anybody can."""
     request, dataset = prepared.request, prepared.dataset
     cells, records = released.suppressed()

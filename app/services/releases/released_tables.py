@@ -1,22 +1,22 @@
-"""A table as a rule discloses it.
+"""A table as it leaves.
 
-Only distinct disclosed records are held, and for every line which of them it shows. Lines stand in the order
-of the records until they are shuffled.
+Of one under a rule only distinct disclosed records are held, and for every line which of them it shows. Lines
+stand in the order of the records until they are shuffled.
 """
 
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from app.domain.arrays import Ints
-from app.domain.rules.release_order import shuffled_rows
+from app.domain.rules.release_order import shuffled_lines, shuffled_rows
 from app.domain.rules.rule import Rule, TableRule, apply, apply_to_codes
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import shows_nothing
@@ -28,8 +28,8 @@ _QUOTED_FOR: Final = (",", '"', "\n", "\r")
 
 
 @dataclass(frozen=True, eq=False)
-class ReleasedTable:
-    """Disclosed records.
+class ReleasedLines(ABC):
+    """Released records, one after another.
 
     Parameters
     ----------
@@ -37,6 +37,59 @@ class ReleasedTable:
         The disclosed attributes.
     labels
         Per column the label of every node; ⊥ has the hierarchy's own top label.
+    """
+
+    columns: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+
+    @property
+    @abstractmethod
+    def n_records(self) -> int:
+        """How many records are released."""
+
+    @abstractmethod
+    def codes_of(self, block: slice) -> Sequence[Ints]:
+        """Per column the nodes of some lines."""
+
+    def csv_chunks(self, *, neutralise_formulas: bool) -> Iterator[bytes]:
+        """The table as CSV (UTF-8, commas, line feeds), header first.
+
+        With ``neutralise_formulas`` every cell and name that a spreadsheet might take for a formula starts
+        with an apostrophe.
+        """
+        field = csv_fields(self.columns, neutralise_formulas=neutralise_formulas)
+        # Labels are made fit to be written once; a cell is then one look-up.
+        labels = [np.array([field(label) for label in own], dtype=object) for own in self.labels]
+        yield (",".join(field(name) for name in self.columns) + "\n").encode("utf-8")
+        for block in blocks(self.n_records):
+            codes = self.codes_of(block)
+            yield csv_lines([own[column].tolist() for own, column in zip(labels, codes, strict=True)])
+
+    def csv_sha256(self, *, neutralise_formulas: bool) -> str:
+        """Hexadecimal sha256 of the CSV form."""
+        digest = hashlib.sha256()
+        for chunk in self.csv_chunks(neutralise_formulas=neutralise_formulas):
+            digest.update(chunk)
+        return digest.hexdigest()
+
+    def parquet_chunks(self, metadata: dict[str | bytes, str | bytes]) -> Iterator[bytes]:
+        """The table as Parquet with columns of text; ``metadata`` is kept in the file."""
+        schema = pa.schema([(name, pa.string()) for name in self.columns], metadata=metadata)
+        labels = [pa.array(own, pa.string()) for own in self.labels]
+
+        def batch(codes: Sequence[Ints]) -> pa.RecordBatch:
+            columns = [own.take(pa.array(column)) for own, column in zip(labels, codes, strict=True)]
+            return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+        return parquet_chunks(schema, (batch(self.codes_of(block)) for block in blocks(self.n_records)))
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedTable(ReleasedLines):
+    """Records that a rule disclosed.
+
+    Parameters
+    ----------
     codes
         Distinct disclosed rows, int32 (d, m).
     row_of_line
@@ -45,8 +98,6 @@ class ReleasedTable:
         Positions of the columns that make the equivalence classes.
     """
 
-    columns: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]
     codes: Ints
     row_of_line: Ints
     quasi_identifiers: tuple[int, ...]
@@ -76,38 +127,57 @@ class ReleasedTable:
         hidden = shows_nothing(self.codes)
         return int((records * hidden.sum(axis=1)).sum()), int(records[hidden.all(axis=1)].sum())
 
-    def csv_chunks(self, *, neutralise_formulas: bool) -> Iterator[bytes]:
-        """The table as CSV (UTF-8, commas, line feeds), header first.
+    def codes_of(self, block: slice) -> Sequence[Ints]:
+        """Per column the nodes of some lines."""
+        rows = self.codes[self.row_of_line[block]]
+        return [rows[:, j] for j in range(rows.shape[1])]
 
-        With ``neutralise_formulas`` every cell and name that a spreadsheet might take for a formula starts
-        with an apostrophe.
-        """
-        field = csv_fields(self.columns, neutralise_formulas=neutralise_formulas)
-        # Labels are made fit to be written once; a cell is then one look-up.
-        labels = [np.array([field(label) for label in own], dtype=object) for own in self.labels]
-        yield (",".join(field(name) for name in self.columns) + "\n").encode("utf-8")
-        for block in blocks(self.n_records):
-            rows = self.codes[self.row_of_line[block]]
-            yield csv_lines([own[rows[:, j]].tolist() for j, own in enumerate(labels)])
 
-    def csv_sha256(self, *, neutralise_formulas: bool) -> str:
-        """Hexadecimal sha256 of the CSV form."""
-        digest = hashlib.sha256()
-        for chunk in self.csv_chunks(neutralise_formulas=neutralise_formulas):
-            digest.update(chunk)
-        return digest.hexdigest()
+@dataclass(frozen=True, eq=False)
+class DrawnLines(ReleasedLines):
+    """Records that were drawn, in an order of their own: the columns are not copied.
 
-    def parquet_chunks(self, metadata: dict[str | bytes, str | bytes]) -> Iterator[bytes]:
-        """The table as Parquet with columns of text; ``metadata`` is kept in the file."""
-        schema = pa.schema([(name, pa.string()) for name in self.columns], metadata=metadata)
-        labels = [pa.array(own, pa.string()) for own in self.labels]
+    Parameters
+    ----------
+    codes
+        Per column the node of each record, (n,).
+    order
+        (n,) which record comes where.
+    n_classes
+        How many different ones there are.
+    """
 
-        def batch(rows: npt.NDArray[Any]) -> pa.RecordBatch:
-            columns = [own.take(pa.array(rows[:, j])) for j, own in enumerate(labels)]
-            return pa.RecordBatch.from_arrays(columns, schema=schema)
+    codes: tuple[Ints, ...]
+    order: Ints
+    n_classes: int
 
-        batches = (batch(self.codes[self.row_of_line[block]]) for block in blocks(self.n_records))
-        return parquet_chunks(schema, batches)
+    @property
+    def n_records(self) -> int:
+        """How many records are released."""
+        return len(self.order)
+
+    def codes_of(self, block: slice) -> Sequence[Ints]:
+        """Per column the nodes of some lines."""
+        return [column.take(self.order[block]) for column in self.codes]
+
+    def suppressed(self) -> tuple[int, int]:
+        """Cells that are ⊥, and records of which all cells are."""
+        cells, records = 0, np.ones(self.n_records, dtype=bool)
+        for column in self.codes:
+            hidden = shows_nothing(column)
+            cells += int(np.count_nonzero(hidden))
+            records &= hidden
+        return cells, int(np.count_nonzero(records))
+
+
+def drawn_lines(table: Table, columns: Sequence[Ints], seed: bytes) -> DrawnLines:
+    """Columns of nodes, one per attribute of the table, as a release whose order says nothing of theirs.
+
+    ``seed`` is 32 secret bytes; see :func:`shuffled_lines`.
+    """
+    labels = tuple(hierarchy.labels for hierarchy in table.hierarchies)
+    lines = shuffled_lines(labels, columns, table.quasi_identifiers, seed)
+    return DrawnLines(table.attributes, labels, tuple(columns), lines.order, lines.different)
 
 
 def release_of(table: Table, rule: Rule) -> ReleasedTable:

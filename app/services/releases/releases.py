@@ -12,7 +12,8 @@ from app.services.datasets.table_streams import stream
 from app.services.datasets.tables import TableLoader, TableResources
 from app.services.fingerprints import resource_sha256
 from app.services.ports import Store, UnitOfWork
-from app.services.questions import DirectBudget
+from app.services.questions import RUN_BYTES, Claimant, DirectBudget, RunStarted
+from app.services.releases.draw_runs import DrawRuns
 from app.services.releases.mechanism_manifests import attributes_of, is_drawn, shown_release
 from app.services.releases.mechanism_releases import MechanismReleases, ReleasePlan
 from app.services.releases.released_tables import ReleasedTable, release_of
@@ -47,9 +48,16 @@ class ReleaseService(TableResources):
     kind: ClassVar[Kind] = Kind.RELEASE
     write_scope: ClassVar[Scope] = Scope.ASSESS
 
-    def __init__(self, store: Store, loader: TableLoader, budget: DirectBudget = DirectBudget()) -> None:  # noqa: B008
+    def __init__(
+        self,
+        store: Store,
+        loader: TableLoader,
+        budget: DirectBudget = DirectBudget(),  # noqa: B008
+        run_bytes: int = RUN_BYTES,
+    ) -> None:
         super().__init__(store, loader)
         self._mechanisms = MechanismReleases(store, loader, budget)
+        self._draw_runs = DrawRuns(store, loader, run_bytes)
 
     async def plan(self, actor: Actor, request: CreateRelease) -> ReleasePlan:
         """What a mechanism would make, before anything is drawn."""
@@ -80,6 +88,14 @@ class ReleaseService(TableResources):
         summary = await asyncio.to_thread(_manifest, released, dataset, rule, request)
         uses = (dataset.id, rule.id)
         return await self._add(actor, NewResource(Kind.RELEASE, request.name, sha256, summary, meaning, uses))
+
+    async def create_run(
+        self, actor: Actor, request: CreateRelease, claimant: Claimant | None = None
+    ) -> RunStarted:
+        """Have a run make what a mechanism draws; see :class:`DrawRuns`."""
+        self._admit(actor, request.name)
+        self._require_may(actor, request)
+        return await self._draw_runs.create_run(actor, request, claimant)
 
     async def of_dataset(
         self,

@@ -17,6 +17,7 @@ import struct
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Protocol, TypeVar
 
 from app.domain.errors import Conflict, Unavailable
@@ -134,13 +135,22 @@ class OneBlock:
 Prepare = Callable[[TenantId, Stored], Awaitable[Work]]
 """Loads what a resource needs and makes its work."""
 
+PrepareClaimed = Callable[[Claim, Stored], Awaitable[Work]]
+"""The same where something is stored before the work: its transactions carry the claim."""
+
 
 class RunExecution:
     """Executes claims: one kind of work per kind of resource."""
 
-    def __init__(self, store: Store, prepare: Mapping[Kind, Prepare]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        prepare: Mapping[Kind, Prepare],
+        prepare_claimed: Mapping[Kind, PrepareClaimed] = MappingProxyType({}),
+    ) -> None:
         self._store = store
         self._prepare = prepare
+        self._prepare_claimed = prepare_claimed
 
     async def execute(self, claim: Claim, report: Report, stopped: Halted) -> None:
         """Do the run's work, from where an earlier attempt left it, and store its result.
@@ -152,7 +162,7 @@ class RunExecution:
         tracker = _Tracker(report, run.progress)
         tracker.stage("loading")
         was_stopped = run.stop_requested
-        work = await self._persist_in(lambda: self._prepare[resource.kind](claim.tenant, resource))
+        work = await self._persist_in(lambda: self._prepared(claim, resource))
         blocks = {index: payload for index, payload in saved.items() if _belongs(payload, work)}
         finished = sum(HEADER.unpack_from(payload)[0] for payload in blocks.values())
         tracker.begin(_units(work), finished, work.seconds, work.time_limit)
@@ -169,6 +179,12 @@ class RunExecution:
         found = {index: blocks[index][HEADER.size :] for index in sorted(blocks)}
         conclusion = await asyncio.to_thread(work.conclude, found)
         await self._finish(claim, run, resource, conclusion, last)
+
+    async def _prepared(self, claim: Claim, resource: Stored) -> Work:
+        prepare = self._prepare_claimed.get(resource.kind)
+        if prepare is not None:
+            return await prepare(claim, resource)
+        return await self._prepare[resource.kind](claim.tenant, resource)
 
     async def _do_block(
         self, claim: Claim, work: Work, index: int, tracker: _Tracker, halted: Halted

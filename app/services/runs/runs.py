@@ -36,6 +36,7 @@ _WITH_RUNS: Final = (
     Kind.MEASUREMENT,
     Kind.FRONTIER,
     Kind.EVALUATION,
+    Kind.DRAW,
 )
 
 

@@ -54,6 +54,7 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     "assessments.report": lambda c: c.assessments.report("r"),
     "frontiers.picture": lambda c: c.frontiers.picture("r"),
     "releases.plan": lambda c: c.releases.plan({}),
+    "releases.start_run": lambda c: c.releases.start_run({}),
     "releases.withdraw": lambda c: c.releases.withdraw("r"),
     "releases.data": lambda c: list(c.releases.data("r")),
     "releases.frame": lambda c: unreadable(lambda: c.releases.frame("r")),

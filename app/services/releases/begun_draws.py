@@ -1,0 +1,81 @@
+"""Whether something may be drawn: what was drawn of the same data before, and the beginning of a draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from app.domain.errors import Conflict, NotFound
+from app.services.ports import UnitOfWork
+from app.services.releases.drawing import Preparation
+from app.services.releases.draws import Draw
+from app.services.releases.requests import CreateRelease
+from app.services.resources import Kind, Stored
+
+_MOST_NAMED: Final = 10
+
+
+async def known_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored | None:
+    """The release that was drawn for the same question, or the draw that was begun for it; None: nothing was.
+
+    Nobody else begins a draw of the same data until the work ends. Conflict if the name is taken, or
+    something else was drawn of the same data.
+    """
+    earlier = await work.draws.of_subject(prepared.subject, hold=True)
+    same = [own for own in earlier if own.question_sha256 == prepared.question]
+    for own in same:
+        if own.release is not None:
+            return await work.resources.get(Kind.RELEASE, own.id)
+    await _require_free(work, prepared.request.name)
+    for own in same:
+        if not own.is_stored:
+            return own
+    refuse_another(prepared.request, earlier)
+    return None
+
+
+async def begun_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored:
+    """What is known of the question, or else a draw that is counted and sealed in this work."""
+    known = await known_draw(work, prepared)
+    if known is not None:
+        return known
+    return await work.draws.begin(prepared.subject, prepared.question, prepared.dataset.id)
+
+
+async def _require_free(work: UnitOfWork, name: str) -> None:
+    """Refuse a name that another release has, before anything is drawn for it."""
+    try:
+        found = await work.resources.described(Kind.RELEASE, name)
+    except NotFound:
+        return
+    raise Conflict(
+        f"The release {name!r} exists with other content.",
+        "Choose another name, or delete that one first.",
+        {"existing": {"kind": Kind.RELEASE.value, "name": found.name, "id": found.id}},
+    )
+
+
+def refuse_another(request: CreateRelease, earlier: Sequence[Draw]) -> None:
+    """Refuse a further draw that was not asked for as one: Conflict naming the earlier ones."""
+    if not earlier or request.independent_of_earlier:
+        return
+    last = earlier[-1]
+    if last.release is not None:
+        which, remedy = f"the release {last.release!r}", "Use that release"
+    elif last.is_stored:
+        which, remedy = "a release that is deleted by now", "Use what was released then"
+    else:
+        which = "a release that was begun and is not stored yet"
+        remedy = "Send the request that began it again, which goes on with it"
+    more = "" if len(earlier) == 1 else f", and {len(earlier) - 1} times before"
+    raise Conflict(
+        f"The same attribute of the same uploaded content was drawn on {last.begun_at:%Y-%m-%d} for {which}"
+        f"{more}. Who has several draws learns more of each record than any of them promises.",
+        f"{remedy}; or ask with independent_of_earlier and the scope govern for a draw that is worth less.",
+        {
+            "earlier": [
+                {"release": own.release, "id": own.id, "begun_at": own.begun_at.isoformat()}
+                for own in earlier[-_MOST_NAMED:]
+            ]
+        },
+    )

@@ -1,0 +1,60 @@
+"""From a request to what a mechanism will release: all that it rests on, and its plan."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.mechanisms.catalogue import AnyMechanism
+from app.domain.mechanisms.mechanism import MechanismContext
+from app.services.datasets.tables import TableLoader
+from app.services.ports import Store
+from app.services.releases.drawing import Preparation
+from app.services.releases.mechanism_manifests import BY_NAME
+from app.services.releases.requests import ChosenMechanism, CreateRelease
+from app.services.resources import Kind, TenantId, document_of
+from app.services.rules.rule_documents import require_rule_of, rule_of
+
+
+async def prepare_release(
+    store: Store, loader: TableLoader, tenant: TenantId, request: CreateRelease
+) -> Preparation:
+    """All that the release rests on, and its plan; NotSupported where the mechanism does not fit."""
+    chosen = chosen_in(request)
+    async with store.work(tenant) as work:
+        dataset = await work.resources.get(Kind.DATASET, request.dataset)
+        rule = None if request.rule is None else await work.resources.get(Kind.RULE, request.rule)
+        upload = await work.resources.described(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
+    document = None if rule is None else require_rule_of(rule, dataset)
+    table = await loader.table(tenant, dataset)
+    mechanism = BY_NAME[chosen.name]
+
+    def planned() -> Preparation:
+        context = MechanismContext(table, None if document is None else rule_of(document, table))
+        _require_supported(mechanism, context, chosen.parameters)
+        plan = mechanism.plan(context, chosen.parameters)
+        content = upload.summary["content_sha256"]
+        return Preparation(request, chosen, mechanism, context, plan, dataset, rule, content)
+
+    return await asyncio.to_thread(planned)
+
+
+def chosen_in(request: CreateRelease) -> ChosenMechanism:
+    """The mechanism of a request that has one."""
+    if request.mechanism is None:
+        raise ValueError("the request names no mechanism")
+    return request.mechanism
+
+
+def _require_supported(mechanism: AnyMechanism, context: MechanismContext, parameters: Any) -> None:  # noqa: ANN401
+    if context.rule is not None and not mechanism.takes_rule:
+        raise InvalidInput.of(
+            "/rule",
+            "rule-not-taken",
+            f"The mechanism {mechanism.name} takes no rule.",
+            "Leave the rule out.",
+        )
+    reason = mechanism.supports(context, parameters)
+    if reason is not None:
+        raise NotSupported.because(reason)
