@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from app.charts.series import draw_series
 from app.cli.operations import Operations
@@ -14,6 +14,10 @@ from app.cli.shared_arguments import add_json_argument
 
 if TYPE_CHECKING:
     from app.experiments.report import Report, ResultTable
+
+
+_OF_CENSUS: Final = "X14"
+"""The experiment that takes an extract of a census."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -30,6 +34,20 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--seeds", type=_at_least(1), default=5, help="samples to average over (default 5)")
     parser.add_argument("--records", type=_at_least(2), default=200, help="records to disclose (default 200)")
     parser.add_argument("--entities", type=_at_least(4), default=4000, help="entities in all (default 4000)")
+    parser.add_argument(
+        "--census",
+        type=Path,
+        metavar="FILE",
+        help="your own IPUMS extract for X14, as CSV or in columns of fixed width, perhaps compressed (.gz)",
+    )
+    parser.add_argument(
+        "--census-columns",
+        nargs="+",
+        default=(),
+        metavar="ATTRIBUTE=COLUMN",
+        help="where age, gender, education, marital, work and salary are: names of a CSV's columns "
+        "(age=AGE) or positions of the codebook (age=12-14); default: the names of IPUMS USA",
+    )
     parser.set_defaults(run=run)
 
 
@@ -41,9 +59,16 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
 
     if 2 * arguments.records > arguments.entities:
         raise SystemExit("privacy-risk: --entities must be at least twice --records")
-    effort = Effort(arguments.seeds, arguments.records, arguments.entities)
+    experiments, census = chosen(tuple(arguments.names)), None
+    if arguments.census is not None:
+        from app.experiments.census_extract import read_extract
+
+        if [own.id for own in experiments] != [_OF_CENSUS]:
+            raise SystemExit(f"privacy-risk: --census is for {_OF_CENSUS} alone")
+        census = read_extract(arguments.census, tuple(arguments.census_columns))
+    effort = Effort(arguments.seeds, arguments.records, arguments.entities, census)
     reports = []
-    for experiment in chosen(tuple(arguments.names)):
+    for experiment in experiments:
         report = experiment.run(effort)
         reports.append(report)
         if not arguments.json:

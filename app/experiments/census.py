@@ -29,9 +29,13 @@ _WORK: Final = (0.55, 0.1, 0.08, 0.06, 0.05, 0.05, 0.04, 0.03, 0.02, 0.02)
 
 @dataclass(frozen=True, eq=False)
 class Census:
-    """Records: per attribute a node of its hierarchy, a flat one of which value v is node v + 1."""
+    """Records: per attribute a node of its hierarchy, a flat one of which value v is node v + 1.
+
+    ``sizes`` are how many values each attribute has.
+    """
 
     columns: tuple[Ints, ...]
+    sizes: tuple[int, ...] = SIZES
 
     @property
     def salaries(self) -> Ints:
@@ -39,10 +43,14 @@ class Census:
         return np.asarray(self.columns[SALARY] - 1, dtype=np.int32)
 
 
-@cache
 def hierarchy_of(attribute: int) -> Hierarchy:
-    """Its values below ⊥."""
-    size = SIZES[attribute]
+    """The values of an attribute of the surrogate below ⊥."""
+    return flat_hierarchy(SIZES[attribute])
+
+
+@cache
+def flat_hierarchy(size: int) -> Hierarchy:
+    """So many values below ⊥."""
     return Hierarchy(("*", *map(str, range(size))), ((), *((0,) for _ in range(size))))
 
 

@@ -17,7 +17,7 @@ from app.domain.mechanisms.drawing import replaced
 from app.domain.mechanisms.likeness_matrix import excess_amplification, safe_matrix
 from app.domain.mechanisms.published_records import PublishedRecords
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
-from app.experiments.census import SALARY, SIZES, Census, census, hierarchy_of
+from app.experiments.census import SALARY, Census, census, flat_hierarchy
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
 
 RECORDS_PER_ENTITY: Final = 125
@@ -52,16 +52,18 @@ _NAMES: Final = {
 
 
 def run(effort: Effort) -> Report:
-    """Median absolute relative errors of random workloads on a surrogate census, averaged over seeds."""
-    records = RECORDS_PER_ENTITY * effort.entities
-    found = [_errors_of_seed(seed + 1, records) for seed in range(effort.seeds)]
+    """Median absolute relative errors of random workloads on a census, averaged over seeds."""
+    own = effort.census
+    records = RECORDS_PER_ENTITY * effort.entities if own is None else len(own.salaries)
+    found = [_errors_of_seed(seed + 1, records, own) for seed in range(effort.seeds)]
     errors = {name: np.mean([own[name] for own in found], axis=0) for name in _CURVES}
     axes = {name: [getattr(point, name) for point in points] for name, points in _CURVES.items()}
     return Report(
         id="X14",
         title="COUNT queries on perturbed sensitive values",
         source="Cao and Karras (2012), figure 9",
-        setting=f"surrogate census of {records:,} records, {QUERIES:,} queries a point, "
+        setting=f"{'surrogate census' if own is None else 'census extract'} of {records:,} records, "
+        f"{QUERIES:,} queries a point, "
         f"{effort.seeds} seeds; β = 4, five quasi-identifiers, three of them asked about, selectivity 0.1 "
         "unless varied",
         tables=tuple(
@@ -115,19 +117,23 @@ def _shown(errors: Floats) -> str:
     return "median errors " + " ".join(f"{error:.3g}" for error in errors[:, 0])
 
 
-def _errors_of_seed(seed: int, records: int) -> dict[str, Floats]:
-    """Per curve (points, 2) median errors, and under ``within`` whether every matrix keeps its bounds."""
-    data = census(seed, records)
+def _errors_of_seed(seed: int, records: int, own: Census | None) -> dict[str, Floats]:
+    """Per curve (points, 2) median errors, and under ``within`` whether every matrix keeps its bounds.
+
+    Of the reader's own census, or of so many records of a surrogate.
+    """
+    data = census(seed, records) if own is None else own
     bits = np.random.Generator(np.random.PCG64(seed + 1000)).bytes
     matrices = {beta: _matrix(data, beta) for beta in BETAS}
     released = {
         beta: CountEstimator(_records(data, replaced(data.salaries, matrix, bits)), matrix)
         for beta, (matrix, _) in matrices.items()
     }
-    true = CountEstimator(_records(data, data.salaries), TransitionMatrix(np.ones(SIZES[SALARY])))
-    shares = np.bincount(data.salaries, minlength=SIZES[SALARY]) / records
+    true = CountEstimator(_records(data, data.salaries), TransitionMatrix(np.ones(data.sizes[SALARY])))
+    shares = np.bincount(data.salaries, minlength=data.sizes[SALARY]) / records
+    scales = {j: LeafScale(flat_hierarchy(size)) for j, size in enumerate(data.sizes)}
     found = {
-        name: np.array([_errors(true, released[point.beta], shares, point, seed) for point in points])
+        name: np.array([_errors(true, released[point.beta], shares, scales, point, seed) for point in points])
         for name, points in _CURVES.items()
     }
     return found | {"within": np.array(all(within for _, within in matrices.values()))}
@@ -135,13 +141,13 @@ def _errors_of_seed(seed: int, records: int) -> dict[str, Floats]:
 
 def _records(data: Census, values: np.ndarray[tuple[int], np.dtype[np.int32]]) -> PublishedRecords:
     columns = dict(enumerate(data.columns[:SALARY]))
-    sizes = {j: hierarchy_of(j).n_nodes for j in columns}
-    return PublishedRecords.of(columns, sizes, values, SIZES[SALARY])
+    sizes = {j: data.sizes[j] + 1 for j in columns}
+    return PublishedRecords.of(columns, sizes, values, data.sizes[SALARY])
 
 
 def _matrix(data: Census, beta: float) -> tuple[TransitionMatrix, bool]:
     """The matrix, and whether its posteriors are within their bounds."""
-    totals = np.bincount(data.salaries, minlength=SIZES[SALARY])
+    totals = np.bincount(data.salaries, minlength=data.sizes[SALARY])
     prior = totals / totals.sum()
     matrix = safe_matrix(excess_amplification(totals, as_written(beta)), prior).matrix
     bounds = frequency_bounds(totals, int(totals.sum()), as_written(beta), "enhanced")
@@ -149,10 +155,15 @@ def _matrix(data: Census, beta: float) -> tuple[TransitionMatrix, bool]:
 
 
 def _errors(
-    true: CountEstimator, released: CountEstimator, shares: Floats, point: _Point, seed: int
+    true: CountEstimator,
+    released: CountEstimator,
+    shares: Floats,
+    scales: Mapping[int, LeafScale],
+    point: _Point,
+    seed: int,
 ) -> tuple[float, float]:
     """Median |estimate − count| / count of counts above 0: from the release, and from frequencies alone."""
-    scales = {j: LeafScale(hierarchy_of(j)) for j in (*range(point.attributes), SALARY)}
+    scales = {j: scales[j] for j in (*range(point.attributes), SALARY)}
     workload = Workload(scales, range(point.attributes), SALARY, point.predicates, point.selectivity, seed)
     queries = []
     for _ in range(QUERIES):

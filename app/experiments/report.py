@@ -9,6 +9,7 @@ from typing import Any, Literal
 from app.charts.series import Mark, Series
 from app.domain.arrays import Floats
 from app.domain.tables.numbers import to_json_number
+from app.experiments.census import Census
 
 Grade = Literal["exact", "qualitative"]
 Cell = str | int | float
@@ -108,11 +109,15 @@ class Report:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much an experiment draws: seeds to average over, records to disclose, entities in all."""
+    """How much an experiment draws: seeds to average over, records to disclose, entities in all.
+
+    ``census`` is an extract of the reader's own for the experiments on one.
+    """
 
     seeds: int = 5
     records: int = 200
     entities: int = 4000
+    census: Census | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,193 @@
+"""A census extract of the reader's own, with the columns of Cao and Karras (2012), as IPUMS delivers it.
+
+IPUMS (https://usa.ipums.org) may not be passed on, so that nothing of it is here. An extract is a text in
+columns of fixed width, whose positions its codebook lists, or a CSV; either may be compressed by gzip.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.arrays import Ints
+from app.domain.errors import InvalidInput
+from app.experiments.census import ATTRIBUTES, SALARY, Census
+
+VARIABLES: Final[Mapping[str, str]] = dict(
+    zip(ATTRIBUTES, ("AGE", "SEX", "EDUC", "MARST", "CLASSWKR", "INCWAGE"), strict=True)
+)
+"""The columns of a CSV by the names that IPUMS USA gives them."""
+
+MOST_CLASSES: Final = 1_000
+"""Salary classes that the experiment counts in."""
+
+_COLUMN: Final = re.compile(r"(?P<attribute>[a-z]+)=(?P<where>[^=]+)")
+_POSITIONS: Final = re.compile(r"([1-9][0-9]{0,5})(?:-([1-9][0-9]{0,5}))?")
+
+
+@dataclass(frozen=True)
+class _Positions:
+    """Characters of a line, from 0 on, up to but without the last."""
+
+    start: int
+    end: int
+
+
+def read_extract(path: Path, columns: tuple[str, ...] = ()) -> Census:
+    """The records of an extract.
+
+    Parameters
+    ----------
+    path
+        The file; its name ends in ``.gz`` if it is compressed.
+    columns
+        ``age=AGE`` names a column of a CSV with a header, ``age=12-14`` the characters of a line, counted
+        from 1 as codebooks do; of all six attributes, or of none: then it is a CSV with IPUMS's names.
+
+    The values are whole numbers: codes as they are delivered, in their order. InvalidInput naming the
+    attribute and the line for what is none, for too many salary classes, and for columns that are not there.
+    """
+    places = _places(columns)
+    lines = _fields(path, places) if _is_fixed(places) else _cells(path, places)
+    values: list[list[int]] = [[] for _ in ATTRIBUTES]
+    for number, cells in lines:
+        for attribute, cell, own in zip(ATTRIBUTES, cells, values, strict=True):
+            own.append(_whole(cell, attribute, number))
+    if not values[0]:
+        raise InvalidInput.of("/census", "empty", "The extract has no records.", "Give one that has some.")
+    numbered = [_numbered(np.array(own, dtype=np.int64)) for own in values]
+    sizes = tuple(int(own.max()) for own in numbered)
+    if sizes[SALARY] > MOST_CLASSES:
+        raise InvalidInput.of(
+            "/census/salary",
+            "too-many-values",
+            f"The salary has {sizes[SALARY]:,} values; it is counted in up to {MOST_CLASSES:,} classes.",
+            "Put incomes into classes first, and give the column of the classes.",
+        )
+    return Census(tuple(numbered), sizes)
+
+
+def _places(columns: tuple[str, ...]) -> Mapping[str, str]:
+    """Attribute → column or positions, as they were given."""
+    if not columns:
+        return VARIABLES
+    found = {}
+    for text in columns:
+        match = _COLUMN.fullmatch(text)
+        if match is None or match["attribute"] not in ATTRIBUTES:
+            raise InvalidInput.of(
+                "/columns",
+                "unknown-choice",
+                f"{text!r} gives no attribute its column.",
+                f"Give one for each of {', '.join(ATTRIBUTES)}, such as age=AGE or age=12-14.",
+            )
+        found[match["attribute"]] = match["where"]
+    missing = [name for name in ATTRIBUTES if name not in found]
+    if missing:
+        raise InvalidInput.of(
+            "/columns",
+            "missing",
+            f"Nothing says where {', '.join(missing)} is.",
+            "Give the columns of all six attributes.",
+        )
+    if len({_POSITIONS.fullmatch(where) is None for where in found.values()}) > 1:
+        raise InvalidInput.of(
+            "/columns",
+            "mixed",
+            "Some columns are names and some are positions.",
+            "Give names of a CSV, or positions in lines of fixed width.",
+        )
+    return found
+
+
+def _is_fixed(places: Mapping[str, str]) -> bool:
+    return all(_POSITIONS.fullmatch(where) for where in places.values())
+
+
+def _text(path: Path) -> Iterator[str]:
+    if path.suffix == ".gz":
+        with gzip.open(path, "rt", encoding="utf-8", newline="") as text:
+            yield from text
+    else:
+        with path.open(encoding="utf-8", newline="") as text:
+            yield from text
+
+
+def _fields(path: Path, places: Mapping[str, str]) -> Iterator[tuple[int, list[str]]]:
+    """Per line its number and the characters of each attribute."""
+    positions = [_positions(places[name], name) for name in ATTRIBUTES]
+    width = max(own.end for own in positions)
+    for number, line in enumerate(_text(path), 1):
+        text = line.rstrip("\r\n")
+        if len(text) < width:
+            raise InvalidInput.of(
+                "/census",
+                "short-line",
+                f"Line {number:,} has {len(text):,} characters; the columns reach to {width:,}.",
+                "Look up the positions in the extract's codebook.",
+            )
+        yield number, [text[own.start : own.end] for own in positions]
+
+
+def _positions(where: str, attribute: str) -> _Positions:
+    match = _POSITIONS.fullmatch(where)
+    assert match is not None  # noqa: S101 - asked before
+    first, last = int(match[1]), int(match[2] or match[1])
+    if last < first:
+        raise InvalidInput.of(
+            "/columns",
+            "reversed",
+            f"The positions {where} of {attribute} end before they begin.",
+            "Give the first position first.",
+        )
+    return _Positions(first - 1, last)
+
+
+def _cells(path: Path, places: Mapping[str, str]) -> Iterator[tuple[int, list[str]]]:
+    """Per record of a CSV the number of its line and its cells."""
+    reader = csv.reader(_text(path))
+    header = next(reader, [])
+    missing = [where for where in places.values() if header.count(where) != 1]
+    if missing:
+        raise InvalidInput.of(
+            "/census",
+            "missing-columns",
+            f"The header does not have each of {', '.join(missing)} once.",
+            "Name the columns by --census-columns age=… gender=… and so on.",
+        )
+    order = [header.index(places[name]) for name in ATTRIBUTES]
+    for cells in reader:
+        if len(cells) != len(header):
+            raise InvalidInput.of(
+                "/census",
+                "ragged",
+                f"Line {reader.line_num:,} has {len(cells):,} cells; the header has {len(header):,}.",
+                "Give a CSV whose lines all have the same columns.",
+            )
+        yield reader.line_num, [cells[place] for place in order]
+
+
+def _whole(cell: str, attribute: str, line: int) -> int:
+    text = cell.strip()
+    if not re.fullmatch(r"-?[0-9]{1,15}", text):
+        raise InvalidInput.of(
+            f"/census/{attribute}",
+            "not-a-number",
+            f"In line {line:,} the {attribute} is no whole number.",
+            "Leave such records out, or give codes in their place.",
+        )
+    return int(text)
+
+
+def _numbered(values: npt.NDArray[np.int64]) -> Ints:
+    """The place of each value among those that occur, from 1 on."""
+    places: Ints = np.unique(values, return_inverse=True)[1].astype(np.int32)
+    return places + np.int32(1)
