@@ -7,9 +7,11 @@ within the picture.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+
+from app.charts.axes import Axis, number_text
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,32 @@ def linked(href: str, label: str, shape: str, classes: str = "mark") -> str:
     """A shape that leads somewhere; the label is what is read aloud and shown beside the pointer."""
     said = escape(label)
     return f'<a class="{classes}" href="{escape(href)}" aria-label="{said}"><title>{said}</title>{shape}</a>'
+
+
+def framed(x: Axis, y: Axis, height: tuple[float, float], x_label: str, y_label: str) -> Iterator[str]:
+    """Grid, ticks and labels between the top and the bottom of a picture; the axes may end before these."""
+    (top, bottom), left, right = height, x.start, x.end
+    for tick in x.ticks():
+        at = x.at(tick)
+        yield f'<path class="grid" d="M{at:.1f} {top}V{bottom}"/>'
+        yield _tick(at, bottom + 20, "middle", tick)
+    for tick in y.ticks():
+        at = y.at(tick)
+        yield f'<path class="grid" d="M{left} {at:.1f}H{right}"/>'
+        yield _tick(left - 9, at + 4, "end", tick)
+    yield f'<path class="axis" d="M{left} {top}V{bottom}H{right}"/>'
+    yield (
+        f'<text class="label" x="{(left + right) / 2}" y="{bottom + 48}" text-anchor="middle">'
+        f"{escape(x_label)}</text>"
+    )
+    yield (
+        f'<text class="label" transform="translate(24 {(top + bottom) / 2}) rotate(-90)" '
+        f'text-anchor="middle">{escape(y_label)}</text>'
+    )
+
+
+def _tick(x: float, y: float, anchor: str, value: float) -> str:
+    return f'<text class="tick" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{number_text(value)}</text>'
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Literal
 
 from app.charts.axes import Axis, amount_axis, frontier, linear_axis, number_text
-from app.charts.drawing import Caption, linked, picture
+from app.charts.drawing import Caption, framed, linked, picture
 
 _WIDTH, _HEIGHT = 960, 600
 _LEFT, _RIGHT, _TOP, _BOTTOM = 92, 30, 30, 66
@@ -68,7 +68,7 @@ def draw_rule_map(
         for i, (mark, word) in enumerate(zip(named, _words(named, x, y), strict=True))
     ]
     parts = [
-        *_frame(x, y, utility_label, risk_label + scale),
+        *framed(x, y, (_TOP, _HEIGHT - _BOTTOM), utility_label, risk_label + scale),
         frontier(marks, x, y),
         *(_line(line, x, y) for line in shown),
         *(linked(m.href, _said(m), shape, "mark named") for m, shape in zip(named, drawn, strict=True)),
@@ -84,31 +84,6 @@ def draw_rule_map(
 def _said(mark: RuleMark) -> str:
     who = f"{mark.name}: " if mark.name else ""
     return f"{who}{mark.label}; risk {number_text(mark.risk)}, utility {number_text(mark.utility)}"
-
-
-def _frame(x: Axis, y: Axis, utility_label: str, risk_label: str) -> Iterator[str]:
-    bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
-    for tick in x.ticks():
-        at = x.at(tick)
-        yield f'<path class="grid" d="M{at:.1f} {_TOP}V{bottom}"/>'
-        yield _tick(at, bottom + 20, "middle", tick)
-    for tick in y.ticks():
-        at = y.at(tick)
-        yield f'<path class="grid" d="M{_LEFT} {at:.1f}H{right}"/>'
-        yield _tick(_LEFT - 9, at + 4, "end", tick)
-    yield f'<path class="axis" d="M{_LEFT} {_TOP}V{bottom}H{right}"/>'
-    yield (
-        f'<text class="label" x="{(_LEFT + right) / 2}" y="{_HEIGHT - 18}" text-anchor="middle">'
-        f"{escape(utility_label)}</text>"
-    )
-    yield (
-        f'<text class="label" transform="translate(24 {(_TOP + bottom) / 2}) rotate(-90)" '
-        f'text-anchor="middle">{escape(risk_label)}</text>'
-    )
-
-
-def _tick(x: float, y: float, anchor: str, value: float) -> str:
-    return f'<text class="tick" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{number_text(value)}</text>'
 
 
 def _line(line: Threshold, x: Axis, y: Axis) -> str:

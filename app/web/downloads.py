@@ -10,7 +10,8 @@ from typing import Any
 from starlette.responses import Response, StreamingResponse
 
 from app.web.best_release import facts_of
-from app.web.visits import TEMPLATES, NoSuchPage, Visit, found
+from app.web.drawn_releases import report_facts
+from app.web.visits import TEMPLATES, Visit, found
 from privacy_risk import Json
 from privacy_risk.release_policy import policy_text
 
@@ -50,11 +51,14 @@ async def manifest(visit: Visit) -> Response:
 async def report(visit: Visit) -> Response:
     """What a release shows and what it cost, as a page that needs nothing beside it and shows no record.
 
-    There is none of a release that a mechanism drew: its manifest says what it promises.
+    Of one that a mechanism drew it is what that promises, and what can be counted in it.
     """
     release = await visit.client.releases.get(visit.ref)
-    if "mechanism" in release.document:
-        raise NoSuchPage
+    drawn = release.document.get("mechanism")
+    if drawn is not None:
+        told = {"release": {"withdrawn_at": None, **release.document}, "drawn": drawn}
+        text = TEMPLATES.get_template("drawn_report.html").render({**told, **report_facts(release.document)})
+        return _file(text, "text/html", f"{release.name}-report.html")
     rule = release.document["rule"]["name"]
     search = await found(visit.client.optimisations.get(rule))
     result: Json | None = None if search is None else search.document["result"]

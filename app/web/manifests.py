@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from app.web.drawn_releases import MOST_BARS, drawn_facts
 from app.web.rules import ladder
 from app.web.visits import Page, Visit, found
 from app.web.words import heights_of
@@ -16,12 +17,15 @@ async def release(visit: Visit) -> Page:
         found(visit.client.datasets.get(document["dataset"])),
         found(visit.client.datasets.releases(document["dataset"], limit=50)),
     )
+    drawn = document.get("mechanism")
     heights = {} if dataset is None else heights_of(dataset.document)
     return Page(
         "release.html",
         {
             "release": document,
-            "drawn": document.get("mechanism"),
+            "drawn": drawn,
+            "most_bars": MOST_BARS,
+            **({} if drawn is None else await drawn_facts(visit, document)),
             "withdrawn_at": document.get("withdrawn_at"),
             "ladder": ladder(document["rule"]["levels"], heights) if document["rule"]["name"] else [],
             "others": []

@@ -46,6 +46,10 @@ PARTS: Final[Mapping[str, tuple[str, str]]] = {
         "Runs",
         "Waiting for a run beyond what its search takes in one process.",
     ),
+    "releases": (
+        "Releases by a mechanism",
+        "From the request to the table, beside the same table's release under a rule.",
+    ),
     "estimates": (
         "Estimates",
         "What dry runs estimate, as a multiple of the processor time that the work then took.",

@@ -50,6 +50,9 @@ SERVICE_PARTS: Final = (
         "a table in memory, or a large file, to profile and release",
     ),
     ServicePart("runs", _of("service.run_waits"), "waiting for runs"),
+    ServicePart(
+        "releases", _of("service.drawn_releases"), "a million records, perturbed and under a rule, over HTTP"
+    ),
     ServicePart("estimates", _of("estimates"), "what dry runs estimate, beside what the work takes"),
     ServicePart("load", _of("service.load"), "many clients at once, kinds of requests mixed and alone"),
     ServicePart(

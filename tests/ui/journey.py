@@ -45,11 +45,31 @@ async def make_journey(api: Api) -> Journey:
         await _made(client, "/v1/measurements", MEASURED)
         released = {"name": "example-release", "dataset": "example-members", "rule": "example-proposal"}
         await _made(client, "/v1/releases", released)
+        await _drawn(client)
         waiting = await _made(
             client, "/v1/optimisations", best | {"name": "waiting", "solver": "branch_and_bound"}
         )
     return Journey(token, await api.key_with(actor, Scope.ASSESS), waiting["id"])
 
+
+async def _drawn(client: httpx.AsyncClient) -> None:
+    """Releases in which a mechanism drew an attribute of five values, and one of thirty."""
+    headers = {"Content-Type": "text/csv"}
+    await client.post("/v1/uploads?name=example-patients", content=PATIENTS, headers=headers)
+    roles = {"town": "quasi_identifier", "illness": "sensitive", "ward": "sensitive"}
+    attributes = [{"name": own, "type": "categorical", "role": role} for own, role in roles.items()]
+    body = {"name": "example-patients", "upload": "example-patients", "attributes": attributes}
+    await _made(client, "/v1/datasets", body)
+    for attribute in ("illness", "ward"):
+        mechanism = {"kind": "perturbation", "beta": 2, "attribute": attribute}
+        drawn = {"name": f"example-{attribute}", "dataset": "example-patients", "mechanism": mechanism}
+        await _made(client, "/v1/releases", drawn)
+
+
+ILLNESSES = ["flu"] * 8 + ["asthma"] * 4 + ["gout"] * 2 + ["a rare illness with a long name", "measles"]
+PATIENTS = "town,illness,ward\n" + "".join(
+    f"{'Rome' if i % 3 else 'Bari'},{ILLNESSES[i % 16]},ward {7 * i % 30 + 1}\n" for i in range(480)
+)
 
 POLICY = {
     "format": "privacy-risk/policy/1",

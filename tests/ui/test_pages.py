@@ -68,6 +68,8 @@ PAGES = {
         "k-anonymity by the quasi-identifiers, and how large the classes are",
     ),
     "manifest": ("/releases/example-release", "example-release"),
+    "drawn-release": ("/releases/example-illness", "example-illness"),
+    "drawn-release-of-many-values": ("/releases/example-ward", "example-ward"),
     "missing": ("/datasets/no-such-thing", "Nothing is here"),
 }
 """Name of the picture → address and heading."""

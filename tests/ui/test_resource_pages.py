@@ -436,12 +436,22 @@ def test_a_release_that_was_drawn_says_what_it_promises_and_whether_it_is_withdr
     page = html.unescape(stranger.browser.get("/releases/drawn").text)
     assert "with what the mechanism perturbation drew" in page
     assert sentence in page
-    assert "drawn once: yes" in page
+    assert re.search(r'<th scope="row">drawn once</th><td>yes</td>', page)
+    assert re.search(r"<dt>β</dt><dd>1</dd>", page)
+    assert page.count("published as") == 9
+    (after,) = re.findall(r'<th scope="row">gout</th><td class="num">10</td><td class="num">(\d+)</td>', page)
+    assert int(after) == stranger.browser.get("/releases/drawn/data").text.count("gout")
+    assert "standard error" in page
     assert stranger.browser.get("/releases/drawn/data").text.startswith("town,illness\n")
-    assert stranger.browser.get("/releases/drawn/report").status_code == 404
+    report = stranger.browser.get("/releases/drawn/report")
+    assert 'filename="drawn-report.html"' in report.headers["content-disposition"]
+    assert sentence in html.unescape(report.text)
+    assert '<th scope="row">3 gout</th><td class="num">25 %</td>' in report.text
+    assert "src=" not in report.text
     assert "drawn" in stranger.browser.get("/releases").text
     assert 'href="/releases/drawn"' in stranger.browser.get("/datasets/ill").text
     api.post("/releases/drawn/withdrawal").raise_for_status()
     withdrawn = stranger.browser.get("/releases/drawn").text
     assert "It was withdrawn on" in withdrawn
+    assert "After, as expected" in withdrawn
     assert 'href="/releases/drawn/data"' not in withdrawn

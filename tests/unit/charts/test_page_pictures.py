@@ -8,9 +8,11 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from app.charts.bars import draw_bars
+from app.charts.curves import Curve, draw_curves
 from app.charts.drawing import Caption, steps_of
 from app.charts.icicle import IcicleNode, draw_icicle
 from app.charts.lattice import LatticeRule, draw_lattice
+from app.charts.matrix import draw_matrix
 from app.charts.rule_map import RuleMark, Threshold, draw_rule_map
 
 CAPTION = Caption("one", "A title <b>", "What it shows & more")
@@ -94,3 +96,26 @@ def test_a_scale_puts_the_least_value_first_and_the_greatest_last(values):
     if len(set(finite)) > 1:
         assert (scale.of(min(finite)), scale.of(max(finite))) == (0, 6)
     assert scale.of(math.inf) == scale.n - 1
+
+
+def test_a_matrix_has_a_cell_for_every_entry_and_says_what_it_is():
+    names = ["flu", NASTY, "a long name of an illness"]
+    entries = [[0.6, 0.2, 0.25], [0.2, 0.6, 0.25], [0.2, 0.2, 0.5]]
+    root = parsed(draw_matrix(CAPTION, names, entries))
+    cells = [one for one in root.iter("rect") if one.find("title") is not None]
+    said = [one.find("title").text for one in cells]
+    assert len(said) == 9
+    assert said[1] == f"{NASTY} published as flu: 0.2"
+    assert cells[0].get("class") == "q-6"
+    assert cells[1].get("class") == "q-0"
+
+
+def test_curves_fall_from_left_to_right_where_their_numbers_do():
+    curves = [Curve("often", (10, 1000), (1.0, 0.1)), Curve(NASTY, (10, 1000), (0.5, 0.05))]
+    root = parsed(draw_curves(CAPTION, curves, "records", "error"))
+    points = [(float(one.get("cx")), float(one.get("cy"))) for one in root.iter("circle")]
+    (a, b), (c, d), (_, lower), _ = points
+    assert a < c
+    assert b < d
+    assert lower > b
+    assert {one.get("class") for one in root.iter("path")} >= {"curve curve-0", "curve curve-1"}

@@ -1,0 +1,272 @@
+"""A release that a mechanism drew: how it was made, what its matrix says, and its values before and after."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Final
+
+from markupsafe import Markup
+
+from app.charts.curves import Curve, draw_curves
+from app.charts.drawing import Caption
+from app.charts.matrix import draw_matrix
+from app.charts.rows import Amount, draw_amounts
+from app.web.visits import Visit, found
+from app.web.words import letter, number, words
+from privacy_risk import Json
+
+MOST_CELLS: Final = 20
+"""Values up to which the whole matrix is drawn."""
+
+MOST_BARS: Final = 40
+"""Values up to which bars of all are drawn."""
+
+MOST_LISTED: Final = 200
+"""Values that a table lists."""
+
+MOST_READ: Final = 20_000
+"""Rows up to which a released table is read to count its values."""
+
+SHOWN_ROWS: Final = 12
+_LEAST_GROUP: Final = 10
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What is published of a matrix whose columns each have one number off the diagonal.
+
+    Parameters
+    ----------
+    names
+        Of the values; numbered for who may not read them.
+    prior
+        How often each occurs in what readers know.
+    retention, elsewhere
+        α and Y: the probability of r for a true c is Y_c, and α_c more where r is c.
+    """
+
+    names: tuple[str, ...]
+    prior: tuple[float, ...]
+    retention: tuple[float, ...]
+    elsewhere: tuple[float, ...]
+
+    @classmethod
+    def of(cls, published: Json | None) -> Matrix | None:
+        """The matrix, if the mechanism publishes one of this form."""
+        if published is None or not {"values", "prior", "retention", "elsewhere"} <= published.keys():
+            return None
+        values = published["values"] or [None] * len(published["prior"])
+        names = tuple(f"value {i + 1}" if own is None else str(own) for i, own in enumerate(values))
+        numbers = (tuple(map(float, published[key])) for key in ("prior", "retention", "elsewhere"))
+        return cls(names, *numbers)
+
+    @property
+    def kept(self) -> list[float]:
+        """The probability of each value to stay."""
+        return [own + other for own, other in zip(self.retention, self.elsewhere, strict=True)]
+
+    def entries(self) -> list[list[float]]:
+        """The probability of each published value, by row, for each true one."""
+        size = range(len(self.names))
+        return [[self.elsewhere[c] + (self.retention[c] if r == c else 0.0) for c in size] for r in size]
+
+    def expected(self) -> list[float]:
+        """How often each value is published, in expectation."""
+        anything = math.fsum(p * y for p, y in zip(self.prior, self.elsewhere, strict=True))
+        return [anything + p * a for p, a in zip(self.prior, self.retention, strict=True)]
+
+    def deviation(self, value: int) -> float | None:
+        """The standard error of a count of one value among n records like all of them, divided by √n.
+
+        None if nothing can be counted. By the inverse of the matrix (Sherman and Morrison) and the variance
+        of an estimate (Definitions: perturbation).
+        """
+        if not all(self.retention):
+            return None
+        rest = 1 + math.fsum(y / a for y, a in zip(self.elsewhere, self.retention, strict=True))
+        if not rest:
+            return None
+        weights = [
+            ((i == value) - y / a / rest) / self.retention[value]
+            for i, (y, a) in enumerate(zip(self.elsewhere, self.retention, strict=True))
+        ]
+        squares = [own**2 for own in weights]
+        every = math.fsum(squares)
+        total = math.fsum(
+            p * (a * square + y * every)
+            for p, a, y, square in zip(self.prior, self.retention, self.elsewhere, squares, strict=True)
+        )
+        return math.sqrt(max(total - self.prior[value], 0.0))
+
+
+async def drawn_facts(visit: Visit, release: Json) -> dict[str, Any]:
+    """What the page of the release tells beside its manifest."""
+    matrix = Matrix.of(release["mechanism"]["published"])
+    attribute = (release["mechanism"]["published"] or {}).get("attribute")
+    before, (rows, after) = await asyncio.gather(
+        _before(visit, release["dataset"], attribute), _released(visit, release, attribute)
+    )
+    shown: dict[str, Any] = {**report_facts(release), "rows": rows}
+    if matrix is None:
+        return {**shown, "counts": [], "matrix": None, "errors_picture": None}
+    return {
+        **shown,
+        "counts": list(_counts(matrix, release["rows"], before, after)),
+        "is_counted": after is not None,
+        "matrix": Markup(_picture(matrix)),  # noqa: S704 - made here, every text in it escaped
+        "is_whole_matrix": len(matrix.names) <= MOST_CELLS,
+        "errors_picture": _errors_picture(matrix, release["rows"]),
+    }
+
+
+def report_facts(release: Json) -> dict[str, Any]:
+    """What is told of how the release was made, and of counts in it, without its rows."""
+    mechanism = release["mechanism"]
+    matrix = Matrix.of(mechanism["published"])
+    return {
+        "attribute": (mechanism["published"] or {}).get("attribute"),
+        "asked": _asked(mechanism["parameters"] or {}),
+        "drawn_values": [] if matrix is None else list(_values(matrix)),
+        "values": 0 if matrix is None else len(matrix.names),
+        "errors": None if matrix is None else _errors(matrix, release["rows"]),
+    }
+
+
+def _asked(parameters: Json) -> list[tuple[str, str]]:
+    """The parameters in words; of frequencies that were given only how many."""
+    told = []
+    for name, value in parameters.items():
+        if isinstance(value, Mapping | list):
+            told.append((words(name), f"given, for {number(len(value))} values"))
+        elif value is not None:
+            told.append((letter(words(name)), number(value)))
+    return told
+
+
+def _values(matrix: Matrix) -> Iterator[Json]:
+    numbers = zip(matrix.names, matrix.prior, matrix.kept, matrix.elsewhere, matrix.expected(), strict=True)
+    for name, prior, kept, elsewhere, expected in list(numbers)[:MOST_LISTED]:
+        yield {"name": name, "prior": prior, "kept": kept, "elsewhere": elsewhere, "expected": expected}
+
+
+def _counts(
+    matrix: Matrix, rows: int, before: Mapping[str, int], after: Mapping[str, int] | None
+) -> Iterator[Json]:
+    """How many records have each value; after the draw as counted, or as expected where it was not."""
+    for name, expected in list(zip(matrix.names, matrix.expected(), strict=True))[:MOST_LISTED]:
+        drawn = round(rows * expected) if after is None else after.get(name, 0)
+        yield {"name": name, "before": before.get(name), "after": drawn}
+
+
+async def _before(visit: Visit, dataset: str, attribute: str | None) -> Mapping[str, int]:
+    """Records by value in the dataset, of its most frequent values; nothing for who may not read data."""
+    if attribute is None or not visit.reads_data:
+        return {}
+    profile = await found(visit.client.datasets.profile(dataset, limit=MOST_LISTED))
+    columns = [] if profile is None else profile["attributes"]
+    own = next((column for column in columns if column["name"] == attribute), None)
+    frequent = None if own is None else own["frequent"]
+    return {one["value"]: one["rows"] for one in frequent or ()}
+
+
+async def _released(
+    visit: Visit, release: Json, attribute: str | None
+) -> tuple[list[list[str]], Mapping[str, int] | None]:
+    """The first rows of the table and, of one that is not large, its records by value of the attribute."""
+    if not visit.reads_data or release.get("withdrawn_at"):
+        return [], None
+    whole = release["rows"] <= MOST_READ
+    pieces = []
+    async with aclosing(visit.client.releases.data(release["name"])) as table:  # type: ignore[type-var]
+        async for piece in table:
+            pieces.append(piece)
+            if not whole:
+                break
+    text = b"".join(pieces).decode("utf-8", errors="ignore")
+    lines = list(csv.reader(io.StringIO(text, newline="")))
+    rows = lines[1 : 1 + SHOWN_ROWS]
+    if not whole or attribute not in release["columns"]:
+        return rows, None
+    place = release["columns"].index(attribute)
+    return rows, Counter(_as_it_was(line[place], release["neutralise_formulas"]) for line in lines[1:])
+
+
+def _as_it_was(text: str, neutralised: bool) -> str:
+    """The text without the apostrophe that keeps spreadsheets from computing."""
+    return text[1:] if neutralised and text.startswith("'") else text
+
+
+def _picture(matrix: Matrix) -> str:
+    if len(matrix.names) <= MOST_CELLS:
+        caption = Caption(
+            "matrix",
+            "Transition matrix",
+            "A column per true value, a row per published one, in the same order: the darker, the likelier. "
+            "The table below has the numbers.",
+        )
+        return draw_matrix(caption, matrix.names, matrix.entries())
+    order = sorted(range(len(matrix.names)), key=lambda i: (-matrix.kept[i], i))
+    picked = order if len(order) <= MOST_BARS else [*order[: MOST_BARS // 2], *order[-MOST_BARS // 2 :]]
+    kept = matrix.kept
+    caption = Caption(
+        "matrix", "How often values stay", "A bar per value: the probability that it is published as itself."
+    )
+    return draw_amounts(caption, [Amount(matrix.names[i], kept[i], number(kept[i])) for i in picked])
+
+
+def _sizes(rows: int) -> list[int]:
+    """Sizes of groups: powers of ten, and all records."""
+    powers = [10**i for i in range(1, len(str(rows)) + 1) if _LEAST_GROUP <= 10**i < rows]
+    return [*powers, rows]
+
+
+def _told(matrix: Matrix) -> list[tuple[str, float]]:
+    """The most and the least frequent value, each with the standard error of its count divided by √n."""
+    by_frequency = sorted(range(len(matrix.names)), key=lambda i: (-matrix.prior[i], i))
+    found = []
+    for what, value in (("most frequent", by_frequency[0]), ("least frequent", by_frequency[-1])):
+        deviation = matrix.deviation(value)
+        if deviation:
+            found.append((f"{what}: {matrix.names[value]}", deviation))
+    return found
+
+
+def _errors(matrix: Matrix, rows: int) -> Json | None:
+    """Standard errors of counts as shares of their groups; None if nothing is estimated."""
+    told = _told(matrix)
+    if not told:
+        return None
+    return {
+        "names": [name for name, _ in told],
+        "rows": [
+            {"size": size, "shares": [own / math.sqrt(size) for _, own in told]} for size in _sizes(rows)
+        ],
+    }
+
+
+def _errors_picture(matrix: Matrix, rows: int) -> Markup | None:
+    sizes: Sequence[int] = _sizes(rows)
+    told = _told(matrix)
+    if not told or len(sizes) < 2:
+        return None
+    curves = [
+        Curve(name, tuple(map(float, sizes)), tuple(own / math.sqrt(size) for size in sizes))
+        for name, own in sorted(
+            ((name.partition(":")[0], own) for name, own in told), key=lambda own: -own[1]
+        )
+    ]
+    caption = Caption(
+        "errors",
+        "Error of a count by the size of its group",
+        "The standard error of the count of one value, as a share of the group that is counted in: it falls "
+        "with the square root of the group's size. The table below has the numbers.",
+    )
+    drawn = draw_curves(caption, curves, "Records in the group", "Standard error / group")
+    return Markup(drawn)  # noqa: S704 - made here, every text in it escaped

@@ -1,0 +1,96 @@
+"""What the page of a drawn release computes of the published matrix, against the matrix written out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.web.drawn_releases import MOST_BARS, Matrix, drawn_facts, report_facts
+
+PRIOR = np.array([0.5, 0.3, 0.15, 0.05])
+ALPHA = np.array([0.6, 0.4, 0.3, 0.2])
+DENSE = np.diag(ALPHA) + (1 - ALPHA) / 4
+
+
+def published(**other):
+    return {
+        "kind": "perturbation",
+        "attribute": "illness",
+        "values": ["flu", "asthma", "gout", "measles"],
+        "prior": PRIOR.tolist(),
+        "retention": ALPHA.tolist(),
+        "elsewhere": ((1 - ALPHA) / 4).tolist(),
+        **other,
+    }
+
+
+def release(**other):
+    mechanism = {"parameters": {"beta": 2, "mode": "safe", "reference": None}, "published": published()}
+    return {"rows": 1000, "mechanism": {**mechanism, **other}}
+
+
+def test_the_matrix_is_that_which_is_published():
+    matrix = Matrix.of(published())
+    assert np.array(matrix.entries()) == pytest.approx(DENSE)
+    assert matrix.expected() == pytest.approx((DENSE @ PRIOR).tolist())
+    assert matrix.kept == pytest.approx(np.diag(DENSE).tolist())
+
+
+@pytest.mark.parametrize("value", range(4))
+def test_the_error_of_a_count_is_that_of_estimates_of_many_draws(value):
+    """The variance over draws of the estimate, written out for each record: a multinomial of its column."""
+    weights = np.linalg.inv(DENSE)[value]
+    per_value = (DENSE * weights[:, None] ** 2).sum(axis=0) - (weights @ DENSE) ** 2
+    assert Matrix.of(published()).deviation(value) == pytest.approx(np.sqrt(PRIOR @ per_value))
+
+
+def test_nothing_is_counted_where_a_value_is_never_kept():
+    none_kept = Matrix.of(published(retention=[0.6, 0.0, 0.3, 0.2]))
+    assert none_kept.deviation(0) is None
+    assert report_facts(release(published=published(retention=[0.6, 0.0, 0.3, 0.2])))["errors"] is None
+
+
+def test_what_is_published_otherwise_has_no_matrix():
+    assert Matrix.of(None) is None
+    assert Matrix.of({"kind": "other", "retention": 0.3}) is None
+    told = report_facts(release(published={"kind": "other", "retention": 0.3}))
+    assert (told["drawn_values"], told["errors"], told["values"]) == ([], None, 0)
+
+
+def test_who_may_not_read_values_is_told_their_numbers():
+    assert Matrix.of(published(values=None)).names == ("value 1", "value 2", "value 3", "value 4")
+    assert Matrix.of(published(values=[None] * 4)).names[3] == "value 4"
+
+
+def test_errors_are_told_of_the_most_and_the_least_frequent_value_and_fall_with_the_size():
+    told = report_facts(release())
+    assert told["asked"] == [("β", "2"), ("mode", "safe")]
+    assert told["errors"]["names"] == ["most frequent: flu", "least frequent: measles"]
+    assert [row["size"] for row in told["errors"]["rows"]] == [10, 100, 1000]
+    first, second, _ = (row["shares"] for row in told["errors"]["rows"])
+    assert np.array(first) == pytest.approx(np.sqrt(10) * np.array(second))
+
+
+class Quiet:
+    """A visit of somebody who may not read data."""
+
+    reads_data = False
+
+
+@pytest.mark.anyio
+async def test_of_many_values_those_that_stay_most_and_least_often_are_drawn():
+    m = 100
+    prior, retention = [1 / m] * m, [0.2 + 0.005 * i for i in range(m)]
+    many = published(
+        values=[f"v{i}" for i in range(m)],
+        prior=prior,
+        retention=retention,
+        elsewhere=[(1 - own) / m for own in retention],
+    )
+    facts = await drawn_facts(Quiet(), {"dataset": "people", **release(published=many)})
+    drawn = str(facts["matrix"])
+    assert not facts["is_whole_matrix"]
+    assert drawn.count('class="bar"') == MOST_BARS
+    assert "<title>v99:" in drawn
+    assert "<title>v50:" not in drawn
+    assert facts["rows"] == []
