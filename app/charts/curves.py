@@ -48,8 +48,8 @@ def _drawn(one: Curve, number: int, x: Axis, y: Axis) -> Iterator[str]:
         said = f"{escape(one.name)}: {number_text(value)}, {number_text(amount)}"
         yield f'<circle class="point" cx="{a:.1f}" cy="{b:.1f}" r="4"><title>{said}</title></circle>'
     # A curve that falls leaves room to the right of its beginning and to the left of its end.
-    (a, b), side, anchor = (places[0], 16, "start") if number == 0 else (places[-1], -16, "end")
+    (a, b), side, anchor = (places[0], 14, "start") if number == 0 else (places[-1], -14, "end")
     yield (
-        f'<text class="halo" x="{a + side:.1f}" y="{b + 5:.1f}" text-anchor="{anchor}">'
+        f'<text class="halo" x="{a + side:.1f}" y="{b + 5 - side:.1f}" text-anchor="{anchor}">'
         f"{escape(one.name)}</text>"
     )
