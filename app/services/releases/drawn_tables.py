@@ -16,7 +16,7 @@ from app.domain.errors import NotSupported, Withdrawn
 from app.domain.hierarchies.shown_labels import nodes_shown
 from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.tables.table import Table
-from app.services.datasets.tables import TableLoader
+from app.services.datasets.tables import TableLoader, bytes_of_table
 from app.services.ports import Store
 from app.services.releases.mechanism_manifests import BY_NAME, published_fields
 from app.services.resources import Kind, Stored, TenantId
@@ -27,7 +27,8 @@ async def read_drawn_release(
 ) -> DrawnRelease:
     """What is stored of a release that a mechanism made, read with its document.
 
-    Withdrawn if it is given out no more; NotSupported if another version of its mechanism made it.
+    Withdrawn if it is given out no more; NotSupported if another version of its mechanism made it. What was
+    read is kept in memory as tables are, until it is erased.
     """
     kept = release.summary["mechanism"]
     mechanism = BY_NAME.get(kept["name"])
@@ -42,11 +43,17 @@ async def read_drawn_release(
         if state.withdrawn_at is not None:
             raise Withdrawn(release.name, state.withdrawn_at)
         dataset = await work.resources.get(Kind.DATASET, release.uses[0])
-        parquet = b"".join([piece async for piece in work.draws.read(release.id)])
-    table = await loader.table(tenant, dataset)
-    published = TypeAdapter(mechanism.published).validate_python(published_fields(release))
-    rows = await asyncio.to_thread(rows_of, parquet, table, release.summary["rule"]["levels"] or {})
-    return DrawnRelease(rows, mechanism.name, published)
+
+    async def load() -> tuple[DrawnRelease, int]:
+        async with store.work(tenant) as work:
+            parquet = b"".join([piece async for piece in work.draws.read(release.id)])
+        table = await loader.table(tenant, dataset)
+        published = TypeAdapter(mechanism.published).validate_python(published_fields(release))
+        rows = await asyncio.to_thread(rows_of, parquet, table, release.summary["rule"]["levels"] or {})
+        return DrawnRelease(rows, mechanism.name, published), bytes_of_table(rows)
+
+    drawn: DrawnRelease = await loader.release(tenant, release, "drawn release", load)
+    return drawn
 
 
 def rows_of(parquet: bytes, original: Table, levels: Mapping[str, int]) -> Table:

@@ -13,6 +13,7 @@ from app.services.datasets.tables import TableLoader, TableResources
 from app.services.fingerprints import resource_sha256
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import DirectBudget
+from app.services.releases.count_answers import AskCounts, CountAnswers, ReleaseCounts
 from app.services.releases.mechanism_manifests import attributes_of, is_drawn, shown_release
 from app.services.releases.mechanism_releases import MechanismReleases, ReleasePlan
 from app.services.releases.released_tables import ReleasedTable, release_of
@@ -50,6 +51,7 @@ class ReleaseService(TableResources):
     def __init__(self, store: Store, loader: TableLoader, budget: DirectBudget = DirectBudget()) -> None:  # noqa: B008
         super().__init__(store, loader)
         self._mechanisms = MechanismReleases(store, loader, budget)
+        self._counts = ReleaseCounts(store, loader)
 
     async def plan(self, actor: Actor, request: CreateRelease) -> ReleasePlan:
         """What a mechanism would make, before anything is drawn."""
@@ -136,6 +138,11 @@ class ReleaseService(TableResources):
         else:
             chunks = released.parquet_chunks(_origin(release, dataset, rule))
         return stream(chunks, format, release.name)
+
+    async def answers(self, actor: Actor, ref: str, request: AskCounts) -> CountAnswers:
+        """COUNT queries, answered from the release alone; needs data:read, for counts of few tell values."""
+        require(actor, Scope.DATA_READ)
+        return await self._counts.answers(actor.tenant, ref, request)
 
     def _require_may(self, actor: Actor, request: CreateRelease) -> None:
         """Raise if the fields do not fit together, or the key may not ask for a further draw."""

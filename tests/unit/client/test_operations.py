@@ -55,6 +55,7 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     "frontiers.picture": lambda c: c.frontiers.picture("r"),
     "releases.plan": lambda c: c.releases.plan({}),
     "releases.withdraw": lambda c: c.releases.withdraw("r"),
+    "releases.answers": lambda c: c.releases.answers("r", [{"where": []}]),
     "releases.data": lambda c: list(c.releases.data("r")),
     "releases.frame": lambda c: unreadable(lambda: c.releases.frame("r")),
     "sequential_disclosures.append": lambda c: c.sequential_disclosures.append("r", [], {}, "k"),
