@@ -14,6 +14,7 @@ from app.domain.counting.counter import MEMORY_CEILING
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.models.entry import Cost, Measure, MeasureContext
+from app.domain.models.reading import as_read_by, unreadable
 from app.domain.rules.rule import Rule
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store
@@ -84,7 +85,10 @@ class Measurement:
 
     def refuse_unless_supported(self) -> None:
         """Raise InvalidInput if inputs are missing, NotSupported with the reason if there is one."""
-        context, needs = self.context, self.measure.needs
+        reason = unreadable(self.measure, self.context, self.parameters)
+        if reason is not None:
+            raise NotSupported.because(reason)
+        context, needs = as_read_by(self.measure, self.context), self.measure.needs
         missing = [
             Fault(
                 f"/{need}", "missing", f"The measure {self.measure.name} needs {_PARTS[need]}.", "Name one."
@@ -101,13 +105,13 @@ class Measurement:
     def cost(self) -> Cost:
         """The estimate; raises what :meth:`refuse_unless_supported` raises."""
         self.refuse_unless_supported()
-        cost = self.measure.cost(self.context, self.parameters)
+        cost = self.measure.cost(as_read_by(self.measure, self.context), self.parameters)
         return replace(cost, seconds=cost.seconds + self.preparing_seconds)
 
     def result(self, tick: Tick = no_tick) -> JsonObject:
         """The result document."""
         self.refuse_unless_supported()
-        found = self.measure.compute(self.prepare(), self.parameters, tick)
+        found = self.measure.compute(as_read_by(self.measure, self.prepare()), self.parameters, tick)
         return document_of_result(self.measure, found)
 
 
