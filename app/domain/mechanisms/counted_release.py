@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from app.domain.arrays import Bools, Ints, Longs
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.hierarchies.predicates import AskedAttribute, AskedShares, Predicate, Selection
 from app.domain.mechanisms.count_estimates import CountEstimates, CountEstimator, CountQuery, EstimateOptions
-from app.domain.mechanisms.drawn_release import DrawnRelease
+from app.domain.mechanisms.drawn_release import DrawnRelease, PublishedMatrix
 from app.domain.mechanisms.published_records import PublishedRecords
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.tables.table import no_attribute
@@ -41,27 +41,10 @@ SECONDS_PER_QUERY: Final = 3e-5
 SECONDS_PER_VALUE: Final = 3e-8
 
 
-@runtime_checkable
-class PublishedMatrix(Protocol):
-    """What a mechanism publishes that replaces the values of one attribute by a transition matrix."""
-
-    @property
-    def attribute(self) -> str:
-        """The attribute."""
-
-    @property
-    def matrix(self) -> TransitionMatrix:
-        """The matrix."""
-
-    def numbers(self, labels: Sequence[str]) -> Ints:
-        """(nodes,) the number in the matrix of each node by its label, −1 for those without one."""
-
-
 def published_matrix(release: DrawnRelease) -> PublishedMatrix:
     """What the release was drawn by; NotSupported if that is no transition matrix."""
-    published = release.published
-    if isinstance(published, PublishedMatrix) and isinstance(published.matrix, TransitionMatrix):
-        return published
+    if release.replaced is not None:
+        return release.replaced
     raise NotSupported(
         f"A release of the mechanism {release.mechanism!r} comes with no transition matrix through which it "
         "could be counted.",
