@@ -255,3 +255,25 @@ async def test_a_drawn_release_of_generalised_records_is_spread_too(client: http
     )["answers"]
     assert (half["estimate"], half["is_spread"], half["is_biased"]) == (4.0, True, True)
     assert (whole["estimate"], whole["is_spread"], whole["is_biased"]) == (8.0, False, False)
+
+
+async def test_what_counts_tell_of_people_is_measured_of_the_release(api: Api, client: httpx.AsyncClient):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked()))
+    of = {"dataset": "people", "release": "drawn"}
+    guessed = await made(
+        client.post("/v1/measurements", json={**of, "name": "g", "measure": {"kind": "population_inference"}})
+    )
+    assert (guessed["result"]["records"], guessed["result"]["values"]) == (60, 3)
+    assert guessed["result"]["success_before"] == pytest.approx(1 / 3)
+    told = {"kind": "group_inference", "least_records": 30}
+    await made(client.post("/v1/measurements", json={**of, "name": "t", "measure": told}))
+    answer = await client.get("/v1/measurements/t")
+    assert answer.json()["result"]["groups"] == 2
+    assert "Rome" in answer.text
+    key = {"name": "blind", "scopes": ["assess"]}
+    token = (await made(client.post("/v1/api-keys", json=key)))["token"]
+    async with api.client(token) as blind:
+        shown = await blind.get("/v1/measurements/t")
+        assert shown.json()["result"]["worst"][0]["records"] == 30
+        assert "Rome" not in shown.text

@@ -9,9 +9,9 @@ writes does, and a bound of a month is its first day below and its last day abov
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from decimal import Decimal
 from functools import cached_property
 from typing import Final, Literal
 
@@ -32,7 +32,7 @@ Order = Literal["number", "date", "listed"]
 OUTSIDE: Final = -1
 """The place of a leaf that has none in the order: it lies in no interval."""
 
-_Key = Fraction | int
+_Key = int | Decimal
 
 _WRONG_BOUNDS: Final = {
     "number": ("not-a-number", "A bound of numbers is no number.", "Write it like 1200 or 0.5."),
@@ -117,26 +117,33 @@ class AskedAttribute:
             raise InvalidInput(faults or [Fault(f"{pointer}/values", "empty", "The set of values is empty.")])
         return Selection(np.array(sorted(nodes), dtype=np.int32))
 
-    def shares(self, selection: Selection) -> Floats:
-        """(nodes,) the share of the leaves below each node that are selected."""
-        h, selected = self._hierarchy, self._leaves(selection)
+    def shares(self, selections: Sequence[Selection]) -> Floats:
+        """(selections, nodes) the share of the leaves below each node that are selected."""
+        h, selected = self._hierarchy, self._leaves(selections)
         if h.is_tree:
-            before = np.append(0, np.cumsum(selected))
-            found = (before.take(h.leaf_hi) - before.take(h.leaf_lo)) / h.leaf_count
+            before = np.zeros((len(selected), h.n_leaves + 1), dtype=np.int32)
+            np.cumsum(selected, axis=1, out=before[:, 1:])
+            found = (before.take(h.leaf_hi, axis=1) - before.take(h.leaf_lo, axis=1)) / h.leaf_count
         else:
             leaves, nodes = h.leaf_ancestors
-            found = np.bincount(nodes[selected[leaves]], minlength=h.n_nodes) / h.leaf_count
+            below = [np.bincount(nodes[own[leaves]], minlength=h.n_nodes) for own in selected]
+            found = np.array(below) / h.leaf_count
         if self._top_is_missing:
-            found[TOP] = 0.0
+            found[:, TOP] = 0.0
         return np.asarray(found)
 
-    def _leaves(self, selection: Selection) -> Bools:
-        """(leaves,) which are selected."""
-        if selection.nodes is None:
-            first, last = self._ordered.first_of, self._ordered.last_of
-            return np.asarray((first >= selection.first) & (last < selection.after))
-        selected: Bools = np.zeros(self._hierarchy.n_leaves, dtype=bool)
-        selected[self._hierarchy.leaves_below(selection.nodes)[1]] = True
+    def _leaves(self, selections: Sequence[Selection]) -> Bools:
+        """(selections, leaves) which are selected."""
+        selected: Bools = np.zeros((len(selections), self._hierarchy.n_leaves), dtype=bool)
+        intervals = [i for i, own in enumerate(selections) if own.nodes is None]
+        if intervals:
+            first, after = np.array([(selections[i].first, selections[i].after) for i in intervals]).T
+            ordered = self._ordered
+            begin_inside = np.greater_equal.outer(ordered.first_of, first)
+            selected[intervals] = (begin_inside & np.less.outer(ordered.last_of, after)).T
+        for i, own in enumerate(selections):
+            if own.nodes is not None:
+                selected[i, self._hierarchy.leaves_below(own.nodes)[1]] = True
         return selected
 
     def _node_of(self, label: str) -> int | str:
@@ -186,19 +193,18 @@ class AskedAttribute:
 
     def _place(self, bound: Bound, pointer: str) -> tuple[_Key, _Key]:
         """The least and the greatest that a bound stands for."""
-        order = self._order or "listed"
-        found = self._keys_of(str(bound) if order == "number" else bound)
+        found = self._keys_of(bound)
         if found is None:
-            raise InvalidInput.of(pointer, *_WRONG_BOUNDS[order])
+            raise InvalidInput.of(pointer, *_WRONG_BOUNDS[self._order or "listed"])
         return found
 
     def _keys_of(self, written: Bound) -> tuple[_Key, _Key] | None:
         """Where a value begins and ends in the order; None if it has no place there."""
+        if self._order == "number":
+            number = written if isinstance(written, int) else _number(str(written).strip())
+            return None if number is None else (number, number)
         if not isinstance(written, str):
             return None
-        if self._order == "number":
-            text = written.strip()
-            return (Fraction(text), Fraction(text)) if is_number(text) else None
         if self._order == "date":
             period = period_of(written)
             return None if period is None else (period.first.toordinal(), period.last.toordinal())
@@ -229,22 +235,13 @@ class _Ordered:
     last_of: Longs
 
 
+def _number(text: str) -> int | Decimal | None:
+    """The number that a text writes, exactly; None if it is none."""
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        return int(text)
+    return Decimal(text) if is_number(text) else None
+
+
 def _places(keys: Sequence[tuple[_Key, _Key] | None], ordered: Sequence[_Key], side: int) -> Longs:
     place = {key: i for i, key in enumerate(ordered)}
     return np.array([OUTSIDE if own is None else place[own[side]] for own in keys], dtype=np.int64)
-
-
-class AskedShares(Mapping[int, Floats]):
-    """The shares of a query's predicates, each made when it is looked at: many would take much memory."""
-
-    def __init__(self, selections: Mapping[int, Selection], attributes: Mapping[int, AskedAttribute]) -> None:
-        self._selections, self._attributes = selections, attributes
-
-    def __getitem__(self, attribute: int) -> Floats:
-        return self._attributes[attribute].shares(self._selections[attribute])
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._selections)
-
-    def __len__(self) -> int:
-        return len(self._selections)

@@ -15,9 +15,9 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.arrays import Bools, Ints, Longs
+from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
-from app.domain.hierarchies.predicates import AskedAttribute, AskedShares, Predicate, Selection
+from app.domain.hierarchies.predicates import AskedAttribute, Predicate, Selection
 from app.domain.mechanisms.count_estimates import CountEstimates, CountEstimator, CountQuery, EstimateOptions
 from app.domain.mechanisms.drawn_release import DrawnRelease, PublishedMatrix
 from app.domain.mechanisms.published_records import PublishedRecords
@@ -31,13 +31,13 @@ Selected = Mapping[int, Selection]
 """The same once it is read, by the attribute's place."""
 
 FAULTS_SHOWN: Final = 50
-INDICATORS_AT_ONCE: Final = 2**23
-"""Numbers of the values asked for by the queries that are prepared at a time."""
+NUMBERS_AT_ONCE: Final = 2**22
+"""Shares of nodes and values asked for by the queries that are prepared at a time."""
 
-SECONDS_PER_ROW: Final = 1.2e-7
-SECONDS_PER_COMBINATION: Final = 4e-9
+SECONDS_PER_ROW: Final = 4e-8
+SECONDS_PER_COMBINATION: Final = 1e-8
 SECONDS_PER_NODE: Final = 3e-9
-SECONDS_PER_QUERY: Final = 3e-5
+SECONDS_PER_QUERY: Final = 5e-5
 SECONDS_PER_VALUE: Final = 3e-8
 
 
@@ -60,11 +60,11 @@ class _Drawn:
     numbers: Ints
     matrix: TransitionMatrix
 
-    def chosen(self, asked: AskedAttribute, selection: Selection) -> Bools:
-        """(m,) the values of which all that they stand for is asked for."""
-        found: Bools = np.zeros(self.matrix.n_values, dtype=bool)
-        known = self.numbers >= 0
-        found[self.numbers[known]] = asked.shares(selection)[known] == 1.0
+    def chosen(self, shares: Floats) -> Bools:
+        """(q, m) the values of which all that they stand for is asked for, of shares (q, nodes)."""
+        found: Bools = np.zeros((len(shares), self.matrix.n_values), dtype=bool)
+        known = np.flatnonzero(self.numbers >= 0)
+        found[:, self.numbers[known]] = shares[:, known] == 1.0
         return found
 
 
@@ -145,13 +145,15 @@ class CountedRelease:
         """Of queries that were read; ``records`` are those that are selected by all that was not drawn."""
         if self._drawn is None:
             options = replace(options, clip=False)  # what is counted as it is shown is never out of range
-        at_once = max(1, INDICATORS_AT_ONCE // self._records.n_values)
         parts: list[CountEstimates] = []
         order: list[int] = []
-        for places in self._by_attributes(queries).values():
+        for attributes, places in self._by_attributes(queries).items():
+            nodes = sum(self._records.sizes[j] for j in attributes)
+            at_once = max(1, NUMBERS_AT_ONCE // (nodes + self._records.n_values))
             for start in range(0, len(places), at_once):
                 some = places[start : start + at_once]
-                parts.append(self._estimator.estimates([self._query(queries[i]) for i in some], options))
+                asked = self._queries([queries[i] for i in some], attributes)
+                parts.append(self._estimator.estimates(asked, options))
                 order += some
         back = np.argsort(order)
         every = ([getattr(own, field.name) for own in parts] for field in fields(CountEstimates))
@@ -185,12 +187,20 @@ class CountedRelease:
             return query
         return {j: own for j, own in query.items() if j != self._drawn.attribute}
 
-    def _query(self, query: Selected) -> CountQuery:
-        shares = AskedShares(self._shown(query), self._attributes)
-        if self._drawn is None or self._drawn.attribute not in query:
-            return CountQuery(shares)
-        own = self._drawn.attribute
-        return CountQuery(shares, self._drawn.chosen(self._attributes[own], query[own]))
+    def _queries(self, queries: Sequence[Selected], attributes: Sequence[int]) -> list[CountQuery]:
+        """Queries that select records by the same attributes."""
+        shares = {j: self._attributes[j].shares([own[j] for own in queries]) for j in attributes}
+        values: list[Bools | None] = [None] * len(queries)
+        if self._drawn is not None:
+            own = self._drawn.attribute
+            asking = [i for i, query in enumerate(queries) if own in query]
+            of_values = self._attributes[own].shares([queries[i][own] for i in asking])
+            for i, chosen in zip(asking, self._drawn.chosen(of_values), strict=True):
+                values[i] = chosen
+        return [
+            CountQuery({j: of_query[i] for j, of_query in shares.items()}, values[i])
+            for i in range(len(queries))
+        ]
 
 
 def _second(pointer: str, name: str) -> Fault:
