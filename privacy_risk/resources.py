@@ -189,6 +189,14 @@ class Releases(Collection[Pool]):
         """Let the table of a release that a mechanism made be given out no more."""
         return Resource.from_document(await self._connection.post(f"{self._path}/{ref}/withdrawal"))
 
+    @call
+    async def answers(
+        self, ref: str, queries: Sequence[Json], level: float = 0.95, clip: bool = False
+    ) -> Json:
+        """COUNT queries, ``{"where": [predicate, …]}`` each, answered from the release alone."""
+        body = {"queries": tuple(queries), "level": level, "clip": clip}
+        return await self._connection.post(f"{self._path}/{ref}/answers", body)
+
     @stream
     def data(self, ref: str, format: str = "csv") -> AsyncIterator[bytes]:
         """The released table."""

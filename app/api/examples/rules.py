@@ -107,3 +107,34 @@ RELEASES: Final = bodies(
     members_release="the members under the best rule",
     residents_perturbed="the residents, with the education of each drawn anew",
 )
+
+COUNT_QUERIES: Final[Examples] = {
+    "residents-perturbed": {
+        "summary": "women with a higher degree, and all residents",
+        "value": {
+            "queries": [
+                {
+                    "where": [
+                        {"attribute": "gender", "values": ["female"]},
+                        {"attribute": "education", "values": ["Master", "Doctorate"]},
+                    ]
+                },
+                {"where": []},
+            ]
+        },
+    },
+    "members-release": {
+        "summary": "members of a state by birth and income",
+        "value": {
+            "queries": [
+                {
+                    "where": [
+                        {"attribute": "city", "values": ["Indiana"]},
+                        {"attribute": "birth_date", "low": "1970-01", "high": "1974"},
+                        {"attribute": "income", "low": 50000},
+                    ]
+                }
+            ]
+        },
+    },
+}

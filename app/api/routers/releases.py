@@ -9,8 +9,9 @@ from fastapi import APIRouter, Body, Path, Query, Response
 from starlette.responses import JSONResponse, StreamingResponse
 
 from app.api.authentication import AnyKey, Assessor, DataReader
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.form import names
-from app.api.examples.rules import MECHANISM_RELEASES, RELEASES
+from app.api.examples.rules import COUNT_QUERIES, MECHANISM_RELEASES, RELEASES
 from app.api.routers.answers import (
     COMMON,
     MADE,
@@ -26,6 +27,7 @@ from app.api.routers.answers import (
 from app.api.routers.collection import Collection, CreatedIn, Cursor, Limit
 from app.api.routes import PREFIX, Route
 from app.api.schemas.common import Listing, Ref, listed, shown
+from app.api.schemas.count_queries import CountQueryAnswers, NewCountQueries
 from app.api.schemas.mechanisms import ReleasePlanAnswer
 from app.api.schemas.releases import NewRelease, Release
 from app.api.schemas.runs import StartedRun
@@ -119,6 +121,26 @@ async def get_release(
     in what it publishes are null for keys without the scope `data:read`.
     """
     return shown(Release, await services.releases.get(actor, ref))
+
+
+@router.post("/{ref}/answers", responses=problems("not-found", "not-supported", "withdrawn", "too-large"))
+@takes_up_to(LARGEST_BYTES)
+async def ask_release(
+    actor: DataReader,
+    services: UseCases,
+    ref: Annotated[Ref, Path(openapi_examples=names("residents-perturbed", "members-release"))],
+    body: Annotated[NewCountQueries, Body(openapi_examples=COUNT_QUERIES)],
+) -> CountQueryAnswers:
+    """Count in a release.
+
+    How many records fulfil some predicates, told from the release alone, as anybody can who has its table and
+    its manifest: no original record is looked at, and nothing is stored. Where a mechanism drew an attribute,
+    the estimate undoes on average what it did and comes with its standard error over draws. Cells that a rule
+    generalised are taken as evenly spread over the values below them: how far that is off, nothing tells.
+    Needs the scope `data:read`, as the table does: counts of few records tell what single cells show.
+    """
+    request = await asyncio.to_thread(body.request)
+    return CountQueryAnswers.model_validate(await services.releases.answers(actor, ref, request))
 
 
 @router.post("/{ref}/withdrawal", responses=problems("not-found", "not-supported"))

@@ -20,7 +20,7 @@ from app.api.schemas.solvers import REQUESTS as SOLVERS
 from app.api.schemas.utility import CustomUtility
 from app.domain.analyses.catalogue import CRITERIA, MEASURES
 from app.domain.catalogue import choices as catalogue
-from app.domain.catalogue.catalogue_types import Guarantee, Need
+from app.domain.catalogue.catalogue_types import Guarantee, Need, Reads
 from app.domain.catalogue.choices import Choice
 from app.domain.catalogue.meanings import Safer
 from app.domain.catalogue.result_values import Kind, ResultValue, values_of
@@ -71,6 +71,12 @@ class CatalogueMeasure(CatalogueEntry):
     result: Annotated[JsonSchema, Field(description="The result that it answers, as JSON Schema.")]
     values: Annotated[list[CatalogueValue], Field(max_length=1000)]
     """The numbers and booleans of the result that have one place."""
+    reads: Annotated[list[Reads], Field(examples=[["classes", "records"]])]
+    """As what it can read a release. `records`: rows of which it is known whose record each is, which every
+    rule gives. Of a mechanism's release: `classes`, how many of its rows have the same quasi-identifiers;
+    `matrix`, the published matrix by which values were replaced; `rows`, rows of which nobody knows whose
+    they are. One of them is enough.
+    """
 
 
 class CatalogueMechanism(Answer):
@@ -180,6 +186,7 @@ CATALOGUE: Final = Catalogue(
             parameters=REQUESTS[measure.name].model_json_schema(),
             result=RESULTS[measure.name].model_json_schema(mode="serialization"),
             values=[_value(own) for own in values_of(measure.result)],
+            reads=sorted(measure.reads),
         )
         for measure in MEASURES
     ],

@@ -23,11 +23,14 @@ _Whole = Annotated[StrictInt, Field(ge=-(10**30) + 1, le=10**30 - 1)]
 _Real = Annotated[StrictFloat, Field(ge=-1e30, le=1e30)]
 _ConstantText = Annotated[StrictStr, StringConstraints(max_length=1000, pattern=r"^[^\x00]*$")]
 
+NumberOrText = _Whole | _Real | _ConstantText
+"""What values are compared with."""
+
 
 class ConstantOperand(Request):
     """A number or a text; a text like 1975-05-10 is a date where it is compared with a column of dates."""
 
-    const: Annotated[_Whole | _Real | _ConstantText, Field(examples=["Gary", 65])]
+    const: Annotated[NumberOrText, Field(examples=["Gary", 65])]
     """The constant."""
 
 

@@ -28,8 +28,10 @@ from app.domain.analyses.riskiest_records import RISKIEST_RECORDS
 from app.domain.analyses.rule_reuse import RULE_REUSE
 from app.domain.analyses.safe_harbor_values import SAFE_HARBOR_VALUES
 from app.domain.attacks.background_knowledge_attack import BACKGROUND_KNOWLEDGE_ATTACK
+from app.domain.attacks.group_inference import GROUP_INFERENCE
 from app.domain.attacks.homogeneity_attack import HOMOGENEITY_ATTACK
 from app.domain.attacks.linking_attack import LINKING_ATTACK
+from app.domain.attacks.population_inference import POPULATION_INFERENCE
 from app.domain.attacks.posterior_beliefs import POSTERIOR_BELIEFS
 from app.domain.attacks.similarity_attack import SIMILARITY_ATTACK
 from app.domain.attacks.skewness_attack import SKEWNESS_ATTACK
@@ -83,6 +85,8 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     BETA_LIKENESS,
     SKEWNESS_ATTACK,
     SIMILARITY_ATTACK,
+    POPULATION_INFERENCE,
+    GROUP_INFERENCE,
     DIRECT_IDENTIFIERS,
     SAFE_HARBOR_VALUES,
     DISTINCTION_AND_SEPARATION,

@@ -18,7 +18,7 @@ from annotated_types import Gt, Lt, doc
 
 from app.domain.arrays import Bools, Floats
 from app.domain.mechanisms.inverse_matrix import InverseMatrix
-from app.domain.mechanisms.published_records import PublishedRecords
+from app.domain.mechanisms.published_records import Counts, PublishedRecords, SortedRows
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 
 NUMBERS_AT_ONCE: Final = 2**20
@@ -107,10 +107,12 @@ class CountEstimator:
         n = len(queries)
         found = np.zeros((3, n))
         is_spread: Bools = np.zeros(n, dtype=bool)
-        for places in self._batches(queries):
-            own = [queries[i] for i in places]
-            published, squared, is_spread[places] = self._published(own)
-            found[:, places] = self._estimated(own, published, squared)
+        for attributes, places in _by_attributes(queries).items():
+            reduced = self._records.on(attributes) if attributes else None
+            for some in self._batches(places):
+                own = [queries[i] for i in some]
+                published, squared, is_spread[some] = self._published(own, reduced)
+                found[:, some] = self._estimated(own, published, squared)
         records, estimates, errors = found
         reach = NormalDist().inv_cdf((1 + wanted.level) / 2) * errors
         low, high = estimates - reach, estimates + reach
@@ -119,24 +121,22 @@ class CountEstimator:
         biased = is_spread | wanted.clip
         return CountEstimates(records, estimates, errors, low, high, is_spread, biased)
 
-    def _batches(self, queries: Sequence[CountQuery]) -> Iterator[list[int]]:
-        """Places of queries on the same attributes, few enough for their numbers to be held at once."""
-        by_attributes: dict[tuple[int, ...], list[int]] = {}
-        for i, query in enumerate(queries):
-            by_attributes.setdefault(tuple(sorted(query.shares)), []).append(i)
+    def _batches(self, places: Sequence[int]) -> Iterator[Sequence[int]]:
+        """So many at a time that their numbers can be held at once."""
         most = max(1, NUMBERS_AT_ONCE // self._matrix.n_values)
-        for places in by_attributes.values():
-            for start in range(0, len(places), most):
-                yield places[start : start + most]
+        for start in range(0, len(places), most):
+            yield places[start : start + most]
 
-    def _published(self, queries: Sequence[CountQuery]) -> tuple[Floats, Floats, Bools]:
+    def _published(
+        self, queries: Sequence[CountQuery], reduced: tuple[SortedRows, Counts] | None
+    ) -> tuple[Floats, Floats, Bools]:
         """(q, m) records selected by published value, the same with squared weights, and who has weights."""
         n = len(queries)
         is_spread: Bools = np.zeros(n, dtype=bool)
-        if not queries[0].shares:
+        if reduced is None:
             everything = np.tile(self._records.total(), (n, 1))
             return everything, everything, is_spread
-        rows, counts = self._records.on(sorted(queries[0].shares))
+        rows, counts = reduced
         published = np.empty((n, self._matrix.n_values))
         squared = published
         for i, query in enumerate(queries):
@@ -157,4 +157,15 @@ class CountEstimator:
         weights = self._inverse.weights(chosen)
         true = np.maximum(self._inverse.applied(squared), 0.0)
         variance = np.einsum("qm,qm->q", true, deviations(self._matrix, weights, chosen))
+        # The columns of the matrix sum to 1: all values together are counted without error.
+        is_all = chosen.all(axis=1)
+        weights[is_all], variance[is_all] = 1.0, 0.0
         return np.stack([published.sum(axis=1), np.einsum("qm,qm->q", published, weights), np.sqrt(variance)])
+
+
+def _by_attributes(queries: Sequence[CountQuery]) -> Mapping[tuple[int, ...], list[int]]:
+    """Places of the queries by the attributes that they ask about."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for i, query in enumerate(queries):
+        found.setdefault(tuple(sorted(query.shares)), []).append(i)
+    return found

@@ -179,4 +179,5 @@ DELTA_PRESENCE: Final = Measure(
     criteria=(DeltaPresence,),
     judges=lambda own, value: DeltaPresence(own.lower, own.upper),
     looks_at="quasi_identifiers",
+    reads=frozenset({"records", "classes"}),
 )

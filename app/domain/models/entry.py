@@ -21,19 +21,20 @@ The edges derive requests, answers and the catalogue's page from them, so the ty
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Final, Generic, Literal, TypeVar, get_type_hints, overload
 
-from app.domain.catalogue.catalogue_types import Guarantee, Need
+from app.domain.catalogue.catalogue_types import Guarantee, Need, Reads
 from app.domain.classes.released import Release
 from app.domain.counting.counter import MEMORY_CEILING, Counter
 from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.models.criterion import Criterion
 from app.domain.risk.loss import AbsentPolicy
 from app.domain.risk.models import RiskModel
 from app.domain.risk.utility import Utility
-from app.domain.rules.rule import Rule
+from app.domain.rules.rule import CellRule, Rule
 from app.domain.sensitivity.sensitivity import Sensitivity
 from app.domain.tables.table import Table
 
@@ -90,6 +91,9 @@ class MeasureContext:
         What references to datasets lead to, by reference: the same question about their tables, each with
         its own table, dictionary, Φ, Ψ and utility. ``rule`` is set where the rule can be stated anew for
         that table (a rule of conditions), else None.
+    drawn
+        The release that a mechanism made, if it is one that is measured: ``table`` is then what it was drawn
+        of, and ``rule`` None.
     make_release, make_counter
         Who has made a release or a counter before may give that one.
     """
@@ -106,6 +110,7 @@ class MeasureContext:
     rules: Mapping[str, Rule] = field(default_factory=dict)
     others: Mapping[str, MeasureContext] = field(default_factory=dict)
     memory_ceiling: int = MEMORY_CEILING
+    drawn: DrawnRelease | None = None
     make_release: Callable[[Table, Rule | None], Release] = Release
     make_counter: Callable[[Table, Dictionary, int], Counter] = Counter
 
@@ -118,6 +123,13 @@ class MeasureContext:
     def counter(self) -> Counter:
         """The counter of the context's table and dictionary, which keeps what it prepares."""
         return self.make_counter(self.table, given(self.dictionary), self.memory_ceiling)
+
+    @cached_property
+    def of_rows(self) -> MeasureContext:
+        """The context of the drawn rows by themselves, as if they had been the records."""
+        drawn = given(self.drawn)
+        rule = CellRule(drawn.table.codes) if drawn.suppresses else None
+        return replace(self, table=drawn.table, rule=rule, sensitivity=None, failure=None, drawn=None)
 
 
 @overload
@@ -186,6 +198,8 @@ class Measure(Generic[P, R]):
         Whether a bound on its numbers can protect people. False for what says how useful a release is, what
         other releases would be like, what columns look like, or whom one record may be: a requirement on it
         covers no column.
+    reads
+        As what it can read a release; see :func:`app.domain.models.reading.unreadable`.
     """
 
     name: str
@@ -204,3 +218,4 @@ class Measure(Generic[P, R]):
     judges: Callable[[P, str], Criterion | None] | None = None
     looks_at: Literal["disclosed", "quasi_identifiers", "originals"] = "disclosed"
     protects: bool = True
+    reads: frozenset[Reads] = frozenset({"records"})

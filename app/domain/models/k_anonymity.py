@@ -176,6 +176,7 @@ EQUIVALENCE_CLASSES: Final = Measure(
     criteria=(KAnonymity,),
     judges=lambda own, value: KAnonymity(own.k),
     looks_at="quasi_identifiers",
+    reads=frozenset({"records", "classes"}),
 )
 SECONDS_PER_CELL: Final = 2e-8
 

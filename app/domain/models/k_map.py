@@ -292,4 +292,5 @@ K_MAP: Final = Measure(
     criteria=(KMap, EstimatedKMap),
     judges=lambda own, value: KMap(own.k),
     looks_at="quasi_identifiers",
+    reads=frozenset({"records", "classes"}),
 )

@@ -328,4 +328,5 @@ POPULATION_UNIQUENESS: Final = Measure(
     ),
     criteria=(SampleUniqueness, PopulationUniqueness),
     looks_at="quasi_identifiers",
+    reads=frozenset({"records", "classes"}),
 )

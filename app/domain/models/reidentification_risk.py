@@ -176,4 +176,5 @@ ATTACKER_MODELS: Final = Measure(
     criteria=(HighestRisk, AverageRisk, HighestJournalistRisk, AverageJournalistRisk, MarketerRisk),
     judges=lambda own, value: HighestRisk(own.threshold),
     looks_at="quasi_identifiers",
+    reads=frozenset({"records", "classes"}),
 )

@@ -108,14 +108,14 @@ class TableLoader:
 
         async def load() -> tuple[Table, int]:
             table = await self._load_table(tenant, dataset)
-            return table, _bytes_of_table(table)
+            return table, bytes_of_table(table)
 
         table: Table = await self._cache.get(("table", tenant, dataset.sha256), load)
         return table
 
     def keep_table(self, tenant: TenantId, dataset: Stored, table: Table) -> None:
         """Hold a table that was encoded just now, so that it need not be read again."""
-        self._cache.keep(("table", tenant, dataset.sha256), table, _bytes_of_table(table))
+        self._cache.keep(("table", tenant, dataset.sha256), table, bytes_of_table(table))
 
     async def profile(
         self, tenant: TenantId, dataset: Stored, load: Callable[[], Awaitable[tuple[Any, int]]]
@@ -126,6 +126,16 @@ class TableLoader:
     def keep_profile(self, tenant: TenantId, dataset: Stored, profile: object, size: int) -> None:
         """Hold a profile that was made with its dataset: whoever has made that looks at it next."""
         self._cache.keep(("profile", tenant, dataset.sha256), profile, size)
+
+    async def release(
+        self, tenant: TenantId, release: Stored, form: str, load: Callable[[], Awaitable[tuple[Any, int]]]
+    ) -> Any:  # noqa: ANN401
+        """A release in some form; ``load`` makes it, with its size in bytes, if it is not in memory.
+
+        It is found by its id, too: what is drawn again after an erasure has the hash of what was erased.
+        """
+        key = (form, tenant, release.id, release.sha256, release.summary["dataset_sha256"])
+        return await self._cache.get(key, load)
 
     def forget(self, erased: Erased | None) -> None:
         """Drop from memory what was made of an erased resource; everything if that is None."""
@@ -224,7 +234,8 @@ class TableLoader:
         return await asyncio.to_thread(build_dictionary, document, content, dataset, table)
 
 
-def _bytes_of_table(table: Table) -> int:
+def bytes_of_table(table: Table) -> int:
+    """What a table takes in memory, with what it keeps once that is used."""
     nodes = sum(hierarchy.n_nodes for hierarchy in table.hierarchies)
     ids = 0 if table.entity_ids is None else table.n_records * _PER_ID
     # What a table keeps of its reduced form once that is used: codes at most as large as its own, and a byte

@@ -13,6 +13,7 @@ from app.services.datasets.tables import TableLoader, TableResources
 from app.services.fingerprints import resource_sha256
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import RUN_BYTES, Claimant, DirectBudget, RunStarted
+from app.services.releases.count_answers import AskCounts, CountAnswers, ReleaseCounts
 from app.services.releases.draw_runs import DrawRuns
 from app.services.releases.mechanism_manifests import attributes_of, is_drawn, shown_release
 from app.services.releases.mechanism_releases import MechanismReleases, ReleasePlan
@@ -58,6 +59,7 @@ class ReleaseService(TableResources):
         super().__init__(store, loader)
         self._mechanisms = MechanismReleases(store, loader, budget)
         self._draw_runs = DrawRuns(store, loader, run_bytes)
+        self._counts = ReleaseCounts(store, loader)
 
     async def plan(self, actor: Actor, request: CreateRelease) -> ReleasePlan:
         """What a mechanism would make, before anything is drawn."""
@@ -152,6 +154,11 @@ class ReleaseService(TableResources):
         else:
             chunks = released.parquet_chunks(_origin(release, dataset, rule))
         return stream(chunks, format, release.name)
+
+    async def answers(self, actor: Actor, ref: str, request: AskCounts) -> CountAnswers:
+        """COUNT queries, answered from the release alone; needs data:read, for counts of few tell values."""
+        require(actor, Scope.DATA_READ)
+        return await self._counts.answers(actor.tenant, ref, request)
 
     def _require_may(self, actor: Actor, request: CreateRelease) -> None:
         """Raise if the fields do not fit together, or the key may not ask for a further draw."""

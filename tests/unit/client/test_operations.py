@@ -56,6 +56,7 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     "releases.plan": lambda c: c.releases.plan({}),
     "releases.start_run": lambda c: c.releases.start_run({}),
     "releases.withdraw": lambda c: c.releases.withdraw("r"),
+    "releases.answers": lambda c: c.releases.answers("r", [{"where": []}]),
     "releases.data": lambda c: list(c.releases.data("r")),
     "releases.frame": lambda c: unreadable(lambda: c.releases.frame("r")),
     "sequential_disclosures.append": lambda c: c.sequential_disclosures.append("r", [], {}, "k"),

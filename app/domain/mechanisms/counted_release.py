@@ -1,0 +1,212 @@
+"""COUNT queries asked of a release by whoever has nothing else (Cao and Karras (2012), section 6.2).
+
+Of a release that a transition matrix drew, one attribute is counted through the inverse of the matrix (see
+:mod:`app.domain.mechanisms.count_estimates`), the others as they are shown. Of a release that a rule made all
+are counted as they are shown, so that nothing is left to chance and no standard error is told; generalised
+cells are taken as evenly spread.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Final
+
+import numpy as np
+
+from app.domain.arrays import Bools, Floats, Ints, Longs
+from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
+from app.domain.hierarchies.predicates import AskedAttribute, Predicate, Selection
+from app.domain.mechanisms.count_estimates import CountEstimates, CountEstimator, CountQuery, EstimateOptions
+from app.domain.mechanisms.drawn_release import DrawnRelease, PublishedMatrix
+from app.domain.mechanisms.published_records import PublishedRecords
+from app.domain.mechanisms.transition_matrix import TransitionMatrix
+from app.domain.tables.table import no_attribute
+
+Asked = Sequence[Predicate]
+"""The predicates of a query, all of which a record must fulfil; without any, all records are counted."""
+
+Selected = Mapping[int, Selection]
+"""The same once it is read, by the attribute's place."""
+
+FAULTS_SHOWN: Final = 50
+NUMBERS_AT_ONCE: Final = 2**22
+"""Shares of nodes and values asked for by the queries that are prepared at a time."""
+
+SECONDS_PER_ROW: Final = 4e-8
+SECONDS_PER_COMBINATION: Final = 1e-8
+SECONDS_PER_NODE: Final = 3e-9
+SECONDS_PER_QUERY: Final = 5e-5
+SECONDS_PER_VALUE: Final = 3e-8
+
+
+def published_matrix(release: DrawnRelease) -> PublishedMatrix:
+    """What the release was drawn by; NotSupported if that is no transition matrix."""
+    if release.replaced is not None:
+        return release.replaced
+    raise NotSupported(
+        f"A release of the mechanism {release.mechanism!r} comes with no transition matrix through which it "
+        "could be counted.",
+        "Count in its table, as its manifest says how.",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """The attribute that was drawn: its place, and the number of each node in the matrix."""
+
+    attribute: int
+    numbers: Ints
+    matrix: TransitionMatrix
+
+    def chosen(self, shares: Floats) -> Bools:
+        """(q, m) the values of which all that they stand for is asked for, of shares (q, nodes)."""
+        found: Bools = np.zeros((len(shares), self.matrix.n_values), dtype=bool)
+        known = np.flatnonzero(self.numbers >= 0)
+        found[:, self.numbers[known]] = shares[:, known] == 1.0
+        return found
+
+
+class CountedRelease:
+    """The records of a release, reduced to what queries ask of them.
+
+    Parameters
+    ----------
+    attributes
+        The attributes of its columns.
+    records
+        The records, of a release that was drawn without the attribute that was.
+    drawn
+        The attribute that was drawn, if one was.
+    """
+
+    def __init__(
+        self, attributes: Sequence[AskedAttribute], records: PublishedRecords, drawn: _Drawn | None
+    ) -> None:
+        self._attributes = dict(enumerate(attributes))
+        self._positions = {own.name: j for j, own in self._attributes.items()}
+        self._records, self._drawn = records, drawn
+        matrix = TransitionMatrix(np.ones(1)) if drawn is None else drawn.matrix
+        self._estimator = CountEstimator(records, matrix)
+
+    @classmethod
+    def drawn(cls, release: DrawnRelease, attributes: Sequence[AskedAttribute]) -> CountedRelease:
+        """Of a release that a mechanism drew; NotSupported without a transition matrix."""
+        published, table = published_matrix(release), release.table
+        own = table.position(published.attribute)
+        drawn = _Drawn(own, published.numbers(table.hierarchies[own].labels), published.matrix)
+        shown = {j: table.codes[:, j] for j in range(table.n_attributes) if j != own}
+        values = drawn.numbers.take(table.codes[:, own])
+        records = PublishedRecords.of(shown, dict(enumerate(table.sizes)), values, drawn.matrix.n_values)
+        return cls(attributes, records, drawn)
+
+    @classmethod
+    def under_rule(
+        cls, rows: Ints, counts: Longs, sizes: Sequence[int], attributes: Sequence[AskedAttribute]
+    ) -> CountedRelease:
+        """Of a release that a rule made: distinct disclosed rows (d, attributes) with how many there are."""
+        columns = {j: np.ascontiguousarray(rows[:, j]) for j in range(rows.shape[1])}
+        nothing = np.zeros(len(rows), dtype=np.int32)
+        amounts = counts.astype(np.float64)
+        return cls(attributes, PublishedRecords(columns, dict(enumerate(sizes)), nothing, 1, amounts), None)
+
+    @property
+    def drawn_attribute(self) -> str | None:
+        """The attribute that is counted through a matrix, None if none was drawn."""
+        return None if self._drawn is None else self._attributes[self._drawn.attribute].name
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the records take."""
+        records = self._records
+        columns = sum(own.nbytes for own in records.columns.values())
+        return columns + records.values.nbytes + records.counts.nbytes
+
+    def read(self, queries: Sequence[Asked], pointer: str = "/queries") -> Sequence[Selected]:
+        """What queries select, by attribute; InvalidInput with all that they cannot mean."""
+        faults: list[Fault] = []
+        found = [self._read(own, f"{pointer}/{i}/where", faults) for i, own in enumerate(queries)]
+        refuse(faults[:FAULTS_SHOWN])
+        return found
+
+    def seconds(self, queries: Sequence[Selected]) -> float:
+        """Estimated time that the estimates take."""
+        rows, total = len(self._records.values), 0.0
+        for attributes, places in self._by_attributes(queries).items():
+            sizes = sorted(self._records.sizes[j] for j in attributes)
+            combinations = min(rows, math.prod(sizes[:-1]))
+            of_query = SECONDS_PER_COMBINATION * combinations + SECONDS_PER_NODE * sum(sizes)
+            of_query += SECONDS_PER_QUERY + SECONDS_PER_VALUE * self._records.n_values
+            total += SECONDS_PER_ROW * rows * (1 + len(attributes)) + of_query * len(places)
+        return total
+
+    def estimates(self, queries: Sequence[Selected], options: EstimateOptions) -> CountEstimates:
+        """Of queries that were read; ``records`` are those that are selected by all that was not drawn."""
+        if self._drawn is None:
+            options = replace(options, clip=False)  # what is counted as it is shown is never out of range
+        parts: list[CountEstimates] = []
+        order: list[int] = []
+        for attributes, places in self._by_attributes(queries).items():
+            nodes = sum(self._records.sizes[j] for j in attributes)
+            at_once = max(1, NUMBERS_AT_ONCE // (nodes + self._records.n_values))
+            for start in range(0, len(places), at_once):
+                some = places[start : start + at_once]
+                asked = self._queries([queries[i] for i in some], attributes)
+                parts.append(self._estimator.estimates(asked, options))
+                order += some
+        back = np.argsort(order)
+        every = ([getattr(own, field.name) for own in parts] for field in fields(CountEstimates))
+        return CountEstimates(*(np.concatenate(own)[back] for own in every))
+
+    def _read(self, query: Asked, pointer: str, faults: list[Fault]) -> Selected:
+        found: dict[int, Selection] = {}
+        for i, predicate in enumerate(query):
+            place, j = f"{pointer}/{i}", self._positions.get(predicate.attribute)
+            if j is None:
+                faults.append(no_attribute(f"{place}/attribute", predicate.attribute, list(self._positions)))
+            elif j in found:
+                faults.append(_second(f"{place}/attribute", predicate.attribute))
+            else:
+                try:
+                    found[j] = self._attributes[j].read(predicate, place)
+                except InvalidInput as error:
+                    faults += error.faults
+        return found
+
+    def _by_attributes(self, queries: Sequence[Selected]) -> Mapping[tuple[int, ...], list[int]]:
+        """Places of the queries by the attributes that they select records by."""
+        found: dict[tuple[int, ...], list[int]] = {}
+        for i, query in enumerate(queries):
+            found.setdefault(tuple(sorted(self._shown(query))), []).append(i)
+        return found
+
+    def _shown(self, query: Selected) -> Selected:
+        """What is selected by attributes that are shown as they are."""
+        if self._drawn is None:
+            return query
+        return {j: own for j, own in query.items() if j != self._drawn.attribute}
+
+    def _queries(self, queries: Sequence[Selected], attributes: Sequence[int]) -> list[CountQuery]:
+        """Queries that select records by the same attributes."""
+        shares = {j: self._attributes[j].shares([own[j] for own in queries]) for j in attributes}
+        values: list[Bools | None] = [None] * len(queries)
+        if self._drawn is not None:
+            own = self._drawn.attribute
+            asking = [i for i, query in enumerate(queries) if own in query]
+            of_values = self._attributes[own].shares([queries[i][own] for i in asking])
+            for i, chosen in zip(asking, self._drawn.chosen(of_values), strict=True):
+                values[i] = chosen
+        return [
+            CountQuery({j: of_query[i] for j, of_query in shares.items()}, values[i])
+            for i in range(len(queries))
+        ]
+
+
+def _second(pointer: str, name: str) -> Fault:
+    return Fault(
+        pointer,
+        "duplicate-attribute",
+        f"The query has two predicates on {name!r}.",
+        "Give one predicate per attribute: the values or the interval that both allow.",
+    )

@@ -1,0 +1,60 @@
+"""As what a measure reads a release that a mechanism made, and why some can read none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.domain.classes.grouping import Grouping, positions_of
+from app.domain.mechanisms.drawn_release import DrawnRelease
+from app.domain.models.entry import Measure, MeasureContext
+from app.domain.tables.masks import shows_nothing
+
+
+def as_read_by(measure: Measure[Any, Any], context: MeasureContext) -> MeasureContext:
+    """What the measure is computed on: of a release that was drawn only its rows, if it reads classes."""
+    return context if context.drawn is None or "classes" not in measure.reads else context.of_rows
+
+
+def unreadable(measure: Measure[Any, Any], context: MeasureContext, parameters: object) -> str | None:
+    """Why the measure cannot read the drawn release of the context, and what would do; None if it can.
+
+    None also where no drawn release is measured.
+    """
+    drawn = context.drawn
+    if drawn is None:
+        return None
+    if "classes" in measure.reads:
+        return _unclassed(context, drawn, parameters)
+    if "rows" in measure.reads or ("matrix" in measure.reads and drawn.replaced is not None):
+        return None
+    if "matrix" in measure.reads:
+        return (
+            f"The measure {measure.name} reads the matrix by which values were replaced, and the mechanism "
+            f"{drawn.mechanism} publishes none. Measure a release that one does."
+        )
+    return (
+        f"The measure {measure.name} compares released rows with the records that they are of, and nobody "
+        f"can tell whose a row is that the mechanism {drawn.mechanism} made. Choose a measure that reads "
+        "classes, matrix or rows, as the catalogue tells in reads, or measure the dataset under a rule."
+    )
+
+
+def _unclassed(context: MeasureContext, drawn: DrawnRelease, parameters: object) -> str | None:
+    """Why the rows have no classes that the measure could look at."""
+    if not isinstance(parameters, Grouping):
+        raise ValueError("a measure that reads classes groups records")
+    table, replaced = context.table, drawn.replaced
+    attributes = positions_of(table, parameters.quasi_identifiers)
+    if replaced is not None and table.position(replaced.attribute) in attributes:
+        return (
+            f"{replaced.attribute!r} is among the quasi-identifiers, and the release shows drawn values of "
+            "it: who knows a person's own value does not find the person by it. Leave it out of "
+            "quasi_identifiers."
+        )
+    hidden = [j for j in attributes if shows_nothing(drawn.table.codes[:, j]).all()]
+    if parameters.missing != "own_category" and (drawn.suppresses or hidden):
+        return (
+            "The release does not tell which quasi-identifiers are missing and which a rule has suppressed. "
+            "Leave the parameter missing out: own_category."
+        )
+    return None

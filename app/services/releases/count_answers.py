@@ -1,0 +1,198 @@
+"""COUNT queries, answered from a release alone; nothing of them is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from app.domain.errors import InvalidInput, TooLarge
+from app.domain.hierarchies.predicates import AskedAttribute, Order, Predicate
+from app.domain.mechanisms.count_estimates import EstimateOptions
+from app.domain.mechanisms.counted_release import CountedRelease
+from app.domain.tables.table import Table
+from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, declarations_of
+from app.services.datasets.tables import TableLoader
+from app.services.ports import Store
+from app.services.releases.drawn_tables import read_drawn_release
+from app.services.releases.mechanism_manifests import is_drawn
+from app.services.releases.released_tables import release_of
+from app.services.resources import Kind, Stored, TenantId
+from app.services.rules.rule_documents import SUPPRESSION_KEYS, require_rule_of, rule_of
+
+MOST_QUERIES: Final = 10_000
+MOST_PREDICATES: Final = 10_000
+MOST_SECONDS: Final = 10.0
+"""Estimated time that the queries of a request may take."""
+
+_ORDERS: Final[Mapping[AttributeType, Order]] = {
+    AttributeType.NUMBER: "number",
+    AttributeType.DATE: "date",
+}
+_ORDERS_OF_HIERARCHIES: Final[Mapping[str, Order]] = {
+    "intervals": "number",
+    "bounds": "number",
+    "dates": "date",
+    "ordered_groups": "listed",
+}
+"""By the kind of hierarchy of an attribute that is declared neither a number nor a date."""
+
+
+@dataclass(frozen=True)
+class CountQuestion:
+    """How many records fulfil all of some predicates; all records without any."""
+
+    where: tuple[Predicate, ...] = ()
+
+
+@dataclass(frozen=True)
+class AskCounts:
+    """COUNT queries, and what is wanted of their answers."""
+
+    queries: tuple[CountQuestion, ...]
+    options: EstimateOptions = field(default_factory=EstimateOptions)
+
+    def require_few(self) -> None:
+        """Raise InvalidInput for more predicates than a request may have."""
+        total = sum(len(own.where) for own in self.queries)
+        if total > MOST_PREDICATES:
+            raise InvalidInput.of(
+                "/queries",
+                "too-many-predicates",
+                f"The queries have {total:,} predicates.",
+                f"Ask with at most {MOST_PREDICATES:,} in a request.",
+            )
+
+
+@dataclass(frozen=True)
+class CountAnswer:
+    """The answer to one query; what rests on chance is None of a release in which nothing was drawn."""
+
+    estimate: float
+    standard_error: float | None
+    low: float | None
+    high: float | None
+    records: float
+    is_spread: bool
+    is_biased: bool
+
+
+@dataclass(frozen=True)
+class CountAnswers:
+    """The answers to all queries, in their order."""
+
+    release: str
+    drawn_attribute: str | None
+    rows: int
+    level: float
+    clip: bool
+    answers: tuple[CountAnswer, ...]
+
+
+class ReleaseCounts:
+    """Answers queries from releases, which are kept in memory as they are counted."""
+
+    def __init__(self, store: Store, loader: TableLoader) -> None:
+        self._store = store
+        self._loader = loader
+
+    async def answers(self, tenant: TenantId, ref: str, request: AskCounts) -> CountAnswers:
+        """The answers from the release of this id or name."""
+        request.require_few()
+        async with self._store.work(tenant) as work:
+            release = await work.resources.get(Kind.RELEASE, ref)
+        counted = await self._counted(tenant, release)
+        return await asyncio.to_thread(_answered, release, counted, request)
+
+    async def _counted(self, tenant: TenantId, release: Stored) -> CountedRelease:
+        """The release as it is counted; Withdrawn or NotSupported where it cannot be."""
+        if not is_drawn(release):
+            counted: CountedRelease = await self._loader.release(
+                tenant, release, "counted rows", lambda: self._under_rule(tenant, release)
+            )
+            return counted
+        drawn = await read_drawn_release(self._store, self._loader, tenant, release)
+
+        async def load() -> tuple[CountedRelease, int]:
+            attributes = await self._attributes(tenant, release, drawn.table)
+            made = await asyncio.to_thread(CountedRelease.drawn, drawn, attributes)
+            return made, made.n_bytes
+
+        counted = await self._loader.release(tenant, release, "counted rows", load)
+        return counted
+
+    async def _under_rule(self, tenant: TenantId, release: Stored) -> tuple[CountedRelease, int]:
+        async with self._store.work(tenant) as work:
+            dataset = await work.resources.get(Kind.DATASET, release.uses[0])
+            rule = await work.resources.get(Kind.RULE, release.uses[1])
+        document = require_rule_of(rule, dataset)
+        table = await self._loader.table(tenant, dataset)
+        attributes = await self._attributes(tenant, release, table)
+
+        def made() -> CountedRelease:
+            released = release_of(table, rule_of(document, table))
+            counts = np.bincount(released.row_of_line, minlength=released.n_classes)
+            return CountedRelease.under_rule(released.codes, counts, table.sizes, attributes)
+
+        counted = await asyncio.to_thread(made)
+        return counted, counted.n_bytes
+
+    async def _attributes(
+        self, tenant: TenantId, release: Stored, table: Table
+    ) -> tuple[AskedAttribute, ...]:
+        """What can be asked of each attribute of the release."""
+        async with self._store.work(tenant) as work:
+            dataset = await work.resources.get(Kind.DATASET, release.uses[0])
+            declared = {own.name: own for own in declarations_of(dataset)}
+            kinds = {
+                own.name: (await work.resources.described(Kind.HIERARCHY, own.hierarchy)).summary["kind"]
+                for own in declared.values()
+                if own.hierarchy is not None and own.role.is_disclosed and own.type not in _ORDERS
+            }
+        orders = {name: _order(own, kinds.get(name)) for name, own in declared.items()}
+        return tuple(
+            AskedAttribute(
+                name, hierarchy, orders[name], top_is_missing=_top_is_missing(release, name, hierarchy.height)
+            )
+            for name, hierarchy in zip(table.attributes, table.hierarchies, strict=True)
+        )
+
+
+def _order(declaration: AttributeDeclaration, kind_of_hierarchy: str | None) -> Order | None:
+    return _ORDERS.get(declaration.type) or _ORDERS_OF_HIERARCHIES.get(kind_of_hierarchy or "")
+
+
+def _top_is_missing(release: Stored, attribute: str, height: int) -> bool:
+    """Whether the manifest tells that no value of the attribute is suppressed."""
+    rule = release.summary["rule"]
+    if rule["levels"] is None or any(rule.get(key) is not None for key in SUPPRESSION_KEYS):
+        return False
+    return bool(rule["levels"][attribute] < height)
+
+
+def _answered(release: Stored, counted: CountedRelease, request: AskCounts) -> CountAnswers:
+    queries = counted.read([own.where for own in request.queries])
+    seconds = counted.seconds(queries)
+    if seconds > MOST_SECONDS:
+        raise TooLarge(
+            f"The {len(queries):,} queries are estimated to take {seconds:.0f} s; a request may take "
+            f"{MOST_SECONDS:g} s.",
+            "Ask fewer queries at once, or with predicates on fewer attributes.",
+        )
+    found = counted.estimates(queries, request.options)
+    by_chance = [found.standard_errors, found.low, found.high]
+    nothing = [None] * len(queries)
+    told = [nothing if counted.drawn_attribute is None else own.tolist() for own in by_chance]
+    columns = [found.estimates, *told, found.records, found.is_spread, found.is_biased]
+    rows = zip(*(own if isinstance(own, list) else own.tolist() for own in columns), strict=True)
+    return CountAnswers(
+        release.name,
+        counted.drawn_attribute,
+        release.summary["rows"],
+        request.options.level,
+        request.options.clip,
+        tuple(CountAnswer(*own) for own in rows),
+    )

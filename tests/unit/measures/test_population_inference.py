@@ -1,0 +1,135 @@
+"""Sensitive values guessed from counts of a release."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.domain.attacks.population_inference import POPULATION_INFERENCE
+from app.domain.errors import InvalidInput
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.mechanisms.transition_matrix import TransitionMatrix
+from app.domain.models.reading import unreadable
+from app.domain.rules.rule import TableRule, apply
+from app.domain.tables.table import Table
+from tests.oracles.drawn_releases import context_of, drawn_of, measured
+from tests.oracles.inference_by_hand import guess, likeliest, likelihoods, solved
+from tests.unit.measures.diversity_tables import measured as measured_under
+
+TOWNS = Hierarchy.from_rows(
+    [("Rome", "Lazio", "*"), ("Ostia", "Lazio", "*"), ("Bari", "South", "*"), ("Lecce", "South", "*")]
+)
+AGES = Hierarchy.from_rows([("20", "young", "*"), ("30", "young", "*"), ("70", "old", "*")])
+ILLNESSES = Hierarchy.from_rows([(own, "*") for own in ("flu", "gout", "asthma", "cough")])
+
+
+def people(seed, n=60, *, missing=False):
+    """People whose illness goes with town and age."""
+    rng = np.random.default_rng(seed)
+    town, age = rng.integers(0, 4, n), rng.integers(0, 3, n)
+    ill = np.where(rng.random(n) < 0.6, (town + age) % 4, rng.integers(0, 4, n))
+    codes = np.stack([TOWNS.leaves[town], AGES.leaves[age], ILLNESSES.leaves[ill]], axis=1)
+    if missing:
+        codes[rng.random(n) < 0.2, 0] = 0
+        codes[rng.random(n) < 0.2, 1] = AGES.node_of("young")
+    hierarchies = (TOWNS, AGES, ILLNESSES)
+    return Table(("town", "age", "ill"), hierarchies, codes, sensitive=frozenset({"ill"}))
+
+
+def by_hand(table, rows, numbers, truths, prior, reconstruct):
+    """(success rate, of each attribute alone, undecided) by loops."""
+    prior = list(prior)
+    told = [
+        likelihoods(table.hierarchies[j], rows[:, j].tolist(), numbers, prior, reconstruct) for j in range(2)
+    ]
+    right, undecided = [0, 0, 0], 0
+    nothing = [1.0] * len(prior)
+    for codes, truth in zip(table.codes.tolist(), truths, strict=True):
+        parts = [told[j].get(codes[j], nothing) for j in range(2)]
+        for place, own in enumerate((parts, parts[:1], parts[1:])):
+            found, is_ruled_out = guess(prior, own)
+            right[place] += found == truth
+            undecided += is_ruled_out and not place
+    return [own / len(truths) for own in right], undecided
+
+
+@pytest.mark.parametrize("method", ["inverse", "expectation_maximisation"])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("rule", [None, TableRule((1, 1, 0)), TableRule((2, 0, 0))])
+def test_guesses_from_a_draw_are_those_of_loops_over_records(method, seed, rule):
+    table = people(seed, missing=seed % 2 == 1)
+    drawn = drawn_of(table, f"draw {seed}", rule, beta=4.0)
+    published, rows = drawn.published, drawn.table.codes
+    number = {label: i for i, label in enumerate(published.values)}
+    of = [number[ILLNESSES.labels[node]] for node in rows[:, 2].tolist()]
+    truths = [number[ILLNESSES.labels[node]] for node in table.codes[:, 2].tolist()]
+
+    def reconstruct(counts):
+        if method == "inverse":
+            return solved(published.matrix, counts)
+        return likeliest(published.matrix, counts, published.prior, 30)
+
+    found = measured(POPULATION_INFERENCE, context_of(table, drawn), method=method, rounds=30)
+    rates, undecided = by_hand(table, rows, of, truths, published.prior, reconstruct)
+    assert [found.success_rate, *(own.success_rate for own in found.by_attribute)] == pytest.approx(rates)
+    assert found.undecided == undecided
+    assert (found.records, found.rows, found.values) == (60, 60, 4)
+    frequent = max(range(4), key=lambda i: published.prior[i])
+    assert found.success_before == truths.count(frequent) / 60
+
+
+@pytest.mark.parametrize("levels", [(0, 0, 0), (1, 1, 0), (2, 1, 0)])
+def test_under_a_rule_the_values_themselves_are_counted(levels):
+    table = people(9, missing=True)
+    rows = apply(TableRule(levels), table)
+    nodes = sorted(set(rows[:, 2].tolist()))
+    numbers = [nodes.index(node) for node in rows[:, 2].tolist()]
+    prior = [numbers.count(i) / 60 for i in range(4)]
+    found = measured_under(POPULATION_INFERENCE, table, TableRule(levels))
+    rates, undecided = by_hand(table, rows, numbers, numbers, prior, lambda counts: counts)
+    assert [found.success_rate, *(own.success_rate for own in found.by_attribute)] == pytest.approx(rates)
+    assert found.undecided == undecided
+
+
+def test_what_decides_the_value_is_found_through_a_draw_that_keeps_enough():
+    n = 4000
+    rng = np.random.default_rng(3)
+    town = rng.integers(0, 4, n)
+    codes = np.stack([TOWNS.leaves[town], AGES.leaves[town % 3], ILLNESSES.leaves[town]], axis=1)
+    table = Table(("town", "age", "ill"), (TOWNS, AGES, ILLNESSES), codes, sensitive=frozenset({"ill"}))
+    found = measured(POPULATION_INFERENCE, context_of(table, drawn_of(table, beta=1.0)))
+    assert found.success_rate == 1.0
+    assert found.success_before < 0.27
+    alone = measured(
+        POPULATION_INFERENCE, context_of(table, drawn_of(table, beta=1.0)), quasi_identifiers=("age",)
+    )
+    assert alone.success_rate == alone.by_attribute[0].success_rate < 0.8
+
+
+def test_what_was_not_drawn_or_is_known_cannot_be_guessed():
+    table = people(1)
+    context = context_of(table, drawn_of(table))
+    for asked, named in (
+        ({"attribute": "age"}, "'ill'"),
+        ({"quasi_identifiers": ("ill", "age")}, "among the quasi-identifiers"),
+    ):
+        with pytest.raises(InvalidInput, match=named):
+            measured(POPULATION_INFERENCE, context, **asked)
+    nothing = replace(context, drawn=replace(context.drawn, published=object()))
+    assert "publishes none" in unreadable(POPULATION_INFERENCE, nothing, POPULATION_INFERENCE.parameters())
+    with pytest.raises(InvalidInput, match="shows no value"):
+        measured_under(POPULATION_INFERENCE, table, TableRule((0, 0, 1)))
+
+
+def test_a_matrix_without_an_inverse_is_refused_and_likelihood_still_counts():
+    table = people(1)
+    drawn = drawn_of(table)
+    flat = replace(drawn.published, retention=(0.0,) * 4, elsewhere=(0.25,) * 4)
+    assert (flat.matrix.retention == TransitionMatrix(np.zeros(4)).retention).all()
+    context = context_of(table, replace(drawn, published=flat))
+    with pytest.raises(InvalidInput, match="no useful inverse"):
+        measured(POPULATION_INFERENCE, context, method="inverse")
+    found = measured(POPULATION_INFERENCE, context)
+    assert found.success_rate == pytest.approx(found.success_before)
