@@ -65,6 +65,8 @@ class Loading:
                 "Name a stored dictionary, or give --dataset and --tables.",
             )
         dataset = str(subject.dataset)
+        if subject.stored_release is not None and not dataset:
+            dataset = self._client.releases.get(subject.stored_release).document["dataset"]
         body: Json = {"dataset": dataset, **self._form(subject, {}), "dictionaries": named}
         return body | _rule_with_population(body) | self._profiles(subject, dataset)
 
@@ -99,6 +101,8 @@ class Loading:
         return {**given, "upload": self._upload(TableFile(table.name.split(".")[0], table, None, {}))}
 
     def _form(self, subject: Subject, dialect: Json) -> Json:
+        if subject.stored_release is not None:
+            return {"release": {"name": subject.stored_release}}
         if subject.release is None:
             return {"rule": {"kind": "identity"} if subject.rule is None else subject.rule}
         upload = subject.release

@@ -23,9 +23,10 @@ from app.domain.gates.coverage import (
     coverage_of,
 )
 from app.domain.gates.protection import WorstCase, greatest_loss
-from app.domain.gates.reading import Columns, reading_of, takes_absence_for_safety
+from app.domain.gates.reading import Columns, of_drawn, reading_of, takes_absence_for_safety
 from app.domain.gates.verdicts import Verdict
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.models.judging import AloneRecords
 from app.domain.policies.requirements import slots_of
 from app.domain.policies.schema import Giver
@@ -48,7 +49,9 @@ LEAST_MISSING: Final = 0.1
 
 def released_columns(subject: Subject, context: EvaluationContext) -> list[ReleasedColumn]:
     """The disclosed columns in the schema's order; of a file those that it has, its key column last."""
-    table, aligned = context.table, context.aligned
+    table, aligned, drawn = context.table, context.aligned, context.drawn
+    if drawn is not None:
+        return [_of_drawn(subject, context, drawn, j) for j in range(table.n_attributes)]
     if aligned is None:
         return [_of_rule(subject, context, j) for j in range(table.n_attributes)]
     found = [
@@ -168,16 +171,31 @@ def are_alike(texts: Sequence[str], replaced: Mapping[str, str], labels: Set[str
 def _of_rule(subject: Subject, context: EvaluationContext, j: int) -> ReleasedColumn:
     if context.rule is None:
         raise ValueError("without a file there is a rule")
+    shown = context.release(context.rule).codes[:, j]
+    return _of_nodes(subject, context, j, shown, _levels(context, j, context.table.hierarchies[j]))
+
+
+def _of_drawn(subject: Subject, context: EvaluationContext, drawn: DrawnRelease, j: int) -> ReleasedColumn:
+    """A column of what a mechanism made; its levels are those of the rule that came first."""
+    name, height = context.table.attributes[j], context.table.hierarchies[j].height
+    levels = None
+    if subject.released is not None and (drawn.replaced is None or drawn.replaced.attribute != name):
+        level = (subject.released.stored.summary["rule"]["levels"] or {}).get(name)
+        levels = None if level is None else Levels(level, level, height)
+    return _of_nodes(subject, context, j, drawn.table.codes[:, j], levels)
+
+
+def _of_nodes(
+    subject: Subject, context: EvaluationContext, j: int, shown: Ints, levels: Levels | None
+) -> ReleasedColumn:
+    """The column of which each record shows the label of its node."""
     table, hierarchy = context.table, context.table.hierarchies[j]
     texts = tuple(dict.fromkeys(hierarchy.labels))
     number = {text: code for code, text in enumerate(texts)}
     of_node = np.array([number[label] for label in hierarchy.labels], dtype=np.int32)
     of_node[TOP] = NOTHING_SHOWN
-    shown = context.release(context.rule).codes[:, j]
     name = table.attributes[j]
-    return ReleasedColumn(
-        name, _role(table, name), _giver(subject, name), texts, of_node[shown], _levels(context, j, hierarchy)
-    )
+    return ReleasedColumn(name, _role(table, name), _giver(subject, name), texts, of_node[shown], levels)
 
 
 def _of_file(subject: Subject, context: EvaluationContext, column: TextColumn, name: str) -> ReleasedColumn:
@@ -266,6 +284,10 @@ def find_coverage(subject: Subject, context: EvaluationContext, waived: Set[str]
     """Compare the released columns with what the policy's requirements read, but for those ``waived``."""
     policy, columns = subject.policy, columns_to_read(subject, context)
     readings = {own.id: reading_of(policy, own, columns) for own in policy.requirements}
+    if context.drawn is not None:
+        replaced = context.drawn.replaced
+        drawn = frozenset() if replaced is None else frozenset({replaced.attribute})
+        readings = {own.id: of_drawn(own.condition, readings[own.id], drawn) for own in policy.requirements}
     return coverage_of(policy, released_columns(subject, context), readings, recognised_kinds, waived)
 
 
