@@ -247,7 +247,7 @@ async def test_a_release_that_is_not_to_be_had_is_refused_with_the_reason(
 
 async def test_the_evidence_signs_the_guarantee_and_names_the_table(client: httpx.AsyncClient):
     await drawn(client)
-    own = await gate(client, "p", promised({"at_most": 2}))
+    own = await gate(client, "p", promised({"at_most": 2}), TOWNS_TOGETHER)
     evaluation = await made(client.post(own, json={"name": "e", "release": {"name": "drawn"}}))
     envelope = (await client.get("/v1/evaluations/e/evidence")).content
     statement = statement_of(opened(envelope).content)

@@ -131,7 +131,7 @@ def quantity_of(condition: Condition) -> str:
         case BoundCondition():
             return "whether the risk is an upper bound"
         case GuaranteeCondition():
-            return "whether a guarantee of the release is all that is asked for"
+            return "whether such a guarantee stands"
         case _:
             return "distance from the proven optimum, as a share of it"
 

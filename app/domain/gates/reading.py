@@ -140,14 +140,17 @@ def reading_of(policy: Policy, criterion: Requirement, columns: Columns) -> Read
         return Reading()
 
 
-def of_drawn(condition: Condition, reading: Reading, drawn: frozenset[str]) -> Reading:
-    """What is left of a reading where a mechanism made the release and drew the values of some columns.
+def as_released(condition: Condition, reading: Reading, drawn: frozenset[str] | None) -> Reading:
+    """What is left of a reading of this release.
 
-    Classes are those of the rows that are released. What else measures read there is the columns that were
-    drawn, and it bounds what is learnt of them, not who is found. Other requirements cannot be computed.
+    ``drawn`` are the columns whose values a mechanism drew; None: no mechanism made the release, and nothing
+    is promised of it. Of a mechanism's release classes are those of its rows. What else measures read there
+    is what was drawn, and they bound what is learnt of it, not who is found. Nothing else can be computed.
     """
     match condition:
         case GuaranteeCondition():
+            return Reading() if drawn is None else reading
+        case _ if drawn is None:
             return reading
         case MeasureCondition(measure):
             if measure in MEASURE_OF and "classes" in MEASURE_OF[measure].reads:

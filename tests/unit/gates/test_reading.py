@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.domain.analyses.catalogue import MEASURES
-from app.domain.gates.reading import Columns, Reading, of_drawn, reading_of
+from app.domain.gates.reading import Columns, Reading, as_released, reading_of
 from app.services.gates.policy_documents import policy_of
 from tests.unit.policies.example_policies import criterion, document, measured, model, promised, scored
 
@@ -109,11 +109,14 @@ def test_of_a_drawn_release_classes_are_read_and_else_only_what_was_drawn():
     drawn = frozenset({"ill"})
     guarantee = read(promised({"at_most": 2}))
 
-    def left(demand: dict[str, Any]) -> Reading:
+    def left(demand: dict[str, Any], drawn: frozenset[str] | None = drawn) -> Reading:
         condition = policy_of(document(criterion(demand))).requirements[0].condition
-        return of_drawn(condition, read(demand), drawn)
+        return as_released(condition, read(demand), drawn)
 
     assert left(promised({"at_most": 2})) == guarantee
     assert left(measured("equivalence_classes", "k", "at_least", 5)) == reading("zip sex", "zip sex")
     assert left(measured("t_closeness", "is_t_close", "equals", True, t=0.2)) == reading("ill")
     assert left(model("k_anonymity", k=5)) == Reading()
+    # Of a release that no mechanism made nothing is promised, and all else is read.
+    assert left(promised({"at_most": 2}), None) == Reading()
+    assert left(model("k_anonymity", k=5), None) == read(model("k_anonymity", k=5))
