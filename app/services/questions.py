@@ -190,10 +190,7 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
         self._require_for(actor, request)
         try:
             async with self._store.work(actor.tenant) as work:
-                missing = (
-                    *await missing_sources(work, request.refs),
-                    *await missing_inputs(work, request.named),
-                )
+                missing = await self._missing(work, request)
             if missing:
                 return Plan(missing=missing)
             question, _ = await self._resolve(self._store, actor, request, "direct")
@@ -251,6 +248,13 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
                 if recalled is not None:
                     yield Asked(question, new, recalled, shared)
                     return
+
+    async def _missing(self, work: UnitOfWork, request: R) -> tuple[Fault, ...]:
+        """A fault for everything that the request names and that leads nowhere."""
+        return (
+            *await missing_sources(work, request.refs),
+            *await missing_inputs(work, request.named),
+        )
 
     async def _recall(
         self, actor: Actor, new: NewResource, believed: Mapping[tuple[Kind, str], str | None]

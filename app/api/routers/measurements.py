@@ -48,10 +48,11 @@ async def create_measurement(
 ) -> Measurement | JSONResponse:
     """Compute a measure.
 
-    One measure of the catalogue, for a dataset and whatever else the measure needs. Work that is too large
-    for a direct answer is refused with `direct-budget-exceeded`, which names the route that takes it as a
-    run; a measure that does not cover the case is refused with `not-supported` and the reason. Needs the
-    scope `assess`.
+    One measure of the catalogue, for a dataset or a stored release and whatever else the measure needs. Work
+    that is too large for a direct answer is refused with `direct-budget-exceeded`, which names the route that
+    takes it as a run; a measure that does not cover the case is refused with `not-supported` and the reason.
+    A release that was withdrawn can be measured: what has gone out cannot be called back, and no row of it is
+    told. Needs the scope `assess`.
     """
     request = await asyncio.to_thread(body.request)
     if dry_run:

@@ -55,9 +55,15 @@ class NewMeasurement(ScoringFields):
 
     name: Name | None = None
     """Its name; without one it is made of the content's hash."""
-    dataset: Annotated[Ref, Field(description="Dataset that is disclosed.", examples=["members"])]
+    dataset: Annotated[Ref | None, Field(examples=["members"])] = None
+    """Dataset that is disclosed; may be left out if a release is named."""
     rule: Annotated[Ref | Definition | None, Field(examples=["proposal"])] = None
     """A rule's id or name, or a rule; where the measure needs one."""
+    release: Annotated[Ref | None, Field(examples=["partner-2026"])] = None
+    """A stored release in place of the rule: the dataset under the rule that made it, or what is stored of
+    one that a mechanism made, which a measure can read that has `classes`, `matrix` or `rows` in `reads` of
+    the catalogue.
+    """
     dictionary: Annotated[Ref | None, Field(examples=["census"])] = None
     """What the attacker has; where the measure needs it."""
     sensitivity: Annotated[Ref | None, Field(examples=["members-harm"])] = None
@@ -79,6 +85,7 @@ class NewMeasurement(ScoringFields):
             failure=self.failure,
             name=self.name,
             options=self.options,
+            release=self.release,
         )
 
 
@@ -92,6 +99,8 @@ class MeasurementSummary(Resource, ShownScoring):
     """Name of the dictionary."""
     sensitivity: Annotated[str | None, Field(max_length=100, examples=["members-harm"])]
     """Name of the sensitivity profile."""
+    release: Annotated[str | None, Field(max_length=100, examples=["partner-2026"])] = None
+    """Name of the release that was measured; null if none was named."""
     measure: Annotated[str, Field(max_length=100, examples=[MEASURES[0].name])]
     """What is measured."""
     version: Annotated[int, Field(description="Version of the measure's meaning.", examples=[1])]

@@ -36,7 +36,10 @@ class JudgedOn:
 class ClassRef:
     """A class, named by its records."""
 
-    rows: Annotated[tuple[int, ...], doc("The first 20 of its records, as rows of the dataset from 1.")]
+    rows: Annotated[
+        tuple[int, ...],
+        doc("The first 20 of its records, as rows of the dataset from 1; of the release if it was drawn."),
+    ]
     records: Annotated[int, doc("How many records it has.")]
 
 

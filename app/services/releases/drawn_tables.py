@@ -20,14 +20,16 @@ from app.services.datasets.tables import TableLoader
 from app.services.ports import Store
 from app.services.releases.mechanism_manifests import BY_NAME, published_fields
 from app.services.resources import Kind, Stored, TenantId
+from app.services.rules.rule_documents import SUPPRESSION_KEYS
 
 
 async def read_drawn_release(
-    store: Store, loader: TableLoader, tenant: TenantId, release: Stored
+    store: Store, loader: TableLoader, tenant: TenantId, release: Stored, *, even_withdrawn: bool = False
 ) -> DrawnRelease:
     """What is stored of a release that a mechanism made, read with its document.
 
-    Withdrawn if it is given out no more; NotSupported if another version of its mechanism made it.
+    Withdrawn if it is given out no more, unless what is made of it tells none of its rows; NotSupported if
+    another version of its mechanism made it.
     """
     kept = release.summary["mechanism"]
     mechanism = BY_NAME.get(kept["name"])
@@ -39,14 +41,16 @@ async def read_drawn_release(
         )
     async with store.work(tenant) as work:
         state = (await work.draws.states([release.id]))[release.id]
-        if state.withdrawn_at is not None:
+        if state.withdrawn_at is not None and not even_withdrawn:
             raise Withdrawn(release.name, state.withdrawn_at)
         dataset = await work.resources.get(Kind.DATASET, release.uses[0])
         parquet = b"".join([piece async for piece in work.draws.read(release.id)])
     table = await loader.table(tenant, dataset)
     published = TypeAdapter(mechanism.published).validate_python(published_fields(release))
-    rows = await asyncio.to_thread(rows_of, parquet, table, release.summary["rule"]["levels"] or {})
-    return DrawnRelease(rows, mechanism.name, published)
+    rule = release.summary["rule"]
+    rows = await asyncio.to_thread(rows_of, parquet, table, rule["levels"] or {})
+    suppresses = rule["levels"] is None or any(rule[key] is not None for key in SUPPRESSION_KEYS)
+    return DrawnRelease(rows, mechanism.name, published, suppresses)
 
 
 def rows_of(parquet: bytes, original: Table, levels: Mapping[str, int]) -> Table:

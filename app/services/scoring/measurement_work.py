@@ -13,11 +13,14 @@ from app.domain.catalogue.catalogue_types import Need
 from app.domain.counting.counter import MEMORY_CEILING
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
+from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.models.entry import Cost, Measure, MeasureContext
 from app.domain.models.reading import as_read_by, unreadable
 from app.domain.rules.rule import Rule
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store
+from app.services.releases.drawn_tables import read_drawn_release
+from app.services.releases.mechanism_manifests import is_drawn
 from app.services.resources import JsonObject, Kind, Stored, TenantId, document_of
 from app.services.rules.rule_documents import require_rule_of, rule_of
 from app.services.rules.rules import RuleInQuestion, rule_of_question, rule_stated_anew
@@ -59,6 +62,7 @@ class Question:
     """What was asked, resolved: a measure, its parameters with references by name, and what both rest on.
 
     ``referred`` is what the references lead to, by name; one name may be of resources of several kinds.
+    ``release`` is the stored release that is measured, if it is one; ``rule`` is then the rule that made it.
     """
 
     measure: Measure[Any, Any]
@@ -67,6 +71,7 @@ class Question:
     options: ScoringOptions
     rule: RuleInQuestion | None
     referred: Mapping[tuple[Kind, str], Stored]
+    release: Stored | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +182,7 @@ class MeasurementPreparation:
             rules=await self._rules(question, scoring),
             others=await self._others(tenant, question),
             memory_ceiling=self._memory_ceiling,
+            drawn=await self._drawn(tenant, question),
         )
         linked = (*scoring.linked, *dictionaries.values())
         return Measurement(
@@ -199,7 +205,18 @@ class MeasurementPreparation:
                 (reference.kind, reference.ref): await work.resources.get(reference.kind, reference.ref)
                 for reference in references_in(parameters)
             }
-        return Question(measure, parameters, sources, ScoringOptions.of(document), rule, referred)
+            release = None
+            if "release" in document:
+                release = await work.resources.get(Kind.RELEASE, document["release"])
+        return Question(measure, parameters, sources, ScoringOptions.of(document), rule, referred, release)
+
+    async def _drawn(self, tenant: TenantId, question: Question) -> DrawnRelease | None:
+        """The release that a mechanism made, if it is one that is measured, withdrawn or not."""
+        if question.release is None or not is_drawn(question.release):
+            return None
+        return await read_drawn_release(
+            self._store, self._loader, tenant, question.release, even_withdrawn=True
+        )
 
     async def _dictionaries(self, tenant: TenantId, question: Question) -> Mapping[str, Dictionary]:
         dataset = question.sources.dataset

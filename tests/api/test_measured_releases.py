@@ -1,0 +1,160 @@
+"""Measurements of stored releases: those of a rule, and those that a mechanism made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from tests.api.drawn_people import asked, made, people
+from tests.api.problem_documents import problem_of
+from tests.api.service import Api
+
+pytestmark = pytest.mark.anyio
+
+CLASSES = {"kind": "equivalence_classes", "k": 2}
+
+
+async def measured(client: httpx.AsyncClient, measure: dict[str, Any] = CLASSES, **of: Any) -> dict[str, Any]:
+    response = await client.post("/v1/measurements", json={"measure": measure, **of})
+    assert response.status_code in (200, 201), response.text
+    found: dict[str, Any] = response.json()
+    return found
+
+
+async def drawn(client: httpx.AsyncClient) -> dict[str, Any]:
+    await people(client)
+    return await made(client.post("/v1/releases", json=asked()))
+
+
+async def under_a_rule(client: httpx.AsyncClient, name: str = "ruled", **rule: Any) -> None:
+    """A release of the same people under a rule of the same name."""
+    rule = rule or {"kind": "suppression", "attributes": ["town"]}
+    await made(client.post("/v1/rules", json={"name": name, "dataset": "people", "rule": rule}))
+    await made(client.post("/v1/releases", json={"name": name, "dataset": "people", "rule": name}))
+
+
+async def test_a_release_under_a_rule_is_measured_like_its_rule(client: httpx.AsyncClient):
+    await people(client)
+    await under_a_rule(client, kind="table_level", levels={}, suppress_classes_below=40)
+    for measure in (CLASSES, {"kind": "beta_likeness"}, {"kind": "anonymity"}):
+        of_rule = await measured(client, measure, dataset="people", rule="ruled")
+        of_release = await measured(client, measure, release="ruled")
+        assert of_release["result"] == of_rule["result"]
+        assert of_release["rule"] == of_rule["rule"]
+        assert (of_rule["release"], of_release["release"]) == (None, "ruled")
+        assert (of_release["dataset"], of_release["name"] == of_rule["name"]) == ("people", False)
+    assert of_release["result"]["k_equivalence"] == 60
+
+
+async def test_the_classes_of_a_drawn_release_are_those_of_its_rows(client: httpx.AsyncClient):
+    await drawn(client)
+    found = await measured(client, release="drawn")
+    assert (found["release"], found["rule"], found["dataset"]) == ("drawn", None, "people")
+    assert (found["result"]["k"], found["result"]["judged"]["classes"]) == (30, 2)
+    beside = await measured(client, dataset="people", release="drawn")
+    assert beside["id"] == found["id"]
+
+
+async def test_what_does_not_fit_together_is_refused_with_the_field(client: httpx.AsyncClient):
+    await drawn(client)
+    await under_a_rule(client)
+    await people(client, "others", "people", town="sensitive")
+    for of, pointer, code in (
+        ({"release": "drawn", "rule": "ruled"}, "/rule", "rule-beside-release"),
+        ({"release": "drawn", "rule": {"kind": "identity"}}, "/rule", "rule-beside-release"),
+        ({}, "/dataset", "missing"),
+        ({"release": "drawn", "dataset": "others"}, "/dataset", "other-dataset"),
+    ):
+        body = {"measure": CLASSES, **of}
+        for path in ("", "/runs"):
+            problem = problem_of(
+                await client.post(f"/v1/measurements{path}", json=body), 422, "invalid-input"
+            )
+            assert [(own["pointer"], own["code"]) for own in problem["errors"]] == [(pointer, code)]
+    plan = await client.post("/v1/measurements/plans", json=body)
+    assert [(own["pointer"], own["code"]) for own in plan.json()["missing"]] == [
+        ("/dataset", "other-dataset")
+    ]
+    absent = {"measure": CLASSES, "release": "absent", "dataset": "nobody"}
+    problem_of(await client.post("/v1/measurements", json=absent), 404, "not-found")
+    missing = (await client.post("/v1/measurements/plans", json=absent)).json()["missing"]
+    assert [own["pointer"] for own in missing] == ["/release", "/dataset"]
+
+
+async def test_a_measure_of_records_refuses_a_drawn_release_with_the_reason(client: httpx.AsyncClient):
+    await drawn(client)
+    body = {"release": "drawn", "measure": {"kind": "anonymity"}}
+    problem = problem_of(await client.post("/v1/measurements", json=body), 422, "not-supported")
+    assert "nobody can tell whose a row is that the mechanism perturbation made" in problem["detail"]
+    catalogue = (await client.get("/v1/catalogue")).json()["measures"]
+    reads = {own["name"]: own["reads"] for own in catalogue}
+    assert (reads["anonymity"], reads["equivalence_classes"]) == (["records"], ["classes", "records"])
+    plan = (await client.post("/v1/measurements/plans", json=body)).json()
+    assert [own["code"] for own in plan["missing"]] == ["not-supported"]
+
+
+async def test_a_run_measures_what_is_stored(client: httpx.AsyncClient):
+    await drawn(client)
+    run = await client.post(
+        "/v1/measurements/runs", json={"release": "drawn", "measure": CLASSES}, headers={"Prefer": "wait=20"}
+    )
+    assert run.json()["state"] == "succeeded", run.text
+    again = await measured(client, release="drawn")
+    assert again["result"]["k"] == 30
+
+
+async def test_a_measurement_stays_with_its_release_and_leaves_before_it(
+    client: httpx.AsyncClient, database_urls: Any
+):
+    await drawn(client)
+    await under_a_rule(client)
+    by_draw = await measured(client, release="drawn", name="by-draw")
+    by_rule = await measured(client, release="ruled", name="by-rule")
+    for release, user, measurement in (("drawn", "by-draw", by_draw), ("ruled", "by-rule", by_rule)):
+        problem = problem_of(await client.delete(f"/v1/releases/{release}"), 409, "conflict")
+        assert problem["details"]["users"] == [{"kind": "measurement", "name": user}]
+        assert (await client.delete(f"/v1/measurements/{measurement['id']}")).status_code == 204
+        assert (await client.delete(f"/v1/releases/{release}")).status_code == 204
+    hashes = [by_draw["sha256"], by_rule["sha256"]]
+    with psycopg.connect(database_urls.admin) as connection:
+        query = "SELECT count(*) FROM results WHERE input_sha256 = ANY(%s)"
+        assert connection.execute(query, [hashes]).fetchone() == (0,)
+    problem_of(
+        await client.post("/v1/measurements", json={"release": "drawn", "measure": CLASSES}), 404, "not-found"
+    )
+    assert (await client.delete("/v1/rules/ruled")).status_code == 204
+    assert (await client.delete("/v1/datasets/people")).status_code == 204
+
+
+async def test_the_same_question_of_another_release_is_another_question(client: httpx.AsyncClient):
+    await drawn(client)
+    await made(client.post("/v1/releases", json=asked("second", independent_of_earlier=True)))
+    await under_a_rule(client, "as-it-is", kind="identity")
+    found = [await measured(client, release=name) for name in ("drawn", "second", "as-it-is")]
+    found.append(await measured(client, dataset="people", rule="as-it-is"))
+    assert len({own["sha256"] for own in found}) == 4
+    # A name can come to lead to another draw of the same question.
+    for path in (f"measurements/{found[1]['id']}", "releases/second"):
+        assert (await client.delete(f"/v1/{path}")).status_code == 204
+    body = asked("second", independent_of_earlier=True)
+    anew = await made(client.post("/v1/releases", json=body))
+    assert (await measured(client, release="second"))["sha256"] != found[1]["sha256"]
+    assert anew["mechanism"]["draw"] == 3
+
+
+async def test_a_withdrawn_release_can_be_measured_by_who_has_to_know(client: httpx.AsyncClient):
+    await drawn(client)
+    assert (await client.post("/v1/releases/drawn/withdrawal")).status_code == 200
+    assert (await measured(client, release="drawn"))["result"]["k"] == 30
+    problem_of(await client.get("/v1/releases/drawn/data"), 410, "withdrawn")
+
+
+async def test_nobody_measures_another_tenants_release(
+    api: Api, client: httpx.AsyncClient, other_client: Any
+):
+    await drawn(client)
+    body = {"release": "drawn", "measure": CLASSES}
+    problem_of(await other_client.post("/v1/measurements", json=body), 404, "not-found")
