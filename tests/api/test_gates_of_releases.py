@@ -87,6 +87,19 @@ async def test_a_release_that_keeps_its_guarantee_passes(client: httpx.AsyncClie
     assert columns == {"town": ["1"], "illness": ["0"]}
 
 
+async def test_a_measure_reads_the_matrix_and_covers_what_was_drawn(client: httpx.AsyncClient):
+    await drawn(client)
+    likeness = at_least("beta_enhanced", 2, "beta_likeness", "at_most")
+    own = await gate(client, "p", likeness, TOWNS_TOGETHER)
+    result = await verdict(client, own)
+    measured = {"dataset": "people", "release": "drawn", "measure": {"kind": "beta_likeness"}}
+    found = (await made(client.post("/v1/measurements", json=measured)))["result"]
+    assert result["verdict"] == "pass"
+    assert result["criteria"][0]["value"] == pytest.approx(found["beta_enhanced"])
+    columns = {column["name"]: column["judged_by"] for column in result["coverage"]["columns"]}
+    assert columns == {"town": ["1"], "illness": ["0"]}
+
+
 async def test_quasi_identifiers_that_stand_as_they_are_need_a_requirement_of_their_own(client):
     text = (
         "town,illness\n" + "".join(f"T{n},{'flu' if n % 2 else 'gout'}\n" for n in range(40)) + "T40,asthma\n"

@@ -79,10 +79,11 @@ def _of_rule(subject: Subject, context: EvaluationContext, j: int) -> ReleasedCo
 
 
 def _of_drawn(subject: Subject, context: EvaluationContext, drawn: DrawnRelease, j: int) -> ReleasedColumn:
-    """A column of what a mechanism made; its levels are those of the rule that came first."""
+    """A column of what a mechanism made; its levels are those of a rule that came first, where one did."""
     name, height = context.table.attributes[j], context.table.hierarchies[j].height
-    levels = None
-    if subject.released is not None and (drawn.replaced is None or drawn.replaced.attribute != name):
+    levels, replaced = None, drawn.replaced
+    is_as_ruled = replaced is not None and replaced.attribute != name and not drawn.suppresses
+    if subject.released is not None and is_as_ruled:
         level = (subject.released.stored.summary["rule"]["levels"] or {}).get(name)
         levels = None if level is None else Levels(level, level, height)
     return _of_nodes(subject, context, j, drawn.table.codes[:, j], levels)

@@ -286,6 +286,8 @@ def _hashes(subject: Subject) -> dict[str, str]:
         hashes["release"] = subject.upload.sha256
     if subject.released is not None:
         hashes["stored_release"] = subject.released.stored.sha256
+        # What was drawn is no part of what was asked for.
+        hashes["released_table"] = subject.released.csv_sha256
     return hashes
 
 

@@ -29,9 +29,10 @@ def model(failing_share: float = 0, **parameters):
             "k-map (k = 20, dictionary = register): is k map = yes",
         ),
         (
-            {"kind": "guarantee", "model": {"kind": "beta_likeness", "beta": {"at_most": 2}, "bound": "basic"},
+            {"kind": "guarantee",
+             "model": {"kind": "beta_likeness", "beta": {"at_most": 2}, "bound": "enhanced"},
              "status": "certified", "may_rest_on_assumptions": True},
-            "a guarantee of β-likeness (β ≤ 2, bound = basic), certified, which may rest on assumptions",
+            "a guarantee of β-likeness (β ≤ 2, bound = enhanced), certified, which may rest on assumptions",
         ),
         (
             {"kind": "guarantee", "model": {"kind": "beta_likeness"}, "status": "heuristic",
