@@ -144,7 +144,9 @@ def _dry_run(arguments: argparse.Namespace, operations: Operations, outputs: Seq
 
 def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
     """The outcome; what prevents a verdict is one too, so that reports say it where people look."""
-    named = (arguments.release, arguments.dataset, arguments.dataset_id, arguments.tables)
+    named = (
+        arguments.stored_release, arguments.release, arguments.dataset, arguments.dataset_id, arguments.tables
+    )  # fmt: skip
     shown = next((str(own) for own in named if own is not None), "nothing")
     try:
         check_signing_arguments(arguments)

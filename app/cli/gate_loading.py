@@ -65,6 +65,8 @@ class Loading:
                 "Name a stored dictionary, or give --dataset and --tables.",
             )
         dataset = str(subject.dataset)
+        if subject.stored_release is not None and not dataset:
+            dataset = self._client.releases.get(subject.stored_release).document["dataset"]
         body: Json = {"dataset": dataset, **self._form(subject, {}), "dictionaries": named}
         return body | _rule_with_population(body) | self._profiles(subject, dataset)
 
@@ -99,6 +101,8 @@ class Loading:
         return {**given, "upload": self._upload(TableFile(table.name.split(".")[0], table, None, {}))}
 
     def _form(self, subject: Subject, dialect: Json) -> Json:
+        if subject.stored_release is not None:
+            return {"release": {"name": subject.stored_release}}
         if subject.release is None:
             return {"rule": {"kind": "identity"} if subject.rule is None else subject.rule}
         upload = subject.release
@@ -247,7 +251,7 @@ def _rule_with_population(body: Json) -> Json:
 
 
 def _is_about_harm(policy: Json, tables: Tables, body: Json) -> bool:
-    """Whether weights are of use: a requirement asks for more than a privacy model, or the risk can be told.
+    """Whether weights are of use: a requirement may ask about harm, or the risk can be told.
 
     The latter takes weights that somebody gave, and a dictionary. Of a policy that only the server knows that
     is taken for granted.
@@ -257,7 +261,8 @@ def _is_about_harm(policy: Json, tables: Tables, body: Json) -> bool:
         body["dictionaries"] and any(own.has_weight for own in tables.attributes)
     ):
         return True
-    return any(own.get("kind") != "privacy_model" for own in form.conditions(policy))
+    of_itself = ("privacy_model", "guarantee")
+    return any(own.get("kind") not in of_itself for own in form.conditions(policy))
 
 
 def stored_name(stem: str, content: Any) -> str:  # noqa: ANN401 - any JSON value

@@ -26,7 +26,7 @@ class Subject:
     """What is judged: tables and documents of files, or by the names that the server stores them under."""
 
     dataset: Path | str
-    """A file, or the name of a stored dataset."""
+    """A file, or the name of a stored dataset; empty: that of the stored release."""
     tables: Path | None
     """The file that describes the columns."""
     rule: Json | str | None
@@ -46,11 +46,13 @@ class Subject:
     """``records`` if the release keeps the order of the records and that is meant."""
     dataset_shown: str | None = None
     """What the dataset is called, where its file is one that the command has written."""
+    stored_release: str | None = None
+    """A release that the server has made, in place of a rule and of a file."""
 
     @property
     def shown(self) -> str:
-        """The release file or else the dataset, as it was named."""
-        return str(self.release or self.dataset_shown or self.dataset)
+        """The release or else the dataset, as it was named."""
+        return str(self.stored_release or self.release or self.dataset_shown or self.dataset)
 
 
 def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,6 +75,9 @@ def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
         "--rule", metavar="FILE|NAME", help="disclosure rule, YAML or JSON; without one the table as it is"
     )
     form.add_argument("--release", type=Path, metavar="FILE", help="a finished release instead of a rule")
+    form.add_argument(
+        "--stored-release", metavar="NAME", help="a release that the server has made, instead of a rule"
+    )
     subject.add_argument("--key", metavar="COLUMN", help="column that says which record of it is which")
     subject.add_argument(
         "--order",
@@ -123,6 +128,18 @@ def subject_of(arguments: argparse.Namespace) -> Subject:
             "--dataset-id names what a server holds.",
             "Say which one by --server.",
         )
+    if not held and arguments.stored_release:
+        raise InvalidInput.of(
+            "--stored-release",
+            "needs-server",
+            "--stored-release names what a server holds.",
+            "Say which one by --server.",
+        )
+    if arguments.stored_release and (arguments.dataset or arguments.tables):
+        raise InvalidInput.of(
+            "--stored-release", "two-tables", "A stored release is of a stored dataset.",
+            "Leave --dataset and --tables out.",
+        )  # fmt: skip
     if arguments.dataset_id and arguments.tables:
         raise InvalidInput.of(
             "--tables", "two-descriptions", "A stored dataset has its columns described already.",
@@ -146,7 +163,12 @@ def subject_of(arguments: argparse.Namespace) -> Subject:
         sensitivity=_profile(arguments.sensitivity, "--sensitivity", held),
         failure=_profile(arguments.failure, "--failure", held),
         order=arguments.order,
+        stored_release=_stored_release(arguments.stored_release),
     )
+
+
+def _stored_release(text: str | None) -> str | None:
+    return None if text is None else checked_name(text, "--stored-release")
 
 
 def _profile(text: str | None, option: str, held: bool) -> Path | str | None:
@@ -156,6 +178,8 @@ def _profile(text: str | None, option: str, held: bool) -> Path | str | None:
 def _dataset(arguments: argparse.Namespace) -> Path | str:
     if arguments.dataset_id:
         return checked_name(arguments.dataset_id, "--dataset-id")
+    if arguments.stored_release:
+        return ""
     if arguments.dataset is None and arguments.tables is None:
         raise InvalidInput.of(
             "--dataset", "missing", "Nothing says what is judged.",

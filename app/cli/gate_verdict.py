@@ -69,7 +69,9 @@ class JudgedCriterion:
             found = f"no value for {what}" if what else "no value"
         elif of is not None:
             found, limit = f"{round(float(value) * of):,} of {of:,} records {what}", _percent(threshold)
-        comparison = str(self.document.get("comparison", "")).replace("_", " ")
+        if self.document.get("comparison") is None:
+            return found.strip()
+        comparison = str(self.document["comparison"]).replace("_", " ")
         return f"{found.strip()}; {comparison} {limit} is required"
 
 

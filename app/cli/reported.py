@@ -96,9 +96,35 @@ def stated_options(then: Json, utility: Json | None) -> Json:
     return options
 
 
+def is_of_stored_release(then: Json) -> bool:
+    """Whether the report is about a release that a server made, rather than about a file or a rule."""
+    return "name" in (then["parameters"].get("release") or {})
+
+
+def require_server(then: Json, held: bool) -> None:
+    """InvalidInput if the report is about what only the server has that made it."""
+    if is_of_stored_release(then) and not held:
+        raise _on_a_server("a release that a service has made and keeps", "--server URL")
+
+
+def _with_stored_release(given: Subject, name: str, by_name: bool) -> Subject:
+    if given.rule is not None or given.release is not None or not by_name:
+        raise InvalidInput.of(
+            "--release", "other-question", "The report is about a release that a server made.",
+            "Name it by --stored-release, if it has another name there.",
+        )  # fmt: skip
+    return replace(given, stored_release=given.stored_release or checked_name(name, "--stored-release"))
+
+
 def _with_form(given: Subject, then: Json, by_name: bool) -> Subject:
     """The subject with the release file or the rule that the report is about."""
     release, rule = then["parameters"].get("release"), then["parameters"].get("rule")
+    if is_of_stored_release(then):
+        return _with_stored_release(given, release["name"], by_name)
+    if given.stored_release is not None:
+        raise InvalidInput.of(
+            "--stored-release", "other-question", "The report is not about a release that a server made."
+        )
     if release is not None:
         if given.rule is not None:
             raise InvalidInput.of(

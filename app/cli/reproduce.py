@@ -28,6 +28,7 @@ from app.cli.reported import (
     in_the_datasets_order,
     question_of,
     require_answerable,
+    require_server,
     stated_options,
     stated_policy,
 )
@@ -77,6 +78,7 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
 def _run(arguments: argparse.Namespace, operations: Operations) -> int:
     statement = _statement(arguments.report, arguments.keys)
     then, held = statement.predicate, arguments.server is not None
+    require_server(then, held)
     if held and not (arguments.dataset or arguments.dataset_id or arguments.tables or arguments.query):
         arguments.dataset_id = then["parameters"]["dataset"]
     with given_subject(arguments) as given:

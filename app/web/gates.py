@@ -1,4 +1,4 @@
-"""Judging a release by a policy: a finished file that is sent here, or a stored rule."""
+"""Judging a release by a policy: a finished file that is sent here, a stored rule, or a stored release."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ MATCHING: Final = (
 """How it is known which record each row of the file is."""
 
 
+STORED: Final = "release/name"
+"""The field of a stored release, by its place in the request."""
+
+
 async def evaluate(visit: Visit) -> Page:
     """The form: first the dataset, then what is judged, against whom."""
     query = visit.request.query_params
@@ -47,6 +51,9 @@ async def judge(visit: Visit, form: Form, file: SentFile) -> Page | Response:
         body["sensitivity"] = form.text("sensitivity")
     if form.text("of") == "rule":
         body["rule"] = form.text("rule")
+        return await _judged(visit, form, body)
+    if form.text("of") == "release":
+        body["release"] = {"name": form.text(STORED)}
         return await _judged(visit, form, body)
     matching: dict[str, str] = {}
     if form.text("matching") == "key":
@@ -90,7 +97,7 @@ async def _judged(visit: Visit, form: Form, body: Json, notes: list[str] | None 
 
 
 def _place(place: str) -> str:
-    if place == "release/key" or not place.startswith("release"):
+    if place in ("release/key", STORED) or not place.startswith("release"):
         return place
     return "matching" if place == "release/order" else FIELD
 
@@ -113,11 +120,12 @@ async def _page(visit: Visit, form: Form) -> Page:
 
 
 async def _about(visit: Visit, dataset: str, policy: Json) -> Json:
-    document, dictionaries, profiles, rules = await asyncio.gather(
+    document, dictionaries, profiles, rules, releases = await asyncio.gather(
         visit.client.datasets.get(dataset),
         attackers(visit),
         names_of_dataset(visit, "sensitivity_profiles", dataset),
         names_of_dataset(visit, "rules", dataset),
+        names_of_dataset(visit, "releases", dataset),
     )
     return {
         "dataset": document.document,
@@ -125,6 +133,7 @@ async def _about(visit: Visit, dataset: str, policy: Json) -> Json:
         "profiles": [NONE, *offered(profiles)],
         "profile": next(iter(profiles), ""),
         "rules": offered(rules),
+        "releases": offered(releases),
         "matchings": MATCHING,
         "delimiters": DELIMITERS,
         "encodings": ENCODINGS,

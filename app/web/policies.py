@@ -60,11 +60,34 @@ def condition_in_words(condition: Json) -> str:
             if name in condition
         ]
         return ", ".join(said)
+    if kind == "guarantee":
+        return _guarantee_in_words(condition)
     if kind == "bound":
         return "the risk is a proven upper bound"
     if kind == "optimum":
         return f"no rule is better by more than {number(condition.get('gap', 0))} of the objective"
     return words(kind)
+
+
+def _guarantee_in_words(condition: Json) -> str:
+    """Which guarantee is asked for, with its bounds: ``a guarantee of β-likeness (β ≤ 2), certified``."""
+    model = condition["model"]
+    asked = [
+        f"{letter(name)} {SIGNS[comparison]} {number(threshold)}"
+        for name, own in model.items()
+        if isinstance(own, dict)
+        for comparison, threshold in own.items()
+    ]
+    asked += [
+        f"{letter(name)} = {own}"
+        for name, own in model.items()
+        if name != "kind" and not isinstance(own, dict)
+    ]
+    bounds = f" ({', '.join(asked)})" if asked else ""
+    worth = words(condition["status"])
+    worth = worth if condition["status"] == "certified" else f"{worth} or better"
+    rests = ", which may rest on assumptions" if condition["may_rest_on_assumptions"] else ""
+    return f"a guarantee of {model_name(model['kind'])}{bounds}, {worth}{rests}"
 
 
 def named(asked: Json) -> str:

@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.models.beta_likeness import BETA_LIKENESS, BetaLikenessParameters
+from app.domain.models.beta_likeness import BETA_LIKENESS
 from app.domain.models.disclosure_diversity import DISCLOSURE_DIVERSITY, DisclosureDiversityParameters
 from app.domain.models.entry import MeasureContext
 from app.domain.models.k_anonymity import ANONYMITY, AnonymityParameters
 from app.domain.models.l_diversity import L_DIVERSITY, LDiversityParameters
+from app.domain.models.likeness_found import BetaLikenessParameters
 from app.domain.risk.assessment import assess
 from app.domain.risk.attackers import DictionarySet, assess_set
 from app.domain.risk.models import MODEL_I

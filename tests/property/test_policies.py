@@ -14,8 +14,8 @@ from app.domain.analyses.catalogue import MEASURES
 from app.domain.errors import InvalidInput
 from app.domain.policies.building import built
 from app.domain.policies.comparison import WORDS, holds, margin
-from app.domain.policies.contradictions import Interval
 from app.domain.policies.difference import difference
+from app.domain.policies.intervals import Interval
 from app.domain.policies.lint import lint
 from app.domain.policies.pinning import pinned
 from app.services.gates.policy_documents import document_of_policy, policy_of

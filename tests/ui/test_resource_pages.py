@@ -97,6 +97,47 @@ def test_a_stored_rule_is_judged_without_a_file(visitor: Visitor):
     assert visitor.api.get(f"/evaluations/{name}").json()["rule"]["name"] == "example-proposal"
 
 
+def test_a_release_that_was_made_here_is_judged_by_its_name(visitor: Visitor):
+    form = visitor.browser.get(f"{GATE}?dataset=example-members&of=release").text
+    assert '<option value="example-release"' in form
+    sent = visitor.send(GATE, {**FILE, "of": "release", "release/name": "example-release"}, ("", b""))
+    assert sent.status_code == 303
+    page = visitor.browser.get(sent.headers["location"]).text
+    assert '<a href="/releases/example-release">example-release</a> under the rule' in page
+    gone = visitor.send(GATE, {**FILE, "of": "release", "release/name": "gone"}, ("", b""))
+    assert "no release with the id or name" in gone.text
+
+
+def test_the_guarantee_of_a_drawn_release_is_shown_with_what_it_rests_on(visitor: Visitor):
+    cells = "".join(f"{town},{ill}\n" for town in ("Rome", "Bari") for ill in ("flu", "gout", "asthma") * 4)
+    headers = {"Content-Type": "text/csv"}
+    uploaded = visitor.api.post("/uploads?name=ill", content=f"town,illness\n{cells}", headers=headers)
+    roles = {"town": "quasi_identifier", "illness": "sensitive"}
+    columns = [{"name": name, "type": "categorical", "role": role} for name, role in roles.items()]
+    body = {"name": "ill", "upload": "ill", "attributes": columns}
+    assert uploaded.is_success
+    assert visitor.api.post("/datasets", json=body).is_success
+    release = {"name": "drawn", "dataset": "ill", "mechanism": {"kind": "perturbation", "beta": 1}}
+    assert visitor.api.post("/releases", json=release).is_success
+    guarantee = {
+        "kind": "guarantee", "model": {"kind": "beta_likeness", "beta": {"at_most": 1}},
+        "may_rest_on_assumptions": True,
+    }  # fmt: skip
+    policy = {
+        "format": "privacy-risk/policy/2", "name": "promised", "version": 1, "title": "What is promised",
+        "assumes": {"attacker": "Anybody."}, "not_covered": [{"columns": ["town"], "reason": "Known."}],
+        "requirements": [{"id": "one", "title": "Likeness", "reason": "Doubt.", "requirement": guarantee}],
+    }  # fmt: skip
+    assert visitor.api.post("/policies", json=policy).is_success
+    fields = {"dataset": "ill", "of": "release", "release/name": "drawn"}
+    sent = visitor.send("/policies/promised@1/evaluate", fields, ("", b""))
+    page = visitor.browser.get(sent.headers["location"]).text
+    assert "made by the mechanism perturbation" in page
+    assert "a guarantee of β-likeness (β ≤ 1), certified, which may rest on assumptions" in page
+    assert "no value becomes more than 2 times as likely" in page
+    assert "drawn once: yes." in page
+
+
 def test_a_verdict_answers_the_questions_of_its_policy_one_by_one(visitor: Visitor):
     classes = {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}}
     headings = [

@@ -8,20 +8,24 @@ from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api.schemas.common import Answer, Column, Count, Hash, Name, Number, Ref, Request, Resource
-from app.api.schemas.derived import Asking
 from app.api.schemas.problems import ProblemFault
 from app.api.schemas.rules import Definition, rule_asked
 from app.api.schemas.verdicts import VerdictResult
 from app.domain.policies.policy import MOST_SLOTS, Severity
-from app.services.gates.requests import CreateEvaluation, ReleaseFile
+from app.services.gates.requests import CreateEvaluation, ReleaseFile, StoredRelease
 
 SlotName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 
-class FinishedRelease(Asking[ReleaseFile]):
-    """A release file that is there already."""
+class FinishedRelease(Request):
+    """A release that is there already: an uploaded file, or one that was made here."""
 
-    upload: Annotated[Ref, Field(description="The uploaded file.", examples=["members"])]
+    upload: Annotated[Ref | None, Field(description="The uploaded file.", examples=["members"])] = None
+    name: Annotated[Ref | None, Field(examples=[None])] = None
+    """In place of a file the id or name of a stored release. Of one that a rule made the rule is evaluated;
+    of one that a mechanism made its guarantees, and the measures that can read it. Neither `key` nor `order`
+    go with it.
+    """
     key: Annotated[Column | None, Field(examples=["member_id"])] = None
     """Column of the file, and identifier of the dataset, that tells which record each row is. With neither
     this nor `order` only what needs nothing but the file's classes is computed.
@@ -32,17 +36,32 @@ class FinishedRelease(Asking[ReleaseFile]):
     among its assumptions.
     """
 
+    @model_validator(mode="after")
+    def _of_one(self) -> Self:
+        if (self.upload is None) == (self.name is None):
+            raise PydanticCustomError("exactly_one", "Give exactly one of upload and name.")
+        if self.name is not None and (self.key is not None or self.order is not None):
+            raise PydanticCustomError("not_applicable", "key and order are of files: leave them out.")
+        return self
+
+    def request(self) -> ReleaseFile | StoredRelease:
+        """The value that the use case takes."""
+        if self.name is not None:
+            return StoredRelease(self.name)
+        return ReleaseFile(self.upload or "", self.key, self.order)
+
 
 class NewEvaluation(Request):
     """A release to be evaluated by a policy."""
 
     name: Name | None = None
     """Its name; without one it is made of the content's hash."""
-    dataset: Annotated[Ref, Field(description="Dataset that is disclosed.", examples=["members"])]
+    dataset: Annotated[Ref | None, Field(examples=["members"])] = None
+    """Dataset that is disclosed; may be left out if a stored release is named, which is of one."""
     rule: Annotated[Ref | Definition | None, Field(examples=["proposal"])] = None
     """A rule's id or name, or a rule. Either this or release."""
     release: FinishedRelease | None = None
-    """A finished release file instead of a rule."""
+    """A release that is there already instead of a rule."""
     dictionaries: Annotated[
         dict[SlotName, Ref], Field(max_length=MOST_SLOTS, examples=[{"register": "census"}])
     ] = {}  # noqa: RUF012 - pydantic copies it
@@ -56,6 +75,8 @@ class NewEvaluation(Request):
     def _of_one(self) -> Self:
         if (self.rule is None) == (self.release is None):
             raise PydanticCustomError("exactly_one", "Give exactly one of rule and release.")
+        if self.dataset is None and (self.release is None or self.release.name is None):
+            raise PydanticCustomError("missing", "Name the dataset; only a stored release tells its own.")
         return self
 
     def request(self, policy: str) -> CreateEvaluation:
@@ -123,7 +144,7 @@ class EvaluationSummary(Resource):
     rule: dict[str, Any] | None
     """The rule: its name or its definition in short."""
     release: dict[str, Any] | None
-    """The release file, its key and its order; null for a rule."""
+    """The release file, its key and its order, or the name of the stored release; null for a rule."""
     dictionaries: Annotated[dict[str, str], Field(examples=[{"register": "census"}])]
     """Slot → dictionary."""
     sensitivity: Annotated[str | None, Field(examples=["members-harm"])]

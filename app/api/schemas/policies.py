@@ -18,6 +18,7 @@ from app.domain.policies.policy import (
     MOST_REQUIREMENTS,
     MOST_SLOTS,
     OptimumScope,
+    PromisedStatus,
     Severity,
 )
 from app.domain.policies.schema import USUAL_SINGLED_OUT_SHARE, PatternRole, Role
@@ -124,8 +125,30 @@ class OptimumCondition(Request):
     dictionary: SlotName = None
 
 
+class GuaranteeCondition(Request):
+    """What a mechanism promises of its release, as far as it stands."""
+
+    kind: Annotated[Literal["guarantee"], Field(description="Kind of requirement.")]
+    model: Annotated[
+        dict[Text, Any], Field(max_length=100, examples=[{"kind": "beta_likeness", "beta": {"at_most": 2}}])
+    ]
+    """The privacy model's `kind`, and what is asked of the parameters that guarantees state: bounds of a
+    number by the comparisons of thresholds, the least of a choice, and the `attribute` that it is about (left
+    out: the only sensitive one).
+    """
+    status: PromisedStatus = "certified"
+    """The least that it must be worth once every hypothesis that is known to fail is counted."""
+    may_rest_on_assumptions: Annotated[bool, Field(strict=True)] = False
+    """Whether hypotheses may be assumed rather than checked."""
+
+
 Condition = Annotated[
-    MeasureCondition | ScoreCondition | PrivacyModelCondition | BoundCondition | OptimumCondition,
+    MeasureCondition
+    | ScoreCondition
+    | PrivacyModelCondition
+    | BoundCondition
+    | OptimumCondition
+    | GuaranteeCondition,
     Field(discriminator="kind", description="What is required."),
 ]
 

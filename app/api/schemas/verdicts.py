@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Count, Hash, Number
+from app.api.schemas.common import Answer, Count, Hash, Number, is_none
 from app.api.schemas.coverage import EarlierReleases, FoundCoverage
+from app.api.schemas.mechanisms import ShownGuarantee
 from app.domain.catalogue.catalogue_types import Guarantee
 from app.domain.gates.verdicts import Outcome, Verdict
 from app.domain.policies.comparison import Comparison
@@ -113,6 +114,8 @@ class FoundCriterion(Answer):
     """Dictionaries and groups; all must hold, the worst is the value."""
     worst: Annotated[FoundWorst | None, Field(description="Records that the value is about; null: unknown.")]
     hypotheses: Annotated[list[FoundHypothesis], Field(description="What a claim rests on.")]
+    promised: Annotated[ShownGuarantee | None, Field(exclude_if=is_none)] = None
+    """The guarantee that was judged, as it stood when the evaluation was asked for; there where one was."""
     waiver: Annotated[CountedWaiver | None, Field(description="Its waiver, in force or not; null: none.")]
     error: Annotated[CriterionError | None, Field(description="Why there is no value; null if there is.")]
     explanation: Annotated[str, Field(description="What was found, in a sentence.")]

@@ -31,12 +31,13 @@ from app.domain.catalogue.result_values import found_in, values_of
 from app.domain.classes.grouping import Grouping, positions_of, seconds_of_grouping
 from app.domain.errors import NotSupported
 from app.domain.models.alpha_k_anonymity import ALPHA_K_ANONYMITY, AlphaKAnonymityFound
-from app.domain.models.beta_likeness import BETA_LIKENESS, BetaLikenessFound
+from app.domain.models.beta_likeness import BETA_LIKENESS
 from app.domain.models.delta_disclosure import DELTA_DISCLOSURE, DeltaDisclosureFound
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
 from app.domain.models.k_anonymity import EQUIVALENCE_CLASSES, EquivalenceClassesFound
 from app.domain.models.l_diversity import L_DIVERSITY, LDiversity
+from app.domain.models.likeness_found import BetaLikenessFound
 from app.domain.models.reidentification_risk import ATTACKER_MODELS, AttackerModels
 from app.domain.models.t_closeness import T_CLOSENESS, TClosenessFound
 

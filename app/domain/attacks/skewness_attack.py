@@ -17,6 +17,15 @@ from app.domain.classes.grouping import Grouping
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import records_per_entry, value_numbers
 from app.domain.models.beta_likeness import BetaLikeness
+from app.domain.models.drawn_gains import (
+    TOLERANCE,
+    DrawnGains,
+    judged_by_value,
+    known_before,
+    matrix_of,
+    numbers_shown,
+    other_attribute,
+)
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.gains_found import GainFound, GainsOfClasses, require_values
 from app.domain.models.judged import JudgedOn, judged_on
@@ -55,7 +64,11 @@ class RaisedValue:
     classes: Annotated[int, doc("Classes in which it has become more likely by more than the gain.")]
     records: Annotated[int, doc("Records in these classes.")]
     with_value: Annotated[
-        int, doc("Records with the value among those that cannot be told from these, class by class.")
+        int,
+        doc(
+            "Records with the value among those that cannot be told from these, class by class; rows that "
+            "show it, if it was drawn."
+        ),
     ]
 
 
@@ -75,7 +88,10 @@ class SkewnessAttack:
     success_rate: Annotated[
         float | None,
         LOW_SHARE,
-        doc("Expected share of records of which the most frequent value of the class is right."),
+        doc(
+            "Expected share of records of which the most frequent value of the class, or the most probable "
+            "one after what was drawn, is right."
+        ),
     ]
     success_before: Annotated[float, SHARE, doc("The same of the most frequent value of the whole table.")]
     by_value: Annotated[
@@ -113,6 +129,8 @@ def _by_value(values: SensitiveValues, own: Longs, raised: Bools, top: int) -> t
 
 
 def _compute(context: MeasureContext, parameters: SkewnessParameters, tick: Tick) -> SkewnessAttack:
+    if context.drawn is not None:
+        return _of_draw(context, parameters, tick)
     values = sensitive_values(context, parameters, parameters.attribute, "apart")
     require_values(values)
     counts, gain = values.counts, as_written(parameters.gain)
@@ -141,6 +159,49 @@ def _compute(context: MeasureContext, parameters: SkewnessParameters, tick: Tick
     )
 
 
+def _of_draw(context: MeasureContext, parameters: SkewnessParameters, tick: Tick) -> SkewnessAttack:
+    """Every value that can be published plays the part of a class, by what it makes a reader believe."""
+    drawn, published = matrix_of(context)
+    known, gain = known_before(context, published, None), as_written(parameters.gain)
+    bounds = known.bounds(gain, "enhanced")
+    gains = DrawnGains(published, known.prior, bounds, numbers_shown(drawn, published))
+    posteriors, rows, prior = gains.posteriors, gains.rows, known.prior
+    raised = posteriors.above(np.full(len(prior), (1 + float(gain)) * (1 + TOLERANCE)))
+    exposed, greatest = raised.published(), posteriors.greatest_of_values()
+    likeliest, highest = posteriors.greatest_of_published(prior), posteriors.greatest_of_published()
+    beliefs = prior[likeliest.true] * likeliest.ratios
+    n, records, classes = len(gains.numbers), raised.weights(rows), raised.counts()
+    order = np.argsort(-records, kind="stable")
+    tick(1)
+    return SkewnessAttack(
+        judged=judged_by_value(parameters, gains),
+        attribute=published.attribute,
+        classes_exposed=int(np.count_nonzero(exposed)),
+        records_exposed=int(rows[exposed].sum()),
+        share_exposed=int(rows[exposed].sum()) / n,
+        worst_posterior=float(beliefs.max()),
+        worst_gain=max(0.0, float(highest.ratios.max()) - 1),
+        success_rate=exact_sum(beliefs * rows) / n,
+        success_before=float(prior.max()),
+        by_value=tuple(
+            RaisedValue(
+                value=published.values[i],
+                in_table=float(prior[i]),
+                greatest_in_class=float(prior[i] * greatest.ratios[i]),
+                classes=int(classes[i]),
+                records=int(records[i]),
+                with_value=int(rows[i]) if raised.own[i] else 0,
+            )
+            for i in order[classes[order] > 0][: parameters.top].tolist()
+        ),
+        worst=gains.found(highest.of(exposed), parameters.top),
+    )
+
+
+def _supports(context: MeasureContext, parameters: SkewnessParameters) -> str | None:
+    return None if context.drawn is None else other_attribute(context, parameters.attribute)
+
+
 def _own_records(context: MeasureContext, parameters: SkewnessParameters, values: SensitiveValues) -> Longs:
     """(E,) records of each class with each value, without those that it may only be confused with."""
     counts, of_record = values.counts, values.classes.of_record
@@ -164,6 +225,7 @@ SKEWNESS_ATTACK: Final = Measure(
     guarantee="exact",
     parameters=SkewnessParameters,
     result=SkewnessAttack,
+    supports=_supports,
     cost=_cost,
     compute=_compute,
     example=Example(
@@ -173,4 +235,5 @@ SKEWNESS_ATTACK: Final = Measure(
         parameters={"gain": 1.5, "top": 3},
     ),
     judges=lambda own, value: BetaLikeness(own.gain, "basic", own.attribute),
+    reads=frozenset({"records", "matrix"}),
 )

@@ -4,8 +4,9 @@ A column is *not covered* if no blocking requirement bounds telling records apar
 values single out more than the allowed share of the records, alone or together with the other columns of
 that kind, or look like direct identifiers; and if it is the key column of a release file. A requirement
 that reads a column as a sensitive attribute, or weighs its disclosure, keeps others from learning
-somebody's value; it does not keep whoever knows the value from finding the record. A column may leave all
-the same where the policy names it and gives a reason.
+somebody's value; it does not keep whoever knows the value from finding the record. A guarantee about values
+that were drawn does keep from that, for a record need not show its own. A column may leave all the same
+where the policy names it and gives a reason.
 
 Counts are of the release: a cell that is suppressed singles nobody out.
 """
@@ -151,15 +152,17 @@ def coverage_of(
     allowed = highest_accepted(policy.singled_out_share * records)
     bounds = [readings[id_].tells_apart for id_ in sorted(blocking)]
     apart = frozenset().union(*bounds)
+    not_their_own = frozenset().union(*(readings[id_].not_their_own for id_ in blocking))
     uncovered: list[Uncovered] = []
     unread: list[ReleasedColumn] = []
     for released, judged in zip(columns, found, strict=True):
         if judged.reason is not None:
             continue
         is_told_apart = judged.name in apart
-        own = _alone(judged, allowed, is_told_apart=is_told_apart)
+        finds_nobody = is_told_apart or judged.name in not_their_own
+        own = _alone(judged, allowed, is_told_apart=is_told_apart, finds_nobody=finds_nobody)
         uncovered += own
-        if not own and not is_told_apart:
+        if not own and not finds_nobody:
             unread.append(released)
     for group in (unread, _apart_only_singly(policy, columns, bounds)):
         codes = [own.codes + 1 for own in group]
@@ -205,7 +208,9 @@ def _judged(
     )
 
 
-def _alone(column: JudgedColumn, allowed: float, *, is_told_apart: bool) -> list[Uncovered]:
+def _alone(
+    column: JudgedColumn, allowed: float, *, is_told_apart: bool, finds_nobody: bool
+) -> list[Uncovered]:
     """Why a column by itself is not covered, if it is not."""
     if column.role == KEY:
         return [Uncovered((column.name,), "key", column.singled_out)]
@@ -213,7 +218,7 @@ def _alone(column: JudgedColumn, allowed: float, *, is_told_apart: bool) -> list
     if column.identifiers and not is_told_apart:
         likely = max(column.identifiers, key=lambda own: own.share)
         found.append(Uncovered((column.name,), "direct_identifier", column.singled_out, likely))
-    if not is_told_apart and column.singled_out > allowed:
+    if not finds_nobody and column.singled_out > allowed:
         found.append(Uncovered((column.name,), "singles_out", column.singled_out))
     return found
 

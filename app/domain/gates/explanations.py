@@ -18,13 +18,14 @@ from app.domain.policies.objectives import criterion_of
 from app.domain.policies.policy import (
     BoundCondition,
     Condition,
+    GuaranteeCondition,
     MeasureCondition,
     PrivacyModelCondition,
     ScoreCondition,
 )
 from app.domain.policies.requirements import value_of
 
-_SYMBOLS: Final = {"l": "ℓ", "alpha": "α", "beta": "β", "delta": "δ"}
+SYMBOLS: Final = {"l": "ℓ", "alpha": "α", "beta": "β", "delta": "δ"}
 """Names of parameters as the field writes them."""
 
 
@@ -43,7 +44,7 @@ def model_in_short(model: Criterion) -> str:
     """``k-anonymity (k = 11)``: its name with the numbers it requires; values of cells are left out."""
     given = {own.name: getattr(model, own.name) for own in fields(model)}
     numbers = [
-        f"{_SYMBOLS.get(name, name.replace('_', ' '))} = {number(value)}"
+        f"{SYMBOLS.get(name, name.replace('_', ' '))} = {number(value)}"
         for name, value in given.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     ]
@@ -129,6 +130,8 @@ def quantity_of(condition: Condition) -> str:
             return said if isinstance(condition, ScoreCondition) else f"{said} ({condition.measure})"
         case BoundCondition():
             return "whether the risk is an upper bound"
+        case GuaranteeCondition():
+            return "whether such a guarantee stands"
         case _:
             return "distance from the proven optimum, as a share of it"
 

@@ -14,6 +14,7 @@ import numpy as np
 from app.domain.arrays import Bools
 from app.domain.catalogue.catalogue_types import Guarantee, Hypothesis
 from app.domain.errors import InvalidInput, NotSupported
+from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.policies.comparison import Comparison, Value, holds, margin
 from app.domain.rules.steps import labels_shown
 from app.domain.tables.table import Table, no_attribute
@@ -52,6 +53,7 @@ class Finding:
     """All parts of a criterion. ValueError without any: what was not looked at must not pass.
 
     ``of_records`` is how many records the value of the worst part is a share of; None if it is no share.
+    ``promised`` is the guarantee that was judged, as it stands.
     """
 
     comparison: Comparison
@@ -63,6 +65,7 @@ class Finding:
     hypotheses: tuple[Hypothesis, ...] = ()
     standard_error: float | None = None
     of_records: int | None = None
+    promised: PrivacyGuarantee | None = None
 
     def __post_init__(self) -> None:
         if not self.parts:

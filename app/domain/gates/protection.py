@@ -12,13 +12,21 @@ from typing import Final
 
 import numpy as np
 
+from app.domain.analyses.catalogue import CRITERIA
 from app.domain.catalogue.result_values import ResultValue
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.models.beta_likeness import LEAST, BetaLikeness
 from app.domain.models.criterion import Criterion
 from app.domain.models.judging import AloneRecords
 from app.domain.policies.building import built
-from app.domain.policies.policy import MeasureCondition, PrivacyModelCondition, ScoreCondition
+from app.domain.policies.guarantee_bounds import bounds_of
+from app.domain.policies.objectives import criterion_of
+from app.domain.policies.policy import (
+    GuaranteeCondition,
+    MeasureCondition,
+    PrivacyModelCondition,
+    ScoreCondition,
+)
 from app.domain.policies.requirements import MEASURE_OF, value_of
 from app.domain.risk.models import RiskModel
 from app.domain.sensitivity.sensitivity import Sensitivity
@@ -71,6 +79,23 @@ def model_protects(condition: PrivacyModelCondition, model: Criterion, worst: Wo
     allowed = condition.failing_share * int(amounts.sum())
     failing = _failing_records(model, worst)
     return failing is None or failing > highest_accepted(allowed)
+
+
+def guarantee_protects(condition: GuaranteeCondition, worst: WorstCase | None) -> bool:
+    """Whether records that are all alone would not keep the least that the requirement asks for.
+
+    A guarantee of a model that is no criterion of classes protects if some of its numbers is bounded on the
+    side on which people are safer. InvalidInput for a requirement that cannot be understood.
+    """
+    bounds = bounds_of(condition)
+    least = bounds.loosest()
+    if condition.model not in {own.kind for own in CRITERIA}:
+        possible = {name: own.range({}) for name, own in bounds.model.numbers.items()}
+        return any(least.get(name) not in (None, own.least, own.greatest) for name, own in possible.items())
+    model = criterion_of(condition.model, least)
+    if model.asks_nothing:
+        return False
+    return worst is None or _failing_records(model, worst) != 0
 
 
 def values_protected(model: Criterion, worst: WorstCase | None) -> bool:

@@ -15,16 +15,19 @@ from typing import Any, Final
 from app.domain.errors import InvalidInput
 from app.domain.gates.protection import (
     WorstCase,
+    guarantee_protects,
     model_protects,
     risk_cap_protects,
     threshold_protects,
     values_protected,
 )
 from app.domain.models.criterion import Criterion
+from app.domain.policies.guarantee_bounds import bounds_of
 from app.domain.policies.objectives import criterion_of, problem_of
 from app.domain.policies.policy import (
     BoundCondition,
     Condition,
+    GuaranteeCondition,
     MeasureCondition,
     OptimumCondition,
     Policy,
@@ -82,13 +85,27 @@ class Columns:
 
 @dataclass(frozen=True)
 class Reading:
-    """The columns that a requirement reads, and those of them by which it bounds telling records apart."""
+    """The columns that a requirement reads.
+
+    Attributes
+    ----------
+    tells_apart
+        Those of them by which it bounds telling records apart.
+    not_their_own
+        Those of which a value that a record shows need not be its own, by a guarantee: who knows a person's
+        value does not find the record by it. The values may still be what nobody should see at all.
+    """
 
     read: frozenset[str] = _NOTHING
     tells_apart: frozenset[str] = _NOTHING
+    not_their_own: frozenset[str] = _NOTHING
 
     def __or__(self, other: Reading) -> Reading:
-        return Reading(self.read | other.read, self.tells_apart | other.tells_apart)
+        return Reading(
+            self.read | other.read,
+            self.tells_apart | other.tells_apart,
+            self.not_their_own | other.not_their_own,
+        )
 
 
 def reading_of(policy: Policy, criterion: Requirement, columns: Columns) -> Reading:
@@ -114,11 +131,32 @@ def reading_of(policy: Policy, criterion: Requirement, columns: Columns) -> Read
                 return _of_score(condition, carried, columns)
             case OptimumCondition():
                 return _of_optimum(condition, carried, columns)
+            case GuaranteeCondition():
+                return _of_guarantee(condition, columns)
             case BoundCondition():
                 # It says that a risk is no underestimate, not how large the risk is.
                 return Reading()
     except InvalidInput:
         return Reading()
+
+
+def as_released(condition: Condition, reading: Reading, drawn: frozenset[str] | None) -> Reading:
+    """What is left of a reading of this release.
+
+    ``drawn`` are the columns whose values a mechanism drew; None: no mechanism made the release, and nothing
+    is promised of it. Of a mechanism's release classes are those of its rows. What else measures read there
+    is what was drawn, and they bound what is learnt of it, not who is found. Nothing else can be computed.
+    """
+    match condition:
+        case GuaranteeCondition():
+            return Reading() if drawn is None else reading
+        case _ if drawn is None:
+            return reading
+        case MeasureCondition(measure):
+            if measure in MEASURE_OF and "classes" in MEASURE_OF[measure].reads:
+                return Reading(reading.read - drawn, reading.tells_apart - drawn)
+            return Reading(reading.read & drawn)
+    return Reading()
 
 
 def takes_absence_for_safety(policy: Policy, condition: Condition) -> bool:
@@ -193,6 +231,14 @@ def _of_score(condition: ScoreCondition, carried: frozenset[str], columns: Colum
         return Reading(columns.disclosed, columns.disclosed)
     weighed = columns.weighed if condition.value.startswith(_OF_HARM) else _NOTHING
     return Reading(carried | weighed, carried)
+
+
+def _of_guarantee(condition: GuaranteeCondition, columns: Columns) -> Reading:
+    """The attribute whose values were drawn; of all others nothing is promised."""
+    if not guarantee_protects(condition, columns.worst):
+        return Reading()
+    about = columns.named(bounds_of(condition).attribute)
+    return Reading(about, not_their_own=about)
 
 
 def _of_optimum(condition: OptimumCondition, carried: frozenset[str], columns: Columns) -> Reading:

@@ -5,36 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Len, doc
+from annotated_types import Ge, Le, doc
 
 from app.domain.arrays import Bools, Floats, Longs
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import (
-    FAILING,
-    FROM_ONE,
-    FROM_ZERO,
-    GAIN,
-    LOW,
-    LOW_AMOUNT,
-    LOW_SHARE,
-    MET,
     STRICTER_DOWN,
 )
 from app.domain.classes.gains import (
     Gains,
-    LikenessBound,
-    always_within,
     frequency_bounds,
     greatest_gains,
     greatest_losses,
-    implied_delta,
     saturation,
     unlike,
 )
-from app.domain.classes.grouping import Grouping
 from app.domain.classes.necessary import fills_up, least_size, least_values, most_passing
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
@@ -42,13 +30,20 @@ from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.distinct_l_diversity import least_classes
+from app.domain.models.drawn_gains import other_attribute
+from app.domain.models.drawn_likeness import likeness_of_draw
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
-from app.domain.models.gains_found import GainFound, GainsOfClasses, require_values
-from app.domain.models.judged import ClassRef, JudgedOn, judged_on
+from app.domain.models.gains_found import GainsOfClasses, require_values
+from app.domain.models.judged import judged_on
 from app.domain.models.judging import JudgedClasses
+from app.domain.models.likeness_found import (
+    BetaLikenessFound,
+    BetaLikenessParameters,
+    BoundOfValues,
+    implied,
+)
 from app.domain.models.sensitive_values import (
     Attribute,
-    SensitiveAttribute,
     SensitiveValues,
     cost_of_counting,
     named,
@@ -59,13 +54,6 @@ from app.domain.tables.masks import shows_nothing
 LEAST = 1e-9
 SECONDS_BESIDE_COUNTING: Final = 2e-3
 """What the ratios take on Adult beside counting the values."""
-BoundOfValues = Annotated[
-    LikenessBound,
-    doc(
-        "Whether frequent values have the tighter bound −ln p, so that none may fill a class "
-        "(`enhanced`), or all the same (`basic`)."
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -133,99 +121,6 @@ class BetaLikeness(Criterion):
 LARGEST_PRODUCT: Final = 2**62
 
 
-@dataclass(frozen=True, kw_only=True)
-class BetaLikenessParameters(Grouping):
-    """Of what attribute, which β to compare with, and what a reader knows before."""
-
-    attribute: SensitiveAttribute = None
-    beta: Annotated[
-        float, Gt(0), Le(1e6), doc("Classes with a greater relative gain are counted: 1 is twice as likely.")
-    ] = 1.0
-    bound: BoundOfValues = "enhanced"
-    reference: Annotated[
-        Mapping[CellValue, Annotated[int, Ge(0), Le(10**12)]] | None,
-        Len(1, 100_000),
-        doc(
-            "How often each value occurs in what a reader knows before, such as public statistics; null: in "
-            "the whole dataset."
-        ),
-    ] = None
-    top: Annotated[int, Ge(1), Le(200), doc("Most classes, values and broken caps to list.")] = 10
-
-
-@dataclass(frozen=True)
-class LikenessImplies:
-    """What follows for every class that satisfies the β asked for."""
-
-    least_records: Annotated[int, doc("It has at least so many records; an exact bound up to 4,096.")]
-    least_values: Annotated[int, doc("It has at least so many different values.")]
-    least_frequency_l: Annotated[
-        float, FROM_ONE, doc("Its most frequent value has at most this part: 1 / f(p_max).")
-    ]
-    enough_records: Annotated[int, doc("Every class of at least so many records satisfies it.")]
-    delta: Annotated[float, doc("δ-disclosure privacy (natural) that implies enhanced β-likeness.")]
-
-
-@dataclass(frozen=True)
-class BetaLikenessFound:
-    """The relative gain of a reader, on every value and in every class."""
-
-    judged: Annotated[JudgedOn, doc("Which records were judged, and how they were grouped.")]
-    attribute: Annotated[str, doc("The sensitive attribute.")]
-    values: Annotated[int, doc("Different values in the reference.")]
-    records_without_value: Annotated[int, doc("Records in classes that have no value to judge.")]
-    reference: Annotated[Literal["dataset", "given"], doc("What a reader is taken to know before.")]
-    values_unused: Annotated[
-        int, doc("Leaves of the hierarchy that no value of the reference stands for: they take no part.")
-    ]
-    values_mismatched: Annotated[
-        int, doc("Values of the release that the reference lacks: then every β is infinite.")
-    ]
-    beta_basic: Annotated[
-        float | None,
-        FROM_ZERO,
-        GAIN,
-        doc("Least β with which basic β-likeness holds; 0: all classes are like the reference."),
-    ]
-    beta_enhanced: Annotated[
-        float | None,
-        LOW_AMOUNT,
-        doc("The same of the enhanced one; infinite if it holds for no β: a cap is broken."),
-    ]
-    beta_negative: Annotated[
-        float | None, LOW_SHARE, doc("Greatest relative loss (p − q) / p: 1 if some class lacks a value.")
-    ]
-    beta_saturation: Annotated[
-        float,
-        FROM_ZERO,
-        doc("−ln of the least p: for larger β enhanced β-likeness is the same as for this one."),
-    ]
-    max_absolute_gain: Annotated[float | None, LOW_SHARE, doc("Greatest q − p.")]
-    values_frequent: Annotated[int, doc("Values bounded by −ln p rather than by the β asked for.")]
-    is_met: Annotated[
-        bool, MET, doc("Whether every class satisfies the β asked for; exactly at the bound it does.")
-    ]
-    classes_failing: Annotated[int, FAILING, doc("Classes that do not.")]
-    records_failing: Annotated[int, FAILING, doc("Records in these classes.")]
-    caps_broken: Annotated[int, LOW, doc("Pairs of a class and a value with a gain above −ln p.")]
-    worst: Annotated[GainFound | None, doc("The greatest gain of all, the first of equals.")]
-    classes: Annotated[
-        tuple[GainFound, ...], doc("Classes of greatest gain, each with the value of it, highest first.")
-    ]
-    by_value: Annotated[
-        tuple[GainFound, ...], doc("Values of greatest gain, each with its worst class, highest first.")
-    ]
-    caps: Annotated[tuple[GainFound, ...], doc("Broken caps of greatest gain, highest first.")]
-    implies: Annotated[LikenessImplies, doc("What follows for every class that satisfies the β asked for.")]
-    worst_negative: Annotated[
-        ClassRef | None,
-        doc("The class of beta_negative, the first of equals. null also: measured before it was told."),
-    ] = None
-    worst_absolute: Annotated[
-        ClassRef | None, doc("The class of max_absolute_gain, the first of equals; null as above.")
-    ] = None
-
-
 def with_reference(values: SensitiveValues, reference: Mapping[CellValue, int] | None) -> SensitiveCounts:
     """The counts beside what a reader knows before: the table, or how often each value occurs elsewhere.
 
@@ -261,19 +156,6 @@ def with_reference(values: SensitiveValues, reference: Mapping[CellValue, int] |
     return SensitiveCounts(counts.starts, numbers, counts.counts, totals, nodes.astype(np.int32))
 
 
-def _implies(totals: Longs, parameters: BetaLikenessParameters) -> LikenessImplies:
-    beta = as_written(parameters.beta)
-    bounds = frequency_bounds(totals, int(totals.sum()), beta, parameters.bound)
-    values = least_values(bounds, 1.0)
-    return LikenessImplies(
-        least_records=max(values, least_size(fills_up(totals, bounds), totals)),
-        least_values=values,
-        least_frequency_l=1 / float(bounds.max()),
-        enough_records=always_within(totals, parameters.beta, parameters.bound),
-        delta=implied_delta(totals, parameters.beta),
-    )
-
-
 def _unused(hierarchy: Hierarchy, counts: SensitiveCounts) -> int:
     """Leaves below no value of the reference; a missing value, at the top, stands for none of them."""
     used = counts.nodes[(counts.totals > 0) & (~shows_nothing(counts.nodes) | (len(counts.nodes) == 1))]
@@ -281,6 +163,8 @@ def _unused(hierarchy: Hierarchy, counts: SensitiveCounts) -> int:
 
 
 def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: Tick) -> BetaLikenessFound:
+    if context.drawn is not None:
+        return likeness_of_draw(context, parameters, tick)
     values = sensitive_values(context, parameters, parameters.attribute, "apart")
     require_values(values)
     counts = with_reference(values, parameters.reference)
@@ -318,7 +202,7 @@ def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: 
         classes=of_classes,
         by_value=listed.greatest(listed.one_per_value(), parameters.top),
         caps=listed.greatest(caps, parameters.top),
-        implies=_implies(known, parameters),
+        implies=implied(known, parameters),
         worst_negative=values.ref(values.worst(losses)),
         worst_absolute=values.ref(None if basic is None else _class_of_greatest(counts, gains.absolute)),
     )
@@ -327,6 +211,10 @@ def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: 
 def _class_of_greatest(counts: SensitiveCounts, of_entries: Floats) -> int:
     """The class of the greatest of some numbers of the entries, the first of equals."""
     return int(counts.of_entry[of_entries == of_entries.max()].min())
+
+
+def _supports(context: MeasureContext, parameters: BetaLikenessParameters) -> str | None:
+    return None if context.drawn is None else other_attribute(context, parameters.attribute)
 
 
 def _judged_by(own: BetaLikenessParameters, value: str) -> BetaLikeness | None:
@@ -340,6 +228,7 @@ BETA_LIKENESS: Final = Measure(
     guarantee="exact",
     parameters=BetaLikenessParameters,
     result=BetaLikenessFound,
+    supports=_supports,
     cost=lambda context, own: cost_of_counting(context, 1, SECONDS_BESIDE_COUNTING),
     compute=_compute,
     example=Example(
@@ -350,4 +239,5 @@ BETA_LIKENESS: Final = Measure(
     ),
     criteria=(BetaLikeness,),
     judges=_judged_by,
+    reads=frozenset({"records", "matrix"}),
 )

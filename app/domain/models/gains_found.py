@@ -27,8 +27,15 @@ class GainFound:
 
     exposed: Annotated[ClassRef, doc("The class.")]
     value: Annotated[CellValue, doc("The value.")]
-    with_value: Annotated[int, doc("Records of the class that have it.")]
-    in_class: Annotated[float, SHARE, doc("q: its share of the class, which is what a reader believes then.")]
+    with_value: Annotated[int, doc("Records of the class that have it; rows that show it, if it was drawn.")]
+    in_class: Annotated[
+        float,
+        SHARE,
+        doc(
+            "q: what a reader believes then: its share of the class, or its probability after the published "
+            "value, if it was drawn."
+        ),
+    ]
     in_table: Annotated[
         float, SHARE, doc("p: its share of the reference, which is what a reader believed before.")
     ]

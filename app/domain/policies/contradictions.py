@@ -1,24 +1,24 @@
 """Requirements of one policy beside each other: which cannot hold together, and which follows from which.
 
 Only requirements about the same number are compared: the same measure with the same parameters, the same
-value, dictionary and scope. Of privacy models also those of one kind of which one asks for more
-in every parameter.
+value, dictionary and scope. Of privacy models and guarantees also those of one kind of which one asks for
+more in every parameter.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import math
-from dataclasses import dataclass
 from typing import TypeGuard
 
 from app.domain.catalogue.meanings import STRICTER_DOWN, Stricter
-from app.domain.policies.comparison import Comparison, Value
 from app.domain.policies.findings import Findings
+from app.domain.policies.guarantee_bounds import asks_as_much
+from app.domain.policies.intervals import Interval
 from app.domain.policies.objectives import marks_of
 from app.domain.policies.pinning import parameters_in_full
 from app.domain.policies.policy import (
+    GuaranteeCondition,
     MeasureCondition,
     Policy,
     PrivacyModelCondition,
@@ -26,48 +26,6 @@ from app.domain.policies.policy import (
     ScoreCondition,
 )
 from app.domain.policies.requirements import value_of
-
-
-@dataclass(frozen=True)
-class Interval:
-    """The numbers that keep a threshold; an end may be open."""
-
-    least: float
-    greatest: float
-    least_open: bool = False
-    greatest_open: bool = False
-
-    @classmethod
-    def of(cls, comparison: Comparison, threshold: Value, *, whole: bool) -> Interval:
-        """The numbers, or the whole numbers, that keep it; false is 0 and true is 1."""
-        number = float(threshold)
-        stepped = whole and math.isfinite(number)
-        match comparison:
-            case "at_least":
-                return cls(math.ceil(number) if stepped else number, math.inf)
-            case "above":
-                return cls(math.floor(number) + 1, math.inf) if stepped else cls(number, math.inf, True)
-            case "at_most":
-                return cls(-math.inf, math.floor(number) if stepped else number)
-            case "below":
-                least = -math.inf
-                return cls(least, math.ceil(number) - 1) if stepped else cls(least, number, False, True)
-            case "equals":
-                return cls(number, number)
-
-    def within(self, other: Interval) -> bool:
-        """Whether every number of this one is in the other."""
-        above = (self.least, self.least_open) >= (other.least, other.least_open)
-        below = (self.greatest, not self.greatest_open) <= (other.greatest, not other.greatest_open)
-        return above and below
-
-    def meets(self, other: Interval) -> bool:
-        """Whether some number is in both."""
-        least, least_open = max((self.least, self.least_open), (other.least, other.least_open))
-        greatest, closed = min(
-            (self.greatest, not self.greatest_open), (other.greatest, not other.greatest_open)
-        )
-        return least < greatest or (least == greatest and closed and not least_open)
 
 
 def check_together(policy: Policy, found: Findings) -> None:
@@ -122,6 +80,8 @@ def _compare(found: Findings, earlier: tuple[int, Requirement], later: tuple[int
     match earlier[1].condition, later[1].condition:
         case PrivacyModelCondition() as one, PrivacyModelCondition() as other:
             _note_implied(found, earlier, later, as_strict(one, other), as_strict(other, one))
+        case GuaranteeCondition() as one, GuaranteeCondition() as other:
+            _note_implied(found, earlier, later, asks_as_much(one, other), asks_as_much(other, one))
         case (MeasureCondition() | ScoreCondition() as one, MeasureCondition() | ScoreCondition() as other):
             value = value_of(one)
             if value is None or subject_of(one) != subject_of(other):

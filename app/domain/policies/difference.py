@@ -11,11 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from app.domain.policies.contradictions import Interval, as_strict, subject_of
+from app.domain.policies.contradictions import as_strict, subject_of
+from app.domain.policies.guarantee_bounds import asks_as_much
+from app.domain.policies.intervals import Interval
 from app.domain.policies.pinning import parameters_in_full, pinned
 from app.domain.policies.policy import (
     BoundCondition,
     Condition,
+    GuaranteeCondition,
     MeasureCondition,
     OptimumCondition,
     Policy,
@@ -180,9 +183,11 @@ def _requirements(old: Policy, new: Policy) -> list[PartChange]:
 def _requirement_fields(requirement: Requirement) -> dict[str, Any]:
     condition = requirement.condition
     fields = {own.name: getattr(condition, own.name) for own in dataclasses.fields(condition)}
-    if isinstance(condition, MeasureCondition | PrivacyModelCondition):
-        del fields["parameters"]
-        fields |= {f"parameters.{name}": own for name, own in parameters_in_full(condition).items()}
+    if "parameters" in fields:
+        given = fields.pop("parameters")
+        if isinstance(condition, MeasureCondition | PrivacyModelCondition):
+            given = parameters_in_full(condition)
+        fields |= {f"parameters.{name}": own for name, own in given.items()}
     return {
         "title": requirement.title,
         "reason": requirement.reason,
@@ -208,6 +213,8 @@ def _effect_of_condition(old: Condition, new: Condition) -> Effect:
     match old, new:
         case PrivacyModelCondition(), PrivacyModelCondition():
             return _by_order(as_strict(old, new), as_strict(new, old))
+        case GuaranteeCondition(), GuaranteeCondition():
+            return _by_order(asks_as_much(old, new), asks_as_much(new, old))
         case BoundCondition(), BoundCondition() if old.dictionary == new.dictionary:
             return "looser" if new.may_rest_on_assumptions else "stricter"
         case OptimumCondition(), OptimumCondition() if dataclasses.replace(old, gap=new.gap) == new:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 from app.domain.errors import InvalidInput
 from app.domain.policies.building import built
+from app.domain.policies.guarantee_bounds import bounds_of
 from app.domain.policies.objectives import criterion_of
-from app.domain.policies.policy import Condition, MeasureCondition, Policy, PrivacyModelCondition
+from app.domain.policies.policy import (
+    Condition,
+    GuaranteeCondition,
+    MeasureCondition,
+    Policy,
+    PrivacyModelCondition,
+)
 from app.domain.policies.requirements import MEASURE_OF
 
 
@@ -32,6 +40,10 @@ def parameters_in_full(condition: MeasureCondition | PrivacyModelCondition) -> M
 
 
 def _pinned(condition: Condition) -> Condition:
+    if isinstance(condition, GuaranteeCondition):
+        with contextlib.suppress(InvalidInput):
+            return dataclasses.replace(condition, parameters=bounds_of(condition).document())
+        return condition
     if not isinstance(condition, MeasureCondition | PrivacyModelCondition):
         return condition
     typed = _typed(condition)

@@ -20,6 +20,7 @@ from app.domain.policies.schema import USUAL_SINGLED_OUT_SHARE, Column, NotCover
 
 Severity = Literal["block", "warn"]
 OptimumScope = Literal["table_level", "record_level"]
+PromisedStatus = Literal["certified", "as_published", "heuristic"]
 
 MOST_REQUIREMENTS: Final = 100
 MOST_SLOTS: Final = 20
@@ -128,7 +129,29 @@ class OptimumCondition:
     dictionary: Word | None = None
 
 
-Condition = MeasureCondition | ScoreCondition | PrivacyModelCondition | BoundCondition | OptimumCondition
+@dataclass(frozen=True)
+class GuaranteeCondition:
+    """What a mechanism promises of its release, as far as it stands.
+
+    ``model`` is the privacy model that the guarantee is of; ``parameters`` bound its numbers, name the least
+    of its choices, and the attribute that it is about (left out: the only sensitive one). ``status`` is the
+    least that it must be worth once all that is known of its hypotheses is counted.
+    """
+
+    model: str
+    parameters: Mapping[str, Any]
+    status: PromisedStatus = "certified"
+    may_rest_on_assumptions: bool = False
+
+
+Condition = (
+    MeasureCondition
+    | ScoreCondition
+    | PrivacyModelCondition
+    | BoundCondition
+    | OptimumCondition
+    | GuaranteeCondition
+)
 
 
 @dataclass(frozen=True)

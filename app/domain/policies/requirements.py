@@ -15,10 +15,12 @@ from app.domain.models.criterion import Criterion
 from app.domain.models.entry import Measure
 from app.domain.policies.building import built, closest
 from app.domain.policies.findings import Findings
+from app.domain.policies.guarantee_lint import check_guarantee
 from app.domain.policies.objectives import criterion_of, problem_of
 from app.domain.policies.policy import (
     BoundCondition,
     Condition,
+    GuaranteeCondition,
     MeasureCondition,
     OptimumCondition,
     Policy,
@@ -96,6 +98,9 @@ def check_requirement(policy: Policy, requirement: Requirement, pointer: str, fo
             checked.slot(condition.dictionary, f"{checked.condition_at}/dictionary")
         case OptimumCondition() as condition:
             _check_optimum(checked, condition)
+        case GuaranteeCondition() as condition:
+            _refuse_scope(checked, "A guarantee is of the whole release.")
+            check_guarantee(policy, condition, checked.condition_at, found)
 
 
 def slots_of(condition: Condition, policy: Policy) -> frozenset[str]:
@@ -103,6 +108,8 @@ def slots_of(condition: Condition, policy: Policy) -> frozenset[str]:
     slots = {slot.name for slot in policy.dictionaries}
     if isinstance(condition, ScoreCondition) and condition.dictionary is None:
         return frozenset(slots)
+    if isinstance(condition, GuaranteeCondition):
+        return frozenset()
     named = {condition.dictionary} if condition.dictionary is not None else set()
     if isinstance(condition, MeasureCondition) and condition.measure in MEASURE_OF:
         named |= {ref for _, type_, ref in _references(condition) if type_ is DictionaryRef}
@@ -119,7 +126,7 @@ def value_of(condition: MeasureCondition | ScoreCondition) -> ResultValue | None
 def is_scored(condition: Condition) -> bool:
     """Whether a condition depends on how scores are taken."""
     match condition:
-        case PrivacyModelCondition():
+        case PrivacyModelCondition() | GuaranteeCondition():
             return False
         case MeasureCondition(measure):
             return measure not in MEASURE_OF or "sensitivity" in MEASURE_OF[measure].needs

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 
 from app.domain.policies.policy import MeasureCondition
 from app.services.gates.evidence import Attested, EvidenceIssuer, files_of, inputs_of
-from app.services.gates.evidence_values import EvidenceInput, EvidenceRef
+from app.services.gates.evidence_values import EvidenceFile, EvidenceInput, EvidenceRef
+from app.services.gates.stored_releases import JudgedRelease
 from app.services.gates.subject import Subject
 from app.services.ports import UnitOfWork
 from app.services.resources import JsonObject, Kind, Run, Stored, document_of
@@ -42,7 +43,7 @@ class Completion:
             work,
             dataset=subject.dataset,
             rule=None if rule is None else (rule.name, rule.sha256),
-            release=subject.upload,
+            release=subject.upload if subject.released is None else subject.released.stored,
             dictionaries=subject.dictionaries,
             sensitivity=subject.base.sensitivity,
             failure=subject.base.failure,
@@ -73,13 +74,23 @@ class Completion:
                 },
                 seeds={id_: seed for id_, seed in seeds.items() if seed is not None},
                 hypotheses=[own for criterion in result["criteria"] for own in criterion["hypotheses"]],
-                files=await files_of(work, subject.dataset, subject.upload),
+                files=(
+                    *await files_of(work, subject.dataset, subject.upload),
+                    *_table_made_here(subject.released),
+                ),
             ),
         )
         await work.webhooks.emit(
             WebhookEvent.EVALUATION_COMPLETED, _news(subject, stored, result, ref, run_id)
         )
         return ref
+
+
+def _table_made_here(released: JudgedRelease | None) -> list[EvidenceFile]:
+    """The table of a stored release as CSV, which whoever has it can compare."""
+    if released is None:
+        return []
+    return [EvidenceFile("release", released.stored.name, released.csv_sha256)]
 
 
 def _news(
@@ -97,13 +108,11 @@ def _news(
 
 def _parameters(subject: Subject, document: JsonObject) -> JsonObject:
     """What recomputing needs beside the inputs."""
-    rule, upload = subject.rule, subject.upload
+    rule = subject.rule
     return {
         "dataset": subject.dataset.name,
         "rule": None if rule is None else {**rule.in_short, "sha256": rule.sha256},
-        "release": None
-        if upload is None
-        else {"upload": upload.name, "key": subject.key, "order": subject.order},
+        "release": subject.shown_release,
         "dictionaries": {slot: stored.name for slot, stored in subject.dictionaries.items()},
         "sensitivity": subject.base.sensitivity and subject.base.sensitivity.name,
         "failure": subject.base.failure and subject.base.failure.name,

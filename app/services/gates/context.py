@@ -15,6 +15,7 @@ from app.domain.classes.released import Release
 from app.domain.counting.counter import MEMORY_CEILING, Counter
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput, pointing_into
+from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.models.entry import MeasureContext
 from app.domain.rules.rule import Rule
 from app.domain.tables.table import Table
@@ -22,6 +23,7 @@ from app.services.datasets.tables import TableLoader
 from app.services.gates.subject import Subject
 from app.services.ports import Store
 from app.services.releases.aligned_release import AlignedRelease
+from app.services.releases.drawn_tables import read_drawn_release
 from app.services.releases.release_alignment import align_release
 from app.services.resources import TenantId
 from app.services.scoring.assessment_work import RuleScore
@@ -35,13 +37,14 @@ class EvaluationContext:
 
     ``base`` is the scoring without dictionaries, ``scorings`` those of the filled slots. ``rule`` is what the
     release is by, None for a finished file that could not be aligned with the dataset: then ``alone`` is the
-    file's own table.
+    file's own table. It is None, too, where a mechanism made the release: then ``drawn`` is that.
     """
 
     base: Scoring
     scorings: Mapping[str, Scoring]
     rule: Rule | None
     aligned: AlignedRelease | None
+    drawn: DrawnRelease | None = None
     memory_ceiling: int = MEMORY_CEILING
     _counters: dict[Dictionary, Counter] = field(default_factory=dict)
     _releases: dict[Rule, Release] = field(default_factory=dict)
@@ -135,8 +138,8 @@ async def load_context(
     for slot, sources in subject.slots.items():
         with pointing_into(f"/dictionaries/{slot}"):
             scorings[slot] = await load_scoring(loader, tenant, sources, _fitting(subject.options, sources))
-    aligned = None
-    rule: Rule | None
+    aligned, drawn = None, None
+    rule: Rule | None = None
     if subject.upload is not None:
         aligned = await align_release(
             loader, store, tenant, subject.dataset, subject.upload, subject.key, subject.order
@@ -144,9 +147,11 @@ async def load_context(
         rule = aligned.rule
     elif subject.rule is not None:
         rule = await asyncio.to_thread(subject.rule.on, base.table)
+    elif subject.released is not None:
+        drawn = await read_drawn_release(store, loader, tenant, subject.released.stored)
     else:
         raise ValueError("an evaluation is of a rule or of a release")
-    return EvaluationContext(base, scorings, rule, aligned)
+    return EvaluationContext(base, scorings, rule, aligned, drawn)
 
 
 def _fitting(options: ScoringOptions, sources: Sources) -> ScoringOptions:

@@ -2,61 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import asdict
 from typing import Any, Final, Literal
 
 import numpy as np
 
-from app.domain.arrays import Ints
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.direct_identifiers.recognition import RecognisedKind, recognised_kinds
 from app.domain.gates.coverage import (
-    KEY,
-    NOTHING_SHOWN,
     Coverage,
     JudgedColumn,
-    Levels,
-    ReleasedColumn,
     Uncovered,
     alone_in,
     coverage_of,
 )
 from app.domain.gates.protection import WorstCase, greatest_loss
-from app.domain.gates.reading import Columns, reading_of, takes_absence_for_safety
+from app.domain.gates.reading import Columns, as_released, reading_of, takes_absence_for_safety
 from app.domain.gates.verdicts import Verdict
-from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.models.judging import AloneRecords
 from app.domain.policies.requirements import slots_of
-from app.domain.policies.schema import Giver
-from app.domain.rules.rule import TableRule
 from app.domain.sensitivity.sensitivity import Sensitivity
 from app.domain.tables.numbers import highest_accepted
 from app.domain.tables.table import Table
-from app.services.datasets.dataset_schema import declarations_of
-from app.services.datasets.text_columns import TextColumn
 from app.services.fingerprints import plain
 from app.services.gates.context import EvaluationContext
+from app.services.gates.released_columns import released_columns, unreadable
 from app.services.gates.subject import Subject
-from app.services.releases.aligned_release import AlignedRelease
-from app.services.releases.readings import ASTERISK, readings_of
 from app.services.resources import JsonObject
 
 LEAST_MISSING: Final = 0.1
 """A dictionary does not carry a column if this share of its people have no value of it, or more."""
-
-
-def released_columns(subject: Subject, context: EvaluationContext) -> list[ReleasedColumn]:
-    """The disclosed columns in the schema's order; of a file those that it has, its key column last."""
-    table, aligned = context.table, context.aligned
-    if aligned is None:
-        return [_of_rule(subject, context, j) for j in range(table.n_attributes)]
-    found = [
-        _of_file(subject, context, aligned.texts[name], name)
-        for name in table.attributes
-        if name in aligned.texts
-    ]
-    return found if subject.key is None else [*found, _key_column(subject, subject.key, aligned)]
 
 
 def columns_to_read(subject: Subject, context: EvaluationContext) -> Columns:
@@ -130,95 +106,6 @@ def _worst_case(context: EvaluationContext) -> WorstCase:
     )
 
 
-def unreadable(subject: Subject, table: Table, aligned: AlignedRelease | None) -> frozenset[str]:
-    """Columns of a file in which different texts stand for one value, so that requirements do not see them.
-
-    A dataset may replace texts by others before it looks them up. What it takes for alike need not look alike
-    to a reader of the file.
-    """
-    if aligned is None:
-        return frozenset()
-    replaced = {own.name: own.map for own in declarations_of(subject.dataset)}
-    labels = {name: own.labels for name, own in zip(table.attributes, table.hierarchies, strict=True)}
-    return frozenset(
-        name
-        for name, column in aligned.texts.items()
-        if are_alike(column.values, replaced.get(name, {}), frozenset(labels[name]))
-        or _says_nothing_in_several_ways(column, labels[name][TOP])
-    )
-
-
-def _says_nothing_in_several_ways(column: TextColumn, top: str) -> bool:
-    """Whether cells that show nothing are written differently, so that they can be told apart."""
-    ways = len({"", ASTERISK, top}.intersection(column.values))
-    return ways + (column.n_missing > 0) > 1
-
-
-def are_alike(texts: Sequence[str], replaced: Mapping[str, str], labels: Set[str]) -> bool:
-    """Whether two of these different texts can stand for one value."""
-    seen: set[str | None] = set()
-    for text in texts:
-        own = {reading for reading in readings_of(text, replaced, labels) if reading is not None}
-        if own & seen:
-            return True
-        seen |= own
-    return False
-
-
-def _of_rule(subject: Subject, context: EvaluationContext, j: int) -> ReleasedColumn:
-    if context.rule is None:
-        raise ValueError("without a file there is a rule")
-    table, hierarchy = context.table, context.table.hierarchies[j]
-    texts = tuple(dict.fromkeys(hierarchy.labels))
-    number = {text: code for code, text in enumerate(texts)}
-    of_node = np.array([number[label] for label in hierarchy.labels], dtype=np.int32)
-    of_node[TOP] = NOTHING_SHOWN
-    shown = context.release(context.rule).codes[:, j]
-    name = table.attributes[j]
-    return ReleasedColumn(
-        name, _role(table, name), _giver(subject, name), texts, of_node[shown], _levels(context, j, hierarchy)
-    )
-
-
-def _of_file(subject: Subject, context: EvaluationContext, column: TextColumn, name: str) -> ReleasedColumn:
-    """The column as it is written, rows in the file's order."""
-    table = context.table
-    j = table.position(name)
-    hierarchy = table.hierarchies[j]
-    nothing, texts = {"", ASTERISK, hierarchy.labels[TOP]}, column.values
-    code = [NOTHING_SHOWN if text in nothing else place for place, text in enumerate(texts)]
-    missing = NOTHING_SHOWN
-    if _says_nothing_in_several_ways(column, hierarchy.labels[TOP]):
-        # Whoever gets the file tells them apart: each way of writing it is a value.
-        code, missing, texts = list(range(len(texts))), len(texts), (*texts, "")
-    codes: Ints = np.array([*code, missing], dtype=np.int32)[column.positions]
-    levels = None if context.rule is None else _levels(context, j, hierarchy)
-    return ReleasedColumn(name, _role(table, name), _giver(subject, name), texts, codes, levels)
-
-
-def _key_column(subject: Subject, key: str, aligned: AlignedRelease) -> ReleasedColumn:
-    """The column that says whose row is whose; its texts are all different, and nobody looks at them."""
-    rows = np.arange(aligned.records, dtype=np.int32)
-    return ReleasedColumn(key, KEY, _giver(subject, key), ("",) * aligned.records, rows)
-
-
-def _levels(context: EvaluationContext, j: int, hierarchy: Hierarchy) -> Levels:
-    """How far values are generalised, by the table's rule or else by what became of each cell."""
-    rule = context.rule
-    if isinstance(rule, TableRule):
-        return Levels(rule.levels[j], rule.levels[j], hierarchy.height)
-    if rule is None:
-        raise ValueError("without a rule nobody knows what the values were")
-    original, shown = context.table.codes[:, j], context.release(rule).codes[:, j]
-    had = ~context.table.is_missing(j)
-    if context.absent is not None:
-        had = had & ~context.absent
-    steps = (hierarchy.depth[original] - hierarchy.depth[shown])[had]
-    if not len(steps):
-        return Levels(0, 0, hierarchy.height)
-    return Levels(int(steps.min()), int(steps.max()), hierarchy.height)
-
-
 def _weighed(table: Table, sensitivity: Sensitivity) -> frozenset[str]:
     """The attributes whose disclosure weighs anything for anybody, alone or with others."""
     if sensitivity.family == "constant":
@@ -227,16 +114,6 @@ def _weighed(table: Table, sensitivity: Sensitivity) -> frozenset[str]:
     return frozenset(
         name for j, name in enumerate(table.attributes) if sensitivity.shapes[j].any() or j in together
     )
-
-
-def _role(table: Table, name: str) -> str:
-    return "sensitive" if name in table.sensitive else "quasi_identifier"
-
-
-def _giver(subject: Subject, name: str) -> Giver:
-    schema = subject.policy.schema
-    given = None if schema is None else schema.role_of(name)
-    return "dataset" if given is None else given[1]
 
 
 Outcome = Literal["covered", "not_covered", "draft_schema", "not_computable"]
@@ -265,7 +142,14 @@ _OF_KEY: Final = (
 def find_coverage(subject: Subject, context: EvaluationContext, waived: Set[str]) -> Coverage:
     """Compare the released columns with what the policy's requirements read, but for those ``waived``."""
     policy, columns = subject.policy, columns_to_read(subject, context)
-    readings = {own.id: reading_of(policy, own, columns) for own in policy.requirements}
+    drawn = None
+    if context.drawn is not None:
+        replaced = context.drawn.replaced
+        drawn = frozenset() if replaced is None else frozenset({replaced.attribute})
+    readings = {
+        own.id: as_released(own.condition, reading_of(policy, own, columns), drawn)
+        for own in policy.requirements
+    }
     return coverage_of(policy, released_columns(subject, context), readings, recognised_kinds, waived)
 
 

@@ -10,6 +10,7 @@ from app.domain.errors import Fault
 from app.domain.gates.explanations import quantity_of
 from app.domain.gates.findings import Finding, Part
 from app.domain.gates.verdicts import Outcome, verdict_of
+from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.models.entry import fields_of_releases
 from app.domain.policies.policy import Requirement
 from app.domain.policies.requirements import MEASURE_OF, is_scored
@@ -26,6 +27,7 @@ _SHUFFLED: Final = (
     "The rows leave in an order that says nothing of the records' order. A release by this rule in the "
     "records' order is not what was judged."
 )
+_STORED: Final = "The rows of the stored release stand in an order that says nothing of the records' order."
 _CHOSEN: Final = (
     "The rows stand in the order of the dataset's records, which was chosen: nobody who knows that order is "
     "taken for an attacker."
@@ -42,11 +44,15 @@ def _order_document(subject: Subject, context: EvaluationContext) -> JsonObject:
     """``order``: ``shuffled`` for a rule, else what is known of the file; whether the records' was chosen."""
     aligned = context.aligned
     order = "shuffled" if aligned is None else aligned.order
+    if subject.released is not None:
+        order = subject.order or order
     return {"order": order, "order_chosen": subject.order == "records"}
 
 
 def _order_assumptions(subject: Subject, context: EvaluationContext) -> list[str]:
     """What the verdict takes for granted of the order."""
+    if subject.released is not None:
+        return [_CHOSEN if subject.order == "records" else _STORED]
     if context.aligned is None:
         return [_SHUFFLED]
     return [_CHOSEN] if context.aligned.order == "records" and subject.order == "records" else []
@@ -107,10 +113,12 @@ def criterion_document(
 ) -> JsonObject:
     """What was found of a criterion."""
     worst, rows = finding.worst, finding.worst_records
+    promised = {} if finding.promised is None else {"promised": _promised(finding.promised)}
     return _criterion(
         criterion,
         condition,
         waiver,
+        **promised,
         outcome=outcome,
         value=worst.value,
         quantity={"what": quantity_of(criterion.condition), "of_records": finding.of_records},
@@ -125,6 +133,11 @@ def criterion_document(
         error=None,
         explanation=finding.explanation,
     )
+
+
+def _promised(guarantee: PrivacyGuarantee) -> JsonObject:
+    """The guarantee as it was judged."""
+    return {**asdict(guarantee), "standing": guarantee.standing}
 
 
 def broken_document(
@@ -221,7 +234,7 @@ def verdict_document(
 
 def _subject(subject: Subject, context: EvaluationContext) -> JsonObject:
     upload, aligned = subject.upload, context.aligned
-    release = None
+    release = None if subject.released is None else subject.released.in_short
     if upload is not None and aligned is not None:
         release = {
             "upload": upload.name,

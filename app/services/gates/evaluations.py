@@ -7,9 +7,9 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
-from app.domain.errors import InvalidInput, NotFound, NotSupported
+from app.domain.errors import InvalidInput, NotFound, NotSupported, Withdrawn
 from app.domain.policies.objectives import criterion_of
 from app.domain.policies.policy import PrivacyModelCondition
 from app.domain.search.budget import Halted, never
@@ -22,7 +22,8 @@ from app.services.gates.coverage import broken_coverage
 from app.services.gates.evaluation import Evaluation, EvaluationCost, prepare_evaluation
 from app.services.gates.evidence import find
 from app.services.gates.ledger import find_earlier_releases, refuse_drawn
-from app.services.gates.requests import CreateEvaluation, EvaluationPlan
+from app.services.gates.requests import CreateEvaluation, EvaluationPlan, ReleaseFile
+from app.services.gates.stored_releases import JudgedRelease, find_release, with_dataset
 from app.services.gates.subject import (
     Subject,
     asked_parameters,
@@ -89,7 +90,7 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
         self._require_for(actor, request)
         try:
             evaluation = await self._evaluation(self._store, actor, request)
-        except (InvalidInput, NotSupported, NotFound) as error:
+        except (InvalidInput, NotSupported, NotFound, Withdrawn) as error:
             return EvaluationPlan(missing=faults_of(error))
         return await asyncio.to_thread(self._plan, self._timed(evaluation, 0))
 
@@ -129,6 +130,7 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
 
     async def _subject(self, store: Store, actor: Actor, request: CreateEvaluation) -> Subject:
         async with store.work(actor.tenant) as work:
+            request = await with_dataset(work, request)
             stored_policy, policy, base = await find_base(work, request)
             slots = await find_slots(work, base, request.dictionaries)
             parameters = await asked_parameters(work, policy, base, slots)
@@ -136,19 +138,22 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
             judged = Waivable(stored_policy, policy, base.dataset, self._clock().date())
             waivers = await waivers_for(work, judged)
             earlier = await find_earlier_releases(work, base.dataset)
-            upload = None
-            if request.release is not None:
+            upload, released = None, None
+            if isinstance(request.release, ReleaseFile):
                 upload = await work.resources.get(Kind.UPLOAD, request.release.upload)
                 refuse_drawn(upload, earlier)
+            elif request.release is not None:
+                released = await find_release(work, request.release.name, base.dataset)
+                earlier = tuple(own for own in earlier if own["name"] != released.stored.name)
         models = [
             criterion_of(own.condition.model, own.condition.parameters)
             for own in policy.requirements
             if isinstance(own.condition, PrivacyModelCondition)
         ]
         require_to_name_values(actor, *parameters.values(), *models)
-        rule = None
-        if request.rule is not None:
-            rule = await find_rule(store, self._loader, actor, request.rule, base.dataset)
+        rule, asked = None, request.rule if released is None else released.rule_id
+        if asked is not None:
+            rule = await find_rule(store, self._loader, actor, asked, base.dataset)
         known = {criterion.id for criterion in policy.requirements}
         return Subject(
             stored_policy=stored_policy,
@@ -157,12 +162,13 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
             slots=slots,
             rule=rule,
             upload=upload,
-            key=None if request.release is None else request.release.key,
-            order=None if request.release is None else request.release.order,
+            key=request.release.key if isinstance(request.release, ReleaseFile) else None,
+            order=_order(request, released),
             parameters=parameters,
             referred=referred,
             waivers={id_: own for id_, own in waivers.items() if id_ in known},
             earlier=earlier,
+            released=released,
         )
 
     async def _complete(
@@ -185,6 +191,13 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
 
     def _audit_details(self, result: JsonObject) -> JsonObject:
         return {"verdict": result["verdict"]}
+
+
+def _order(request: CreateEvaluation, released: JudgedRelease | None) -> Literal["records"] | None:
+    """``records`` if the rows are meant to stand in the records' order."""
+    if released is not None:
+        return released.order
+    return request.release.order if isinstance(request.release, ReleaseFile) else None
 
 
 class EvaluationWork:

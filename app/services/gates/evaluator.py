@@ -20,6 +20,12 @@ UNALIGNED = (
     'the dataset\'s records, say so by "order": "records".',
 )
 
+OF_RECORDS = (
+    "It is computed of the rows that records are released as, and nobody can tell whose a row is that a "
+    "mechanism made.",
+    "Require the guarantee, or a measure of which the catalogue tells in reads: classes, matrix or rows.",
+)
+
 Tick = Callable[[int], None]
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.policies.policy import (
     BoundCondition,
+    GuaranteeCondition,
     MeasureCondition,
     OptimumCondition,
     PrivacyModelCondition,
@@ -16,7 +17,8 @@ from app.domain.policies.policy import (
 )
 from app.services.datasets.tables import TableLoader
 from app.services.gates.context import EvaluationContext
-from app.services.gates.evaluator import Broken, Evaluator, required
+from app.services.gates.evaluator import OF_RECORDS, Broken, Evaluator, required
+from app.services.gates.guarantee_evaluator import GuaranteeEvaluator
 from app.services.gates.measure_evaluator import MeasureEvaluator
 from app.services.gates.privacy_model_evaluator import PrivacyModelEvaluator
 from app.services.gates.proven_evaluators import BoundEvaluator, optimum_evaluator
@@ -56,6 +58,10 @@ class EvaluatorMaker:
         match criterion.condition:
             case MeasureCondition() as condition:
                 return await self._measure(criterion, condition)
+            case GuaranteeCondition() as condition:
+                return GuaranteeEvaluator(criterion, condition, self._subject, self._context)
+            case _ if self._context.drawn is not None:
+                raise NotSupported(*OF_RECORDS)
             case ScoreCondition() as condition:
                 return ScoreEvaluator(criterion, condition, self._context)
             case PrivacyModelCondition() as condition:

@@ -53,7 +53,7 @@ def masked_condition(condition: JsonObject) -> JsonObject:
     shown = dict(condition)
     if "measure" in condition:
         shown["measure"] = _masked_by(_MEASURES, condition["measure"])
-    if "model" in condition:
+    if condition.get("kind") == "privacy_model":
         shown["model"] = _masked_by(_CRITERIA, condition["model"])
     if "objective" in condition:
         shown["objective"] = _with_models(condition["objective"], "privacy")

@@ -13,6 +13,7 @@ from app.domain.classes.grouping import Grouping
 from app.domain.errors import NotSupported
 from app.domain.gates.explanations import of_value
 from app.domain.gates.findings import Finding, WorstRecords, held
+from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.models.entry import MeasureContext
 from app.domain.policies.policy import MeasureCondition, Requirement
 from app.domain.rules.rule import CellRule, Rule
@@ -55,6 +56,8 @@ class MeasureEvaluator(Evaluator):
                 "A measure is of the whole release; groups of records have none of their own.",
                 "Require a score or a privacy model of groups.",
             )
+        if context.drawn is not None:
+            measurement = _of_drawn(measurement, context.drawn)
         self._measurement = measurement
         grouping = measurement.parameters
         self.of_quasi_identifiers = (
@@ -93,12 +96,15 @@ class MeasureEvaluator(Evaluator):
             of_value(
                 f"{measure.title}: {condition.value}", (part,), condition.comparison, condition.threshold
             ),
-            _worst(result),
+            # Rows that a mechanism made are nobody's known: none is one of the dataset.
+            None if self._context.drawn is not None else _worst(result),
             standard_error=error if isinstance(error, float | int) else None,
         )
 
     def _result(self, rule: Rule | None) -> JsonObject:
         measurement = self._measurement
+        if self._context.drawn is not None:
+            return measurement.result()
         if rule is not None:
             context = self._context.shared(self._prepared, rule)
         elif self._context.alone is not None:
@@ -126,6 +132,15 @@ class MeasureEvaluator(Evaluator):
         if "quasi_identifiers" not in {own.name for own in fields(self._measurement.parameters)}:
             raise NotSupported(*UNALIGNED)
         return replace(context, table=table, rule=CellRule(table.codes), sensitivity=None, failure=None)
+
+
+def _of_drawn(measurement: Measurement, drawn: DrawnRelease) -> Measurement:
+    """The measurement of a release that a mechanism made."""
+    return replace(
+        measurement,
+        context=replace(measurement.context, drawn=drawn),
+        prepare=lambda: replace(measurement.prepare(), drawn=drawn),
+    )
 
 
 def _worst(result: Mapping[str, Any]) -> WorstRecords | None:

@@ -22,6 +22,7 @@ from app.domain.policies.policy import (
     Assumptions,
     BoundCondition,
     Condition,
+    GuaranteeCondition,
     MeasureCondition,
     OptimumCondition,
     Policy,
@@ -43,10 +44,15 @@ CONDITIONS: Final[Mapping[str, type]] = {
     "privacy_model": PrivacyModelCondition,
     "bound": BoundCondition,
     "optimum": OptimumCondition,
+    "guarantee": GuaranteeCondition,
 }
 """Kind of requirement, as documents name it → its type."""
 
-_NAMED_INSIDE: Final[Mapping[str, str]] = {"measure": "measure", "privacy_model": "model"}
+_NAMED_INSIDE: Final[Mapping[str, str]] = {
+    "measure": "measure",
+    "privacy_model": "model",
+    "guarantee": "model",
+}
 """Kinds whose document holds an object with a ``kind`` and its parameters, and the field that it is in."""
 
 _READINGS: Final = ("missing", "suppressed")

@@ -27,17 +27,25 @@ class ReleaseFile:
 
 
 @dataclass(frozen=True)
+class StoredRelease:
+    """A release that was made here, by its name or id; of a rule's release its rule is meant."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class CreateEvaluation:
     """A policy by which a dataset's release is to be evaluated.
 
-    Either ``rule``, a stored rule or a definition, or ``release``. ``dictionaries`` fills the policy's slots.
-    Without a name one is made of the content's hash.
+    Either ``rule``, a stored rule or a definition, or ``release``. Without ``dataset`` it is that of the
+    stored release. ``dictionaries`` fills the policy's slots. Without a name one is made of the content's
+    hash.
     """
 
     policy: str
-    dataset: str
+    dataset: str | None
     rule: str | RuleDefinition | None = None
-    release: ReleaseFile | None = None
+    release: ReleaseFile | StoredRelease | None = None
     dictionaries: Mapping[str, str] = field(default_factory=dict)
     sensitivity: str | None = None
     failure: str | None = None
@@ -48,13 +56,22 @@ class CreateEvaluation:
             raise InvalidInput.of(
                 "/rule" if self.rule is None else "/release",
                 "one-of-two",
-                "A rule, or a finished release file: one of the two is evaluated.",
+                "A rule, or a release that is there already: one of the two is evaluated.",
                 "Give rule or release.",
+            )
+        if self.dataset is None and not isinstance(self.release, StoredRelease):
+            raise InvalidInput.of(
+                "/dataset",
+                "missing",
+                "Nothing says what is disclosed.",
+                "Name a dataset, or a stored release.",
             )
 
     @property
     def refs(self) -> SourceRefs:
-        """What is evaluated, without the dictionaries."""
+        """What is evaluated, without the dictionaries; ValueError while the dataset is not known."""
+        if self.dataset is None:
+            raise ValueError("the dataset of the release is not known yet")
         return SourceRefs(self.dataset, None, self.sensitivity, self.failure)
 
     @property

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.policies.policy import (
     BoundCondition,
+    GuaranteeCondition,
     MeasureCondition,
     OptimumCondition,
     Policy,
@@ -23,8 +24,9 @@ from app.domain.policies.policy import (
 from app.services.fingerprints import new_resource
 from app.services.gates.policies import find_policy
 from app.services.gates.policy_documents import policy_of, scoring_options_of
-from app.services.gates.requests import CreateEvaluation
+from app.services.gates.requests import CreateEvaluation, ReleaseFile
 from app.services.gates.schema_faults import schema_faults
+from app.services.gates.stored_releases import JudgedRelease, find_release
 from app.services.ports import UnitOfWork
 from app.services.questions import Route
 from app.services.resources import JsonObject, Kind, NewResource, Stored, document_of
@@ -46,7 +48,8 @@ class Subject:
     """A resolved evaluation.
 
     ``slots`` are the sources with the dictionary of each slot that is filled; ``base`` those without any.
-    ``rule`` is None for a finished release.
+    ``rule`` is None for a finished release, and for one that a mechanism made. ``upload`` is the file of the
+    former; ``released`` a release that was made here, whichever way.
     ``key`` and ``order`` say how the rows of a finished release are found; ``order`` None: nobody chose one.
     ``parameters`` are those of the measures by criterion, with references by name, and ``referred`` what
     these lead to. ``waivers`` by criterion. ``earlier`` are the releases of the same data that were stored
@@ -65,6 +68,7 @@ class Subject:
     referred: Mapping[tuple[Kind, str], Stored]
     waivers: Mapping[str, JsonObject]
     earlier: tuple[JsonObject, ...] = ()
+    released: JudgedRelease | None = None
 
     @property
     def dataset(self) -> Stored:
@@ -75,6 +79,15 @@ class Subject:
     def shown_rule(self) -> JsonObject | None:
         """The rule in short, with its name if it is stored; None for a finished release."""
         return None if self.rule is None else self.rule.in_short
+
+    @property
+    def shown_release(self) -> JsonObject | None:
+        """How a request names the release that is there already; None for a rule."""
+        if self.released is not None:
+            return {"name": self.released.stored.name}
+        if self.upload is None:
+            return None
+        return {"upload": self.upload.name, "key": self.key, "order": self.order}
 
     @property
     def options(self) -> ScoringOptions:
@@ -98,7 +111,7 @@ async def find_base(work: UnitOfWork, request: CreateEvaluation) -> tuple[Stored
     stored = await find_policy(work, request.policy)
     policy = policy_of(document_of(stored))
     base = await find_sources(work, request.refs)
-    key = None if request.release is None else request.release.key
+    key = request.release.key if isinstance(request.release, ReleaseFile) else None
     faults = [
         *schema_faults(policy, base.dataset, key),
         *_of_slots(policy, request),
@@ -219,7 +232,7 @@ def needs_sensitivity(criterion: Requirement) -> bool:
             return objective.get("kind") != "min_loss"
         case MeasureCondition(measure=measure, version=version):
             return "sensitivity" in measure_of(measure, version).needs
-        case PrivacyModelCondition():
+        case PrivacyModelCondition() | GuaranteeCondition():
             return False
 
 
@@ -242,6 +255,9 @@ def new_evaluation(subject: Subject, name: str | None, route: Route, change_rule
     if subject.upload is not None:
         # Without it the same request meant that the file keeps the records' order.
         meaning["order"] = subject.order
+    if subject.released is not None:
+        # How they stand depends on what else was drawn and released by now.
+        meaning["guarantees"] = list(subject.released.guarantees)
     kept = {
         "policy": subject.stored_policy.id,
         "sources": subject.base.refs,
@@ -249,6 +265,7 @@ def new_evaluation(subject: Subject, name: str | None, route: Route, change_rule
         **rule_kept(subject.rule),
         "rule_kind": None if subject.rule is None else subject.rule.kind,
         "upload": None if subject.upload is None else subject.upload.id,
+        "released": None if subject.released is None else subject.released.stored.id,
         "route": route,
     }
     return new_resource(
@@ -267,6 +284,10 @@ def _hashes(subject: Subject) -> dict[str, str]:
         hashes["rule"] = subject.rule.sha256
     if subject.upload is not None:
         hashes["release"] = subject.upload.sha256
+    if subject.released is not None:
+        hashes["stored_release"] = subject.released.stored.sha256
+        # What was drawn is no part of what was asked for.
+        hashes["released_table"] = subject.released.csv_sha256
     return hashes
 
 
@@ -277,20 +298,18 @@ def _uses(subject: Subject) -> tuple[str, ...]:
         *(stored.id for stored in subject.dictionaries.values()),
         *(() if subject.rule is None else subject.rule.uses),
         *(() if subject.upload is None else (subject.upload.id,)),
+        *(() if subject.released is None else (subject.released.stored.id,)),
         *(stored.id for stored in subject.referred.values()),
     )
 
 
 def _summary(subject: Subject) -> JsonObject:
-    upload = subject.upload
     names = {slot: stored.name for slot, stored in subject.dictionaries.items()}
     return {
         "policy": {"name": subject.policy.name, "version": subject.policy.version},
         "dataset": subject.dataset.name,
         "rule": subject.shown_rule,
-        "release": None
-        if upload is None
-        else {"upload": upload.name, "key": subject.key, "order": subject.order},
+        "release": subject.shown_release,
         "dictionaries": names,
         "sensitivity": subject.base.sensitivity and subject.base.sensitivity.name,
         "failure": subject.base.failure and subject.base.failure.name,
@@ -305,8 +324,10 @@ async def subject_of(work: UnitOfWork, stored: Stored) -> Subject:
     base = await find_sources(work, SourceRefs(**document["sources"]))
     parameters: Mapping[str, Any] = _parameters_stored(policy, document["parameters"])
     upload = document["upload"]
+    released = await _released_stored(work, document, base.dataset)
     # Without an order in it the file had to keep that of the records, unless it had a key.
     order_before: Literal["records"] | None = "records" if document["key"] is None else None
+    order = document.get("order", order_before) if upload is not None else None
     return Subject(
         stored_policy=policy_resource,
         policy=policy,
@@ -315,9 +336,18 @@ async def subject_of(work: UnitOfWork, stored: Stored) -> Subject:
         rule=await rule_of_question(work, stored, base.dataset),
         upload=None if upload is None else await work.resources.get(Kind.UPLOAD, upload),
         key=document["key"],
-        order=document.get("order", order_before) if upload is not None else None,
+        order=order if released is None else released.order,
         parameters=parameters,
         referred=await find_referred(work, parameters),
         waivers=document["waivers"],
         earlier=tuple(document.get("earlier", ())),
+        released=released,
     )
+
+
+async def _released_stored(work: UnitOfWork, document: JsonObject, dataset: Stored) -> JudgedRelease | None:
+    """The release that an evaluation was stored with, its guarantees as they stood then."""
+    if document.get("released") is None:
+        return None
+    found = await find_release(work, document["released"], dataset)
+    return replace(found, guarantees=tuple(document["guarantees"]))

@@ -87,19 +87,25 @@ def shown_release(
     shown = shown_resource(actor, release)
     if state is None:
         return shown
-    own = shown.summary["mechanism"]
     told = {
-        **own,
+        **shown.summary["mechanism"],
         **_values_shown(actor, release),
-        "guarantees": [
-            _with_known(guarantee, _drawn_once(state), refuted.get(_attribute_of(guarantee)))
-            for guarantee in own["guarantees"]
-        ],
+        "guarantees": guarantees_known(release, state, refuted),
         "draw": state.number,
         "draws": state.total,
         "together": together(all_draws) if all_draws else None,
     }
     return replace(shown, summary={**shown.summary, "mechanism": told, "withdrawn_at": state.withdrawn_at})
+
+
+def guarantees_known(
+    release: Stored, state: DrawState, refuted: Mapping[str, Hypothesis]
+) -> list[JsonObject]:
+    """The guarantees of a release with what is known by now of their hypotheses, and what is left of them."""
+    return [
+        _with_known(guarantee, _drawn_once(state), refuted.get(_attribute_of(guarantee)))
+        for guarantee in release.summary["mechanism"]["guarantees"]
+    ]
 
 
 def _values_shown(actor: Actor, release: Stored) -> JsonObject:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
-from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.errors import InvalidInput, NotSupported
 from app.services.datasets.table_streams import stream
 from app.services.datasets.tables import TableLoader, TableResources
@@ -15,11 +14,11 @@ from app.services.ports import Store, UnitOfWork
 from app.services.questions import RUN_BYTES, Claimant, DirectBudget, RunStarted
 from app.services.releases.count_answers import AskCounts, CountAnswers, ReleaseCounts
 from app.services.releases.draw_runs import DrawRuns
-from app.services.releases.mechanism_manifests import attributes_of, is_drawn, shown_release
+from app.services.releases.mechanism_manifests import is_drawn, shown_release
 from app.services.releases.mechanism_releases import MechanismReleases, ReleasePlan
 from app.services.releases.released_tables import ReleasedTable, release_of
 from app.services.releases.requests import CreateRelease, LineOrder
-from app.services.releases.shown_otherwise import releases_of_upload, shown_otherwise
+from app.services.releases.standing_guarantees import draws_with, refuted_by_others
 from app.services.resources import (
     ALWAYS,
     Actor,
@@ -176,8 +175,8 @@ class ReleaseService(TableResources):
             return await super()._shown(work, actor, found)
         states = await work.draws.states([own.id for own in drawn])
         whole = [own for own in drawn if own.document is not None]
-        draws = {own.id: await _draws_with(work, own) for own in whole}
-        refuted = {own.id: await _refuted_by_others(work, own) for own in whole}
+        draws = {own.id: await draws_with(work, own) for own in whole}
+        refuted = {own.id: await refuted_by_others(work, own) for own in whole}
         return await asyncio.to_thread(
             lambda: tuple(
                 shown_release(actor, own, states.get(own.id), draws.get(own.id, ()), refuted.get(own.id, {}))
@@ -202,25 +201,6 @@ class ReleaseService(TableResources):
         async with self._store.work(tenant) as work:
             seed = await work.pieces.secret(upload_id, f"release order {sha256} {name}")
         return await asyncio.to_thread(released.shuffled, seed)
-
-
-async def _draws_with(work: UnitOfWork, release: Stored) -> Sequence[Stored]:
-    """The releases of all draws of the same data, if there are several and each has its release."""
-    draws = await work.draws.of_release(release.id)
-    if len(draws) < 2 or any(own.release is None for own in draws):
-        return ()
-    return [await work.resources.get(Kind.RELEASE, own.id) for own in draws]
-
-
-async def _refuted_by_others(work: UnitOfWork, release: Stored) -> Mapping[str, Hypothesis]:
-    """By attribute of its guarantees, what other releases of the same upload refute."""
-    dataset = await work.resources.get(Kind.DATASET, release.uses[0])
-    others = [own for own in await releases_of_upload(work, dataset) if own[1].id != release.id]
-    found = {
-        name: shown_otherwise(name, others)
-        for name in attributes_of(release.summary["mechanism"]["guarantees"])
-    }
-    return {name: own for name, own in found.items() if own is not None}
 
 
 def _manifest(released: ReleasedTable, dataset: Stored, rule: Stored, request: CreateRelease) -> JsonObject:

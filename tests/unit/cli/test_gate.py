@@ -162,6 +162,22 @@ def test_what_a_server_holds_is_named_and_nothing_is_sent_to_it(judge, stub, ope
     }
 
 
+def test_a_release_that_a_server_has_made_is_named(stub, operations, files, capsys):
+    stub.answers["GET /releases/drawn"] = httpx.Response(
+        200, json={"id": "r-1", "name": "drawn", "sha256": "0", "dataset": "members"}
+    )
+    argv = ["gate", "public-release@2", "--stored-release", "drawn"]
+    assert run([*argv, "--server", "http://s"], operations) == 0
+    assert {key: own for key, own in stub.sent[ASKED].items() if key != "name"} == {
+        "dataset": "members", "release": {"name": "drawn"}, "dictionaries": {},
+    }  # fmt: skip
+    assert capsys.readouterr().out.startswith("PASS  drawn")
+    assert run(["gate", "policy.yaml", "--stored-release", "drawn"], operations) == 2
+    assert "--stored-release names what a server holds." in capsys.readouterr().err
+    assert run([*argv, "--server", "http://s", "--key", "id"], operations) == 2
+    assert run([*argv, "--server", "http://s", "--dataset", "members.csv"], operations) == 2
+
+
 def test_the_questions_of_a_stored_policy_are_answered_where_it_may_be_read(stub, operations, capsys):
     heading = {"title": "Who is singled out?", "source": "An office", "text": "…", "requirements": []}
     stub.outline = [heading]
@@ -455,6 +471,7 @@ def test_a_server_needs_its_key(judge, monkeypatch, capsys):
     [
         ["gate", "policy.yaml", "--dataset", "a", "--dataset-id", "b"],
         ["gate", "policy.yaml", "--dataset", "a", "--rule", "b", "--release", "c"],
+        ["gate", "policy.yaml", "--rule", "b", "--stored-release", "c"],
         ["gate", "policy.yaml", "--dataset", "a", "--format", "pdf"],
     ],
 )

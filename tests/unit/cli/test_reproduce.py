@@ -505,6 +505,27 @@ def test_on_a_server_what_is_not_given_goes_by_the_names_of_the_report(
     assert ("POST /policies" in recomputing.sent) is not stored
 
 
+def test_of_a_release_that_a_server_made_that_is_asked_again(
+    recomputing, operations, files, monkeypatch, capsys
+):
+    then = predicate()
+    then["parameters"] |= {"rule": None, "release": {"name": "drawn"}}
+    (files / "report.json").write_bytes(report_of(then))
+    assert run(["reproduce", "report.json", "--dataset", "members.csv"], operations) == 2
+    assert "rests on a release that a service has made and keeps" in capsys.readouterr().err
+    monkeypatch.setenv("PRIVACY_RISK_API_KEY", "pre.secret")
+    argv = ["reproduce", "report.json", "--server", "http://s"]
+    assert run(argv, operations) == 0
+    asked = recomputing.sent["POST /gates/public-release@2/evaluations"]
+    assert {key: own for key, own in asked.items() if key != "name"} == {
+        "dataset": "members", "release": {"name": "drawn"}, "dictionaries": {},
+    }  # fmt: skip
+    assert run([*argv, "--rule", "other"], operations) == 2
+    (files / "report.json").write_bytes(report_of(predicate()))
+    assert run([*argv, "--stored-release", "drawn"], operations) == 2
+    assert "not about a release that a server made" in capsys.readouterr().err
+
+
 def test_what_was_released_meanwhile_is_no_difference_and_other_columns_are():
     then = {"inputs": [], "parameters": {}, "report": "verdict"}
     result = {"criteria": [], "changes": [], "subject": {}, "verdict": "pass"}

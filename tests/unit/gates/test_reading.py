@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from app.domain.analyses.catalogue import MEASURES
-from app.domain.gates.reading import Columns, Reading, reading_of
+from app.domain.gates.reading import Columns, Reading, as_released, reading_of
 from app.services.gates.policy_documents import policy_of
-from tests.unit.policies.example_policies import criterion, document, measured, model, scored
+from tests.unit.policies.example_policies import criterion, document, measured, model, promised, scored
 
 COLUMNS = Columns(
     quasi_identifiers=frozenset({"zip", "sex"}),
@@ -92,3 +93,31 @@ def test_measures_of_usefulness_and_of_other_releases_protect_nobody():
         "safe_harbor_values", "distinction_and_separation", "consistent_entities",
         "population_inference", "group_inference",
     }  # fmt: skip
+
+
+def test_a_guarantee_reads_the_attribute_whose_values_are_drawn():
+    drawn = frozenset({"ill"})
+    assert read(promised({"at_most": 2})) == Reading(drawn, not_their_own=drawn)
+    assert read(promised({"at_most": 1e6}, bound="enhanced")) == Reading(drawn, not_their_own=drawn)
+    assert read(promised({"at_most": 2}, attribute="sex")) == Reading(
+        frozenset({"sex"}), not_their_own=frozenset({"sex"})
+    )
+    two = replace(COLUMNS, sensitive=frozenset({"ill", "job"}))
+    assert read(promised({"at_most": 2}), two) == Reading()
+
+
+def test_of_a_drawn_release_classes_are_read_and_else_only_what_was_drawn():
+    drawn = frozenset({"ill"})
+    guarantee = read(promised({"at_most": 2}))
+
+    def left(demand: dict[str, Any], drawn: frozenset[str] | None = drawn) -> Reading:
+        condition = policy_of(document(criterion(demand))).requirements[0].condition
+        return as_released(condition, read(demand), drawn)
+
+    assert left(promised({"at_most": 2})) == guarantee
+    assert left(measured("equivalence_classes", "k", "at_least", 5)) == reading("zip sex", "zip sex")
+    assert left(measured("t_closeness", "is_t_close", "equals", True, t=0.2)) == reading("ill")
+    assert left(model("k_anonymity", k=5)) == Reading()
+    # Of a release that no mechanism made nothing is promised, and all else is read.
+    assert left(promised({"at_most": 2}), None) == Reading()
+    assert left(model("k_anonymity", k=5), None) == read(model("k_anonymity", k=5))

@@ -30,6 +30,17 @@ def model(kind: str, **own: Any) -> Json:
     return {"kind": "privacy_model", "model": {"kind": kind, **own}}
 
 
+def promised(beta: Any = None, *, may: bool = True, status: str = "certified", **own: Any) -> Json:
+    """A guarantee of β-likeness with these bounds of β."""
+    bounds = {} if beta is None else {"beta": beta}
+    return {
+        "kind": "guarantee",
+        "model": {"kind": "beta_likeness", **bounds, **own},
+        "status": status,
+        "may_rest_on_assumptions": may,
+    }
+
+
 def document(*criteria: Json, **more: Any) -> Json:
     return {
         "format": "privacy-risk/policy/1",

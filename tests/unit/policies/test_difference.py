@@ -6,7 +6,7 @@ import pytest
 
 from app.domain.policies.difference import difference
 from app.services.gates.policy_documents import policy_of
-from tests.unit.policies.example_policies import criterion, document, measured, model, scored
+from tests.unit.policies.example_policies import criterion, document, measured, model, promised, scored
 
 
 def changed(old, new, **more) -> tuple[str, str]:
@@ -89,3 +89,25 @@ def test_the_text_names_every_change():
         "  looser     criterion gone removed",
         "  stricter   criterion come added",
     ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "effect"),
+    [
+        (promised({"at_most": 2}), promised({"at_most": 1}), "stricter"),
+        (promised({"at_most": 2}), promised({"below": 2}), "stricter"),
+        (promised({"at_most": 2}), promised(), "looser"),
+        (promised({"at_most": 2}), promised({"at_most": 2}, bound="enhanced"), "stricter"),
+        (promised({"at_most": 2}), promised({"at_most": 3}, bound="enhanced"), "different"),
+        (promised({"at_most": 2}), promised({"at_most": 2}, status="heuristic"), "looser"),
+        (promised({"at_most": 2}), promised({"at_most": 2}, may=False), "stricter"),
+        (promised({"at_most": 2}, may=False), promised({"at_most": 1}), "different"),
+        (promised({"at_most": 2}), promised({"at_most": 1}, attribute="ill"), "different"),
+        (promised({"at_most": 2}), promised({"at_most": 2.0}, bound="basic"), "none"),
+        # What is at most a little less than 2 may, by the tolerance, be more than what is below 2.
+        (promised({"below": 2}), promised({"at_most": 1.9999999999}), "looser"),
+        (promised({"at_most": 2}), model("k_anonymity", k=2), "different"),
+    ],
+)
+def test_guarantees_are_compared_by_what_keeps_them(old, new, effect):
+    assert changed(old, new) == (effect, "same" if effect == "none" else effect)

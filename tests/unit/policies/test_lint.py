@@ -14,7 +14,7 @@ from app.domain.policies.thresholds import SCORE_VALUES
 from app.services.datasets.structured_text import read_yaml
 from app.services.gates.policies import templates
 from app.services.gates.policy_documents import policy_of
-from tests.unit.policies.example_policies import criterion, document, measured, model, scored
+from tests.unit.policies.example_policies import criterion, document, measured, model, promised, scored
 
 REGISTER = "register"
 BOUND = {"kind": "bound", "dictionary": REGISTER}
@@ -273,3 +273,56 @@ def test_values_are_found_by_their_paths():
     assert {path: value_at(result, path) for path in asked} == asked
     for path in ("a", "a.b.c", "a.b.d", "a.b.c.e", "n.x", "l", "l.0", ""):
         assert value_at(result, path) is None
+
+
+@pytest.mark.parametrize(
+    ("demand", "place", "code"),
+    [
+        (promised({"at_most": 2}, kind="gamma_likeness"), "/model/kind", "unknown-model"),
+        (promised({"at_most": 2}, gamma={"at_most": 2}), "/model/gamma", "unknown-field"),
+        (promised(2), "/model/beta", "wrong-type"),
+        (promised({}), "/model/beta", "wrong-type"),
+        (promised({"at_most": "2"}), "/model/beta/at_most", "wrong-type"),
+        (promised({"at_most": False}), "/model/beta/at_most", "wrong-type"),
+        (promised({"at_mots": 2}), "/model/beta/at_mots", "unknown-field"),
+        (promised({"at_most": 2e6}), "/model/beta/at_most", "out-of-range"),
+        (promised({"below": 0}), "/model/beta/below", "never-passes"),
+        (promised({"at_most": 1, "above": 1}), "/model/beta", "never-passes"),
+        (promised(bound="tight"), "/model/bound", "unknown-choice"),
+        (promised(bound={"equals": "basic"}), "/model/bound", "wrong-type"),
+        (promised(attribute="race"), "/model/attribute", "wrong-role"),
+        (promised(attribute=""), "/model/attribute", "wrong-length"),
+    ],
+)
+def test_each_mistake_of_a_guarantee_is_an_error_at_its_place(demand, place, code):
+    assert found(criterion(demand))[0] == {f"/criteria/0/demand{place}": code}
+
+
+@pytest.mark.parametrize(
+    ("demand", "place", "code"),
+    [
+        (promised({"at_most": 1e6}), "/model/beta/at_most", "always-passes"),
+        (promised({"at_least": 1}), "/model/beta/at_least", "wrong-direction"),
+        (promised({"at_most": 1}, bound="basic"), "/model/bound", "always-passes"),
+        (promised({"at_most": 1}, may=False), "/may_rest_on_assumptions", "never-passes"),
+    ],
+)
+def test_a_guarantee_that_is_hardly_meant_is_a_warning(demand, place, code):
+    errors, warnings = found(criterion(demand), dictionaries=[])
+    assert (errors, warnings) == ({}, {f"/criteria/0/demand{place}": code})
+
+
+def test_a_guarantee_is_about_one_of_the_attributes_that_the_schema_calls_sensitive():
+    two = {"attributes": {"ill": "sensitive", "job": "sensitive", "race": "quasi_identifier"}}
+    said = {"/criteria/0/demand/model/attribute": "missing"}
+    assert found(criterion(promised({"at_most": 1})), schema=two, dictionaries=[]) == (said, {})
+    named = criterion(promised({"at_most": 1}, attribute="job"))
+    assert found(named, schema=two, dictionaries=[]) == ({}, {})
+    scoped = criterion(promised({"at_most": 1}), scope={"groups": "race"})
+    assert found(scoped, dictionaries=[])[0] == {"/criteria/0/scope": "unsupported-scope"}
+
+
+def test_the_stricter_of_two_guarantees_implies_the_other():
+    lax, strict = promised({"at_most": 2}), promised({"at_most": 1}, bound="enhanced")
+    both = found(criterion(lax, id="lax"), criterion(strict, id="strict"), dictionaries=[])
+    assert both == ({}, {"/criteria/0": "implied"})

@@ -16,7 +16,7 @@ from app.domain.hierarchies.hierarchy_definitions import RowsDefinition
 from app.domain.rules.rule import apply
 from app.services.datasets.dataset_schema import AttributeType, Role
 from app.services.datasets.dictionaries import Link
-from app.services.gates.coverage import are_alike
+from app.services.gates.released_columns import are_alike
 from app.services.releases.readings import readings_of
 from app.services.releases.release_alignment import align_release
 from app.services.resources import Actor, Stored

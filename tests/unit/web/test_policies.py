@@ -28,6 +28,17 @@ def model(failing_share: float = 0, **parameters):
              "value": "is_k_map", "comparison": "equals", "threshold": True},
             "k-map (k = 20, dictionary = register): is k map = yes",
         ),
+        (
+            {"kind": "guarantee",
+             "model": {"kind": "beta_likeness", "beta": {"at_most": 2}, "bound": "enhanced"},
+             "status": "certified", "may_rest_on_assumptions": True},
+            "a guarantee of β-likeness (β ≤ 2, bound = enhanced), certified, which may rest on assumptions",
+        ),
+        (
+            {"kind": "guarantee", "model": {"kind": "beta_likeness"}, "status": "heuristic",
+             "may_rest_on_assumptions": False},
+            "a guarantee of β-likeness, heuristic or better",
+        ),
         ({"kind": "score", "value": "risk_max", "comparison": "at_most", "threshold": "inf"}, "risk max ≤ ∞"),
     ],
 )  # fmt: skip

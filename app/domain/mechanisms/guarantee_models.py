@@ -1,0 +1,109 @@
+"""The privacy models that guarantees may be of, and what the numbers of each say.
+
+A guarantee states its parameters by name. Here each model has a frozen dataclass of them, so that whoever
+asks for a guarantee can be told what does not exist, what no release keeps and what every one does. A number
+is marked as the numbers of results are; of choices each asks for at least as much as those after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
+
+from annotated_types import doc
+
+from app.domain.catalogue.meanings import LOW, Meaning, Range
+from app.domain.catalogue.result_values import ResultValue, values_of
+from app.domain.mechanisms.guarantee import Status
+
+ATTRIBUTE: Final = "attribute"
+"""The parameter that names the one attribute which a guarantee is about; a model may have none."""
+
+_RANK: Final[dict[Status, int]] = {"none": 0, "heuristic": 1, "as_published": 2, "certified": 3}
+
+
+@dataclass(frozen=True)
+class PromisedLikeness:
+    """What a guarantee of β-likeness states."""
+
+    beta: Annotated[
+        float, Meaning(Range(0.0, 1e6)), LOW, doc("Greatest relative gain: 1 means twice as likely.")
+    ]
+    bound: Annotated[
+        Literal["enhanced", "basic"], doc("Whether frequent values have the tighter bound −ln p.")
+    ]
+    attribute: Annotated[str, doc("The sensitive attribute that was drawn.")]
+
+
+@dataclass(frozen=True)
+class GuaranteeModel:
+    """A privacy model that a mechanism may promise.
+
+    Parameters
+    ----------
+    name, title
+        As guarantees name it, and as people read it.
+    parameters
+        A frozen dataclass of what its guarantees state.
+    always_assumed
+        Hypotheses of every such guarantee that nobody can check: without them it says nothing.
+    """
+
+    name: str
+    title: str
+    parameters: type
+    always_assumed: tuple[str, ...] = ()
+
+    @cached_property
+    def numbers(self) -> dict[str, ResultValue]:
+        """Its numbers by name, with what each can be and on which side people are safer."""
+        return {own.path: own for own in values_of(self.parameters)}
+
+    @cached_property
+    def choices(self) -> dict[str, tuple[str, ...]]:
+        """Its choices by name, the one that asks for most first."""
+        found = {name: _choices(hint) for name, hint in self._hints.items()}
+        return {name: own for name, own in found.items() if own}
+
+    @property
+    def is_of_one_attribute(self) -> bool:
+        """Whether each of its guarantees is about one attribute, which it names."""
+        return ATTRIBUTE in self.names
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """All parameters."""
+        return tuple(own.name for own in fields(self.parameters))
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return get_type_hints(self.parameters, include_extras=True)
+
+
+GUARANTEE_MODELS: Final[tuple[GuaranteeModel, ...]] = (
+    GuaranteeModel(
+        "beta_likeness",
+        "β-likeness",
+        PromisedLikeness,
+        ("prior_is_common", "own_record_only", "records_independent"),
+    ),
+)
+
+MODEL_OF: Final = {own.name: own for own in GUARANTEE_MODELS}
+
+
+def is_worth(status: Status, asked: Status) -> bool:
+    """Whether a status is at least what is asked for."""
+    return _RANK[status] >= _RANK[asked]
+
+
+def worth(status: Status) -> int:
+    """The greater, the more it is worth; 0 for nothing."""
+    return _RANK[status]
+
+
+def _choices(hint: Any) -> tuple[str, ...]:  # noqa: ANN401 - any type
+    while get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    return get_args(hint) if get_origin(hint) is Literal else ()

@@ -1,0 +1,227 @@
+"""What a policy asks of the parameters of a guarantee: bounds on its numbers, least choices, an attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, get_args
+
+from app.domain.errors import Fault, InvalidInput, joined, refuse
+from app.domain.mechanisms.guarantee import PrivacyGuarantee
+from app.domain.mechanisms.guarantee_models import ATTRIBUTE, MODEL_OF, GuaranteeModel, is_worth
+from app.domain.policies.building import built, closest
+from app.domain.policies.comparison import Comparison, Value, holds
+from app.domain.policies.intervals import Interval
+from app.domain.policies.policy import GuaranteeCondition
+from app.domain.policies.schema import Column
+from app.domain.tables.numbers import highest_accepted, lowest_accepted
+
+_COMPARISONS: Final[tuple[Comparison, ...]] = get_args(Comparison)
+
+
+@dataclass(frozen=True)
+class NumberBound:
+    """One end of what a number may be."""
+
+    parameter: str
+    comparison: Comparison
+    threshold: Value
+
+    @property
+    def interval(self) -> Interval:
+        """The reals that keep it, those within the tolerance among them."""
+        threshold = float(self.threshold)
+        least, greatest = lowest_accepted(threshold), highest_accepted(threshold)
+        match self.comparison:
+            case "at_least":
+                return Interval.of("at_least", least, whole=False)
+            case "above":
+                return Interval.of("above", greatest, whole=False)
+            case "at_most":
+                return Interval.of("at_most", greatest, whole=False)
+            case "below":
+                return Interval.of("below", least, whole=False)
+            case "equals":
+                return Interval(least, greatest)
+
+    def is_kept_by(self, guarantee: PrivacyGuarantee) -> bool:
+        """Whether the guarantee states a number that keeps it."""
+        value = guarantee.parameters.get(self.parameter)
+        return isinstance(value, int | float) and holds(float(value), self.comparison, self.threshold)
+
+
+@dataclass(frozen=True)
+class GuaranteeBounds:
+    """Everything that a requirement says of the parameters.
+
+    ``choices`` are the least that are asked for; ``attribute`` None: the only sensitive one.
+    """
+
+    model: GuaranteeModel
+    numbers: tuple[NumberBound, ...] = ()
+    choices: Mapping[str, str] | None = None
+    attribute: str | None = None
+
+    def interval(self, parameter: str) -> Interval:
+        """The reals that keep all bounds of a number; ``least`` is above ``greatest`` if none does."""
+        least, greatest = Interval(-_INFINITE, _INFINITE), Interval(-_INFINITE, _INFINITE)
+        for own in (bound.interval for bound in self.numbers if bound.parameter == parameter):
+            if (own.least, own.least_open) > (least.least, least.least_open):
+                least = own
+            if (own.greatest, not own.greatest_open) < (greatest.greatest, not greatest.greatest_open):
+                greatest = own
+        return Interval(least.least, greatest.greatest, least.least_open, greatest.greatest_open)
+
+    def excludes_all(self, parameter: str) -> bool:
+        """Whether no real keeps all bounds of a number."""
+        own = self.interval(parameter)
+        is_open = own.least_open or own.greatest_open
+        return own.least > own.greatest or (own.least == own.greatest and is_open)
+
+    def choice(self, parameter: str) -> str:
+        """The least of the choices that is asked for."""
+        return (self.choices or {}).get(parameter, self.model.choices[parameter][-1])
+
+    def is_kept_by(self, guarantee: PrivacyGuarantee, choice: str) -> bool:
+        """Whether a choice of the guarantee is at least the one that is asked for."""
+        order, stated = self.model.choices[choice], guarantee.parameters.get(choice)
+        return stated in order and order.index(str(stated)) <= order.index(self.choice(choice))
+
+    def within(self, other: GuaranteeBounds) -> bool:
+        """Whether every guarantee that keeps these keeps the others too."""
+        return (
+            self.model == other.model
+            and self.attribute == other.attribute
+            and all(self.interval(name).within(other.interval(name)) for name in self.model.numbers)
+            and all(
+                order.index(self.choice(name)) <= order.index(other.choice(name))
+                for name, order in self.model.choices.items()
+            )
+        )
+
+    def loosest(self) -> dict[str, Any]:
+        """Of each parameter the value that keeps the bounds and promises least; of the attribute the one."""
+        numbers = {}
+        for name, value in self.model.numbers.items():
+            possible, own = value.range({}), self.interval(name)
+            if value.marks.safer == "low":
+                numbers[name] = min(possible.greatest, own.greatest)
+            elif value.marks.safer == "high":
+                numbers[name] = max(possible.least, own.least)
+        found: dict[str, Any] = {**numbers, **{name: self.choice(name) for name in self.model.choices}}
+        return found if self.attribute is None else {**found, ATTRIBUTE: self.attribute}
+
+    def document(self) -> dict[str, Any]:
+        """The parameters as policies write them, in one way."""
+        found: dict[str, Any] = {}
+        for own in sorted(self.numbers, key=lambda bound: (bound.parameter, bound.comparison)):
+            found.setdefault(own.parameter, {})[own.comparison] = own.threshold
+        found |= {
+            name: own for name, own in sorted((self.choices or {}).items())
+            if own != self.model.choices[name][-1]
+        }  # fmt: skip
+        return found if self.attribute is None else {**found, ATTRIBUTE: self.attribute}
+
+
+_INFINITE: Final = float("inf")
+
+
+def bounds_of(condition: GuaranteeCondition, pointer: str = "") -> GuaranteeBounds:
+    """The bounds of a requirement; InvalidInput names what is unknown or written otherwise.
+
+    ``pointer`` is the place of the model, which holds its kind and the bounds.
+    """
+    model = MODEL_OF.get(condition.model)
+    if model is None:
+        raise InvalidInput.of(
+            f"{pointer}/kind", "unknown-model", f"No guarantee is of a model {condition.model!r}.",
+            closest(condition.model, MODEL_OF),
+        )  # fmt: skip
+    found, faults = GuaranteeBounds(model), []
+    choices: dict[str, str] = {}
+    for name, given in condition.parameters.items():
+        place = joined(pointer, name)
+        try:
+            if name in model.numbers:
+                found = replace(found, numbers=(*found.numbers, *_numbers(name, given, place)))
+            elif name in model.choices:
+                choices[name] = _choice(model.choices[name], given, place)
+            elif name == ATTRIBUTE and model.is_of_one_attribute:
+                found = replace(found, attribute=_column(given, place))
+            else:
+                faults.append(
+                    Fault(
+                        place, "unknown-field", f"Guarantees of {model.name} state no {name!r}.",
+                        closest(name, model.names),
+                    )
+                )  # fmt: skip
+        except InvalidInput as error:
+            faults += error.faults
+    if faults:
+        raise InvalidInput(faults)
+    return replace(found, choices=choices)
+
+
+def asks_as_much(old: GuaranteeCondition, new: GuaranteeCondition) -> bool:
+    """Whether every release that keeps the new requirement is sure to keep the old one.
+
+    Both ask for some guarantee: the one that keeps the new requirement keeps the old one then.
+    """
+    try:
+        before, after = bounds_of(old), bounds_of(new)
+    except InvalidInput:
+        return False
+    return (
+        after.within(before)
+        and is_worth(new.status, old.status)
+        and (old.may_rest_on_assumptions or not new.may_rest_on_assumptions)
+    )
+
+
+@dataclass(frozen=True)
+class _Thresholds:
+    """The bounds of one number, as policies write them; false where there is none."""
+
+    at_least: Value = False
+    at_most: Value = False
+    above: Value = False
+    below: Value = False
+    equals: Value = False
+
+
+@dataclass(frozen=True)
+class _Named:
+    attribute: Column
+
+
+def _numbers(name: str, given: object, pointer: str) -> list[NumberBound]:
+    if not isinstance(given, Mapping) or not given:
+        raise InvalidInput.of(
+            pointer, "wrong-type", f"It must be an object that bounds {name}.",
+            f"Write one of {', '.join(_COMPARISONS)} with a number, such as at_most: 2.",
+        )  # fmt: skip
+    read = built(_Thresholds, given, pointer)
+    found = [NumberBound(name, own, getattr(read, own)) for own in _COMPARISONS if own in given]
+    refuse(
+        [
+            Fault(joined(pointer, own.comparison), "wrong-type", "It must be a number.")
+            for own in found
+            if isinstance(own.threshold, bool)
+        ]
+    )
+    return found
+
+
+def _choice(order: tuple[str, ...], given: object, pointer: str) -> str:
+    if isinstance(given, str) and given in order:
+        return given
+    if isinstance(given, str):
+        raise InvalidInput.of(
+            pointer, "unknown-choice", f"{given!r} is none of the choices.", closest(given, order)
+        )
+    raise InvalidInput.of(pointer, "wrong-type", f"It must be one of {', '.join(order)}.")
+
+
+def _column(given: object, pointer: str) -> str:
+    parent, _, _ = pointer.rpartition("/")
+    return built(_Named, {ATTRIBUTE: given}, parent).attribute

@@ -1,0 +1,59 @@
+"""What is left of the guarantees of a release: its draws counted, and what other releases show."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from app.domain.catalogue.catalogue_types import Hypothesis
+from app.domain.mechanisms.guarantee import PrivacyGuarantee
+from app.services.ports import UnitOfWork
+from app.services.releases.mechanism_manifests import attributes_of, guarantees_known, together
+from app.services.releases.shown_otherwise import releases_of_upload, shown_otherwise
+from app.services.resources import JsonObject, Kind, Stored
+
+
+async def standing_guarantees(work: UnitOfWork, release: Stored) -> tuple[JsonObject, ...]:
+    """All that a drawn release promises as of now, and what all draws of the same data promise together.
+
+    The latter only where no release is known that shows the attribute undrawn, of which it does not speak.
+    """
+    states = await work.draws.states([release.id])
+    refuted = await refuted_by_others(work, release)
+    draws = await draws_with(work, release)
+    found = guarantees_known(release, states[release.id], refuted)
+    of_all = None if refuted or not draws else await asyncio.to_thread(together, draws)
+    return tuple(found if of_all is None else [*found, of_all])
+
+
+def guarantee_of(document: JsonObject) -> PrivacyGuarantee:
+    """The guarantee of its document."""
+    return PrivacyGuarantee(
+        model=document["model"],
+        parameters=document["parameters"],
+        sentence=document["sentence"],
+        status=document["status"],
+        hypotheses=tuple(
+            Hypothesis(own["id"], own["holds"], own["reason"]) for own in document["hypotheses"]
+        ),
+        claimed_by_source=document["claimed_by_source"],
+    )
+
+
+async def draws_with(work: UnitOfWork, release: Stored) -> Sequence[Stored]:
+    """The releases of all draws of the same data, if there are several and each has its release."""
+    draws = await work.draws.of_release(release.id)
+    if len(draws) < 2 or any(own.release is None for own in draws):
+        return ()
+    return [await work.resources.get(Kind.RELEASE, own.id) for own in draws]
+
+
+async def refuted_by_others(work: UnitOfWork, release: Stored) -> Mapping[str, Hypothesis]:
+    """By attribute of its guarantees, what other releases of the same upload refute."""
+    dataset = await work.resources.get(Kind.DATASET, release.uses[0])
+    others = [own for own in await releases_of_upload(work, dataset) if own[1].id != release.id]
+    found = {
+        name: shown_otherwise(name, others)
+        for name in attributes_of(release.summary["mechanism"]["guarantees"])
+    }
+    return {name: own for name, own in found.items() if own is not None}

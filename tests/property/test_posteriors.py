@@ -1,0 +1,170 @@
+"""What is believed after published values, against matrices that are written out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from app.domain.attacks.skewness_attack import SKEWNESS_ATTACK
+from app.domain.mechanisms.posteriors import Posteriors
+from app.domain.mechanisms.transition_matrix import TransitionMatrix
+from app.domain.models.beta_likeness import BETA_LIKENESS
+from tests.oracles.drawn_releases import context_of, drawn_of, drawn_with, measured
+from tests.oracles.effort import examples
+from tests.oracles.perturbation_by_hand import bound, posteriors, random_totals, table_of
+
+NEAR = pytest.approx
+
+
+def instance(rng):
+    """A table of one sensitive attribute, any retentions from far below to near 1, and what is believed."""
+    totals = random_totals(rng)
+    m = len(totals)
+    retention = rng.uniform(-0.5 / (m - 1), 1, m) ** int(rng.choice([1, 3]))
+    if rng.integers(3) == 0:
+        retention[:] = retention[0]
+    matrix, prior = TransitionMatrix(retention), totals / totals.sum()
+    return table_of(np.minimum(totals, 50)), matrix, prior
+
+
+def pairs_by_hand(matrix, prior):
+    """(belief / prior, published, true) of every pair of which the true value is possible."""
+    rows = posteriors(matrix.dense().tolist(), prior.tolist())
+    return [
+        (rows[v][i] / prior[i], v, i) for v in range(len(prior)) for i in range(len(prior)) if prior[i] > 0
+    ]
+
+
+@pytest.mark.parametrize("seed", range(examples(60)))
+def test_extremes_and_counts_are_those_of_the_dense_matrix(seed):
+    rng = np.random.default_rng(seed)
+    _, matrix, prior = instance(rng)
+    if len(prior) > 2 and rng.integers(2):
+        prior[rng.integers(len(prior))] = 0.0
+    found, pairs = Posteriors(matrix, prior), pairs_by_hand(matrix, prior)
+    m = range(len(prior))
+    possible = [i for i in m if prior[i] > 0]
+    assert found.greatest_of_values().ratios == NEAR(
+        [max(r for r, v, j in pairs if j == i) for i in possible]
+    )
+    assert found.least_of_values().ratios == NEAR([min(r for r, v, j in pairs if j == i) for i in possible])
+    assert found.greatest_of_published().ratios == NEAR([max(r for r, w, i in pairs if w == v) for v in m])
+    likeliest = found.greatest_of_published(prior)
+    assert prior[likeliest.true] * likeliest.ratios == NEAR(
+        [max(prior[i] * r for r, w, i in pairs if w == v) for v in m]
+    )
+    limits = rng.uniform(0.6, 1.8, len(prior))
+    over = [(r, v, i) for r, v, i in pairs if r > limits[i]]
+    above, rows = found.above(limits), rng.integers(0, 9, len(prior))
+    assert above.counts().tolist() == [sum(i == own for _, _, i in over) for own in m]
+    assert above.weights(rows).tolist() == [sum(rows[v] for _, v, i in over if i == own) for own in m]
+    assert above.published().tolist() == [any(v == own for _, v, _ in over) for own in m]
+    for top in (1, 3, 100):
+        listed = above.greatest(top)
+        assert listed.ratios == NEAR(sorted((r for r, _, _ in over), reverse=True)[:top])
+        named = set(zip(listed.published.tolist(), listed.true.tolist(), strict=True))
+        assert named <= {(v, i) for _, v, i in over}
+        assert len(named) == len(listed.ratios)
+
+
+@pytest.mark.parametrize("seed", range(examples(25)))
+def test_beta_likeness_of_a_draw_is_what_the_dense_matrix_says(seed):
+    rng = np.random.default_rng(1000 + seed)
+    table, matrix, prior = instance(rng)
+    beta, values = float(rng.choice([0.1, 0.5, 1, 3])), [f"v{i}" for i in range(len(prior))]
+    context = context_of(table, drawn_with(table, matrix, prior, values))
+    found = measured(BETA_LIKENESS, context, beta=beta, bound=rng.choice(["basic", "enhanced"]).item())
+    pairs = pairs_by_hand(matrix, prior)
+    gain = max(0.0, *(r - 1 for r, _, _ in pairs))
+    caps = [(v, i) for r, v, i in pairs if r - 1 > -math.log(prior[i]) + 1e-8]
+    assert found.beta_basic == NEAR(gain)
+    assert found.beta_enhanced == (math.inf if caps else NEAR(gain))
+    assert found.caps_broken == len(caps)
+    assert found.beta_negative == NEAR(max(1 - r for r, _, _ in pairs))
+    assert found.max_absolute_gain == NEAR(max(prior[i] * (r - 1) for r, _, i in pairs))
+    shown = np.bincount(np.unique(table.codes[:, 1], return_inverse=True)[1], minlength=len(prior))
+    failing = {v for r, v, i in pairs if prior[i] * r > bound(prior[i], beta) + 1e-8}
+    if found.classes_failing != len(failing):  # basic
+        failing = {v for r, v, i in pairs if r > 1 + beta + 1e-8 and prior[i] * (1 + beta) < 1}
+    assert (found.classes_failing, found.is_met) == (len(failing), not failing)
+    assert found.records_failing == sum(int(shown[v]) for v in failing)
+    assert found.worst.gain == NEAR(max(r for r, _, _ in pairs) - 1)
+    assert [own.gain for own in found.caps] == sorted((own.gain for own in found.caps), reverse=True)
+    assert (found.reference, found.values, found.judged.classes) == ("published", len(prior), len(prior))
+
+
+def test_what_the_mechanism_promises_is_what_the_measure_finds():
+    table = table_of(np.array([60, 30, 10]))
+    found = measured(BETA_LIKENESS, context_of(table, drawn_of(table, beta=2)), beta=2)
+    # Cao and Karras (2012), the specification's T13.
+    posterior = {own.value: own.in_class for own in found.by_value}
+    assert posterior == {
+        "v0": NEAR(0.826027357001, abs=1e-11),
+        "v1": NEAR(0.621966988345, abs=1e-11),
+        "v2": NEAR(0.245342360989, abs=1e-11),
+    }
+    bounds = {own.value: own.bound for own in found.by_value}
+    assert bounds == {"v0": NEAR(0.90649537426), "v1": NEAR(0.661191841298), "v2": NEAR(0.3)}
+    assert (found.is_met, found.caps_broken) == (True, 0)
+    assert found.beta_basic == NEAR(1.45342360989) == found.beta_enhanced
+
+
+def test_the_published_formula_is_found_to_break_its_promise_where_a_retention_is_negative():
+    table, prior = table_of(np.array([7, 2, 1])), [0.7, 0.2, 0.1]
+    matrix = TransitionMatrix(np.array([0.702589640874, -0.103452854498, -0.165413345983]))
+    context = context_of(table, drawn_with(table, matrix, prior, ["v0", "v1", "v2"]))
+    found = measured(BETA_LIKENESS, context, beta=1)
+    assert {own.value: own.in_class for own in found.by_value} == {
+        "v0": NEAR(0.833124343636, abs=1e-10),
+        "v1": NEAR(0.445124502576, abs=1e-10),
+        "v2": NEAR(0.241112963355, abs=1e-10),
+    }
+    assert (found.is_met, found.classes_failing, found.records_failing) == (False, 2, 3)
+
+
+def test_a_reader_with_another_prior_gains_otherwise():
+    table = table_of(np.array([60, 30, 10]))
+    context = context_of(table, drawn_of(table, beta=2))
+    prior = np.array([1, 1, 98]) / 100
+    rows = posteriors(context.drawn.published.matrix.dense().tolist(), prior)
+    reference = {"v0": 1, "v1": 1, "v2": 98}
+    found = measured(BETA_LIKENESS, context, reference=reference)
+    gain = max(own / p - 1 for row in rows for own, p in zip(row, prior, strict=True))
+    assert (found.beta_basic, found.reference, found.is_met) == (NEAR(gain), "given", False)
+    found = measured(BETA_LIKENESS, context, reference={"v0": 1, "v1": 1})
+    assert (found.beta_basic, found.values_mismatched, found.records_failing) == (math.inf, 1, 100)
+
+
+def test_uniform_values_reach_their_bound_and_keep_it():
+    table = table_of(np.array([5, 5, 5, 5]))
+    found = measured(BETA_LIKENESS, context_of(table, drawn_of(table, beta=1)), beta=1)
+    assert (found.beta_basic, found.is_met) == (NEAR(1.0), True)
+    assert measured(BETA_LIKENESS, context_of(table, drawn_of(table, beta=1)), beta=0.999).is_met is False
+
+
+@pytest.mark.parametrize("seed", range(examples(25)))
+def test_who_guesses_by_what_was_published_is_right_as_often_as_by_hand(seed):
+    rng = np.random.default_rng(2000 + seed)
+    table, matrix, prior = instance(rng)
+    values, gain = [f"v{i}" for i in range(len(prior))], float(rng.choice([0.05, 0.3, 1]))
+    context = context_of(table, drawn_with(table, matrix, prior, values))
+    found = measured(SKEWNESS_ATTACK, context, gain=gain)
+    pairs = pairs_by_hand(matrix, prior)
+    shown = np.unique(table.codes[:, 1], return_inverse=True)[1]
+    rows = np.bincount(shown, minlength=len(prior))
+    best = [max(prior[i] * r for r, v, i in pairs if v == own) for own in range(len(prior))]
+    assert found.success_rate == NEAR(sum(best[v] for v in shown) / len(shown))
+    assert found.success_before == NEAR(max(prior))
+    assert found.worst_posterior == NEAR(max(best))
+    over = [(v, i) for r, v, i in pairs if r > 1 + gain + 1e-8]
+    assert found.classes_exposed == len({v for v, _ in over})
+    assert found.records_exposed == sum(int(rows[v]) for v in {v for v, _ in over})
+    raised = {own.value: (own.classes, own.records, own.with_value) for own in found.by_value}
+    by_hand = {}
+    for i in {i for _, i in over}:
+        of = [v for v, own in over if own == i]
+        by_hand[f"v{i}"] = (len(of), sum(int(rows[v]) for v in of), int(rows[i]) if i in of else 0)
+    assert raised == by_hand
+    assert len(found.worst) == found.classes_exposed

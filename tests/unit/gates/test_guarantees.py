@@ -1,0 +1,105 @@
+"""What is found of a release's guarantees: the best of several, judged by what is left of it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from app.domain.catalogue.catalogue_types import Hypothesis
+from app.domain.errors import NotSupported
+from app.domain.gates.findings import Finding
+from app.domain.gates.guarantees import finding_of_guarantees
+from app.domain.mechanisms.catalogue import MECHANISMS, TOGETHER
+from app.domain.mechanisms.guarantee import PrivacyGuarantee
+from app.domain.mechanisms.guarantee_models import MODEL_OF
+from app.domain.mechanisms.mechanism import MechanismContext
+from app.services.gates.policy_documents import policy_of
+from tests.oracles.drawn_releases import drawn_of
+from tests.oracles.perturbation_by_hand import table_of
+from tests.unit.policies.example_policies import criterion, document, promised
+
+
+def guarantee(beta: float = 2.0, bound: str = "enhanced", *holds: str, **more) -> PrivacyGuarantee:
+    hypotheses = tuple(Hypothesis(f"h{at}", own, f"Because of {at}.") for at, own in enumerate(holds))
+    stated = {"beta": beta, "bound": bound, "attribute": more.pop("attribute", "ill")}
+    return PrivacyGuarantee("beta_likeness", stated, "It is so.", more.pop("status", "certified"), hypotheses)
+
+
+def found(demand, *guarantees: PrivacyGuarantee, sensitive: tuple[str, ...] = ("ill",)) -> Finding:
+    condition = policy_of(document(criterion(demand))).requirements[0].condition
+    return finding_of_guarantees(condition, guarantees, sensitive)
+
+
+@pytest.mark.parametrize(
+    ("demand", "own", "said"),
+    [
+        (promised({"at_most": 2}), guarantee(2.0), "Every hypothesis was checked and holds."),
+        (promised({"at_most": 2}), guarantee(2 + 5e-10), "β = 2, enhanced"),
+        (promised({"at_most": 2}), guarantee(1.0, "basic", "assumed"), "the policy allows: h0"),
+        (promised(status="heuristic"), guarantee(status="as_published"), "as published"),
+    ],
+)
+def test_a_guarantee_that_is_all_that_is_asked_for_passes(demand, own, said):
+    finding = found(demand, own)
+    assert finding.passes
+    assert finding.promised == own
+    assert said in finding.explanation
+
+
+@pytest.mark.parametrize(
+    ("demand", "own", "said"),
+    [
+        (promised({"at_most": 2}), guarantee(2.1), "β is 2.1; it must be at most 2"),
+        (promised(bound="enhanced"), guarantee(1.0, "basic"), "bound is basic; it must be at least enhanced"),
+        (promised(), guarantee(1.0, "basic", "yes", "no"), "because h1 does not hold: Because of 1"),
+        (promised(), guarantee(status="as_published"), "it is as published; it must be at least certified"),
+        (promised(status="heuristic"), guarantee(status="none"), "it is none"),
+        (promised(may=False), guarantee(1.0, "basic", "assumed"), "policy does not allow: h0"),
+    ],
+)
+def test_a_guarantee_that_falls_short_fails_and_says_why(demand, own, said):
+    finding = found(demand, own)
+    assert not finding.passes
+    assert finding.promised == own
+    assert said in finding.explanation
+
+
+def test_of_several_guarantees_the_best_that_satisfies_all_stands():
+    lax, strict, refuted = guarantee(2.0), guarantee(1.0, "basic"), guarantee(0.5, "enhanced", "no")
+    assert found(promised({"at_most": 2}), lax, refuted, strict).promised == strict
+    assert found(promised({"at_most": 2}, bound="enhanced"), refuted, strict, lax).promised == lax
+    none = found(promised({"at_most": 0.7}, bound="enhanced"), lax, strict, refuted)
+    assert not none.passes
+
+
+def test_a_release_without_such_a_guarantee_says_what_it_promises():
+    finding = found(promised(attribute="job"), guarantee(), sensitive=("ill", "job"))
+    assert not finding.passes
+    assert finding.explanation == (
+        "The release promises no β-likeness of 'job'. It promises: beta likeness of 'ill'."
+    )
+    assert "It promises: nothing." in found(promised()).explanation
+
+
+def test_which_of_several_attributes_is_meant_has_to_be_said():
+    with pytest.raises(NotSupported, match="sensitive are: 'ill', 'job'"):
+        found(promised(), guarantee(), sensitive=("job", "ill"))
+
+
+def test_what_mechanisms_promise_is_what_policies_can_ask_for():
+    """A mechanism whose model has no entry could be drawn by, and no gate could ask for it."""
+    table = table_of([6, 3, 2])
+    given = {"perturbation": {"beta": 2.0}}
+    for mechanism in MECHANISMS:
+        asked = mechanism.parameters(**given[mechanism.name])
+        plan = mechanism.plan(MechanismContext(table), asked)
+        together = []
+        if mechanism.name in TOGETHER:
+            together = [TOGETHER[mechanism.name]([drawn_of(table, seed).published for seed in "ab"])]
+        for own in (*plan.guarantees, *together):
+            model = MODEL_OF[own.model]
+            assert {field.name for field in fields(model.parameters)} <= own.parameters.keys()
+            assert all(own.parameters[name] in order for name, order in model.choices.items())
+            holds = {hypothesis.id: hypothesis.holds for hypothesis in own.hypotheses}
+            assert {holds[id_] for id_ in model.always_assumed} <= {"assumed"}
