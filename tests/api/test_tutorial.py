@@ -80,4 +80,12 @@ async def test_the_tutorial_runs_from_top_to_bottom(api: Api, monkeypatch, capsy
     assert list(released.columns) == ["town", "born", "income"]
     assert len(released) == len(names["members"])
     assert values[12] == (True, 1)
+    assert values[13][:2] == ("direct", [])
+    assert values[14] == (4000, ["asthma", "flu", "gout"])
+    # Ten estimates of the normal law are all within seven standard errors but once in 10¹¹ draws.
+    assert len(values[15]) == 10
+    assert (values[15]["errors_away"] < 7).all()
+    assert values[15]["standard_error"].between(1, 200).all()
+    assert values[16] == "pass"
+    assert values[17] == 0, names["told"].stderr
     assert "/rule/levels/town" in capsys.readouterr().out
