@@ -17,7 +17,7 @@ from tests.unit.policies.example_policies import criterion, document, promised
 
 WORTH = ["none", "heuristic", "as_published", "certified"]
 # Thresholds a little less and more apart than the tolerance, so that what is nearly equal is met too.
-NUMBERS = st.sampled_from([0.5, 1, 2 - 1e-10, 2, 2 + 5e-10, 2 + 3e-9, 3])
+NUMBERS = st.sampled_from([0.5, 1, 2 - 1.5e-9, 2 - 7e-10, 2, 2 + 5e-10, 2 + 3e-9, 3])
 BOUNDS = st.dictionaries(
     st.sampled_from(["at_least", "at_most", "above", "below", "equals"]), NUMBERS, min_size=1, max_size=2
 )

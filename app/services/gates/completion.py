@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from app.domain.policies.policy import MeasureCondition
 from app.services.gates.evidence import Attested, EvidenceIssuer, files_of, inputs_of
 from app.services.gates.evidence_values import EvidenceFile, EvidenceInput, EvidenceRef
-from app.services.gates.stored_releases import JudgedRelease
 from app.services.gates.subject import Subject
 from app.services.ports import UnitOfWork
 from app.services.resources import JsonObject, Kind, Run, Stored, document_of
@@ -74,10 +73,7 @@ class Completion:
                 },
                 seeds={id_: seed for id_, seed in seeds.items() if seed is not None},
                 hypotheses=[own for criterion in result["criteria"] for own in criterion["hypotheses"]],
-                files=(
-                    *await files_of(work, subject.dataset, subject.upload),
-                    *_table_made_here(subject.released),
-                ),
+                files=await _files(work, subject),
             ),
         )
         await work.webhooks.emit(
@@ -86,11 +82,12 @@ class Completion:
         return ref
 
 
-def _table_made_here(released: JudgedRelease | None) -> list[EvidenceFile]:
-    """The table of a stored release as CSV, which whoever has it can compare."""
+async def _files(work: UnitOfWork, subject: Subject) -> tuple[EvidenceFile, ...]:
+    """Those of dataset and release; of a stored release its table as CSV, to be compared by its bytes."""
+    files, released = await files_of(work, subject.dataset, subject.upload), subject.released
     if released is None:
-        return []
-    return [EvidenceFile("release", released.stored.name, released.csv_sha256)]
+        return files
+    return (*files, EvidenceFile("release", released.stored.name, released.csv_sha256))
 
 
 def _news(
