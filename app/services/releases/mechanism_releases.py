@@ -112,7 +112,7 @@ class MechanismReleases:
         if isinstance(found, Stored):
             return Created(found, False)
         try:
-            return await self._stored(actor, prepared, found)
+            return await self._stored(actor, prepared.wordings[found.question_sha256], found)
         except NotFound as error:
             if error.ref == found.id:  # its secret was destroyed with the dataset
                 raise NotFound(Kind.DATASET.value, request.dataset) from None
@@ -157,7 +157,7 @@ class MechanismReleases:
         """
         async with self._store.work(actor.tenant) as work:
             earlier = await work.draws.of_subject(prepared.subject, hold=True)
-            same = [own for own in earlier if own.question_sha256 == prepared.question]
+            same = [own for own in earlier if own.question_sha256 in prepared.wordings]
             for own in same:
                 if own.release is not None:
                     return await work.resources.get(Kind.RELEASE, own.id)
@@ -190,7 +190,7 @@ class MechanismReleases:
         """Why what can be drawn would not be."""
         try:
             self._require_small(prepared.plan)
-            if all(own.question_sha256 != prepared.question for own in earlier):
+            if all(own.question_sha256 not in prepared.wordings for own in earlier):
                 refuse_another(prepared.request, earlier)
         except (Conflict, TooLarge) as error:
             return faults_of(error)
