@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import httpx
@@ -56,6 +57,67 @@ async def test_the_classes_of_a_drawn_release_are_those_of_its_rows(client: http
     assert (found["result"]["k"], found["result"]["judged"]["classes"]) == (30, 2)
     beside = await measured(client, dataset="people", release="drawn")
     assert beside["id"] == found["id"]
+
+
+async def test_what_was_drawn_is_measured_by_its_matrix_and_its_rows(client: httpx.AsyncClient):
+    manifest = await drawn(client)
+    published = manifest["mechanism"]["published"]
+    # Of three values alike at β = 2 a row is kept with X = f/(…) and any other comes of Y.
+    x, y = (own[0] for own in (published["retention"], published["elsewhere"]))
+    belief = (x + y) / (x + 3 * y)
+    found = (await measured(client, {"kind": "beta_likeness", "beta": 2}, release="drawn"))["result"]
+    assert found["beta_basic"] == pytest.approx(3 * belief - 1)
+    assert (found["is_met"], found["reference"], found["judged"]["records"]) == (True, "published", 60)
+    assert found["worst"]["exposed"]["records"] == found["worst"]["with_value"]
+    attack = (await measured(client, {"kind": "skewness_attack", "gain": 0.5}, release="drawn"))["result"]
+    assert attack["success_rate"] == pytest.approx(belief)
+    assert attack["records_exposed"] == 60
+    loss = (await measured(client, {"kind": "information_loss"}, release="drawn"))["result"]
+    assert (loss["geometric"], loss["kl_divergence"]) == (0, None)
+    assert loss["expected_retention"] == pytest.approx(x + y)
+    queries = {"kind": "query_accuracy", "queries": 20, "predicates": 1, "selectivity": 0.3}
+    counts = (await measured(client, queries, release="drawn"))["result"]
+    assert (counts["attribute"], counts["answered"] + counts["dropped"]) == ("illness", 20)
+    assert counts["baseline_error"] == pytest.approx(0, abs=1e-9)
+    assert counts["median_error"] > 0
+    assert counts == (await measured(client, queries, release="drawn"))["result"]
+
+
+async def test_an_attacker_who_knows_the_people_is_told_about(client: httpx.AsyncClient):
+    await drawn(client)
+    await made(client.post("/v1/dictionaries", json={"name": "knows-all", "from_dataset": "people"}))
+    body = {"release": "drawn", "dictionary": "knows-all"}
+    found = (await measured(client, {"kind": "posterior_beliefs"}, **body))["result"]
+    # What is known of each town is what is known of all: a row tells no more than the guarantee allows.
+    assert found["records_with_number"] == 60
+    assert 1 < found["greatest_ratio"] <= 3 * (1 - math.log(1 / 3)) / 3 + 1e-9
+
+
+async def test_values_of_cells_are_shown_to_who_may_read_them(api: Api, client: httpx.AsyncClient):
+    await drawn(client)
+    token = (await made(client.post("/v1/api-keys", json={"name": "blind", "scopes": ["assess"]})))["token"]
+    async with api.client(token) as blind:
+        for kind in ("beta_likeness", "skewness_attack"):
+            body = {"release": "drawn", "measure": {"kind": kind}}
+            answer = await blind.post("/v1/measurements", json=body)
+            assert answer.status_code == 201, answer.text
+            assert not any(illness in answer.text for illness in ("flu", "asthma", "gout"))
+    again = await measured(client, {"kind": "beta_likeness"}, release="drawn")
+    assert again["result"]["worst"]["value"] in ("flu", "asthma", "gout")
+
+
+async def test_another_attribute_than_the_one_drawn_is_refused(client: httpx.AsyncClient):
+    await drawn(client)
+    for measure, reason in (
+        ({"kind": "beta_likeness", "attribute": "town"}, "only 'illness' was drawn"),
+        ({**CLASSES, "quasi_identifiers": ["town", "illness"]}, "'illness' is among the quasi-identifiers"),
+    ):
+        body = {"release": "drawn", "measure": measure}
+        problem = problem_of(await client.post("/v1/measurements", json=body), 422, "not-supported")
+        assert reason in problem["detail"]
+    body = {"release": "drawn", "measure": {"kind": "beta_likeness", "attribute": "absent"}}
+    problem = problem_of(await client.post("/v1/measurements", json=body), 422, "invalid-input")
+    assert problem["errors"][0]["pointer"] == "/measure/attribute"
 
 
 async def test_what_does_not_fit_together_is_refused_with_the_field(client: httpx.AsyncClient):

@@ -79,7 +79,9 @@ def check_release(table: Table, seed: int, domain: str) -> None:
     assert found.spread == pytest.approx(spread, abs=1e-12)
     assert found.dropped == pytest.approx(dropped, abs=1e-12)
     leaves = [[len(tree.leaves_of(int(node))) for node in shown[:, j]] for j, tree in enumerate(TREES[:2])]
-    assert ambiguity(release, (0, 1), "declared") == sum(map(math.prod, zip(*leaves, strict=True)))
+    assert ambiguity(release.table, release.codes, (0, 1), "declared") == sum(
+        map(math.prod, zip(*leaves, strict=True))
+    )
     for j in range(2):
         cells = shown_cells(release, j)
         assert cells.cells.sum() == table.n_records

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from app.domain.attacks.skewness_attack import SKEWNESS_ATTACK
+from app.domain.errors import InvalidInput
 from app.domain.mechanisms.posteriors import Posteriors
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.models.beta_likeness import BETA_LIKENESS
@@ -168,3 +170,51 @@ def test_who_guesses_by_what_was_published_is_right_as_often_as_by_hand(seed):
         by_hand[f"v{i}"] = (len(of), sum(int(rows[v]) for v in of), int(rows[i]) if i in of else 0)
     assert raised == by_hand
     assert len(found.worst) == found.classes_exposed
+
+
+@pytest.mark.parametrize("seed", range(examples(20)))
+def test_what_is_known_of_others_moves_the_prior_and_nothing_else(seed):
+    rng = np.random.default_rng(3000 + seed)
+    totals = rng.integers(2, 30, int(rng.integers(2, 6)))
+    m, n, gain = len(totals), int(totals.sum()), 0.4
+    table, matrix = table_of(totals), TransitionMatrix(rng.uniform(0.05, 0.9, m))
+    known = {f"v{i}": int(rng.integers(1, totals[i] + 1)) for i in range(m - 1)}
+    left = totals - np.array([known.get(f"v{i}", 0) for i in range(m)])
+    public, moved = totals / n, left / left.sum()
+    context = context_of(table, drawn_with(table, matrix, public, [f"v{i}" for i in range(m)]))
+    found = measured(SKEWNESS_ATTACK, context, gain=gain, known=known)
+    rows = posteriors(matrix.dense().tolist(), moved.tolist())
+    gains = {(v, i): rows[v][i] / public[i] - 1 for v in range(m) for i in range(m)}
+    assert found.greatest_prior_shift == NEAR(max(abs(moved - public)))
+    assert found.worst_gain == NEAR(max(0.0, *gains.values()))
+    assert found.worst_posterior == NEAR(max(map(max, rows)))
+    assert found.success_rate == NEAR(sum(totals[v] * max(rows[v]) for v in range(m)) / n)
+    assert found.success_before == NEAR(max(moved))
+    exposed = {v for (v, _), own in gains.items() if own > gain + 1e-9}
+    assert found.classes_exposed == len(exposed) == len(found.worst)
+    assert [own.gain for own in found.worst] == NEAR(
+        sorted((max(gains[v, i] for i in range(m)) for v in exposed), reverse=True)
+    )
+    raised = {own.value: (own.classes, own.greatest_in_class) for own in found.by_value}
+    by_hand = {}
+    for i in range(m):
+        over = [v for v in range(m) if gains[v, i] > gain + 1e-9]
+        if over:
+            by_hand[f"v{i}"] = (len(over), NEAR(max(rows[v][i] for v in range(m))))
+    assert raised == by_hand
+
+
+def test_more_than_there_are_cannot_be_known_and_a_rule_has_no_such_reader():
+    table = table_of(np.array([6, 3, 1]))
+    context = context_of(table, drawn_of(table))
+    for known, code in (
+        ({"v2": 2}, "more-known-than-there-are"),
+        ({"absent": 1}, "more-known-than-there-are"),
+        ({"v0": 6, "v1": 3, "v2": 1}, "nobody-left"),
+    ):
+        with pytest.raises(InvalidInput) as refused:
+            measured(SKEWNESS_ATTACK, context, known=known)
+        assert [(own.pointer, own.code) for own in refused.value.faults] == [("/measure/known", code)]
+    asked = SKEWNESS_ATTACK.parameters(known={"v0": 1})
+    under_a_rule = replace(context, drawn=None)
+    assert "does not say in which they are" in SKEWNESS_ATTACK.supports(under_a_rule, asked)

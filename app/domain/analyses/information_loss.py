@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 from annotated_types import Ge, Le, Len, MaxLen, doc
 
 from app.domain.arrays import Indices, Longs
-from app.domain.catalogue.meanings import FROM_ONE, FROM_ZERO, LOW, LOW_AMOUNT, LOW_SHARE
+from app.domain.catalogue.meanings import FROM_ONE, FROM_ZERO, LOW, LOW_AMOUNT, LOW_SHARE, SHARE
 from app.domain.classes.grouping import EquivalenceClasses, Grouping, lacking_records, positions_of
 from app.domain.classes.released import Release
 from app.domain.errors import InvalidInput
@@ -25,13 +25,16 @@ from app.domain.losses.released import (
     ReleaseDivergence,
     ShownCells,
     ambiguity,
+    cells_of_rows,
     generalisation_height,
+    greatest_levels,
     losses_within_classes,
     shown_cells,
     weighted_mean,
 )
-from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
+from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.models.judged import JudgedOn, judged_on
+from app.domain.models.reading import unclassed
 from app.domain.rules.rule import TableRule
 from app.domain.tables.numbers import FEASIBILITY_TOLERANCE
 from app.domain.tables.table import Table
@@ -78,7 +81,7 @@ class AttributeLoss:
 
 @dataclass(frozen=True)
 class InformationLoss:
-    """How much a release loses; all numbers are better the smaller they are."""
+    """How much a release loses; all numbers but ``expected_retention`` are better the smaller they are."""
 
     judged: Annotated[JudgedOn, doc("Which records were grouped, and how.")]
     geometric: Annotated[
@@ -154,6 +157,15 @@ class InformationLoss:
         doc("The same if every quasi-identifier were suppressed: the baseline to compare with."),
     ]
     attributes: Annotated[tuple[AttributeLoss, ...], doc("Each quasi-identifier.")]
+    expected_retention: Annotated[
+        float | None,
+        SHARE,
+        doc(
+            "Of a release that was drawn the share of its rows that are expected to show the record's own "
+            "value of the attribute that was drawn, kept or met by chance. It says how much a single row is "
+            "worth, not a count of many: see query_accuracy. null: nothing was drawn by a published matrix."
+        ),
+    ] = None
 
 
 def _attribute(name: str, cells: ShownCells, parameters: InformationLossParameters) -> AttributeLoss:
@@ -233,6 +245,8 @@ def _divergences(
 
 
 def _compute(context: MeasureContext, parameters: InformationLossParameters, tick: Tick) -> InformationLoss:
+    if context.drawn is not None:
+        return _of_draw(context, parameters, tick)
     release, table = context.release, context.table
     classes = release.classes(parameters)
     positions = classes.attributes
@@ -250,28 +264,81 @@ def _compute(context: MeasureContext, parameters: InformationLossParameters, tic
     is_counted = not classes.n_missing or not lacking_records(table.codes, positions, "excluded").all()
     if are_trees and is_counted:
         divergences, baseline = _divergences(release, classes, parameters.leaf_domain or "active")
-    everybody, n_classes = classes.n_judged + classes.n_suppressed, classes.n_classes
     tick(1)
     return InformationLoss(
+        **_of_cells(found, weights),
+        **_of_classes(classes),
         judged=judged_on(table, parameters, classes),
-        geometric=_geometric([own.loss for own in found]),
-        arithmetic=math.fsum(own.loss for own in found) / len(found),
-        geometric_active=_geometric([own.loss_active for own in found]),
-        arithmetic_active=math.fsum(own.loss_active for own in found) / len(found),
-        precision_loss=math.fsum(own.precision_loss for own in found) / len(found),
-        ail=weighted_mean([own.ail for own in found], weights),
         ail_of_classes=None if within is None else weighted_mean(within, weights),
-        non_uniform_entropy=math.fsum(own.non_uniform_entropy for own in found),
-        ambiguity=ambiguity(release, positions, domain),
+        ambiguity=ambiguity(table, release.codes, positions, domain),
         generalisation_height=generalisation_height(release, positions),
-        discernibility=int(classes.records @ classes.sizes) + everybody * classes.n_suppressed,
-        average_class_size=everybody / (n_classes + (classes.n_suppressed > 0)) if everybody else None,
-        mean_class_size=classes.n_judged / n_classes if n_classes else None,
         kl_divergence=None if divergences is None else divergences.spread,
         kl_dropped=None if divergences is None else divergences.dropped,
         kl_withheld=baseline,
-        attributes=tuple(found),
     )
+
+
+def _of_cells(found: Sequence[AttributeLoss], weights: Sequence[float] | None) -> dict[str, Any]:
+    """What follows from the losses of the attributes."""
+    return {
+        "geometric": _geometric([own.loss for own in found]),
+        "arithmetic": math.fsum(own.loss for own in found) / len(found),
+        "geometric_active": _geometric([own.loss_active for own in found]),
+        "arithmetic_active": math.fsum(own.loss_active for own in found) / len(found),
+        "precision_loss": math.fsum(own.precision_loss for own in found) / len(found),
+        "ail": weighted_mean([own.ail for own in found], weights),
+        "non_uniform_entropy": math.fsum(own.non_uniform_entropy for own in found),
+        "attributes": tuple(found),
+    }
+
+
+def _of_classes(classes: EquivalenceClasses) -> dict[str, Any]:
+    """What follows from the sizes of the classes."""
+    everybody, n_classes = classes.n_judged + classes.n_suppressed, classes.n_classes
+    return {
+        "discernibility": int(classes.records @ classes.sizes) + everybody * classes.n_suppressed,
+        "average_class_size": everybody / (n_classes + (classes.n_suppressed > 0)) if everybody else None,
+        "mean_class_size": classes.n_judged / n_classes if n_classes else None,
+    }
+
+
+def _of_draw(context: MeasureContext, parameters: InformationLossParameters, tick: Tick) -> InformationLoss:
+    """What the drawn rows lose by their own nodes; whose they are is not known, nor needed for that."""
+    table, drawn, rows = context.table, given(context.drawn), context.of_rows
+    classes, shown, replaced = rows.release.classes(parameters), drawn.table.codes, drawn.replaced
+    positions = classes.attributes
+    weights = _weights(table, [table.attributes[j] for j in positions], parameters)
+    cells = [cells_of_rows(table, shown, j) for j in positions]
+    found = [
+        _attribute(table.attributes[j], own, parameters) for j, own in zip(positions, cells, strict=True)
+    ]
+    tick(1)
+    return InformationLoss(
+        **_of_cells(found, weights),
+        **_of_classes(classes),
+        judged=judged_on(rows.table, parameters, classes),
+        ail_of_classes=None,
+        ambiguity=ambiguity(table, shown, positions, parameters.leaf_domain or "declared"),
+        generalisation_height=greatest_levels(cells),
+        kl_divergence=None,
+        kl_dropped=None,
+        kl_withheld=None,
+        expected_retention=None
+        if replaced is None
+        else math.fsum(np.array(replaced.prior) * replaced.matrix.kept),
+    )
+
+
+def _supports(context: MeasureContext, parameters: InformationLossParameters) -> str | None:
+    if context.drawn is None:
+        return None
+    rows, records = context.drawn.table.n_records, context.table.n_records
+    if rows != records:
+        return (
+            f"The release has {rows:,} rows of a dataset of {records:,} records: what a record has lost "
+            "cannot be told. Choose query_accuracy."
+        )
+    return unclassed(context, parameters)
 
 
 def _cost(context: MeasureContext, parameters: InformationLossParameters) -> Cost:
@@ -298,6 +365,7 @@ INFORMATION_LOSS: Final = Measure(
     guarantee="exact",
     parameters=InformationLossParameters,
     result=InformationLoss,
+    supports=_supports,
     cost=_cost,
     compute=_compute,
     protects=False,
@@ -308,4 +376,5 @@ INFORMATION_LOSS: Final = Measure(
         parameters={"leaf_domain": "active"},
     ),
     looks_at="originals",
+    reads=frozenset({"records", "rows"}),
 )

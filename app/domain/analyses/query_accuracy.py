@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Len, Lt, MaxLen, doc
 
+from app.domain.analyses.drawn_answers import DrawnAnswers
+from app.domain.arrays import Floats
 from app.domain.catalogue.meanings import FROM_ZERO, LOW_AMOUNT
 from app.domain.classes.grouping import Grouping, lacking_records, positions_of
 from app.domain.classes.released import Release
@@ -26,6 +28,7 @@ from app.domain.losses.count_queries import (
 from app.domain.losses.released import suppresses
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import JudgedOn, judged_on
+from app.domain.models.reading import unclassed
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
 
@@ -33,7 +36,10 @@ SECONDS_PER_CELL: Final = 4e-8
 SECONDS_PER_ROW_AND_QUERY: Final = 5e-9
 SECONDS_PER_QUERY: Final = 1e-4
 GREATEST_NUMBER: Final = 2**53
+SECONDS_PER_VALUE_AND_QUERY: Final = 1e-7
 PER_TICK: Final = 50
+PER_ESTIMATE: Final = 500
+"""Queries of a drawn release that are estimated at once: those on the same attributes share work."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,14 +212,27 @@ def _rows(
 class _Answers:
     """Right answers, estimates and baselines of queries."""
 
-    def __init__(self, release: Release, question: _Question, parameters: QueryAccuracyParameters) -> None:
+    def __init__(
+        self, context: MeasureContext, question: _Question, parameters: QueryAccuracyParameters
+    ) -> None:
         self._question = question
-        self._before, self._after = _rows(release, question, parameters)
+        self._before, self._after = _rows(context.release, question, parameters)
         self._n = int(self._before.counts.sum())
+        self._drawn = None
+        if context.drawn is not None:
+            self._drawn = DrawnAnswers(context, question.all, question.attributes, parameters)
 
-    def of(self, query: Mapping[int, Interval]) -> tuple[float, float, float]:
-        """The right answer, the estimate from the release, and the baseline's."""
-        shares = {j: self._question.scales[j].shares(interval) for j, interval in query.items()}
+    def of(self, queries: Sequence[Mapping[int, Interval]]) -> Floats:
+        """(q, 3) the right answer, the estimate from the release, and the baseline's."""
+        scales = self._question.scales
+        shares = [{j: scales[j].shares(interval) for j, interval in query.items()} for query in queries]
+        found = np.array([self._of(own) for own in shares])
+        if self._drawn is not None:
+            found[:, 1] = self._drawn.of(shares)
+        return found
+
+    def _of(self, shares: Mapping[int, Floats]) -> tuple[float, float, float]:
+        """Of a query, as if the release were under a rule."""
         # An original that is itself a group of values lies in an interval if all of them do.
         inside = {j: (own == 1.0).astype(np.float64) for j, own in shares.items()}
         right = self._before.count(inside)
@@ -225,9 +244,9 @@ class _Answers:
 
 
 def _compute(context: MeasureContext, parameters: QueryAccuracyParameters, tick: Tick) -> QueryAccuracy:
-    release, table = context.release, context.table
-    question = _question(release, parameters)
-    answers = _Answers(release, question, parameters)
+    parameters, table = _of_release(context, parameters), context.table
+    question = _question(context.release, parameters)
+    answers = _Answers(context, question, parameters)
     workload = Workload(
         question.scales,
         question.attributes,
@@ -236,11 +255,11 @@ def _compute(context: MeasureContext, parameters: QueryAccuracyParameters, tick:
         parameters.selectivity,
         parameters.seed,
     )
-    found = np.empty((parameters.queries, 3))
-    for done in range(parameters.queries):
-        found[done] = answers.of(workload.draw())
-        if (done + 1) % PER_TICK == 0 or done + 1 == parameters.queries:
-            tick(done + 1)
+    found, at_once = np.empty((parameters.queries, 3)), PER_TICK if context.drawn is None else PER_ESTIMATE
+    for start in range(0, parameters.queries, at_once):
+        end = min(start + at_once, parameters.queries)
+        found[start:end] = answers.of([workload.draw() for _ in range(start, end)])
+        tick(end)
     right, estimates, baselines = found[found[:, 0] > 0].T
     if not len(right):
         raise InvalidInput.of(
@@ -251,8 +270,9 @@ def _compute(context: MeasureContext, parameters: QueryAccuracyParameters, tick:
         )
     errors = (estimates - right) / right
     baseline = np.abs(baselines - right) / right
+    shown = context if context.drawn is None else context.of_rows
     return QueryAccuracy(
-        judged=judged_on(table, parameters, release.classes(parameters)),
+        judged=judged_on(shown.table, parameters, shown.release.classes(parameters)),
         attribute=None if question.sensitive is None else table.attributes[question.sensitive],
         answered=len(right),
         dropped=parameters.queries - len(right),
@@ -264,12 +284,26 @@ def _compute(context: MeasureContext, parameters: QueryAccuracyParameters, tick:
     )
 
 
+def _of_release(context: MeasureContext, parameters: QueryAccuracyParameters) -> QueryAccuracyParameters:
+    """The parameters, about the attribute that was drawn where none is named."""
+    replaced = None if context.drawn is None else context.drawn.replaced
+    if replaced is None or parameters.attribute is not None:
+        return parameters
+    return replace(parameters, attribute=replaced.attribute)
+
+
+def _supports(context: MeasureContext, parameters: QueryAccuracyParameters) -> str | None:
+    return None if context.drawn is None else unclassed(context, parameters)
+
+
 def _cost(context: MeasureContext, parameters: QueryAccuracyParameters) -> Cost:
     table = context.table
     width = len(positions_of(table, parameters.quasi_identifiers)) + 1
     rows = 2 * table.reduced.size * (parameters.predicates + 1)
     seconds = table.n_records * (2 * width + 4) * SECONDS_PER_CELL
     seconds += parameters.queries * (rows * SECONDS_PER_ROW_AND_QUERY + SECONDS_PER_QUERY)
+    if context.drawn is not None and context.drawn.replaced is not None:
+        seconds += parameters.queries * len(context.drawn.replaced.values) * SECONDS_PER_VALUE_AND_QUERY
     return Cost(seconds, 16 * table.n_records * (2 * width + 4), parameters.queries, "classes")
 
 
@@ -280,6 +314,7 @@ QUERY_ACCURACY: Final = Measure(
     guarantee="exact",
     parameters=QueryAccuracyParameters,
     result=QueryAccuracy,
+    supports=_supports,
     cost=_cost,
     compute=_compute,
     protects=False,
@@ -290,4 +325,5 @@ QUERY_ACCURACY: Final = Measure(
         parameters={"attribute": "income", "queries": 500, "predicates": 2, "selectivity": 0.3},
     ),
     looks_at="originals",
+    reads=frozenset({"records", "rows"}),
 )

@@ -11,16 +11,18 @@ from annotated_types import Ge, Interval, Le, doc
 
 from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.attacks.beliefs import Contradicted, Inconsistent
+from app.domain.attacks.believed_units import believed_units
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import HIGH, LOW, LOW_AMOUNT, LOW_SHARE, SHARE
 from app.domain.classes.grouping import Grouping, SensitiveName, positions_of
-from app.domain.classes.sensitive_counts import value_numbers
 from app.domain.errors import InvalidInput
+from app.domain.models.drawn_gains import matrix_of, other_attribute
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.models.judged import ROWS_NAMED, ClassRef, JudgedOn, judged_on
+from app.domain.models.reading import unclassed
 from app.domain.models.rho_privacy import RhoPrivacy
-from app.domain.risk.bayes import PAIRS_AT_ONCE, BayesBlock, beliefs, breaches, values_of
-from app.domain.risk.population import Population, Units, units_of, unlinked_reason
+from app.domain.risk.bayes import PAIRS_AT_ONCE, BayesBlock, breaches
+from app.domain.risk.population import Units, unlinked_reason
 from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import highest_accepted, lowest_accepted
 
@@ -46,7 +48,10 @@ class Believed:
 
 @dataclass(frozen=True)
 class PositiveDisclosure:
-    """Records whose own value is believed too firmly."""
+    """Records whose own value is believed too firmly.
+
+    Of a drawn release nobody knows a row's own value: its most probable one is taken for it, here and below.
+    """
 
     records: Annotated[int, LOW, doc("Records whose value is believed above 1 − delta.")]
     share: Annotated[float, LOW_SHARE, doc("Their share of the records with a number.")]
@@ -252,29 +257,23 @@ class _Naming:
 
 def _compute(context: MeasureContext, parameters: PosteriorParameters, tick: Tick) -> PosteriorBeliefs:
     _check(parameters)
-    table, release = context.table, context.release
-    name = release.sensitive(parameters.attribute)
-    j = table.position(name)
-    classes, counts = release.classes(parameters), release.counts(parameters, name)
-    population = Population(table, given(context.dictionary), classes.attributes, j, context.memory_ceiling)
-    units = units_of(table, classes, population.linked)
-    shown, _ = release.values(parameters, name)
-    numbers = value_numbers(counts, shown, table.sizes[j])
-    nodes = values_of(counts, table.hierarchies[j], population)
+    asked = believed_units(context, parameters, parameters.attribute)
+    table, units, population, last = asked.table, asked.units, asked.population, context.table.reduced.size
     tally = _Tally(parameters)
-    for block in beliefs(units, counts, numbers, nodes, population):
+    for block in asked.blocks:
         tally.add(block)
-        tick(min(int(block.units[-1]) + 1, table.reduced.size))
-    tick(table.reduced.size)
-    naming = _Naming(units, numbers, nodes, table.hierarchies[j].labels)
+        tick(min(int(block.units[-1]) + 1, last))
+    tick(last)
+    labels = table.hierarchies[table.position(asked.attribute)].labels
+    naming = _Naming(units, asked.numbers, asked.nodes, labels)
     without = tally.contradicted + tally.inconsistent
     ways = [
         Breaches(tally.pairs[way], tally.records[way], None if worst is None else naming.believed(worst))
         for way, worst in enumerate(tally.worst)
     ]
     return PosteriorBeliefs(
-        judged=judged_on(table, parameters, classes),
-        attribute=name,
+        judged=judged_on(table, parameters, asked.classes),
+        attribute=asked.attribute,
         known=tuple(table.attributes[i] for i in population.linked),
         entities=population.n_entities,
         entities_left_out=population.n_left_out,
@@ -310,15 +309,26 @@ def _check(parameters: PosteriorParameters) -> None:
 def _supports(context: MeasureContext, parameters: PosteriorParameters) -> str | None:
     _check(parameters)
     table = context.table
+    if context.drawn is not None:
+        reason = other_attribute(context, parameters.attribute) or unclassed(context, parameters)
+        if reason is not None:
+            return reason
     attributes = positions_of(table, parameters.quasi_identifiers)
-    sensitive = table.position(context.release.sensitive(parameters.attribute))
+    sensitive = table.position(_attribute(context, parameters))
     return unlinked_reason(table, attributes, sensitive, given(context.dictionary))
+
+
+def _attribute(context: MeasureContext, parameters: PosteriorParameters) -> str:
+    """The attribute that beliefs are about: of a drawn release the one that was drawn."""
+    if context.drawn is not None:
+        return matrix_of(context)[1].attribute
+    return context.release.sensitive(parameters.attribute)
 
 
 def _cost(context: MeasureContext, parameters: PosteriorParameters) -> Cost:
     table = context.table
     n, m = table.n_records, table.n_attributes
-    sensitive = table.position(context.release.sensitive(parameters.attribute))
+    sensitive = table.position(_attribute(context, parameters))
     # At most as many kinds of person as distinct records, each with every value that there is.
     pairs = table.reduced.size * (len(table.used_nodes[sensitive]) + 1)
     entities = given(context.dictionary).n_entities
@@ -346,4 +356,5 @@ POSTERIOR_BELIEFS: Final = Measure(
         dictionary="members-themselves",
         parameters={"rho_1": 0.2, "rho_2": 0.7},
     ),
+    reads=frozenset({"records", "matrix"}),
 )

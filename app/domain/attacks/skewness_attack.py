@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, doc
+from annotated_types import Ge, Gt, Le, Len, doc
 
-from app.domain.arrays import Bools, Longs
-from app.domain.catalogue.catalogue_types import CellValue
+from app.domain.arrays import Bools, Floats, Longs
+from app.domain.catalogue.catalogue_types import ADDED_LATER, CellValue
 from app.domain.catalogue.meanings import FAILING, FROM_MINUS_ONE, GAIN, LOW_SHARE, SHARE
 from app.domain.classes.diversity import most_frequent
 from app.domain.classes.gains import frequency_bounds
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import records_per_entry, value_numbers
+from app.domain.errors import InvalidInput
+from app.domain.mechanisms.posteriors import Posteriors
 from app.domain.models.beta_likeness import BetaLikeness
 from app.domain.models.drawn_gains import (
     TOLERANCE,
@@ -52,6 +55,15 @@ class SkewnessParameters(Grouping):
         doc("Records are exposed if some value has become more likely by more than this: 1 is twice."),
     ] = 1.0
     top: Annotated[int, Ge(1), Le(200), doc("Most classes and values to list.")] = 10
+    known: Annotated[
+        Mapping[CellValue, Annotated[int, Ge(1), Le(10**12)]] | None,
+        Len(1, 100_000),
+        ADDED_LATER,
+        doc(
+            "Of how many other people the attacker knows that they have each value; of releases that were "
+            "drawn only. The gain stays relative to the published shares. null: of nobody."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +113,14 @@ class SkewnessAttack:
         tuple[GainFound, ...],
         doc("Exposed classes of greatest gain; the bound f(p) is enhanced β-likeness with this gain as β."),
     ]
+    greatest_prior_shift: Annotated[
+        float | None,
+        SHARE,
+        doc(
+            "Greatest change of the probability of a value by what is `known` of other people, before the "
+            "row is read; null if nothing is."
+        ),
+    ] = None
 
 
 def _by_value(values: SensitiveValues, own: Longs, raised: Bools, top: int) -> tuple[RaisedValue, ...]:
@@ -162,15 +182,21 @@ def _compute(context: MeasureContext, parameters: SkewnessParameters, tick: Tick
 def _of_draw(context: MeasureContext, parameters: SkewnessParameters, tick: Tick) -> SkewnessAttack:
     """Every value that can be published plays the part of a class, by what it makes a reader believe."""
     drawn, published = matrix_of(context)
-    known, gain = known_before(context, published, None), as_written(parameters.gain)
-    bounds = known.bounds(gain, "enhanced")
-    gains = DrawnGains(published, known.prior, bounds, numbers_shown(drawn, published))
-    posteriors, rows, prior = gains.posteriors, gains.rows, known.prior
-    raised = posteriors.above(np.full(len(prior), (1 + float(gain)) * (1 + TOLERANCE)))
-    exposed, greatest = raised.published(), posteriors.greatest_of_values()
-    likeliest, highest = posteriors.greatest_of_published(prior), posteriors.greatest_of_published()
+    public, gain = known_before(context, published, None), as_written(parameters.gain)
+    gains = DrawnGains(
+        published, public.prior, public.bounds(gain, "enhanced"), numbers_shown(drawn, published)
+    )
+    rows, prior, n = gains.rows, _prior_of(context, parameters, gains), len(gains.numbers)
+    shift, posteriors = prior / public.prior, Posteriors(published.matrix, prior)
+    with np.errstate(divide="ignore"):
+        raised = posteriors.above((1 + float(gain)) * (1 + TOLERANCE) / shift)
+    exposed, greatest = raised.published(), np.zeros(len(prior))
+    of_values = posteriors.greatest_of_values()
+    greatest[of_values.true] = of_values.ratios
+    likeliest = posteriors.greatest_of_published(prior)
+    highest = posteriors.greatest_of_published(shift).times(shift)
     beliefs = prior[likeliest.true] * likeliest.ratios
-    n, records, classes = len(gains.numbers), raised.weights(rows), raised.counts()
+    records, classes = raised.weights(rows), raised.counts()
     order = np.argsort(-records, kind="stable")
     tick(1)
     return SkewnessAttack(
@@ -186,8 +212,8 @@ def _of_draw(context: MeasureContext, parameters: SkewnessParameters, tick: Tick
         by_value=tuple(
             RaisedValue(
                 value=published.values[i],
-                in_table=float(prior[i]),
-                greatest_in_class=float(prior[i] * greatest.ratios[i]),
+                in_table=float(public.prior[i]),
+                greatest_in_class=float(prior[i] * greatest[i]),
                 classes=int(classes[i]),
                 records=int(records[i]),
                 with_value=int(rows[i]) if raised.own[i] else 0,
@@ -195,11 +221,51 @@ def _of_draw(context: MeasureContext, parameters: SkewnessParameters, tick: Tick
             for i in order[classes[order] > 0][: parameters.top].tolist()
         ),
         worst=gains.found(highest.of(exposed), parameters.top),
+        greatest_prior_shift=None if parameters.known is None else float(np.abs(prior - public.prior).max()),
     )
 
 
+def _prior_of(context: MeasureContext, parameters: SkewnessParameters, gains: DrawnGains) -> Floats:
+    """(m,) what the attacker expects of a person of whom nothing is known: the published shares, or the rest.
+
+    Records are drawn one by one, so that what is known of some tells nothing of what others' rows show: it
+    only moves the prior to (N_i − known_i) / (N − Σ known).
+    """
+    published, n = gains.published, len(gains.numbers)
+    if parameters.known is None:
+        return gains.prior
+    left = np.rint(gains.prior * n)
+    number = {value: i for i, value in enumerate(published.values)}
+    for value, records in parameters.known.items():
+        most = int(left[number[value]]) if value in number else 0
+        if records > most:
+            raise InvalidInput.of(
+                "/measure/known",
+                "more-known-than-there-are",
+                f"By the published shares {most:,} of {n:,} records have the value {str(value)!r}; "
+                f"{records:,} are said to be known.",
+                "Name values that are published, with at most as many records.",
+            )
+        left[number[value]] -= records
+    if not left.any():
+        raise InvalidInput.of(
+            "/measure/known",
+            "nobody-left",
+            "All records are said to be known.",
+            "Leave one at least of whom the release can tell something.",
+        )
+    return np.asarray(left / left.sum())
+
+
 def _supports(context: MeasureContext, parameters: SkewnessParameters) -> str | None:
-    return None if context.drawn is None else other_attribute(context, parameters.attribute)
+    if context.drawn is not None:
+        return other_attribute(context, parameters.attribute)
+    if parameters.known is None:
+        return None
+    return (
+        "What is known of other people tells more of a class the more of them are in it, and the parameter "
+        "known does not say in which they are. Leave it out, or measure a release that was drawn."
+    )
 
 
 def _own_records(context: MeasureContext, parameters: SkewnessParameters, values: SensitiveValues) -> Longs:

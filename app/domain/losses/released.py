@@ -24,6 +24,7 @@ from app.domain.losses.loss import LeafDomain
 from app.domain.rules.rule import TableRule
 from app.domain.tables.distinct import group
 from app.domain.tables.numbers import exact_sum
+from app.domain.tables.table import Table
 
 TOP_ALONE: Final = np.array([TOP])
 
@@ -70,6 +71,42 @@ def shown_cells(release: Release, attribute: int) -> ShownCells:
     return ShownCells(hierarchy, records, original[first], shown[first], cells)
 
 
+def cells_of_rows(table: Table, shown: Ints, attribute: int) -> ShownCells:
+    """The cells of one attribute of as many rows, shown (n, m), of which nobody knows whose they are.
+
+    As many cells of a node as records have it are taken for theirs, shown as they are. Which of the other
+    originals became which of the other nodes makes no difference to a cost that is a sum of what is shown
+    and of what was, or that only asks whether a cell is as it was.
+    """
+    hierarchy = table.hierarchies[attribute]
+    before, after = (
+        np.bincount(codes[:, attribute], minlength=hierarchy.n_nodes).astype(np.int64)
+        for codes in (table.codes, shown)
+    )
+    same = np.minimum(before, after)
+    ends = [np.cumsum(own - same) for own in (before, after)]
+    cuts = np.union1d(*ends)
+    cells = np.diff(cuts, prepend=0)
+    changed = [np.searchsorted(own, cuts[cells > 0]).astype(np.int32) for own in ends]
+    kept = np.flatnonzero(same).astype(np.int32)
+    return ShownCells(
+        hierarchy,
+        before,
+        np.concatenate([kept, changed[0]]),
+        np.concatenate([kept, changed[1]]),
+        np.concatenate([same[kept], cells[cells > 0]]),
+    )
+
+
+def greatest_levels(cells: Sequence[ShownCells]) -> int:
+    """Sum over attributes of the greatest level of a cell that is not as it was."""
+    height = 0
+    for own in cells:
+        changed = own.shown[own.shown != own.original]
+        height += own.hierarchy.height - int(own.hierarchy.depth[changed].min()) if len(changed) else 0
+    return height
+
+
 def suppresses(release: Release, attribute: int) -> bool:
     """Whether the rule suppresses the attribute for all who are not suppressed."""
     if isinstance(release.rule, TableRule):
@@ -91,13 +128,13 @@ def generalisation_height(release: Release, attributes: Sequence[int]) -> int:
     return height
 
 
-def ambiguity(release: Release, attributes: Sequence[int], domain: LeafDomain) -> float:
-    """Σ over records of Π_j (leaves under the cell), in doubles."""
-    product = np.ones(release.table.n_records)
+def ambiguity(table: Table, shown: Ints, attributes: Sequence[int], domain: LeafDomain) -> float:
+    """Σ over rows of the nodes shown (rows, m) of Π_j (leaves under the cell), in doubles."""
+    product = np.ones(len(shown))
     for j in attributes:
-        hierarchy = release.table.hierarchies[j]
-        records = np.bincount(release.table.codes[:, j], minlength=hierarchy.n_nodes).astype(np.int64)
-        product *= leaves_under(hierarchy, records, domain)[release.codes[:, j]]
+        hierarchy = table.hierarchies[j]
+        records = np.bincount(table.codes[:, j], minlength=hierarchy.n_nodes).astype(np.int64)
+        product *= leaves_under(hierarchy, records, domain)[shown[:, j]]
     return exact_sum(product)
 
 

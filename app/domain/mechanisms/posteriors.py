@@ -29,6 +29,10 @@ class Pairs:
         """Some of them."""
         return Pairs(self.published[chosen], self.true[chosen], self.ratios[chosen])
 
+    def times(self, factors: Floats) -> Pairs:
+        """With each ratio times the factor (m,) of the true value."""
+        return Pairs(self.published, self.true, self.ratios * factors[self.true])
+
 
 @dataclass(frozen=True, eq=False)
 class Posteriors:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.domain.classes.grouping import Grouping, positions_of
-from app.domain.mechanisms.drawn_release import DrawnRelease
-from app.domain.models.entry import Measure, MeasureContext
+from app.domain.models.entry import Measure, MeasureContext, given
 from app.domain.tables.masks import shows_nothing
 
 
@@ -24,7 +23,9 @@ def unreadable(measure: Measure[Any, Any], context: MeasureContext, parameters: 
     if drawn is None:
         return None
     if "classes" in measure.reads:
-        return _unclassed(context, drawn, parameters)
+        if not isinstance(parameters, Grouping):
+            raise ValueError("a measure that reads classes groups records")
+        return unclassed(context, parameters)
     if "rows" in measure.reads or ("matrix" in measure.reads and drawn.replaced is not None):
         return None
     if "matrix" in measure.reads:
@@ -39,12 +40,11 @@ def unreadable(measure: Measure[Any, Any], context: MeasureContext, parameters: 
     )
 
 
-def _unclassed(context: MeasureContext, drawn: DrawnRelease, parameters: object) -> str | None:
-    """Why the rows have no classes that the measure could look at."""
-    if not isinstance(parameters, Grouping):
-        raise ValueError("a measure that reads classes groups records")
+def unclassed(context: MeasureContext, grouping: Grouping) -> str | None:
+    """Why the rows of the drawn release cannot be grouped so, and what would do; None if they can."""
+    drawn = given(context.drawn)
     table, replaced = context.table, drawn.replaced
-    attributes = positions_of(table, parameters.quasi_identifiers)
+    attributes = positions_of(table, grouping.quasi_identifiers)
     if replaced is not None and table.position(replaced.attribute) in attributes:
         return (
             f"{replaced.attribute!r} is among the quasi-identifiers, and the release shows drawn values of "
@@ -52,7 +52,7 @@ def _unclassed(context: MeasureContext, drawn: DrawnRelease, parameters: object)
             "quasi_identifiers."
         )
     hidden = [j for j in attributes if shows_nothing(drawn.table.codes[:, j]).all()]
-    if parameters.missing != "own_category" and (drawn.suppresses or hidden):
+    if grouping.missing != "own_category" and (drawn.suppresses or hidden):
         return (
             "The release does not tell which quasi-identifiers are missing and which a rule has suppressed. "
             "Leave the parameter missing out: own_category."

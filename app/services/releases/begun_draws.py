@@ -22,7 +22,7 @@ async def known_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored |
     something else was drawn of the same data.
     """
     earlier = await work.draws.of_subject(prepared.subject, hold=True)
-    same = [own for own in earlier if own.question_sha256 == prepared.question]
+    same = [own for own in earlier if own.question_sha256 in prepared.wordings]
     for own in same:
         if own.release is not None:
             return await work.resources.get(Kind.RELEASE, own.id)

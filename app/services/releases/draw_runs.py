@@ -67,7 +67,7 @@ class DrawRuns:
 async def _same_question(work: UnitOfWork, prepared: Preparation) -> Stored | None:
     """The question as it was stored before, under whichever name."""
     asked = await all_resources(work, Kind.DRAW, built_on=prepared.dataset.id)
-    return next((own for own in asked if own.sha256 == prepared.question), None)
+    return next((own for own in asked if own.sha256 in prepared.wordings), None)
 
 
 async def _question(work: UnitOfWork, actor: Actor, prepared: Preparation, same: Stored | None) -> Stored:

@@ -137,7 +137,7 @@ class DrawPreparation:
                 release = await work.resources.get(Kind.RELEASE, found.id)
                 return DrawWork(release.id, seconds, None)
         key_id: str = document_of(stored)["asked_with"]
-        return DrawWork(found.id, seconds, _Begun(prepared, found.id, secret, key_id))
+        return DrawWork(found.id, seconds, _Begun(prepared.wordings[found.question_sha256], found.id, secret, key_id))
 
 
 def release_of_result(result: JsonObject) -> str:

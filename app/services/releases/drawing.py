@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -89,6 +89,18 @@ class Preparation:
         if self.rule is not None:
             used["rule"] = self.rule.sha256
         return resource_sha256(Kind.RELEASE, self.meaning, used)
+
+    @cached_property
+    def wordings(self) -> Mapping[str, Preparation]:
+        """The same question in each of its wordings, by hash: an only sensitive attribute may be left out."""
+        own, found = self.chosen.parameters, {self.question: self}
+        sensitive = self.context.table.sensitive
+        if len(sensitive) == 1 and getattr(own, "attribute", "") in (None, *sensitive):
+            (only,) = sensitive
+            named = replace(own, attribute=only if own.attribute is None else None)
+            other = replace(self, chosen=replace(self.chosen, parameters=named))
+            found[other.question] = other
+        return found
 
 
 def drawn_release(

@@ -105,7 +105,7 @@ class MechanismReleases:
         if isinstance(found, Stored):
             return Created(found, False)
         try:
-            return await self._stored(actor, prepared, found)
+            return await self._stored(actor, prepared.wordings[found.question_sha256], found)
         except NotFound as error:
             if error.ref == found.id:  # its secret was destroyed with the dataset
                 raise NotFound(Kind.DATASET.value, request.dataset) from None
@@ -146,7 +146,7 @@ class MechanismReleases:
 def _in_the_way(prepared: Preparation, earlier: Sequence[Draw]) -> tuple[Fault, ...]:
     """Why what can be drawn would not be."""
     try:
-        if all(own.question_sha256 != prepared.question for own in earlier):
+        if all(own.question_sha256 not in prepared.wordings for own in earlier):
             refuse_another(prepared.request, earlier)
     except Conflict as error:
         return faults_of(error)

@@ -1,4 +1,4 @@
-"""Releases of the same upload, and which of them show as it is what a mechanism drew for another."""
+"""Releases of the same content, and which of them show as it is what a mechanism drew for another."""
 
 from __future__ import annotations
 
@@ -21,10 +21,18 @@ Released = tuple[Stored, Stored]
 
 
 async def releases_of_upload(work: UnitOfWork, dataset: Stored) -> Sequence[Released]:
-    """The stored releases of all datasets that were made of the dataset's upload, the oldest first."""
-    upload = document_of(dataset)["upload"]["id"]
-    datasets = {own.id: own for own in await all_resources(work, Kind.DATASET, built_on=upload)} | {
-        dataset.id: dataset
+    """The stored releases of all datasets that were made of the dataset's upload, the oldest first.
+
+    The same content that was uploaded another time counts as the same upload.
+    """
+    upload = await work.resources.described(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
+    alike = [
+        own.id
+        for own in await all_resources(work, Kind.UPLOAD)
+        if own.summary["content_sha256"] == upload.summary["content_sha256"]
+    ]
+    datasets = {dataset.id: dataset} | {
+        own.id: own for id_ in alike for own in await all_resources(work, Kind.DATASET, built_on=id_)
     }
     found = [
         (own, release)
@@ -46,8 +54,8 @@ def shown_otherwise(attribute: str, others: Sequence[Released]) -> Hypothesis | 
     return Hypothesis(
         NOT_SHOWN_OTHERWISE,
         "no",
-        f"{len(names):,} stored releases of the same upload show {attribute!r} undrawn: {listed}. Who has "
-        "one of them reads there what this release hides.",
+        f"{len(names):,} stored releases of the same uploaded content show {attribute!r} undrawn: {listed}. "
+        "Who has one of them reads there what this release hides.",
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,6 +29,13 @@ def test_measures_that_look_at_quasi_identifiers_alone_read_the_classes_of_drawn
     }
     assert all("records" in own.reads for own in MEASURES)
     assert all(issubclass(own.parameters, Grouping) for own in BY_CLASSES)
+
+
+def test_the_page_names_the_measures_that_read_a_drawn_release():
+    page = (Path(__file__).parents[3] / "docs" / "mechanisms.md").read_text()
+    for reads in ("classes", "matrix", "rows"):
+        (line,) = re.findall(rf"^\| `{reads}` \|.*\|(.*)\|$", page, re.MULTILINE)
+        assert set(re.findall(r"`(\w+)`", line)) == {own.name for own in MEASURES if reads in own.reads}
 
 
 @pytest.mark.parametrize("rule", [None, TableRule((1, 0))], ids=["as it is", "suppressed"])

@@ -1,0 +1,81 @@
+"""Answers to COUNT queries from a release that a mechanism made, and from nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from app.domain.arrays import Bools, Floats
+from app.domain.classes.grouping import Grouping, lacking_records
+from app.domain.hierarchies.hierarchy import TOP
+from app.domain.mechanisms.count_estimates import CountEstimator, CountQuery
+from app.domain.mechanisms.published_records import PublishedRecords
+from app.domain.mechanisms.transition_matrix import TransitionMatrix
+from app.domain.models.entry import MeasureContext, given
+from app.domain.tables.masks import shows_nothing
+
+AS_SHOWN = TransitionMatrix(np.ones(1))
+"""The matrix of one value, where rows are only counted."""
+
+
+class DrawnAnswers:
+    """Estimates by the published matrix, or plain counts of rows where none was published.
+
+    Parameters
+    ----------
+    attributes
+        Positions of the attributes that queries may be about.
+    quasi_identifiers
+        Those of them that are quasi-identifiers.
+    """
+
+    def __init__(
+        self,
+        context: MeasureContext,
+        attributes: Sequence[int],
+        quasi_identifiers: Sequence[int],
+        grouping: Grouping,
+    ) -> None:
+        drawn = given(context.drawn)
+        codes, labels = drawn.table.codes, [own.labels for own in drawn.table.hierarchies]
+        kept: Bools = ~lacking_records(codes, quasi_identifiers, grouping.missing)
+        if grouping.suppressed == "excluded":
+            kept &= ~context.of_rows.release.is_suppressed
+        matrix, numbers = AS_SHOWN, np.zeros(int(kept.sum()), dtype=np.int32)
+        self._drawn, self._nodes = -1, np.zeros(0, dtype=np.int64)
+        if drawn.replaced is not None:
+            self._drawn = drawn.table.position(drawn.replaced.attribute)
+            number = drawn.replaced.numbers(labels[self._drawn])
+            matrix, numbers = drawn.replaced.matrix, number.take(codes[kept, self._drawn])
+            nodes = np.flatnonzero(number >= 0)
+            self._nodes = nodes[np.argsort(number[nodes])]
+        told = [j for j in attributes if j != self._drawn]
+        # What shows nothing may be anything if a rule hid it, and nothing that is asked for if it is missing.
+        self._in_no_interval = {
+            j
+            for j in told
+            if grouping.missing != "matches_everything"
+            and not drawn.suppresses
+            and not shows_nothing(codes[:, j]).all()
+        }
+        columns = {j: codes[kept, j] for j in told}
+        sizes = {j: drawn.table.sizes[j] for j in told}
+        records = PublishedRecords.of(columns, sizes, numbers, matrix.n_values)
+        self._estimator = CountEstimator(records, matrix)
+
+    def of(self, queries: Sequence[Mapping[int, Floats]]) -> Floats:
+        """The estimate of each query: per attribute (nodes,) the share of each node that is asked for."""
+        return self._estimator.estimates([self._query(own) for own in queries]).estimates
+
+    def _query(self, shares: Mapping[int, Floats]) -> CountQuery:
+        told, values = {}, None
+        for j, own in shares.items():
+            if j == self._drawn:
+                values = own[self._nodes] == 1.0
+                continue
+            told[j] = own
+            if j in self._in_no_interval:
+                told[j] = own.copy()
+                told[j][TOP] = 0.0
+        return CountQuery(told, values)
