@@ -136,8 +136,10 @@ class DrawPreparation:
             except NotFound:  # somebody else has stored it meanwhile, or its dataset was erased
                 release = await work.resources.get(Kind.RELEASE, found.id)
                 return DrawWork(release.id, seconds, None)
+        # It goes on in the words that it was begun with, which stand in its file.
+        begun = prepared.wordings[found.question_sha256]
         key_id: str = document_of(stored)["asked_with"]
-        return DrawWork(found.id, seconds, _Begun(prepared.wordings[found.question_sha256], found.id, secret, key_id))
+        return DrawWork(found.id, seconds, _Begun(begun, found.id, secret, key_id))
 
 
 def release_of_result(result: JsonObject) -> str:
