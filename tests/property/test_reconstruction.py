@@ -129,6 +129,22 @@ def test_thresholds_and_levels_are_one_anothers_inverses(counts, p, epsilon, del
         assert math.exp(at_level.log_low("chernoff_simple")[0]) == pytest.approx(delta, rel=1e-6)
 
 
+@settings(max_examples=examples(300), deadline=None)
+@given(groups(30), st.integers(0, 30), EIGHTHS, EPSILONS, DELTAS, st.sampled_from(TESTS[:2]))
+def test_a_group_fails_still_with_others_who_have_its_value_as_often(first, more, p, epsilon, delta, test):
+    """Of a bound; in general neither passing nor failing stays, as the measure's tests show."""
+    top = int(np.argmax(first))
+    second = [own // 2 for own in first]
+    second[top] = first[top] // 2 + 1 + more
+    assert second[top] * sum(first) >= first[top] * sum(second)
+    fails = under_test([first], p, epsilon, delta).failing(test)[0]
+    together = [a + b for a, b in zip(first, second, strict=True)]
+    assert under_test([together], p, epsilon, delta).failing(test)[0] >= fails
+    assume(abs(level(together, p, len(first), epsilon, test) - delta) > 1e-9)
+    by_hand = level(together, p, len(first), epsilon, test) < delta
+    assert under_test([together], p, epsilon, delta).failing(test)[0] == by_hand
+
+
 @settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, 40), min_size=3, max_size=3).filter(any), min_size=1, max_size=6),

@@ -90,4 +90,5 @@ def test_measures_of_usefulness_and_of_other_releases_protect_nobody():
         "information_loss", "query_accuracy", "k_anonymity_comparison", "independence_estimate",
         "cheapest_generalisation", "optimum_explanation", "rule_reuse", "direct_identifiers",
         "safe_harbor_values", "distinction_and_separation", "consistent_entities",
+        "reconstruction_privacy",
     }  # fmt: skip
