@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.persistence.draws import PostgresDraws
-from tests.api.drawn_people import ILLNESSES, PERTURBED, TOWNS, asked, data, made, people
+from tests.api.drawn_people import ILLNESSES, PERTURBED, TOWNS, UNIFORM, asked, data, made, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
 
@@ -79,6 +79,35 @@ async def test_the_manifest_says_how_it_was_made_and_what_readers_need(client: h
     (listed,) = (await client.get("/v1/datasets/people/releases")).json()["items"]
     assert (listed["mechanism"]["published"], listed["mechanism"]["parameters"]) == (None, None)
     assert listed["mechanism"]["guarantees"] == told["guarantees"]
+
+
+async def test_uniform_perturbation_is_planned_drawn_once_and_told(client: httpx.AsyncClient):
+    await people(client)
+    body = asked(mechanism=UNIFORM)
+    planned = (await client.post("/v1/releases/plans", json=body)).json()
+    assert (planned["missing"], planned["constants"]["groups"]) == ([], 2)
+    assert planned["constants"]["groups_failing_exact_total"] == 0
+    told = (await made(client.post("/v1/releases", json=body)))["mechanism"]
+    assert (told["name"], told["published"]["p"]) == ("uniform_perturbation", 0.25)
+    assert told["published"]["values"] == sorted(set(ILLNESSES))
+    standing = {own["model"]: own["standing"] for own in told["guarantees"]}
+    assert standing == {"amplification": "certified", "reconstruction_privacy": "certified"}
+    assert await data(client) == await data(client)
+    lines = (await data(client)).decode().splitlines()[1:]
+    assert Counter(line.split(",")[0] for line in lines) == Counter(TOWNS)
+    # The same attribute was drawn, by whatever mechanism.
+    await refused(client, asked("more"), "drawn")
+
+
+async def test_uniform_perturbation_asks_for_a_cap(client: httpx.AsyncClient):
+    await people(client)
+    for more, pointer, code in (
+        ({"rho_1": None, "rho_2": None}, "/mechanism/p_cap", "cap-missing"),
+        ({"p": 0.9}, "/mechanism/p", "p-above-cap"),
+    ):
+        answer = await client.post("/v1/releases", json=asked(mechanism=UNIFORM | more))
+        (error,) = problem_of(answer, 422, "invalid-input")["errors"]
+        assert (error["pointer"], error["code"]) == (pointer, code)
 
 
 async def test_who_may_not_read_data_sees_no_value_in_the_manifest(api: Api, client: httpx.AsyncClient):
