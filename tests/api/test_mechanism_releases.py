@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.persistence.draws import PostgresDraws
-from tests.api.drawn_people import ILLNESSES, PERTURBED, TOWNS, UNIFORM, asked, data, made, people
+from tests.api.drawn_people import ILLNESSES, PERTURBED, SAMPLED, TOWNS, UNIFORM, asked, data, made, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
 
@@ -97,6 +97,37 @@ async def test_uniform_perturbation_is_planned_drawn_once_and_told(client: httpx
     assert Counter(line.split(",")[0] for line in lines) == Counter(TOWNS)
     # The same attribute was drawn, by whatever mechanism.
     await refused(client, asked("more"), "drawn")
+
+
+async def test_groups_are_sampled_and_stored_in_copies(client: httpx.AsyncClient):
+    await people(client)
+    manifest = await made(client.post("/v1/releases", json=asked(mechanism=SAMPLED | {"epsilon": 1.0})))
+    told = manifest["mechanism"]
+    assert (told["name"], told["family"], manifest["rows"]) == ("sample_perturb_scale", "sample", 60)
+    assert told["published"]["sample_size"] == 6
+    once = await data(client)
+    # Six values of each town, each published five times.
+    assert all(n % 5 == 0 for n in Counter(once.decode().splitlines()[1:]).values())
+    assert await data(client) == once
+
+
+async def test_a_release_may_have_fewer_rows_than_its_dataset(client: httpx.AsyncClient):
+    """A record alone in its town is above its bound, and no sample of one record is smaller."""
+    text = "town,illness\nBari,flu\n" + "\n".join(f"Rome,{own}" for own in ILLNESSES[:30]) + "\n"
+    await made(client.post("/v1/uploads?name=lonely", content=text, headers={"Content-Type": "text/csv"}))
+    await people(client, "lonely", "lonely")
+    mechanism = SAMPLED | {"epsilon": 1.0, "delta": 0.85, "mode": "balanced"}
+    manifest = await made(client.post("/v1/releases", json=asked("less", "lonely", mechanism=mechanism)))
+    told = manifest["mechanism"]
+    assert (manifest["rows"], told["published"]["sample_size"]) == (30, None)
+    assert any("1 groups with 1 records are suppressed" in own for own in told["warnings"])
+    (guarantee,) = told["guarantees"]
+    assert guarantee["standing"] == "heuristic"
+    lines = (await data(client, "less")).decode().splitlines()
+    assert {line.split(",")[0] for line in lines[1:]} == {"Rome"}
+    assert len(lines) == 31
+    table = pq.read_table(io.BytesIO(await data(client, "less", format_="parquet")))
+    assert table.num_rows == 30
 
 
 async def test_uniform_perturbation_asks_for_a_cap(client: httpx.AsyncClient):

@@ -32,7 +32,7 @@ from app.domain.mechanisms.uniform_guarantees import (
     warnings_of,
 )
 
-SECONDS_PER_RECORD: Final = 3e-7
+SECONDS_PER_RECORD: Final = 8e-7
 SECONDS_PER_VALUE: Final = 2e-6
 BYTES_PER_RECORD_OF_GROUPS: Final = 60
 BYTES_PER_VALUE: Final = 200

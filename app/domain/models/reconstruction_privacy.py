@@ -50,7 +50,8 @@ from app.domain.models.sensitive_values import (
 from app.domain.tables.masks import shows_nothing
 
 SECONDS_BESIDE_COUNTING: Final = 2e-2
-"""What the exact probabilities take on Adult beside counting the values."""
+SECONDS_PER_RECORD: Final = 5e-7
+"""What exact probabilities and aggregates take beside counting the values, where most groups are small."""
 
 Retention = Annotated[
     float,
@@ -365,7 +366,9 @@ RECONSTRUCTION_PRIVACY: Final = Measure(
     guarantee="exact",
     parameters=ReconstructionParameters,
     result=ReconstructionPrivacyFound,
-    cost=lambda context, own: cost_of_counting(context, 1, SECONDS_BESIDE_COUNTING),
+    cost=lambda context, own: cost_of_counting(
+        context, 1, SECONDS_BESIDE_COUNTING + SECONDS_PER_RECORD * context.table.n_records
+    ),
     compute=_compute,
     example=Example(
         "how exactly would perturbed incomes still tell the shares in a group?",
