@@ -180,6 +180,13 @@ def test_at_theta_one_the_bound_follows_the_formula_and_the_exact_tail_is_zero()
     assert (exact.low[0], exact.high[0]) == (0.0, pytest.approx(0.001856, abs=1e-6))
 
 
+@pytest.mark.parametrize("bound", [SIMPLE, FULL])
+def test_no_p_passes_with_which_an_estimate_cannot_be_too_low(bound):
+    """θ = 1 at p = 1 / (1 + m·f·(ε − 1)) = ½, where the bounds are 0.153 and 0.024."""
+    tested = group([5, 5, 0, 0], 0.3, 4, 1.5, 0.02)
+    assert tested.greatest_p(bound) == pytest.approx(0.5, abs=1e-9)
+
+
 @pytest.mark.spec("RP-T15")
 @pytest.mark.parametrize("bound", [SIMPLE, FULL])
 def test_extreme_questions(bound):
