@@ -11,6 +11,8 @@ ILLNESSES = ["flu", "asthma", "gout"] * 20
 ROWS = [",".join(row) for row in zip(TOWNS, ILLNESSES, strict=True)]
 ROLES = {"town": "quasi_identifier", "illness": "sensitive"}
 PERTURBED = {"kind": "perturbation", "beta": 2}
+UNIFORM = {"kind": "uniform_perturbation", "p": 0.25, "rho_1": 0.1, "rho_2": 0.4, "epsilon": 0.2}
+SAMPLED = {"kind": "sample_perturb_scale", "p": 0.5, "p_cap": 0.5}
 
 
 async def made(request: Any) -> dict[str, Any]:

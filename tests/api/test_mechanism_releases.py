@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.persistence.draws import PostgresDraws
-from tests.api.drawn_people import ILLNESSES, PERTURBED, TOWNS, asked, data, made, people
+from tests.api.drawn_people import ILLNESSES, PERTURBED, SAMPLED, TOWNS, UNIFORM, asked, data, made, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
 
@@ -79,6 +79,66 @@ async def test_the_manifest_says_how_it_was_made_and_what_readers_need(client: h
     (listed,) = (await client.get("/v1/datasets/people/releases")).json()["items"]
     assert (listed["mechanism"]["published"], listed["mechanism"]["parameters"]) == (None, None)
     assert listed["mechanism"]["guarantees"] == told["guarantees"]
+
+
+async def test_uniform_perturbation_is_planned_drawn_once_and_told(client: httpx.AsyncClient):
+    await people(client)
+    body = asked(mechanism=UNIFORM)
+    planned = (await client.post("/v1/releases/plans", json=body)).json()
+    assert (planned["missing"], planned["constants"]["groups"]) == ([], 2)
+    assert planned["constants"]["groups_failing_exact_total"] == 0
+    told = (await made(client.post("/v1/releases", json=body)))["mechanism"]
+    assert (told["name"], told["published"]["p"]) == ("uniform_perturbation", 0.25)
+    assert told["published"]["values"] == sorted(set(ILLNESSES))
+    standing = {own["model"]: own["standing"] for own in told["guarantees"]}
+    assert standing == {"amplification": "certified", "reconstruction_privacy": "certified"}
+    assert await data(client) == await data(client)
+    lines = (await data(client)).decode().splitlines()[1:]
+    assert Counter(line.split(",")[0] for line in lines) == Counter(TOWNS)
+    # The same attribute was drawn, by whatever mechanism.
+    await refused(client, asked("more"), "drawn")
+
+
+async def test_groups_are_sampled_and_stored_in_copies(client: httpx.AsyncClient):
+    await people(client)
+    manifest = await made(client.post("/v1/releases", json=asked(mechanism=SAMPLED | {"epsilon": 1.0})))
+    told = manifest["mechanism"]
+    assert (told["name"], told["family"], manifest["rows"]) == ("sample_perturb_scale", "sample", 60)
+    assert told["published"]["sample_size"] == 6
+    once = await data(client)
+    # Six values of each town, each published five times.
+    assert all(n % 5 == 0 for n in Counter(once.decode().splitlines()[1:]).values())
+    assert await data(client) == once
+
+
+async def test_a_release_may_have_fewer_rows_than_its_dataset(client: httpx.AsyncClient):
+    """A record alone in its town is above its bound, and no sample of one record is smaller."""
+    text = "town,illness\nBari,flu\n" + "\n".join(f"Rome,{own}" for own in ILLNESSES[:30]) + "\n"
+    await made(client.post("/v1/uploads?name=lonely", content=text, headers={"Content-Type": "text/csv"}))
+    await people(client, "lonely", "lonely")
+    mechanism = SAMPLED | {"epsilon": 1.0, "delta": 0.85, "mode": "balanced"}
+    manifest = await made(client.post("/v1/releases", json=asked("less", "lonely", mechanism=mechanism)))
+    told = manifest["mechanism"]
+    assert (manifest["rows"], told["published"]["sample_size"]) == (30, None)
+    assert any("1 groups with 1 records are suppressed" in own for own in told["warnings"])
+    (guarantee,) = told["guarantees"]
+    assert guarantee["standing"] == "heuristic"
+    lines = (await data(client, "less")).decode().splitlines()
+    assert {line.split(",")[0] for line in lines[1:]} == {"Rome"}
+    assert len(lines) == 31
+    table = pq.read_table(io.BytesIO(await data(client, "less", format_="parquet")))
+    assert table.num_rows == 30
+
+
+async def test_uniform_perturbation_asks_for_a_cap(client: httpx.AsyncClient):
+    await people(client)
+    for more, pointer, code in (
+        ({"rho_1": None, "rho_2": None}, "/mechanism/p_cap", "cap-missing"),
+        ({"p": 0.9}, "/mechanism/p", "p-above-cap"),
+    ):
+        answer = await client.post("/v1/releases", json=asked(mechanism=UNIFORM | more))
+        (error,) = problem_of(answer, 422, "invalid-input")["errors"]
+        assert (error["pointer"], error["code"]) == (pointer, code)
 
 
 async def test_who_may_not_read_data_sees_no_value_in_the_manifest(api: Api, client: httpx.AsyncClient):

@@ -34,6 +34,7 @@ from app.domain.models.k_e_anonymity import KEAnonymity
 from app.domain.models.k_map import EstimatedKMap, KMap
 from app.domain.models.population_uniqueness import PopulationUniqueness, SampleUniqueness
 from app.domain.models.prosecutor_risk import AverageRisk, HighestRisk
+from app.domain.models.reconstruction_privacy import ReconstructionPrivacy
 from app.domain.models.recursive_l_diversity import RecursiveLDiversity
 from app.domain.models.rho_privacy import RhoPrivacy
 from app.domain.models.t_closeness import TCloseness
@@ -81,6 +82,8 @@ AGREEING = (
     DeltaDisclosure(0.7, **OF_ILLNESS),
     RhoPrivacy(0.34, 0.7, **OF_ILLNESS),
     KEAnonymity(2, 20.0, **OF_ILLNESS),
+    ReconstructionPrivacy(0.5, 0.9, 0.8, **OF_ILLNESS),
+    ReconstructionPrivacy(0.5, 0.9, 0.3, "exact_min", **OF_ILLNESS),
 )
 
 
@@ -182,8 +185,8 @@ def test_whoever_fails_and_is_suppressed_is_who_pairs_of_records_say(criterion, 
 @pytest.mark.parametrize("criterion", AGREEING, ids=lambda own: own.kind)
 def test_all_places_suppress_the_same_records(criterion, missing):
     problem = AnonymityProblem((criterion,), 1.0, missing=missing)
-    if isinstance(criterion, PopulationUniqueness) and missing == "matches_everything":
-        pytest.skip("refused: no estimator knows of classes that overlap")
+    if criterion.needs_partition and missing == "matches_everything":
+        pytest.skip("refused: it has no meaning for classes that overlap")
     for table, people, rules in worlds(2, 30, complete=isinstance(criterion, DeltaPresence)):
         dictionary = dictionary_of(table, people, (2,))
         judges, counter = Judges(table, problem, dictionary), Counter(table, dictionary)
@@ -199,11 +202,16 @@ def test_all_places_suppress_the_same_records(criterion, missing):
             assert getattr(criterion, "bars_outsiders", False) or not fails.any()
 
 
-@pytest.mark.parametrize("criterion", [PopulationUniqueness(0.3, 0.5)], ids=lambda own: own.kind)
+@pytest.mark.parametrize(
+    "criterion",
+    [PopulationUniqueness(0.3, 0.5), ReconstructionPrivacy(0.5, 0.9, 0.8)],
+    ids=lambda own: own.kind,
+)
 def test_no_place_judges_overlapping_classes_by_what_has_no_meaning_for_them(criterion):
     missing = "matches_everything"
     problem = AnonymityProblem((criterion,), 1.0, missing=missing)
-    table = Table(("a0",), (SMALL,), np.array([[0], [1], [2]], dtype=np.int32))
+    codes = np.array([[0, 1], [1, 1], [2, 2]], dtype=np.int32)
+    table = Table(("a0", "illness"), (SMALL, COSTS), codes, sensitive=frozenset({"illness"}))
     with pytest.raises(NotSupported):
         Judge(table, problem)
     with pytest.raises(NotSupported):

@@ -47,6 +47,7 @@ from app.domain.models.k_e_anonymity import K_E_ANONYMITY
 from app.domain.models.k_map import K_MAP
 from app.domain.models.l_diversity import L_DIVERSITY
 from app.domain.models.population_uniqueness import POPULATION_UNIQUENESS
+from app.domain.models.reconstruction_privacy import RECONSTRUCTION_PRIVACY
 from app.domain.models.reidentification_risk import ATTACKER_MODELS
 from app.domain.models.t_closeness import T_CLOSENESS
 
@@ -83,6 +84,7 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     T_CLOSENESS,
     DELTA_DISCLOSURE,
     BETA_LIKENESS,
+    RECONSTRUCTION_PRIVACY,
     SKEWNESS_ATTACK,
     SIMILARITY_ATTACK,
     POPULATION_INFERENCE,

@@ -305,7 +305,7 @@ def _of_classes(classes: EquivalenceClasses) -> dict[str, Any]:
 def _of_draw(context: MeasureContext, parameters: InformationLossParameters, tick: Tick) -> InformationLoss:
     """What the drawn rows lose by their own nodes; whose they are is not known, nor needed for that."""
     table, drawn, rows = context.table, given(context.drawn), context.of_rows
-    classes, shown, replaced = rows.release.classes(parameters), drawn.table.codes, drawn.replaced
+    classes, shown = rows.release.classes(parameters), drawn.table.codes
     positions = classes.attributes
     weights = _weights(table, [table.attributes[j] for j in positions], parameters)
     cells = [cells_of_rows(table, shown, j) for j in positions]
@@ -323,9 +323,7 @@ def _of_draw(context: MeasureContext, parameters: InformationLossParameters, tic
         kl_divergence=None,
         kl_dropped=None,
         kl_withheld=None,
-        expected_retention=None
-        if replaced is None
-        else math.fsum(np.array(replaced.prior) * replaced.matrix.kept),
+        expected_retention=drawn.expected_retention,
     )
 
 

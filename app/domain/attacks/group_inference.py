@@ -214,5 +214,5 @@ GROUP_INFERENCE: Final = Measure(
     ),
     supports=_supports,
     protects=False,
-    reads=frozenset({"records", "matrix"}),
+    reads=frozenset({"records", "matrix_and_prior"}),
 )

@@ -182,5 +182,5 @@ POPULATION_INFERENCE: Final = Measure(
     ),
     looks_at="originals",
     protects=False,
-    reads=frozenset({"records", "matrix"}),
+    reads=frozenset({"records", "matrix_and_prior"}),
 )

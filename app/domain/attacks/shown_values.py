@@ -105,7 +105,7 @@ def shown_values(
     """What the release shows of the attribute; InvalidInput for one that it cannot be asked about."""
     table = context.table
     known = positions_of(table, None if quasi_identifiers is None else tuple(quasi_identifiers))
-    replaced = None if context.drawn is None else context.drawn.replaced
+    replaced = None if context.drawn is None else context.drawn.replaced_with_prior
     if context.drawn is None or replaced is None:
         shown = _under_rule(context, attribute, known)
     else:

@@ -25,7 +25,7 @@ from app.domain.models.drawn_gains import (
     DrawnGains,
     judged_by_value,
     known_before,
-    matrix_of,
+    matrix_and_prior_of,
     numbers_shown,
     other_attribute,
 )
@@ -181,7 +181,7 @@ def _compute(context: MeasureContext, parameters: SkewnessParameters, tick: Tick
 
 def _of_draw(context: MeasureContext, parameters: SkewnessParameters, tick: Tick) -> SkewnessAttack:
     """Every value that can be published plays the part of a class, by what it makes a reader believe."""
-    drawn, published = matrix_of(context)
+    drawn, published = matrix_and_prior_of(context)
     public, gain = known_before(context, published, None), as_written(parameters.gain)
     gains = DrawnGains(
         published, public.prior, public.bounds(gain, "enhanced"), numbers_shown(drawn, published)
@@ -301,5 +301,5 @@ SKEWNESS_ATTACK: Final = Measure(
         parameters={"gain": 1.5, "top": 3},
     ),
     judges=lambda own, value: BetaLikeness(own.gain, "basic", own.attribute),
-    reads=frozenset({"records", "matrix"}),
+    reads=frozenset({"records", "matrix_and_prior"}),
 )

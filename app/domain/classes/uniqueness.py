@@ -36,7 +36,7 @@ MOST_PEOPLE: Final = 1_000_000_000_000
 """Most people of a population."""
 
 OVERLAPPING: Final = (
-    "The estimators need classes that no record shares with another class, which missing values that match "
+    "What is asked needs classes that no record shares with another class, which missing values that match "
     "everything do not make. Take them for a category of their own, or leave these records out."
 )
 """Why there is no estimate where a missing value matches everything."""

@@ -12,11 +12,17 @@ from typing import Any, Final
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.mechanism import Mechanism
 from app.domain.mechanisms.perturbation import PERTURBATION
+from app.domain.mechanisms.sample_perturb_scale import SAMPLE_PERTURB_SCALE
 from app.domain.mechanisms.several_draws import guarantee_together
+from app.domain.mechanisms.uniform_perturbation import UNIFORM_PERTURBATION
 
 AnyMechanism = Mechanism[Any, Any]
 
-MECHANISMS: Final[tuple[AnyMechanism, ...]] = (PERTURBATION,)
+MECHANISMS: Final[tuple[AnyMechanism, ...]] = (
+    PERTURBATION,
+    UNIFORM_PERTURBATION,
+    SAMPLE_PERTURB_SCALE,
+)
 
 TOGETHER: Final[Mapping[str, Callable[[Sequence[Any]], PrivacyGuarantee]]] = {
     PERTURBATION.name: guarantee_together,

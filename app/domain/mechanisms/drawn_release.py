@@ -6,9 +6,12 @@ hierarchies say of their values, and what the mechanism published beside them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from app.domain.arrays import Ints
 from app.domain.catalogue.catalogue_types import CellValue
@@ -29,15 +32,20 @@ class PublishedMatrix(Protocol):
         """The values that can be published, in the order of the matrix."""
 
     @property
-    def prior(self) -> tuple[float, ...]:
-        """The share of each value before the release."""
-
-    @property
     def matrix(self) -> TransitionMatrix:
         """By which each value was replaced."""
 
     def numbers(self, labels: Sequence[str]) -> Ints:
         """(nodes,) the number of the value that each label is, else −1."""
+
+
+@runtime_checkable
+class PublishedMatrixAndPrior(PublishedMatrix, Protocol):
+    """The same where it is published, too, how frequent the values are."""
+
+    @property
+    def prior(self) -> tuple[float, ...]:
+        """The share of each value before the release."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,3 +74,24 @@ class DrawnRelease:
     def replaced(self) -> PublishedMatrix | None:
         """What is known of the attribute whose values a matrix replaced; None: no matrix was published."""
         return self.published if isinstance(self.published, PublishedMatrix) else None
+
+    @property
+    def replaced_with_prior(self) -> PublishedMatrixAndPrior | None:
+        """The same, if the shares of the values before the release are published, too."""
+        return self.published if isinstance(self.published, PublishedMatrixAndPrior) else None
+
+    @property
+    def drawn_attribute(self) -> str | None:
+        """The one attribute of which the rows show drawn values, be a matrix published or not."""
+        own = getattr(self.published, "attribute", None)
+        return own if isinstance(own, str) else None
+
+    @property
+    def expected_retention(self) -> float | None:
+        """The share of drawn values that stay, in expectation; None where nothing published tells it."""
+        if self.replaced_with_prior is not None:
+            known = self.replaced_with_prior
+            return math.fsum(np.array(known.prior) * known.matrix.kept)
+        kept = np.empty(0) if self.replaced is None else self.replaced.matrix.kept
+        # Where all values stay alike it is of no importance how frequent they are.
+        return float(kept[0]) if len(kept) and bool((kept == kept[0]).all()) else None

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_typ
 
 from annotated_types import doc
 
-from app.domain.catalogue.meanings import LOW, Meaning, Range
+from app.domain.catalogue.meanings import HIGH, LOW, Meaning, Range
 from app.domain.catalogue.result_values import ResultValue, values_of
 from app.domain.mechanisms.guarantee import Status
 
@@ -34,6 +34,49 @@ class PromisedLikeness:
         Literal["enhanced", "basic"], doc("Whether frequent values have the tighter bound −ln p.")
     ]
     attribute: Annotated[str, doc("The sensitive attribute that was drawn.")]
+
+
+@dataclass(frozen=True)
+class PromisedAmplification:
+    """What a guarantee of bounded amplification states."""
+
+    gamma: Annotated[
+        float, Meaning(Range(1.0)), LOW, doc("Greatest factor by which odds between two values change.")
+    ]
+    local_epsilon: Annotated[float, Meaning(Range(0.0)), LOW, doc("Its natural logarithm.")]
+    attribute: Annotated[str, doc("The sensitive attribute that was drawn.")]
+
+
+@dataclass(frozen=True)
+class _OfGroups:
+    """What guarantees about groups of records state."""
+
+    p: Annotated[float, Meaning(Range(0.0, 1.0)), LOW, doc("With this probability a value is kept.")]
+    epsilon: Annotated[
+        float, Meaning(Range(0.0)), HIGH, doc("An estimate is bad from this relative error on.")
+    ]
+    delta: Annotated[float, Meaning(Range(0.0, 1.0)), HIGH, doc("Least value of what the criterion bounds.")]
+    releases: Annotated[int, Meaning(Range(1.0)), HIGH, doc("Independent releases that readers may have.")]
+    attribute: Annotated[str, doc("The sensitive attribute that was drawn.")]
+
+
+@dataclass(frozen=True)
+class PromisedReconstruction(_OfGroups):
+    """What a guarantee of reconstruction privacy states."""
+
+    criterion: Annotated[
+        Literal["exact_min", "exact_total"],
+        doc("Whether estimates are too low, and too high, with the probability delta each, or bad with it."),
+    ]
+
+
+@dataclass(frozen=True)
+class PromisedReconstructionBound(_OfGroups):
+    """What a guarantee states that only bounds the probability of a bad estimate from above."""
+
+    criterion: Annotated[
+        Literal["chernoff_full", "chernoff_simple"], doc("Which bound it is; the simple one is greater.")
+    ]
 
 
 @dataclass(frozen=True)
@@ -87,6 +130,24 @@ GUARANTEE_MODELS: Final[tuple[GuaranteeModel, ...]] = (
         "β-likeness",
         PromisedLikeness,
         ("prior_is_common", "own_record_only", "records_independent"),
+    ),
+    GuaranteeModel(
+        "amplification",
+        "bounded amplification (local differential privacy)",
+        PromisedAmplification,
+        ("own_record_only", "releases_counted"),
+    ),
+    GuaranteeModel(
+        "reconstruction_privacy",
+        "reconstruction privacy",
+        PromisedReconstruction,
+        ("plain_estimate", "releases_counted"),
+    ),
+    GuaranteeModel(
+        "reconstruction_bound",
+        "bounded errors of reconstruction, which is no reconstruction privacy",
+        PromisedReconstructionBound,
+        ("plain_estimate", "releases_counted"),
     ),
 )
 

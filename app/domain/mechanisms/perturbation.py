@@ -25,8 +25,8 @@ from app.domain.mechanisms.likeness_matrix import greatest_floor
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.perturbation_guarantee import likeness_guarantee, warnings_of
 from app.domain.mechanisms.perturbed_column import MOST_VALUES, Perturbation, PerturbedColumn
+from app.domain.mechanisms.rule_before import changes, disclosed, touched
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
-from app.domain.rules.rule import TableRule, apply
 
 SECONDS_PER_RECORD: Final = 1.5e-7
 SECONDS_PER_VALUE: Final = 2e-6
@@ -77,24 +77,9 @@ def _supports(context: MechanismContext, parameters: Perturbation) -> str | None
             f"{column.attribute!r} has {len(column.nodes):,} values. Group them into at most "
             f"{MOST_VALUES:,} in the data."
         )
-    if context.rule is not None and _changes(context, column.column):
-        return (
-            f"The rule generalises or suppresses values of {column.attribute!r}, which are to be "
-            "perturbed. Give a rule that leaves this attribute as it is and suppresses no record."
-        )
+    if changes(context, column.column):
+        return touched(column.attribute, "perturbed")
     return None
-
-
-def _changes(context: MechanismContext, column: int) -> bool:
-    """Whether the rule shows another value of the attribute of any record."""
-    if isinstance(context.rule, TableRule):
-        return context.rule.levels[column] > 0
-    return not np.array_equal(_disclosed(context)[:, column], context.table.codes[:, column])
-
-
-def _disclosed(context: MechanismContext) -> Ints:
-    """(n, columns) the table under the rule, the table's own codes without one."""
-    return context.table.codes if context.rule is None else apply(context.rule, context.table)
 
 
 def _missing(column: PerturbedColumn) -> tuple[Fault, ...]:
@@ -182,7 +167,7 @@ def _draw(context: MechanismContext, parameters: Perturbation, bits: Bits) -> Dr
         raise NotSupported.because(reason)
     column = PerturbedColumn.of(context, parameters)
     refuse(_missing(column))
-    matrix, shown = column.found.matrix, _disclosed(context)
+    matrix, shown = column.found.matrix, disclosed(context)
     number = np.zeros(context.table.sizes[column.column], dtype=np.int32)
     number[column.nodes] = np.arange(len(column.nodes), dtype=np.int32)
     drawn = replaced(number.take(shown[:, column.column]), matrix, bits)

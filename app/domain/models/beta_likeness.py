@@ -239,5 +239,5 @@ BETA_LIKENESS: Final = Measure(
     ),
     criteria=(BetaLikeness,),
     judges=_judged_by,
-    reads=frozenset({"records", "matrix"}),
+    reads=frozenset({"records", "matrix_and_prior"}),
 )

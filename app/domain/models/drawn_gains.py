@@ -19,7 +19,7 @@ from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.classes.gains import LikenessBound, frequency_bounds
 from app.domain.classes.grouping import Grouping
 from app.domain.errors import InvalidInput
-from app.domain.mechanisms.drawn_release import DrawnRelease, PublishedMatrix
+from app.domain.mechanisms.drawn_release import DrawnRelease, PublishedMatrix, PublishedMatrixAndPrior
 from app.domain.mechanisms.posteriors import Pairs, Posteriors
 from app.domain.models.entry import MeasureContext, given
 from app.domain.models.gains_found import GainFound
@@ -50,6 +50,12 @@ def matrix_of(context: MeasureContext) -> tuple[DrawnRelease, PublishedMatrix]:
     """The drawn release and what it published of an attribute that a matrix replaced."""
     drawn = given(context.drawn)
     return drawn, given(drawn.replaced)
+
+
+def matrix_and_prior_of(context: MeasureContext) -> tuple[DrawnRelease, PublishedMatrixAndPrior]:
+    """The same where the shares of the values are published, too."""
+    drawn = given(context.drawn)
+    return drawn, given(drawn.replaced_with_prior)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +173,7 @@ class KnownBefore:
 
 
 def known_before(
-    context: MeasureContext, published: PublishedMatrix, reference: Mapping[CellValue, int] | None
+    context: MeasureContext, published: PublishedMatrixAndPrior, reference: Mapping[CellValue, int] | None
 ) -> KnownBefore:
     """The published prior, or how often each value occurs elsewhere; InvalidInput for a value unheard of."""
     if reference is None:

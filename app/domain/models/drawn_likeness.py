@@ -20,7 +20,7 @@ from app.domain.models.drawn_gains import (
     KnownBefore,
     judged_by_value,
     known_before,
-    matrix_of,
+    matrix_and_prior_of,
     numbers_shown,
 )
 from app.domain.models.entry import MeasureContext, Tick
@@ -31,7 +31,7 @@ def likeness_of_draw(
     context: MeasureContext, parameters: BetaLikenessParameters, tick: Tick
 ) -> BetaLikenessFound:
     """Every value that can be published plays the part of a class."""
-    drawn, published = matrix_of(context)
+    drawn, published = matrix_and_prior_of(context)
     known = known_before(context, published, parameters.reference)
     bounds = known.bounds(as_written(parameters.beta), parameters.bound)
     gains = DrawnGains(published, known.prior, bounds, numbers_shown(drawn, published))

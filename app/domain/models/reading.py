@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.domain.classes.grouping import Grouping, positions_of
+from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.models.entry import Measure, MeasureContext, given
 from app.domain.tables.masks import shows_nothing
 
@@ -26,13 +27,8 @@ def unreadable(measure: Measure[Any, Any], context: MeasureContext, parameters: 
         if not isinstance(parameters, Grouping):
             raise ValueError("a measure that reads classes groups records")
         return unclassed(context, parameters)
-    if "rows" in measure.reads or ("matrix" in measure.reads and drawn.replaced is not None):
-        return None
-    if "matrix" in measure.reads:
-        return (
-            f"The measure {measure.name} reads the matrix by which values were replaced, and the mechanism "
-            f"{drawn.mechanism} publishes none. Measure a release that one does."
-        )
+    if measure.reads & {"rows", "matrix", "matrix_and_prior"}:
+        return _not_published(measure, drawn)
     return (
         f"The measure {measure.name} compares released rows with the records that they are of, and nobody "
         f"can tell whose a row is that the mechanism {drawn.mechanism} made. Choose a measure that reads "
@@ -40,14 +36,29 @@ def unreadable(measure: Measure[Any, Any], context: MeasureContext, parameters: 
     )
 
 
+def _not_published(measure: Measure[Any, Any], drawn: DrawnRelease) -> str | None:
+    """What the measure would need of the mechanism; rows show drawn values, which mean nothing without it."""
+    if drawn.replaced is None and (drawn.drawn_attribute is not None or "rows" not in measure.reads):
+        return (
+            f"The measure {measure.name} reads the matrix by which values were replaced, and the mechanism "
+            f"{drawn.mechanism} publishes none. Measure a release of a mechanism that does."
+        )
+    if drawn.replaced_with_prior is None and "matrix_and_prior" in measure.reads:
+        return (
+            f"The measure {measure.name} needs to know how frequent values are before the release, which the "
+            f"mechanism {drawn.mechanism} does not publish. Measure a release of a mechanism that does."
+        )
+    return None
+
+
 def unclassed(context: MeasureContext, grouping: Grouping) -> str | None:
     """Why the rows of the drawn release cannot be grouped so, and what would do; None if they can."""
     drawn = given(context.drawn)
-    table, replaced = context.table, drawn.replaced
+    table, own = context.table, drawn.drawn_attribute
     attributes = positions_of(table, grouping.quasi_identifiers)
-    if replaced is not None and table.position(replaced.attribute) in attributes:
+    if own is not None and table.position(own) in attributes:
         return (
-            f"{replaced.attribute!r} is among the quasi-identifiers, and the release shows drawn values of "
+            f"{own!r} is among the quasi-identifiers, and the release shows drawn values of "
             "it: who knows a person's own value does not find the person by it. Leave it out of "
             "quasi_identifiers."
         )

@@ -144,8 +144,8 @@ def find_coverage(subject: Subject, context: EvaluationContext, waived: Set[str]
     policy, columns = subject.policy, columns_to_read(subject, context)
     drawn = None
     if context.drawn is not None:
-        replaced = context.drawn.replaced
-        drawn = frozenset() if replaced is None else frozenset({replaced.attribute})
+        own = context.drawn.drawn_attribute
+        drawn = frozenset() if own is None else frozenset({own})
     readings = {
         own.id: as_released(own.condition, reading_of(policy, own, columns), drawn)
         for own in policy.requirements

@@ -81,8 +81,8 @@ def _of_rule(subject: Subject, context: EvaluationContext, j: int) -> ReleasedCo
 def _of_drawn(subject: Subject, context: EvaluationContext, drawn: DrawnRelease, j: int) -> ReleasedColumn:
     """A column of what a mechanism made; its levels are those of a rule that came first, where one did."""
     name, height = context.table.attributes[j], context.table.hierarchies[j].height
-    levels, replaced = None, drawn.replaced
-    is_as_ruled = replaced is not None and replaced.attribute != name and not drawn.suppresses
+    levels, own = None, drawn.drawn_attribute
+    is_as_ruled = own is not None and own != name and not drawn.suppresses
     if subject.released is not None and is_as_ruled:
         level = (subject.released.stored.summary["rule"]["levels"] or {}).get(name)
         levels = None if level is None else Levels(level, level, height)

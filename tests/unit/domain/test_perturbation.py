@@ -245,7 +245,7 @@ def test_more_than_100_000_values_are_refused(monkeypatch):
 
 
 def test_the_catalogue_says_what_mechanisms_are():
-    [entry] = MECHANISMS
+    entry = MECHANISMS[0]
     assert (entry.name, entry.family, entry.randomised) == ("perturbation", "perturb", True)
     assert entry.parameters is Perturbation
     assert all(own.isascii() and own for own in plan().constants)

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 from app.domain.analyses.catalogue import MEASURES
+from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.classes.grouping import Grouping
 from app.domain.mechanisms.drawn_release import DrawnRelease
+from app.domain.mechanisms.sample_perturb_scale import PublishedSamples
+from app.domain.mechanisms.uniform_perturbation import PublishedUniform
 from app.domain.models.k_anonymity import ANONYMITY, EQUIVALENCE_CLASSES
 from app.domain.models.reading import as_read_by, unreadable
 from app.domain.rules.rule import CellRule, TableRule
@@ -33,7 +36,7 @@ def test_measures_that_look_at_quasi_identifiers_alone_read_the_classes_of_drawn
 
 def test_the_page_names_the_measures_that_read_a_drawn_release():
     page = (Path(__file__).parents[3] / "docs" / "mechanisms.md").read_text()
-    for reads in ("classes", "matrix", "rows"):
+    for reads in ("classes", "matrix", "matrix_and_prior", "rows"):
         (line,) = re.findall(rf"^\| `{reads}` \|.*\|(.*)\|$", page, re.MULTILINE)
         assert set(re.findall(r"`(\w+)`", line)) == {own.name for own in MEASURES if reads in own.reads}
 
@@ -79,3 +82,24 @@ def test_a_measure_of_records_or_of_a_matrix_says_why_it_cannot_read_rows():
     assert "the mechanism synthesis publishes none" in unreadable(of_matrix, other, ANONYMITY.parameters())
     of_rows = replace(ANONYMITY, reads=frozenset({"records", "rows"}))
     assert unreadable(of_rows, other, ANONYMITY.parameters()) is None
+
+
+def test_drawn_values_are_not_read_as_shown_where_nothing_tells_how_they_were_drawn():
+    """Uniform perturbation publishes its matrix but no frequencies, samples in copies no matrix at all."""
+    values = tuple(CellValue(own) for own in TABLE.hierarchies[1].labels[1:])
+    uniform = DrawnRelease(TABLE, "uniform_perturbation", PublishedUniform("illness", values, 0.4))
+    samples = DrawnRelease(
+        TABLE, "sample_perturb_scale", PublishedSamples("illness", values, 0.4, "balanced_fixed", 5)
+    )
+    by = {own: replace(ANONYMITY, reads=frozenset({own})) for own in ("rows", "matrix", "matrix_and_prior")}
+    asked = ANONYMITY.parameters()
+    assert unreadable(by["rows"], context_of(TABLE, uniform), asked) is None
+    assert unreadable(by["matrix"], context_of(TABLE, uniform), asked) is None
+    assert "how frequent" in unreadable(by["matrix_and_prior"], context_of(TABLE, uniform), asked)
+    for measure in by.values():
+        assert "publishes none" in unreadable(measure, context_of(TABLE, samples), asked)
+    grouped = EQUIVALENCE_CLASSES.parameters(quasi_identifiers=("age", "illness"))
+    assert "'illness' is among" in unreadable(EQUIVALENCE_CLASSES, context_of(TABLE, samples), grouped)
+    kept = 0.4 + 0.6 / len(values)
+    assert uniform.expected_retention == pytest.approx(kept)
+    assert samples.expected_retention is None

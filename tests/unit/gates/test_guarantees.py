@@ -90,9 +90,17 @@ def test_which_of_several_attributes_is_meant_has_to_be_said():
 def test_what_mechanisms_promise_is_what_policies_can_ask_for():
     """A mechanism whose model has no entry could be drawn by, and no gate could ask for it."""
     table = table_of([6, 3, 2])
-    given = {"perturbation": {"beta": 2.0}}
-    for mechanism in MECHANISMS:
-        asked = mechanism.parameters(**given[mechanism.name])
+    given = [
+        ("perturbation", {"beta": 2.0}),
+        ("uniform_perturbation", {"p": 0.3, "p_cap": 0.4}),
+        ("uniform_perturbation", {"p": 0.3, "p_cap": 0.4, "criterion": "chernoff_full"}),
+        ("sample_perturb_scale", {"p": 0.3, "p_cap": 0.4}),
+    ]
+    by_name = {mechanism.name: mechanism for mechanism in MECHANISMS}
+    assert {name for name, _ in given} == by_name.keys()
+    for name, parameters in given:
+        mechanism = by_name[name]
+        asked = mechanism.parameters(**parameters)
         plan = mechanism.plan(MechanismContext(table), asked)
         together = []
         if mechanism.name in TOGETHER:

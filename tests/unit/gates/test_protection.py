@@ -10,6 +10,7 @@ from app.domain.analyses.catalogue import CRITERIA
 from app.domain.gates.protection import WorstCase, greatest_loss
 from app.domain.gates.reading import Columns, Reading, reading_of
 from app.domain.models.judging import AloneRecords
+from app.domain.models.reconstruction_privacy import ReconstructionPrivacy
 from app.domain.risk.models import RiskModel
 from app.domain.sensitivity.sensitivity import constant_sensitivity
 from app.services.gates.policy_documents import policy_of
@@ -108,11 +109,22 @@ def test_every_criterion_can_be_asked_of_records_that_are_alone():
     alone = AloneRecords(numbered)
     given = {
         "k": 2, "l": 2, "c": 0.5, "t": 0.1, "threshold": 0.5, "beta": 0.5, "delta": 0.5, "alpha": 0.5,
-        "sampling_fraction": 0.5, "e": 1.0,
+        "sampling_fraction": 0.5, "e": 1.0, "p": 0.9, "epsilon": 0.9,
     }  # fmt: skip
     for type_ in CRITERIA:
         known = {name: given[name] for name in type_.__dataclass_fields__ if name in given}
-        assert type_(**known).failing_alone(alone).all(), type_.kind
+        # What is asked of values that are perturbed later protects nobody whose values are shown.
+        is_of_later = type_ is ReconstructionPrivacy
+        failing = type_(**known).failing_alone(alone)
+        assert not failing.any() if is_of_later else failing.all(), type_.kind
+
+
+def test_what_is_asked_of_values_that_are_perturbed_later_covers_no_column():
+    demand = model("reconstruction_privacy", p=0.9, epsilon=0.9, delta=0.9)
+    assert ReconstructionPrivacy(0.9, 0.9, 0.9).failing(WORST.alone).all()
+    assert read(demand) == Reading()
+    asked = {"p": 0.9, "epsilon": 0.9, "delta": 0.9}
+    assert read(measured("reconstruction_privacy", "is_met", "equals", True, **asked)) == Reading()
 
 
 def test_the_greatest_loss_is_that_of_who_is_found():

@@ -1,0 +1,31 @@
+"""What a rule leaves of the records before a mechanism draws: it generalises the rest, not what is drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.domain.arrays import Ints
+from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.rules.rule import TableRule, apply
+
+
+def changes(context: MechanismContext, column: int) -> bool:
+    """Whether the rule shows another value of the attribute of any record."""
+    if context.rule is None:
+        return False
+    if isinstance(context.rule, TableRule):
+        return context.rule.levels[column] > 0
+    return not np.array_equal(disclosed(context)[:, column], context.table.codes[:, column])
+
+
+def disclosed(context: MechanismContext) -> Ints:
+    """(n, columns) the table under the rule, the table's own codes without one."""
+    return context.table.codes if context.rule is None else apply(context.rule, context.table)
+
+
+def touched(attribute: str, what: str) -> str:
+    """Why a rule that changes the attribute is refused; ``what`` is to be done to its values."""
+    return (
+        f"The rule generalises or suppresses values of {attribute!r}, which are to be {what}. Give a rule "
+        "that leaves this attribute as it is and suppresses no record."
+    )

@@ -1,0 +1,109 @@
+"""What uniform replacement promises of one record and of groups, and what it rests on."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from app.domain.catalogue.catalogue_types import Hypothesis
+from app.domain.classes.reconstruction import greatest_posterior
+from app.domain.mechanisms.guarantee import PrivacyGuarantee
+from app.domain.mechanisms.uniform_column import UniformColumn
+
+AMPLIFICATION: Final = "amplification"
+RECONSTRUCTION: Final = "reconstruction_privacy"
+"""Of probabilities of an error."""
+RECONSTRUCTION_BOUND: Final = "reconstruction_bound"
+"""Of upper bounds of these, which say nothing of the probabilities: a model of its own, so that no gate takes
+the one for the other."""
+
+
+def warnings_of(column: UniformColumn) -> tuple[str, ...]:
+    """Sentences on what is not protected, and on what is odd about the column."""
+    table, own = column.table, column.attribute
+    found = [
+        f"Every record is released with its other attributes: who finds a person's record by them knows that "
+        f"it is there, and reads them. Only {own!r} is protected.",
+        f"Many records alike tell what share of them has which {own!r}. Readers who join several groups, or "
+        "whose groups are alike, learn from all of them.",
+    ]
+    if not column.known:
+        found.append("The dataset has no quasi-identifier: all records are one group.")
+    others = [name for name in table.attributes if name in table.sensitive and name != own]
+    if others:
+        found.append(f"Sensitive attributes that are released unperturbed: {', '.join(others)}.")
+    unused = column.m - int((column.counts.totals > 0).sum())
+    if unused:
+        found.append(f"{unused:,} values of {own!r} that no record has are published of some records.")
+    return tuple(found)
+
+
+def amplification_guarantee(column: UniformColumn) -> PrivacyGuarantee:
+    """What one published value tells of its record, for every prior."""
+    own, gamma = column.parameters, column.replacement.amplification
+    parameters: dict[str, float | str] = {
+        "gamma": gamma,
+        "local_epsilon": math.log(gamma),
+        "attribute": column.attribute,
+    }
+    sentence = (
+        f"For who reads of a person only that record, no odds between two values of {column.attribute!r} "
+        f"change by more than the factor {gamma:.6g}, whatever was believed before."
+    )
+    if own.rho_1 is not None and own.rho_2 is not None:
+        reached = greatest_posterior(column.replacement, own.rho_1)
+        parameters |= {"rho_1": own.rho_1, "rho_2": own.rho_2}
+        sentence += f" What was at most {own.rho_1:.6g} likely becomes at most {reached:.6g} likely."
+    return PrivacyGuarantee(
+        model=AMPLIFICATION,
+        parameters=parameters,
+        sentence=sentence,
+        status="certified",
+        hypotheses=(
+            Hypothesis("p_within_cap", "yes", f"p is {own.p:.9g}, the cap {own.cap(column.m):.9g}."),
+            one_record_per_person(column),
+            Hypothesis(
+                "own_record_only",
+                "assumed",
+                "A reader who also counts in records of people alike learns more, which is what the "
+                "guarantee of reconstruction privacy is about.",
+            ),
+            *of_other_releases(column),
+        ),
+    )
+
+
+def one_record_per_person(column: UniformColumn) -> Hypothesis:
+    """Whether identifiers say that nobody has two records."""
+    identified = column.table.entity_ids is not None
+    return Hypothesis(
+        "one_record_per_person",
+        "yes" if identified else "assumed",
+        "The identifiers of the dataset are all different."
+        if identified
+        else "The dataset has no identifier that would tell records of the same person.",
+    )
+
+
+def of_other_releases(column: UniformColumn) -> tuple[Hypothesis, ...]:
+    """What is assumed of everything else that is ever released."""
+    releases = column.parameters.releases
+    return (
+        Hypothesis(
+            "releases_counted",
+            "assumed",
+            "Readers are taken to have this release alone."
+            if releases == 1
+            else f"Readers are taken to have at most {releases} independent releases of these records.",
+        ),
+        Hypothesis(
+            "not_shown_otherwise",
+            "assumed",
+            f"No other release is taken to show {column.attribute!r} of these records as it is.",
+        ),
+        Hypothesis(
+            "drawn_once",
+            "assumed",
+            "A second draw of the same values adds to the first; it depends on all that is ever released.",
+        ),
+    )

@@ -1,0 +1,201 @@
+"""Uniform perturbation: every sensitive value is kept with one probability, else any value is drawn.
+
+Wang et al. (2012), section 3.1. Quasi-identifiers stay as they are, or as a rule generalises them. What one
+record tells is bounded by p alone; what a group of records tells is tested (Definitions: reconstruction
+privacy).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Final
+
+import numpy as np
+from annotated_types import doc
+
+from app.domain.arrays import Ints
+from app.domain.catalogue.catalogue_types import CellValue, Hypothesis
+from app.domain.classes.reconstruction_groups import TESTS, GroupsUnderTest, ReconstructionQuestion, Test
+from app.domain.errors import NotSupported, refuse
+from app.domain.mechanisms.drawing import BYTES_PER_RECORD, RECORDS_AT_ONCE, replaced
+from app.domain.mechanisms.guarantee import PrivacyGuarantee
+from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
+from app.domain.mechanisms.transition_matrix import TransitionMatrix
+from app.domain.mechanisms.uniform_column import UniformColumn, UniformReplacementParameters, unfit
+from app.domain.mechanisms.uniform_guarantees import (
+    RECONSTRUCTION,
+    RECONSTRUCTION_BOUND,
+    amplification_guarantee,
+    of_other_releases,
+    one_record_per_person,
+    warnings_of,
+)
+
+SECONDS_PER_RECORD: Final = 8e-7
+SECONDS_PER_VALUE: Final = 2e-6
+BYTES_PER_RECORD_OF_GROUPS: Final = 60
+BYTES_PER_VALUE: Final = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class UniformPerturbation(UniformReplacementParameters):
+    """How sensitive values are replaced, and by what the groups are tested."""
+
+    criterion: Annotated[
+        Test,
+        doc(
+            "`exact_total`: the estimate of every share in a group is bad with a probability of at least "
+            "delta. `exact_min`: too low, and too high, with at least delta each. `chernoff_simple`, "
+            "`chernoff_full`: an upper bound of the probability is at least delta, as published, which "
+            "guarantees no error."
+        ),
+    ] = "exact_total"
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedUniform:
+    """What a reader needs to count: the values that may have been drawn, and p."""
+
+    attribute: Annotated[str, doc("The sensitive attribute.")]
+    values: Annotated[
+        tuple[CellValue, ...], doc("All values that may be published, whether a record has them or not.")
+    ]
+    p: Annotated[
+        float,
+        doc("With this probability a value is kept by the coin; else each of the values is as likely."),
+    ]
+
+    @cached_property
+    def matrix(self) -> TransitionMatrix:
+        """The matrix of the replacement."""
+        return TransitionMatrix(np.full(len(self.values), self.p))
+
+    def numbers(self, labels: Sequence[str]) -> Ints:
+        """(nodes,) the number of the value that each node of the hierarchy is by its label, else −1."""
+        number = {value: i for i, value in enumerate(self.values)}
+        return np.array([number.get(CellValue(label), -1) for label in labels], dtype=np.int32)
+
+
+def _plan(context: MechanismContext, parameters: UniformPerturbation) -> MechanismPlan:
+    column = UniformColumn.of(context, parameters)
+    own = parameters
+    question = ReconstructionQuestion(column.replacement, own.epsilon, own.delta, own.releases)
+    tested, missing = GroupsUnderTest(column.counts, question), column.above_cap()
+    n = context.table.n_records
+    promised = (amplification_guarantee(column), _reconstruction_guarantee(column, tested, own.criterion))
+    return MechanismPlan(
+        constants=_constants(column, tested),
+        missing=missing,
+        seconds=SECONDS_PER_RECORD * n + SECONDS_PER_VALUE * column.m,
+        bytes=BYTES_PER_RECORD_OF_GROUPS * n
+        + BYTES_PER_VALUE * column.m
+        + 6 * BYTES_PER_RECORD * RECORDS_AT_ONCE,
+        guarantees=() if missing else promised,
+        warnings=warnings_of(column),
+    )
+
+
+def _constants(column: UniformColumn, tested: GroupsUnderTest) -> dict[str, float]:
+    """What follows from p and m, and how many groups fail by each criterion."""
+    own = column.replacement
+    constants: dict[str, float] = {
+        "values": column.m,
+        "p_cap": column.parameters.cap(column.m),
+        "gamma": own.amplification,
+        "kept": own.kept,
+        "elsewhere": own.elsewhere,
+        "groups": column.counts.n_classes,
+    }
+    for test in TESTS:
+        failing = tested.failing(test)
+        constants[f"groups_failing_{test}"] = int(np.count_nonzero(failing))
+        constants[f"records_failing_{test}"] = int(column.counts.sizes[failing].sum())
+        constants[f"delta_{test}"] = min(1.0, float(np.exp(tested.log_levels(test).min())))
+    greatest = tested.greatest_p("chernoff_simple")
+    return constants | {"greatest_p_chernoff_simple": 1.0 if greatest is None else greatest}
+
+
+def _reconstruction_guarantee(
+    column: UniformColumn, tested: GroupsUnderTest, criterion: Test
+) -> PrivacyGuarantee:
+    own = column.parameters
+    failing = tested.failing(criterion)
+    failed, n_groups = int(np.count_nonzero(failing)), column.counts.n_classes
+    is_exact = not criterion.startswith("chernoff")
+    each = (
+        "too low, and too high, by more than that with a probability of at least"
+        if criterion == "exact_min"
+        else "off by more than that with a probability of at least"
+    )
+    bound = f"{own.epsilon:.6g} of it, for who knows all quasi-identifiers and has nothing else"
+    sentence = (
+        f"By {criterion}, the estimate of the share of any {column.attribute!r} in any group is {each} "
+        f"{own.delta:.6g}; that is {bound}."
+        if is_exact
+        else f"By {criterion}, an upper bound of the probability that the estimate of the share of a "
+        f"{column.attribute!r} in a group is off by more than {bound}, is at least {own.delta:.6g}. This "
+        "says nothing of the probability itself."
+    )
+    return PrivacyGuarantee(
+        model=RECONSTRUCTION if is_exact else RECONSTRUCTION_BOUND,
+        parameters={
+            "p": own.p,
+            "epsilon": own.epsilon,
+            "delta": own.delta,
+            "criterion": criterion,
+            "releases": own.releases,
+            "attribute": column.attribute,
+        },
+        sentence=sentence,
+        status="certified" if is_exact else "as_published",
+        hypotheses=(
+            Hypothesis(
+                "groups_within_bound",
+                "no" if failed else "yes",
+                f"{failed:,} of {n_groups:,} groups fail by {criterion}."
+                if failed
+                else f"All {n_groups:,} groups were tested by {criterion}, every value that occurs.",
+            ),
+            Hypothesis("p_within_cap", "yes", f"p is {own.p:.9g}, the cap {own.cap(column.m):.9g}."),
+            one_record_per_person(column),
+            Hypothesis(
+                "plain_estimate",
+                "assumed",
+                "The reader is taken to use the unbiased estimate of one group. Who joins it with what is "
+                "known of other groups may be nearer.",
+            ),
+            *of_other_releases(column),
+        ),
+        claimed_by_source=(
+            "Wang et al. (2012), abstract, claims that such an estimate has a large error with a large "
+            "probability where the bound is at least delta (Definitions: upper bounds of errors)."
+        ),
+    )
+
+
+def _draw(context: MechanismContext, parameters: UniformPerturbation, bits: Bits) -> Drawn[PublishedUniform]:
+    reason = unfit(context, parameters)
+    if reason is not None:
+        raise NotSupported.because(reason)
+    column = UniformColumn.of(context, parameters)
+    refuse(column.above_cap())
+    published = PublishedUniform(column.attribute, column.values, parameters.p)
+    drawn = replaced(column.numbers, published.matrix, bits)
+    columns = [column.shown[:, j] for j in range(column.shown.shape[1])]
+    columns[column.column] = column.leaves.take(drawn).astype(np.int32)
+    return Drawn(tuple(columns), published)
+
+
+UNIFORM_PERTURBATION: Final = Mechanism(
+    name="uniform_perturbation",
+    title="Uniform perturbation: sensitive values kept with one probability, else drawn from all",
+    source="Wang et al. (2012), section 3.1, with exact tests (Definitions: reconstruction privacy)",
+    family="perturb",
+    parameters=UniformPerturbation,
+    published=PublishedUniform,
+    supports=unfit,
+    plan=_plan,
+    draw=_draw,
+)

@@ -1,0 +1,381 @@
+"""Reconstruction privacy: how exactly the shares of a group can be computed after plain perturbation.
+
+Wang et al. (2012): whoever knows all quasi-identifiers of a person looks at the randomised sensitive values
+of the group with these, and estimates how frequent each value is there. A group is too large, or too uniform,
+if that estimate is too good (Definitions: reconstruction privacy). What is judged is what perturbation
+*would* leave to be seen: a release under a rule shows the sensitive values themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt, doc
+
+from app.domain.arrays import Bools
+from app.domain.catalogue.meanings import FAILING, FROM_ONE, FROM_ZERO, HIGH, MET, SHARE, STRICTER_UP
+from app.domain.classes.grouping import Grouping
+from app.domain.classes.reconstruction import UniformReplacement
+from app.domain.classes.reconstruction_groups import (
+    GroupsUnderTest,
+    ReconstructionQuestion,
+    Test,
+    told_by_fewer,
+)
+from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.models.criterion import Criterion, Merging
+from app.domain.models.entry import Example, Measure, MeasureContext, Tick
+from app.domain.models.judged import ROWS_NAMED, JudgedOn, judged_on
+from app.domain.models.judging import JudgedClasses
+from app.domain.models.reconstruction_found import (
+    Coinciding,
+    CriterionFound,
+    EstimateFound,
+    GroupFound,
+    GroupsListed,
+)
+from app.domain.models.sensitive_values import (
+    Attribute,
+    SensitiveAttribute,
+    SensitiveValues,
+    cost_of_counting,
+    named,
+    sensitive_values,
+)
+from app.domain.tables.masks import shows_nothing
+
+SECONDS_BESIDE_COUNTING: Final = 2e-2
+SECONDS_PER_RECORD: Final = 5e-7
+"""What exact probabilities and aggregates take beside counting the values, where most groups are small."""
+
+Retention = Annotated[
+    float,
+    Gt(0),
+    Lt(1),
+    doc("p: with this probability a record keeps its value; else any of all m is drawn, its own included."),
+]
+Criteria = Annotated[
+    Test,
+    doc(
+        "`chernoff_simple` and `chernoff_full` ask that an upper bound of the probability of a large error "
+        "is at least δ, as published: no guarantee of an error. `exact_min` asks that the estimate is too "
+        "low, and too high, with a probability of at least δ each; `exact_total` that it is off either way "
+        "with δ."
+    ),
+]
+Releases = Annotated[
+    int,
+    Ge(1),
+    Le(100),
+    doc("Independent releases of the same records that a reader has: r make a group as if r times as large."),
+]
+
+
+@dataclass(frozen=True)
+class ReconstructionPrivacy(Criterion):
+    """After plain perturbation no group's sensitive values could be estimated too exactly."""
+
+    kind: ClassVar[str] = "reconstruction_privacy"
+    title: ClassVar[str] = (
+        "Reconstruction privacy: shares in a group are not too well told by perturbed values"
+    )
+    source: ClassVar[str] = "Wang et al. (2012), definition 4.5"
+    merging: ClassVar[Merging] = "none"
+    passes_by_fewer_values: ClassVar[bool] = False
+    needs_partition: ClassVar[bool] = True
+
+    p: Retention
+    epsilon: Annotated[
+        float,
+        Gt(0),
+        Le(1000),
+        STRICTER_UP,
+        doc("ε: from which error on, as a part of the share, an estimate counts as bad."),
+    ]
+    delta: Annotated[float, Ge(0), Le(1), STRICTER_UP, doc("δ: what the criterion compares with.")]
+    criterion: Criteria = "chernoff_simple"
+    releases: Releases = 1
+    attribute: Attribute = None
+
+    @property
+    def asks_nothing(self) -> bool:
+        """Every bound and every probability is at least 0."""
+        return self.delta == 0
+
+    def failing(self, judged: JudgedClasses) -> Bools:
+        """Classes that are too large, or too uniform; exactly at δ passes."""
+        return self._tested(judged).failing(self.criterion)
+
+    def failing_alone(self, alone: JudgedClasses) -> Bools:
+        """None: it is about values that are perturbed later, and hides nothing of those that are shown."""
+        return np.zeros(len(alone.records), dtype=bool)
+
+    @property
+    def failing_in_words(self) -> str:
+        """That their group tells too much."""
+        return (
+            f"would be in classes that are too large or too uniform: by {self.criterion}, shares of "
+            f"{named(self.attribute)} in them follow too exactly from values perturbed with p = {self.p:.6g}"
+        )
+
+    def worst_in_words(self, worst: float) -> str:
+        """The level of their class."""
+        return f"the worst-off attain δ = {worst:.6g} by {self.criterion}, {self.delta:.6g} is asked for"
+
+    def attained(self, judged: JudgedClasses) -> float | None:
+        """The greatest δ with which all classes pass."""
+        levels = self._tested(judged).log_levels(self.criterion)
+        return min(1.0, math.exp(levels.min())) if len(levels) else None
+
+    def impossible(self, whole: JudgedClasses) -> str | None:
+        """Whether the values can be perturbed at all: classes may pass apart and fail together."""
+        return unfit(whole.counts(self.attribute), whole.hierarchy(self.attribute), named(self.attribute))
+
+    def _tested(self, judged: JudgedClasses) -> GroupsUnderTest:
+        counts, hierarchy = judged.counts(self.attribute), judged.hierarchy(self.attribute)
+        reason = unfit(counts, hierarchy, named(self.attribute))
+        if reason is not None:
+            raise NotSupported(reason, "Choose another attribute, or change the data or the rule.")
+        replacement = UniformReplacement(self.p, hierarchy.n_leaves)
+        question = ReconstructionQuestion(replacement, self.epsilon, self.delta, self.releases)
+        return GroupsUnderTest(counts, question)
+
+
+def unfit(counts: SensitiveCounts, hierarchy: Hierarchy, attribute: str) -> str | None:
+    """Why the values of an attribute cannot be replaced by its hierarchy's leaves; None if they can."""
+    if hierarchy.n_leaves < 2:
+        return f"The hierarchy of {attribute} has a single value: there is nothing to perturb."
+    if counts.n_values and shows_nothing(counts.nodes).any():
+        return (
+            f"Some records show no value of {attribute}: what is missing or suppressed cannot be perturbed."
+        )
+    if not hierarchy.is_leaf[counts.nodes].all():
+        return f"Some values of {attribute} are generalised: only leaves of its hierarchy can be perturbed."
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReconstructionParameters(Grouping):
+    """Which perturbation, and how bad estimates have to be."""
+
+    attribute: SensitiveAttribute = None
+    p: Retention = 0.5
+    epsilon: Annotated[
+        float,
+        Ge(0),
+        Le(1000),
+        doc("ε: from which error on, as a part of the share, an estimate counts as bad; 0: any error."),
+    ] = 0.5
+    delta: Annotated[float, Ge(0), Le(1), doc("δ: what the criterion compares with.")] = 0.3
+    criterion: Criteria = "chernoff_simple"
+    releases: Releases = 1
+    top: Annotated[int, Ge(1), Le(200), doc("Most groups, and values of the worst, to list.")] = 10
+
+
+@dataclass(frozen=True)
+class ReconstructionPrivacyFound:
+    """How exactly the shares of groups could be reconstructed if the values were perturbed."""
+
+    judged: Annotated[JudgedOn, doc("Which records were judged, and how they were grouped.")]
+    attribute: Annotated[str, doc("The sensitive attribute.")]
+    values: Annotated[int, doc("m: leaves of its hierarchy, whether they occur or not.")]
+    values_unused: Annotated[int, doc("Leaves that no record has: they could be drawn all the same.")]
+    records_without_value: Annotated[int, doc("Records in groups that have no value to judge.")]
+    amplification: Annotated[
+        float,
+        FROM_ONE,
+        doc("γ: no odds change by more than this factor for who reads the one published value of a record."),
+    ]
+    criterion: Annotated[Test, doc("The criterion asked for, which the verdict and the lists go by.")]
+    verdict: Annotated[str, doc("What the criterion says, and what that does not say.")]
+    is_met: Annotated[bool, MET, doc("Whether every group passes it; exactly at δ it does.")]
+    groups_failing: Annotated[int, FAILING, doc("Groups that do not.")]
+    records_failing: Annotated[int, FAILING, doc("Records in these groups.")]
+    share_of_groups_failing: Annotated[float, SHARE, doc("The part of all groups that does not pass.")]
+    delta: Annotated[
+        float | None, SHARE, HIGH, doc("The greatest δ with which all groups pass; null without groups.")
+    ]
+    greatest_epsilon: Annotated[
+        float | None,
+        FROM_ZERO,
+        doc("The greatest ε with which all groups pass a Chernoff criterion; null for an exact one."),
+    ]
+    greatest_p: Annotated[
+        float | None,
+        SHARE,
+        doc(
+            "The largest p with which all groups pass a Chernoff criterion, 1: every p; null for an exact "
+            "one, whose probabilities rise and fall with p."
+        ),
+    ]
+    by_criterion: Annotated[
+        tuple[CriterionFound, ...], doc("All four criteria beside one another, for the same p, ε and δ.")
+    ]
+    probabilities_approximated: Annotated[
+        int,
+        doc(
+            "Values of groups of more than 200,000 records, whose probabilities are of a normal distribution."
+        ),
+    ]
+    coinciding: Annotated[
+        Coinciding, doc("Groups that an aggregate over one quasi-identifier coincides with.")
+    ]
+    groups: Annotated[tuple[GroupFound, ...], doc("The groups of least δ, the worst first.")]
+    worst_values: Annotated[
+        tuple[EstimateFound, ...], doc("The values of the worst group, the most frequent first.")
+    ]
+    warnings: Annotated[tuple[str, ...], doc("What is odd about the question.")]
+
+
+def _require_values(context: MeasureContext, parameters: ReconstructionParameters) -> None:
+    """Refuse groups that overlap, and records that have no value to perturb."""
+    if parameters.missing == "matches_everything":
+        raise InvalidInput.of(
+            "/measure/missing",
+            "groups-overlap",
+            "Groups whose missing values match everything overlap, and a record is perturbed only once.",
+            "Choose own_category or excluded.",
+        )
+    name = context.release.sensitive(parameters.attribute)
+    position = context.table.position(name)
+    if parameters.missing_sensitive == "excluded" or context.table.sizes[position] == 1:
+        return
+    rows = np.flatnonzero(context.table.is_missing(position)) + 1
+    if len(rows):
+        shown = ", ".join(map(str, rows[:ROWS_NAMED].tolist()))
+        raise InvalidInput.of(
+            "/measure/missing_sensitive",
+            "missing-sensitive-values",
+            f"{len(rows):,} records have no value of {name!r}, which cannot be perturbed: rows {shown}"
+            f"{' and more' if len(rows) > ROWS_NAMED else ''}.",
+            "Leave them out by missing_sensitive: excluded, or map missing values to a category of the data.",
+        )
+
+
+def _compute(
+    context: MeasureContext, parameters: ReconstructionParameters, tick: Tick
+) -> ReconstructionPrivacyFound:
+    _require_values(context, parameters)
+    values = sensitive_values(context, parameters, parameters.attribute, "apart")
+    reason = unfit(values.counts, values.hierarchy, repr(values.name))
+    if reason is not None:
+        raise NotSupported(reason, "Choose another attribute, or a rule that leaves this one as it is.")
+    table, own = context.table, parameters
+    question = ReconstructionQuestion(
+        UniformReplacement(own.p, values.hierarchy.n_leaves), own.epsilon, own.delta, own.releases
+    )
+    positions = values.classes.attributes
+    told = told_by_fewer(values.classes.codes, tuple(table.sizes[j] for j in positions))
+    listed = GroupsListed(values, question, told)
+    by_criterion = listed.by_criterion()
+    asked = next(found for found in by_criterion if found.criterion == own.criterion)
+    names, worst = tuple(table.attributes[j] for j in positions), listed.worst(own.criterion, own.top)
+    epsilon, p = _levels(listed.tested, own.criterion)
+    n_groups = int(np.count_nonzero(values.judged))
+    tick(1)
+    return ReconstructionPrivacyFound(
+        judged=judged_on(table, own, values.classes),
+        attribute=values.name,
+        values=values.hierarchy.n_leaves,
+        values_unused=values.hierarchy.n_leaves - values.counts.n_values,
+        records_without_value=values.without_value,
+        amplification=question.replacement.amplification,
+        criterion=own.criterion,
+        verdict=_verdict(values, own, by_criterion),
+        is_met=asked.is_met,
+        groups_failing=asked.groups_failing,
+        records_failing=asked.records_failing,
+        share_of_groups_failing=asked.groups_failing / max(1, n_groups),
+        delta=asked.delta,
+        greatest_epsilon=epsilon,
+        greatest_p=p,
+        by_criterion=by_criterion,
+        probabilities_approximated=int(np.count_nonzero(listed.tested.tails.is_normal)),
+        coinciding=listed.coinciding(listed.tested.failing(own.criterion)),
+        groups=tuple(listed.group(own.criterion, group, names) for group in worst),
+        worst_values=listed.estimates_of(worst[0], own.top) if worst else (),
+        warnings=_warnings(own),
+    )
+
+
+def _levels(tested: GroupsUnderTest, test: Test) -> tuple[float | None, float | None]:
+    if test == "chernoff_simple" or test == "chernoff_full":
+        return tested.greatest_epsilon(test), tested.greatest_p(test)
+    return None, None
+
+
+def _verdict(
+    values: SensitiveValues, own: ReconstructionParameters, found: tuple[CriterionFound, ...]
+) -> str:
+    """A sentence that names the criterion, and never takes a bound for a probability."""
+    by_name = {one.criterion: one for one in found}
+    asked, exact = by_name[own.criterion], by_name["exact_total"]
+    n_groups = int(np.count_nonzero(values.judged))
+    numbers = f"p = {own.p:.6g}, ε = {own.epsilon:.6g} and δ = {own.delta:.6g}"
+    if not n_groups:
+        return f"By {own.criterion}, there is no group to judge."
+    if not asked.is_met:
+        return (
+            f"By {own.criterion}, {asked.groups_failing:,} of {n_groups:,} groups with "
+            f"{asked.records_failing:,} records fail for {numbers}."
+        )
+    if own.criterion == "exact_min":
+        return (
+            f"By exact_min, in all {n_groups:,} groups the estimate of every value is too low by more than ε "
+            f"of its share with a probability of at least δ, and too high with at least δ, for {numbers}."
+        )
+    if own.criterion == "exact_total":
+        return (
+            f"By exact_total, in all {n_groups:,} groups the estimate of every value is off by more than ε "
+            f"of its share with a probability of at least δ, for {numbers}."
+        )
+    return (
+        f"By {own.criterion}, all {n_groups:,} groups pass for {numbers}. That is an upper bound of a "
+        f"probability and no guarantee: by exact_total, some estimate is off by more than ε of its share "
+        f"with a probability of only {exact.delta or 0.0:.3g}, and {exact.groups_failing:,} groups fail."
+    )
+
+
+def _warnings(own: ReconstructionParameters) -> tuple[str, ...]:
+    found = []
+    if own.epsilon == 0:
+        found.append("With ε = 0 every error counts as large: the bounds are 1, and every group passes them.")
+    if own.criterion.startswith("chernoff"):
+        found.append(
+            f"As p grows towards 1, small groups pass {own.criterion} although nearly nothing is hidden: cap "
+            "p by what a reader of one record may believe, and look at the probabilities."
+        )
+    return tuple(found)
+
+
+def _judged_by(own: ReconstructionParameters, value: str) -> ReconstructionPrivacy | None:
+    if own.epsilon == 0:
+        return None
+    return ReconstructionPrivacy(own.p, own.epsilon, own.delta, own.criterion, own.releases, own.attribute)
+
+
+RECONSTRUCTION_PRIVACY: Final = Measure(
+    name="reconstruction_privacy",
+    title="Reconstruction privacy: what plain perturbation would leave to be computed",
+    source="Wang et al. (2012), sections 4 and 5, with exact probabilities",
+    guarantee="exact",
+    parameters=ReconstructionParameters,
+    result=ReconstructionPrivacyFound,
+    cost=lambda context, own: cost_of_counting(
+        context, 1, SECONDS_BESIDE_COUNTING + SECONDS_PER_RECORD * context.table.n_records
+    ),
+    compute=_compute,
+    example=Example(
+        "how exactly would perturbed incomes still tell the shares in a group?",
+        "proposal-reconstruction",
+        parameters={"p": 0.5, "epsilon": 0.3, "delta": 0.3, "missing_sensitive": "excluded", "top": 3},
+    ),
+    criteria=(ReconstructionPrivacy,),
+    judges=_judged_by,
+    protects=False,
+)

@@ -1,0 +1,75 @@
+"""Reconstruction of shares from uniformly replaced values, by loops over what one group may show."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+
+def rational_tails(with_value, size, p, m, epsilon):
+    """Both tails as fractions: every number of kept and of wrongly shown values is gone through."""
+    p, epsilon = Fraction(p), Fraction(epsilon)
+    elsewhere = (1 - p) / m
+    share = Fraction(with_value, size)
+    low = high = Fraction(0)
+    of_wrong = [_binomial(wrong, size - with_value, elsewhere) for wrong in range(size - with_value + 1)]
+    for kept in range(with_value + 1):
+        of_kept = _binomial(kept, with_value, p + elsewhere)
+        for wrong, of_wrong_ones in enumerate(of_wrong):
+            probability = of_kept * of_wrong_ones
+            error = (Fraction(kept + wrong, size) - elsewhere) / p - share
+            low += probability * (error < -epsilon * share)
+            high += probability * (error > epsilon * share)
+    return low, high
+
+
+def _binomial(successes, trials, chance):
+    return math.comb(trials, successes) * chance**successes * (1 - chance) ** (trials - successes)
+
+
+def lower_bound(with_value, size, p, m, epsilon, full):
+    """The bound of the lower tail, of the sentences of the source."""
+    shown = with_value / size * p + (1 - p) / m
+    theta = epsilon * p * with_value / size / shown
+    if theta > 1 + 1e-12:
+        return 0.0
+    if not full:
+        return math.exp(-size * shown * theta**2 / 2)
+    rest = 0.0 if theta >= 1 else (1 - theta) * math.log(1 - theta)
+    return math.exp(size * shown * (-theta - rest))
+
+
+def level(counts, p, m, epsilon, test):
+    """The greatest δ with which a group of these counts passes a test."""
+    size, own = sum(counts), [n for n in counts if n]
+    if test.startswith("chernoff"):
+        return min(lower_bound(n, size, p, m, epsilon, test == "chernoff_full") for n in own)
+    tails = [rational_tails(n, size, p, m, epsilon) for n in own]
+    return float(min(min(both) if test == "exact_min" else sum(both) for both in tails))
+
+
+def census(n):
+    """(n, 7) the stand-in for a census: age, gender, education, marital, race, work class, occupation."""
+    weights = [
+        [77 - abs(v - 20) for v in range(77)],
+        [52, 48],
+        [50, 25, 12, 7, 4, 2],
+        [75, 10, 6, 3, 2, 1, 1, 1, 1],
+        [70, 10, 7, 5, 4, 3, 1],
+        [30, 20, 14, 10, 7, 5, 4, 3, 2, 1, 1, 1, 1, 1],
+    ]
+    age, gender, marital, race, work, education = (_picked(n, j, own) for j, own in enumerate(weights))
+    link = _picked(n, 6, [1] * 100)
+    fallback = _picked(n, 7, [50 - v for v in range(50)])
+    occupation = np.where(link < 45, (7 * education + 3 * gender + 11 * work) % 50, fallback)
+    return np.column_stack([age, gender, education, marital, race, work, occupation]).astype(np.int32)
+
+
+def _picked(n, draw, weights):
+    """Index of the first cumulative weight above ⌊r·Σ/2³²⌋, r the upper half of the hash of 16·i + draw."""
+    z = np.uint64(16) * np.arange(n, dtype=np.uint64) + np.uint64(draw) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    r = (z ^ (z >> np.uint64(31))) >> np.uint64(32)
+    upper = np.cumsum(weights)
+    return np.searchsorted(upper, (r * np.uint64(upper[-1])) >> np.uint64(32), side="right")

@@ -1,0 +1,246 @@
+"""Sample, perturb, scale: sizes of samples, rounding, copies, and the mechanism as services use it."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from app.domain.classes.reconstruction import Estimates, UniformReplacement
+from app.domain.classes.reconstruction_groups import ReconstructionQuestion
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.mechanisms.balanced_samples import (
+    balanced_sizes,
+    copies,
+    expanded,
+    fixed_size,
+    sampled_counts,
+)
+from app.domain.mechanisms.catalogue import MECHANISMS
+from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.mechanisms.sample_perturb_scale import SAMPLE_PERTURB_SCALE, SamplePerturbScale
+from app.domain.rules.rule import TableRule
+from app.domain.tables.table import Table
+from tests.oracles.closeness_by_hand import counts_of
+from tests.oracles.perturbation_by_hand import stream
+from tests.unit.measures.closeness_tables import of_classes
+from tests.unit.measures.diversity_tables import flat
+
+FOURTEEN = tuple(f"v{i:02}" for i in range(14))
+EIGHT = (900, 20, 20, 20, 10, 10, 10, 10)
+CAPPED = {"p": 0.5, "p_cap": 0.5}
+SIMPLE = "chernoff_simple"
+SEVERE = {"epsilon": 1.0, "delta": 0.8187}
+
+
+def question(p=0.5, epsilon=0.3, delta=0.3, releases=1, m=14):
+    return ReconstructionQuestion(UniformReplacement(p, m), epsilon, delta, releases)
+
+
+def longs(*numbers):
+    return np.array(numbers, dtype=np.int64)
+
+
+def table(*classes):
+    return of_classes([tuple(own) + (0,) * (14 - len(own)) for own in classes], FOURTEEN)
+
+
+WHOLE = table(EIGHT, (30, 10), (1,))
+
+
+def plan(of=WHOLE, rule=None, **parameters):
+    asked = SamplePerturbScale(**CAPPED | parameters)
+    return SAMPLE_PERTURB_SCALE.plan(MechanismContext(of, rule), asked)
+
+
+def draw(of=WHOLE, rule=None, bits=None, **parameters):
+    asked = SamplePerturbScale(**CAPPED | parameters)
+    return SAMPLE_PERTURB_SCALE.draw(MechanismContext(of, rule), asked, bits or stream("drawn"))
+
+
+def supports(of, **parameters):
+    return SAMPLE_PERTURB_SCALE.supports(MechanismContext(of), SamplePerturbScale(**CAPPED | parameters))
+
+
+@pytest.mark.spec("RP-T10")
+def test_sizes_of_samples():
+    whole = Estimates(longs(900), longs(1000), UniformReplacement(0.5, 14), 0.3)
+    assert whole.greatest_sizes(SIMPLE, 0.3) == pytest.approx(64.174133, abs=1e-6)
+    rounded = Estimates(longs(57), longs(63), UniformReplacement(0.5, 14), 0.3)
+    assert rounded.greatest_sizes(SIMPLE, 0.3) == pytest.approx(63.811670, abs=1e-6)
+    assert balanced_sizes(longs(900), longs(1000), question(), SIMPLE).tolist() == [63]
+    assert fixed_size(question(), SIMPLE) == 57
+    assert fixed_size(question(releases=2), SIMPLE) == 28
+    assert balanced_sizes(longs(900), longs(1000), question(releases=2), SIMPLE)[0] == pytest.approx(
+        31, abs=1
+    )
+
+
+def test_a_group_within_its_bound_is_taken_whole_and_one_that_cannot_be_helped_not_at_all():
+    found = balanced_sizes(longs(30, 1, 90), longs(60, 1, 90), question(), SIMPLE)
+    assert found.tolist() == [60, 1, 57]
+    strict = question(epsilon=0.9, delta=0.9)
+    assert balanced_sizes(longs(30, 1), longs(60, 1), strict, SIMPLE)[1] == 0
+    assert fixed_size(strict, SIMPLE) == 0
+
+
+@pytest.mark.parametrize("bound", [SIMPLE, "chernoff_full"])
+def test_no_realised_sample_is_above_its_bound(bound):
+    """Wang et al., theorem 5.16, claims it of samples of random size, of which up to 99 % are above it."""
+    rng = np.random.default_rng(3)
+    for number in range(60):
+        own = question(float(rng.choice([0.3, 0.5, 0.9])), 0.3, 0.3, m=4)
+        vectors = rng.integers(0, 200, (5, 4)) + np.array([1, 0, 0, 0])
+        counts = counts_of(vectors.sum(axis=0), vectors)
+        sizes = balanced_sizes(vectors.max(axis=1), counts.sizes, own, bound)
+        taken = sampled_counts(counts, sizes, stream(str(number)))
+        for group in range(5):
+            entries = slice(counts.starts[group], counts.starts[group + 1])
+            sample = taken[entries]
+            assert sample.sum() == sizes[group]
+            exact = sizes[group] * counts.counts[entries] / counts.sizes[group]
+            assert ((np.floor(exact) <= sample) & (sample <= np.ceil(exact))).all()
+            if sizes[group]:
+                top = longs(int(sample.max())), longs(int(sizes[group]))
+                assert Estimates(*top, own.replacement, 0.3).within(bound, 0.3)[0]
+
+
+def test_samples_have_the_shares_of_their_group_in_the_mean():
+    """Wang et al., theorem 5.18; of 7 and 13 records a sample of 12 has 4.2 and 7.8."""
+    n = 40_000
+    counts = counts_of([7 * n, 13 * n], [[7, 13]] * n)
+    taken = sampled_counts(counts, np.full(n, 12), stream("mean"))
+    first = taken[::2]
+    assert set(first.tolist()) == {4, 5}
+    # A false alarm of another seed has a chance of less than 1e-6.
+    assert abs(first.mean() - 4.2) < 5 * math.sqrt(0.2 * 0.8 / n)
+
+
+def test_copies_bring_a_sample_back_to_the_size_of_its_group():
+    counts = counts_of([25, 17], [[10, 7], [15, 10]])
+    samples = longs(5, 25)
+    owners, values = expanded(counts, sampled_counts(counts, samples, stream("copies")))
+    assert (len(owners), set(values.tolist())) == (30, {0, 1})
+    found = copies(owners, counts.sizes, samples, stream("scale"))
+    assert np.bincount(owners, found).tolist() == [17, 25]
+    assert Counter(found[:5].tolist()) == {3: 3, 4: 2}
+    assert set(found[5:].tolist()) == {1}
+
+
+def test_who_is_copied_once_more_is_chosen_evenly():
+    n = 20_000
+    owners = np.repeat(np.arange(n), 3)
+    found = copies(owners, np.full(n, 7), np.full(n, 3), stream("even")).reshape(n, 3)
+    assert (found.sum(axis=1) == 7).all()
+    assert (np.abs((found == 3).mean(axis=0) - 1 / 3) < 5 * math.sqrt(2 / 9 / n)).all()
+
+
+def test_the_rows_of_every_group_are_as_many_as_before():
+    for mode in ("balanced_fixed", "balanced"):
+        drawn = draw(mode=mode)
+        before, after = (np.bincount(own) for own in (WHOLE.codes[:, 0], drawn.columns[0]))
+        assert before.tolist() == after.tolist()
+        assert len(drawn.columns[1]) == WHOLE.n_records
+        assert draw(mode=mode).columns[1].tolist() == drawn.columns[1].tolist()
+
+
+def test_nothing_that_depends_on_data_is_published_of_the_sizes():
+    fixed, free = draw().published, draw(mode="balanced").published
+    assert (fixed.sample_size, free.sample_size) == (57, None)
+    assert (fixed.values, fixed.p, free.mode) == (FOURTEEN, 0.5, "balanced")
+    other = draw(table((500, 500))).published
+    assert other == fixed or other.sample_size == 57
+
+
+@pytest.mark.spec("RP-T14")
+def test_the_fixed_size_gives_away_nothing_by_the_copies():
+    """Every group of 1,000 is published in 1000 = 57·17 + 31 copies, whatever its shares are: the largest
+    divisor pattern of the counts is that of a sample of 57 for all of them."""
+    for share in (300, 500, 900):
+        rest = [(1000 - share) // 13] * 13
+        rest[0] += 1000 - share - sum(rest)
+        drawn = draw(table((share, *rest)))
+        shown = np.bincount(drawn.columns[1])
+        assert shown.sum() == 1000
+        for count in shown[shown > 0].tolist():
+            assert any(17 * k <= count <= 18 * k for k in range(1, 58))
+
+
+@pytest.mark.spec("RP-T14")
+def test_estimates_of_a_fixed_sample_are_unbiased_and_as_far_off_as_stated():
+    """Of 200 groups of 1,000 with the top share ½ the relative error is 0.200 in the root of its square."""
+    rest = [39] * 12 + [32]
+    many = table(*[(500, *rest)] * 200)
+    drawn = draw(many)
+    shown = np.zeros(200)
+    np.add.at(shown, drawn.columns[0] - many.codes[:, 0].min(), drawn.columns[1] == 1)
+    estimates = (shown / 1000 - 0.5 / 14) / 0.5
+    assert abs(estimates.mean() / 0.5 - 1) < 5 * 0.2 / math.sqrt(200)
+    assert math.sqrt(((estimates / 0.5 - 1) ** 2).mean()) == pytest.approx(0.2, rel=0.25)
+
+
+def test_the_plan_says_how_many_groups_are_cut_and_what_is_left_of_probabilities():
+    found = plan()
+    assert found.is_feasible
+    constants = found.constants
+    assert (constants["groups"], constants["groups_sampled"], constants["groups_suppressed"]) == (3, 1, 0)
+    assert constants["sample_size_whatever_is_shown"] == 57
+    assert constants["records_of_groups_sampled"] == 1000
+    assert 0 < constants["delta_exact_total"] < 0.1
+    assert all(own.isascii() and own for own in constants)
+
+
+def test_only_the_fixed_size_is_certified_and_of_a_bound_only():
+    [fixed] = plan().guarantees
+    assert (fixed.model, fixed.standing) == ("reconstruction_bound", "certified")
+    assert "says nothing of the probability itself" in fixed.sentence
+    [free] = plan(mode="balanced").guarantees
+    assert free.standing == "heuristic"
+    assert {own.id: own.holds for own in free.hypotheses}["sizes_tell_nothing"] == "assumed"
+    assert any("Choose balanced_fixed" in own for own in plan(mode="balanced").warnings)
+    for numbers in (fixed.sentence, *(own.reason for own in fixed.hypotheses)):
+        assert "57" not in numbers
+
+
+def test_groups_that_cannot_be_helped_are_suppressed_and_counted():
+    """(ε·p)² = 0.25 ≤ 2·0.2·(p + c·k) of k different values holds from four on, and of one value never."""
+    few = table((1,), (1, 1, 1, 1), (8,))
+    found = plan(few, **SEVERE, mode="balanced")
+    assert (found.constants["groups_suppressed"], found.constants["records_suppressed"]) == (2, 9)
+    assert any("2 groups with 9 records are suppressed" in own for own in found.warnings)
+    drawn = draw(few, **SEVERE, mode="balanced")
+    assert {len(own) for own in drawn.columns} == {4}
+    assert np.bincount(drawn.columns[0]).tolist() == [0, 0, 4]
+
+
+def test_parameters_that_suppress_everything_are_refused_with_the_numbers():
+    [fault] = plan(**SEVERE).missing
+    assert (fault.pointer, fault.code) == ("/mechanism/p", "sample-below-one")
+    assert "p = 0.5, epsilon = 1 and delta = 0.8187" in fault.message
+    assert plan(**SEVERE).guarantees == ()
+    with pytest.raises(InvalidInput):
+        draw(**SEVERE)
+    assert [own.code for own in plan(p=0.6).missing] == ["p-above-cap"]
+
+
+def test_other_sensitive_attributes_are_refused():
+    rows = [("c", "v", "x"), ("c", "w", "y")]
+    columns = [flat(column) for column in zip(*rows, strict=True)]
+    codes = np.array([[1, 1, 1], [1, 2, 2]], dtype=np.int32)
+    both = Table(("town", "s", "t"), tuple(columns), codes, sensitive=frozenset({"s", "t"}))
+    assert "Leave these out of the dataset" in supports(both, attribute="s")
+    with pytest.raises(NotSupported):
+        draw(both, attribute="s")
+    assert supports(WHOLE) is None
+    assert "single value" in supports(of_classes([(3,)], ("v",)))
+
+
+def test_a_rule_makes_larger_groups_first():
+    drawn = draw(rule=TableRule((1, 0)))
+    assert set(drawn.columns[0].tolist()) == {0}
+    assert plan(rule=TableRule((1, 0))).constants["groups"] == 1
+
+
+def test_it_is_in_the_catalogue_and_keeps_no_records():
+    assert SAMPLE_PERTURB_SCALE in MECHANISMS
+    assert (SAMPLE_PERTURB_SCALE.family, SAMPLE_PERTURB_SCALE.keeps_records) == ("sample", False)

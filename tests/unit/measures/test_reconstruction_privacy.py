@@ -1,0 +1,232 @@
+"""Reconstruction privacy as a measure: verdicts by four criteria, the worst group, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+
+from app.domain.classes.reconstruction_groups import TESTS
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.models.reconstruction_privacy import RECONSTRUCTION_PRIVACY, ReconstructionPrivacy
+from app.domain.rules.rule import TableRule
+from tests.oracles.closeness_by_hand import counts_of
+from tests.unit.measures.closeness_tables import of_classes
+from tests.unit.measures.diversity_tables import flat, measured, table
+
+FOURTEEN = tuple(f"v{i:02}" for i in range(14))
+
+
+def found_of(classes, **parameters):
+    padded = [tuple(counts) + (0,) * (14 - len(counts)) for counts in classes]
+    asked = {"p": 0.5, "epsilon": 0.3, "delta": 0.3} | parameters
+    return measured(RECONSTRUCTION_PRIVACY, of_classes(padded, FOURTEEN), **asked)
+
+
+@pytest.mark.spec("RP-T5")
+def test_a_group_that_fails_by_a_hair_and_what_a_reader_gets_of_it():
+    found = found_of([(60, 20, 10, 10), (5, 5)])
+    assert (found.values, found.values_unused) == (14, 10)
+    assert found.amplification == pytest.approx(15)
+    assert (found.is_met, found.groups_failing, found.records_failing) == (False, 1, 100)
+    assert found.share_of_groups_failing == 0.5
+    assert found.delta == pytest.approx(0.299278, abs=1e-6)
+    assert found.greatest_epsilon == pytest.approx(0.299700, abs=1e-6)
+    assert found.greatest_p == pytest.approx(0.499176, abs=1e-6)
+    worst = found.groups[0]
+    assert (worst.exposed.records, worst.exposed.rows[:3], worst.delta) == (100, (1, 2, 3), found.delta)
+    decided = worst.decided_by
+    assert (decided.value, decided.with_value, decided.in_group) == ("v00", 60, 0.6)
+    assert (decided.in_table, decided.lift) == pytest.approx((65 / 110, 0.6 * 110 / 65))
+    assert (decided.bound_simple, decided.bound_full) == pytest.approx((0.299278, 0.264087), abs=1e-6)
+    assert decided.most_records_simple == pytest.approx(99.800215, abs=1e-6)
+    assert decided.most_records_full == pytest.approx(90.423828, abs=1e-6)
+    assert (decided.too_low, decided.too_high) == pytest.approx((0.011925, 0.013233), abs=1e-6)
+    assert decided.too_high_clipped == decided.too_high
+    assert decided.confidence == pytest.approx(1 - 0.011925 - 0.013233, abs=2e-6)
+    assert [own.value for own in found.worst_values] == ["v00", "v01", "v02", "v03"]
+    assert found.worst_values[0] == decided
+    assert "By chernoff_simple, 1 of 2 groups with 100 records fail" in found.verdict
+
+
+@pytest.mark.spec("RP-T6")
+def test_all_criteria_stand_beside_one_another_and_the_verdict_names_its_own():
+    found = found_of([(18, 6)], epsilon=0.5)
+    assert [own.criterion for own in found.by_criterion] == list(TESTS)
+    assert [own.is_met for own in found.by_criterion] == [True, False, False, False]
+    for test, own in zip(TESTS, found.by_criterion, strict=True):
+        asked = found_of([(18, 6)], epsilon=0.5, criterion=test)
+        assert (asked.criterion, asked.is_met, asked.delta) == (test, own.is_met, own.delta)
+        assert f"By {test}, " in asked.verdict
+    # Of two values the exact criteria are decided by the one that is told best.
+    assert found_of([(18, 6)], epsilon=0.5, criterion="exact_min").groups[0].decided_by.value == "v00"
+
+
+def test_a_pass_by_a_bound_is_never_worded_as_a_guarantee():
+    """Wang et al., abstract, promise a large error with a large probability: it is 0.0035 here, not 0.3."""
+    found = found_of([(18, 6)], epsilon=0.5)
+    assert "no guarantee" in found.verdict
+    assert "a probability of only 0.0353" in found.verdict
+    assert "1 groups fail" in found.verdict
+    passes = found_of([(1, 1)], epsilon=0.5, criterion="exact_total")
+    assert passes.is_met
+    assert "no guarantee" not in passes.verdict
+    assert "with a probability of at least δ" in passes.verdict
+
+
+@pytest.mark.spec("RP-T15")
+def test_nearly_unperturbed_groups_pass_with_a_warning_beside_probabilities_of_nothing():
+    found = found_of([(20,)], p=0.999)
+    assert found.is_met
+    assert found.groups[0].decided_by.too_low == pytest.approx(4.565961e-17, rel=1e-5)
+    assert found.groups[0].decided_by.confidence == 1
+    assert any("cap p" in warning for warning in found.warnings)
+
+
+def test_a_reader_who_clips_never_estimates_too_much_of_a_frequent_value():
+    found = found_of([(8, 2)], epsilon=0.25)
+    first, second = found.worst_values
+    assert first.too_high > 0
+    assert first.too_high_clipped == 0
+    assert second.too_high_clipped == second.too_high > 0
+
+
+def test_no_error_asked_for_is_warned_of():
+    found = found_of([(60, 20)], epsilon=0)
+    assert found.is_met
+    assert (found.delta, found.greatest_p) == (1, 1)
+    assert any("every error counts as large" in warning for warning in found.warnings)
+
+
+def test_what_an_exact_criterion_has_no_levels_of():
+    found = found_of([(60, 20)], criterion="exact_min")
+    assert (found.greatest_epsilon, found.greatest_p) == (None, None)
+    assert found.warnings == ()
+
+
+def test_several_releases_tell_more():
+    once, twice = found_of([(50, 30)]), found_of([(50, 30)], releases=2)
+    assert (once.is_met, twice.is_met) == (True, False)
+    assert twice.delta == pytest.approx(once.delta**2)
+    ours, theirs = (own.groups[0].decided_by.most_records_simple for own in (once, twice))
+    assert ours == pytest.approx(2 * theirs)
+
+
+def test_the_least_delta_is_the_worst_group_and_lists_are_cut():
+    found = found_of([(5,), (50, 30), (70,), (70,)], top=3)
+    assert [own.exposed.records for own in found.groups] == [70, 70, 80]
+    assert found.groups[0].exposed.rows[0] == 86
+    assert len(found.worst_values) == 1
+
+
+def test_the_hierarchy_says_what_may_be_drawn_not_what_occurs():
+    few = measured(RECONSTRUCTION_PRIVACY, of_classes([(60, 40)], ("a", "b")), p=0.5, epsilon=0.3, delta=0.3)
+    many = found_of([(60, 40)])
+    assert (few.values, many.values) == (2, 14)
+    assert few.delta > many.delta
+
+
+def test_aggregates_that_are_one_group():
+    """Wang et al., section 3.2, call estimates over fewer attributes harmless."""
+    rows = [("m", "law", "x")] * 3 + [("m", "art", "x")] * 2 + [("f", "art", "y")] * 2
+    columns = [flat(column) for column in zip(*rows, strict=True)]
+    found = measured(RECONSTRUCTION_PRIVACY, table(("sex", "job", "s"), columns, rows, {"s"}), top=3)
+    told = {own.exposed.rows: own.told_without for own in found.groups}
+    # Who is in law is male; who is a woman is in art.
+    assert told == {(1, 2, 3): ("sex",), (4, 5): (), (6, 7): ("job",)}
+    assert (found.coinciding.groups, found.coinciding.records) == (2, 5)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "code"),
+    [
+        ({"missing": "matches_everything"}, "groups-overlap"),
+        ({}, "missing-sensitive-values"),
+        ({"attribute": "nothing"}, None),
+    ],
+)
+def test_what_is_refused_of_a_question(parameters, code):
+    rows = [("c0", "v"), ("c0", None), ("c1", "w")]
+    found = table(("place", "s"), (flat(["c0", "c1"]), flat(["v", "w"])), rows, {"s"})
+    with pytest.raises(InvalidInput) as refused:
+        measured(RECONSTRUCTION_PRIVACY, found, **parameters)
+    if code:
+        assert refused.value.faults[0].code == code
+    if code == "missing-sensitive-values":
+        assert "1 records have no value of 's'" in refused.value.faults[0].message
+        assert "rows 2." in refused.value.faults[0].message
+
+
+def test_records_without_a_value_may_be_left_out():
+    rows = [("c0", "v"), ("c0", None), ("c1", None)]
+    found = table(("place", "s"), (flat(["c0", "c1"]), flat(["v", "w"])), rows, {"s"})
+    left = measured(RECONSTRUCTION_PRIVACY, found, missing_sensitive="excluded")
+    assert (left.records_without_value, len(left.groups)) == (2, 1)
+    assert left.groups[0].decided_by.in_group == 1
+
+
+def test_a_single_value_and_generalised_ones_cannot_be_perturbed():
+    with pytest.raises(NotSupported, match="single value"):
+        measured(RECONSTRUCTION_PRIVACY, of_classes([(3,)], ("v",)))
+    nested = {"v": ["all"], "w": ["all"], "x": ["rest"], "all": [None], "rest": [None]}
+    grouped = of_classes([(3, 1, 1)], ("v", "w", "x"), nested)
+    with pytest.raises(NotSupported, match="generalised"):
+        measured(RECONSTRUCTION_PRIVACY, grouped, TableRule((0, 1)))
+
+
+class Classes:
+    """Classes of one sensitive attribute, as criteria look at them."""
+
+    def __init__(self, vectors):
+        self._table = of_classes(vectors, FOURTEEN[: len(vectors[0])])
+        self.vectors = vectors
+        self.records = np.array([sum(vector) for vector in vectors], dtype=np.int64)
+
+    def counts(self, attribute, others="apart"):
+        return counts_of(np.sum(self.vectors, axis=0), self.vectors, range(1, len(self.vectors[0]) + 1))
+
+    def hierarchy(self, attribute):
+        return self._table.hierarchies[1]
+
+
+def test_neither_who_passes_nor_who_fails_does_so_together():
+    """The greatest group of one distribution passes, twice as large it fails; two that fail, uniform in
+    different values, pass as one in which each value is half as frequent."""
+    criterion = ReconstructionPrivacy(0.5, 0.3, 0.3)
+    assert criterion.merging == "none"
+    assert criterion.failing(Classes([[60, 40], [60, 40]])).tolist() == [False, False]
+    assert criterion.failing(Classes([[120, 80]])).tolist() == [True]
+    fails = next(n for n in range(1, 1000) if criterion.failing(Classes([[n, 0]]))[0])
+    assert criterion.failing(Classes([[fails, 0], [0, fails]])).tolist() == [True, True]
+    assert criterion.failing(Classes([[fails, fails]])).tolist() == [False]
+    assert criterion.unavoidable(Classes([[fails, fails]])).tolist() == [0]
+
+
+def test_what_the_criterion_says_of_itself():
+    criterion = ReconstructionPrivacy(0.5, 0.3, 0.3)
+    judged = Classes([[60, 20, 10, 10, *([0] * 10)], [1, *([0] * 13)]])
+    assert criterion.attained(judged) == pytest.approx(0.299278, abs=1e-6)
+    assert criterion.impossible(judged) is None
+    assert criterion.implied(judged) == ()
+    assert "by chernoff_simple" in criterion.failing_in_words
+    assert "0.3 is asked for" in criterion.worst_in_words(0.25)
+    assert ReconstructionPrivacy(0.5, 0.3, 0).asks_nothing
+    assert not criterion.asks_nothing
+    assert "single value" in criterion.impossible(Classes([[3]]))
+    with pytest.raises(NotSupported):
+        criterion.failing(Classes([[3]]))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        (0.0, 0.3, 0.3),
+        (1.0, 0.3, 0.3),
+        (0.5, 0.0, 0.3),
+        (0.5, 0.3, 1.1),
+        (0.5, 0.3, -0.1),
+        (math.nan, 0.3, 0.3),
+    ],
+)
+def test_numbers_out_of_range_are_refused(fields):
+    with pytest.raises(InvalidInput):
+        ReconstructionPrivacy(*fields)
