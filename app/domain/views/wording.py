@@ -64,7 +64,8 @@ def explained(found: PairVerdict, secret: Query, view: Query, schema: Relational
         parts.append("So the view's answer changes what a reader believes of the secret's.")
     else:
         parts.append(
-            "So finding it in the view's answer makes the secret's answer more likely, for any reader."
+            f"So whoever learns that the view's answer {_holds(other)} has reason to think it more likely "
+            f"than before that the secret's {_holds(one)}."
         )
     if schema.foreign_keys:
         parts.append("Rows that foreign keys would ask for are not shown.")
@@ -80,9 +81,11 @@ def _effect(side: Side, query: Query, schema: RelationalSchema) -> str:
     if query.keeps_duplicates:
         row = f"({', '.join(map(_shown, side.answer))})"
         return f"{beside}its answer has {row} more often if that row exists."
-    if not side.answer:
-        return f"{beside}its answer is yes exactly if that row exists."
-    return f"{beside}its answer has ({', '.join(map(_shown, side.answer))}) exactly if that row exists."
+    return f"{beside}its answer {_holds(side)} exactly if that row exists."
+
+
+def _holds(side: Side) -> str:
+    return f"has ({', '.join(map(_shown, side.answer))})" if side.answer else "is yes"
 
 
 def row_in_words(row: Row, schema: RelationalSchema) -> str:
