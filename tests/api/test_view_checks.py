@@ -32,6 +32,7 @@ async def test_a_list_of_wards_tells_about_the_cancer_patients(client):
     assert "diagnosis = 'cancer'" in wards["explanation"]
     assert (hepatitis["verdict"], hepatitis["reason_code"]) == ("PRIVATE", "NO_UNIFIABLE_SUBGOALS")
     assert hepatitis["witness"] is None
+    assert any("1212 and '1212' differ" in own for own in found["assumptions"])
     assert "no_self_join" in wards["classes"]["secret"]
 
 

@@ -18,7 +18,7 @@ from tests.oracles.query_view_cases import Case, product_schema, tiny_case, unbo
 from tests.oracles.query_views import Rule, is_variable
 
 RANDOM = st.integers(0, 2**32).map(Random)
-SOME = settings(max_examples=examples(250))
+SOME = settings(max_examples=examples(150))
 FEW = settings(max_examples=examples(70))
 
 

@@ -75,7 +75,9 @@ def _valuations(
     """Every way in which a rule finds the answer in the rows."""
     by_relation = _by_relation(rows)
     for rule in query.rules:
-        # What the answer has in a column is known before a row is looked at; that it is NULL, by none.
+        if len(rule.goal) != len(answer):
+            continue
+        # What the answer has in a column is known before a row is looked at, unless it is NULL.
         known: dict[Term, Cell] = {
             term: cell for term, cell in zip(rule.goal, answer, strict=True) if cell is not None
         }

@@ -16,6 +16,8 @@ ASSUMPTIONS: Final = (
     "Rows are independent of each other for the reader, but for the declared keys and dependencies. "
     "Other correlations, readers who already hold a view that discloses, and other releases are not covered.",
     "Each relation is a set of rows: none stands in it twice.",
+    "Values are equal only as they are written: 1212 and '1212' differ, and so do texts in upper and lower "
+    "case. A database that compares otherwise is not covered.",
 )
 """What every verdict rests on."""
 FOREIGN_KEYS_IGNORED: Final = (
