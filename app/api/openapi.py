@@ -63,6 +63,10 @@ TAGS: Final = [
         "name": "sequential disclosures",
         "description": "Records that are released one after another, with the risk of all so far.",
     },
+    {
+        "name": "query views",
+        "description": "Whether views of a database could tell anything about queries that stay secret.",
+    },
     {"name": "policies", "description": "What a release must keep, in versions that never change."},
     {"name": "gates", "description": "Releases evaluated by policies: verdicts, and what would pass."},
     {"name": "waivers", "description": "Criteria that need not hold for a while, and who says so."},

@@ -59,6 +59,7 @@ PARTS: Final = (
     Part(("catalogue",), "catalogue:router"),
     Part(("measurements",), "measurements:router"),
     Part(("sequential-disclosures",), "sequential_disclosures:router"),
+    Part(("view-checks",), "view_checks:router"),
     Part(("policy-templates", "release-contexts"), "policies:beginnings"),
     Part(("policies",), "policies:router"),
     Part(("gates",), "evaluations:gates"),

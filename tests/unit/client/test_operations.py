@@ -60,6 +60,7 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     "releases.data": lambda c: list(c.releases.data("r")),
     "releases.frame": lambda c: unreadable(lambda: c.releases.frame("r")),
     "sequential_disclosures.append": lambda c: c.sequential_disclosures.append("r", [], {}, "k"),
+    "view_checks.create": lambda c: c.view_checks.create({}),
     "runs.get": lambda c: c.runs.get("r"),
     "runs.page": lambda c: c.runs.page(),
     "runs.list": lambda c: list(c.runs.list()),

@@ -1,0 +1,59 @@
+"""Views of a hospital beside the names of its cancer patients."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from app.api.examples.form import Examples
+
+_HOSPITAL: Final = {
+    "relations": {
+        "patient": {"attributes": ["pid", "name"]},
+        "diagnosis": {
+            "attributes": ["pid", "diagnosis", "medication", "ward"],
+            "domains": {"ward": "integer"},
+        },
+    }
+}
+_SECRET: Final = {
+    "id": "cancer-patients",
+    "query": "names(n) :- patient(p, n), diagnosis(p, 'cancer', m, w).",
+}
+
+VIEW_CHECKS: Final[Examples] = {
+    "hospital": {
+        "summary": "a list of wards tells about the cancer patients; ids of hepatitis patients do not",
+        "value": {
+            "relational_schema": _HOSPITAL,
+            "secrets": [_SECRET],
+            "views": [
+                {"id": "wards", "query": "wards(w) :- diagnosis(p, d, m, w)."},
+                {"id": "hepatitis-ids", "query": "ids(p) :- diagnosis(p, 'hepatitis', m, w)."},
+            ],
+        },
+    },
+    "key": {
+        "summary": "everybody else's rows: with a key they tell who is not treated by this doctor",
+        "value": {
+            "relational_schema": {
+                "relations": {"treated": {"attributes": ["name", "doctor", "ward"], "keys": [["name"]]}}
+            },
+            "secrets": [{"id": "drakes-patients", "query": "drakes(n) :- treated(n, 'Drake', w)."}],
+            "views": [{"id": "others", "query": "others(n, w) :- treated(n, d, w), d != 'Drake'."}],
+        },
+    },
+    "counts": {
+        "summary": "a count keeps duplicates: numbers of patients by ward, of flu alone",
+        "value": {
+            "relational_schema": _HOSPITAL,
+            "secrets": [_SECRET],
+            "views": [
+                {
+                    "id": "flu-by-ward",
+                    "query": "count(w) :- diagnosis(p, 'flu', m, w).",
+                    "keeps_duplicates": True,
+                }
+            ],
+        },
+    },
+}

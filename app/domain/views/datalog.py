@@ -1,0 +1,251 @@
+"""Queries written in Datalog.
+
+``names(n) :- patient(p, n), diagnosis(p, 'cancer', m, w).``
+
+Grammar, words in quotes are written as they are::
+
+    query      = rule+                               all rules share the head's name and its length: a union
+    rule       = atom ":-" item ("," item)* "."
+    item       = atom | term operator term | "true"
+    atom       = NAME "(" [term ("," term)*] ")"
+    term       = VARIABLE | NUMBER | 'a text, with '' for a quote' | "_"
+    operator   = "=" | "!=" | "<" | "<=" | ">" | ">="
+
+A bare name is a variable, ``_`` a new one each time. What follows ``%`` on a line is a comment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NoReturn, cast
+
+from app.domain.errors import InvalidInput
+from app.domain.views.queries import Atom, Comparison, Constant, Operator, Query, Rule, Term, Variable
+from app.domain.views.ranges import Range, exact
+from app.domain.views.relational_schema import RelationalSchema
+
+MOST_CHARACTERS: Final = 20_000
+MOST_RULES: Final = 64
+MOST_ATOMS: Final = 100
+MOST_DIGITS: Final = 60
+_TOKEN: Final = re.compile(
+    r"""
+      (?P<space>    (?: \s | %[^\n]* )+ )
+    | (?P<number>   -? [0-9]+ (?:\.[0-9]+)? (?![\w.]*\w) )
+    | (?P<name>     [^\W\d]\w* )
+    | (?P<text>     '(?:[^']|'')*' )
+    | (?P<operator> != | <= | >= | [=<>] )
+    | (?P<mark>     :- | [(),.] )
+    """,
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str
+    text: str
+    place: int
+
+
+@dataclass(frozen=True)
+class _PlacedAtom:
+    atom: Atom
+    place: int
+
+
+def parse_query(text: str, schema: RelationalSchema, *, keeps_duplicates: bool = False) -> Query:
+    """Read a query over the schema; InvalidInput says at which line and column it stops making sense."""
+    if len(text) > MOST_CHARACTERS:
+        _refuse(text, 0, "query-too-large", f"A query has at most {MOST_CHARACTERS:,} characters.")
+    return Query(_Parser(text, schema).rules(), keeps_duplicates)
+
+
+def _refuse(text: str, place: int, code: str, message: str, remedy: str = "") -> NoReturn:
+    line = text.count("\n", 0, place) + 1
+    column = place - (text.rfind("\n", 0, place) + 1) + 1
+    raise InvalidInput.of("", code, f"Line {line}, column {column}: {message}", remedy)
+
+
+def _tokens(text: str) -> list[_Token]:
+    found, place = [], 0
+    while place < len(text):
+        match = _TOKEN.match(text, place)
+        if match is None:
+            what = (
+                "this text has no closing quote" if text[place] == "'" else f"{text[place]!a} is unexpected"
+            )
+            _refuse(
+                text, place, "datalog-syntax", f"{what}.", "Write name(x) :- relation(x, 'a text', 5), x > 3."
+            )
+        token = _Token(match.lastgroup or "", match.group(), place)
+        if token.kind == "text" and "\0" in token.text:
+            _refuse(text, place, "datalog-syntax", "a text with the character NUL matches no value.")
+        if token.kind == "number" and len(token.text) > MOST_DIGITS:
+            _refuse(text, place, "datalog-syntax", f"a number has at most {MOST_DIGITS} digits.")
+        if token.kind != "space":
+            found.append(token)
+        place = match.end()
+    return [*found, _Token("end", "the end", len(text))]
+
+
+class _Parser:
+    def __init__(self, text: str, schema: RelationalSchema) -> None:
+        self._text = text
+        self._schema = schema
+        self._tokens = _tokens(text)
+        self._next = 0
+        self._anonymous = 0
+
+    def rules(self) -> tuple[Rule, ...]:
+        """All of the text."""
+        rules: list[Rule] = []
+        head = None
+        while self._peek().kind != "end" or not rules:
+            place = self._peek().place
+            name, rule = self._rule()
+            if head not in (None, (name, len(rule.goal))):
+                self._refuse(
+                    place, "heads-differ", "all rules of a query share one head: its name and its length."
+                )
+            head = name, len(rule.goal)
+            rules.append(rule)
+            if len(rules) > MOST_RULES:
+                self._refuse(place, "query-too-large", f"a query has at most {MOST_RULES} rules.")
+        return tuple(rules)
+
+    def _rule(self) -> tuple[str, Rule]:
+        head = self._atom()
+        self._take(":-")
+        atoms: list[_PlacedAtom] = []
+        comparisons: list[tuple[Comparison, int]] = []
+        while True:
+            self._item(atoms, comparisons)
+            if self._peek().text != ",":
+                break
+            self._take(",")
+        self._take(".")
+        if len(atoms) > MOST_ATOMS:
+            self._refuse(atoms[-1].place, "query-too-large", f"a rule has at most {MOST_ATOMS} subgoals.")
+        ranges = self._ranges(atoms)
+        self._require_bound(head.atom.terms, head.place, ranges, "the head")
+        for comparison, place in comparisons:
+            self._require_comparable(comparison, place, ranges)
+        rule = Rule(head.atom.terms, tuple(own.atom for own in atoms), tuple(own for own, _ in comparisons))
+        return head.atom.relation, rule
+
+    def _item(self, atoms: list[_PlacedAtom], comparisons: list[tuple[Comparison, int]]) -> None:
+        token, after = self._peek(), self._peek(1)
+        if token.kind == "name" and after.text == "(":
+            atoms.append(self._atom())
+        elif token.text == "true" and after.kind != "operator":
+            self._next += 1
+        else:
+            left = self._term()
+            operator = self._peek()
+            if operator.kind != "operator":
+                self._expected("a comparison such as =, != or <")
+            self._next += 1
+            comparisons.append((Comparison(left, cast(Operator, operator.text), self._term()), token.place))
+
+    def _atom(self) -> _PlacedAtom:
+        name = self._peek()
+        if name.kind != "name":
+            self._expected("a name")
+        self._next += 1
+        self._take("(")
+        terms: list[Term] = []
+        while self._peek().text != ")":
+            if terms:
+                self._take(",")
+            terms.append(self._term())
+        self._take(")")
+        return _PlacedAtom(Atom(name.text, tuple(terms)), name.place)
+
+    def _term(self) -> Term:
+        token = self._peek()
+        self._next += 1
+        match token.kind:
+            case "number":
+                return Constant(exact(token.text))
+            case "text":
+                return Constant(token.text[1:-1].replace("''", "'"))
+            case "name" if token.text == "_":
+                self._anonymous += 1
+                return Variable(f"_#{self._anonymous}")
+            case "name":
+                return Variable(token.text)
+            case _:
+                self._next -= 1
+                self._expected("a variable, a number or a 'text'")
+
+    def _ranges(self, atoms: Sequence[_PlacedAtom]) -> dict[Term, Range]:
+        """What each variable may be; refuses what the schema does not have."""
+        ranges: dict[Term, Range] = {}
+        for own in atoms:
+            relation = self._schema.relations.get(own.atom.relation)
+            if relation is None:
+                self._refuse(
+                    own.place,
+                    "unknown-relation",
+                    f"the schema has no relation {own.atom.relation!r}.",
+                    f"Name one of {', '.join(sorted(self._schema.relations)[:10])}.",
+                )
+            if len(own.atom.terms) != len(relation.attributes):
+                self._refuse(
+                    own.place,
+                    "wrong-arity",
+                    f"{relation.name} has {len(relation.attributes)} columns, not {len(own.atom.terms)}.",
+                    f"Write {relation.name}({', '.join(relation.attributes[:10])}).",
+                )
+            for term, range_ in zip(own.atom.terms, relation.ranges, strict=True):
+                ranges[term] = ranges.get(term, Range()).meet(range_)
+        return ranges
+
+    def _require_bound(
+        self, terms: Sequence[Term], place: int, ranges: dict[Term, Range], where: str
+    ) -> None:
+        for term in terms:
+            if isinstance(term, Variable) and term not in ranges:
+                name = term.name.partition("#")[0]
+                self._refuse(
+                    place,
+                    "unsafe-variable",
+                    f"the variable {name} of {where} stands in no relation.",
+                    "Use it in a relation of the same rule, or write texts in single quotes.",
+                )
+
+    def _require_comparable(self, own: Comparison, place: int, ranges: dict[Term, Range]) -> None:
+        self._require_bound((own.left, own.right), place, ranges, "a comparison")
+        if own.operator in ("=", "!="):
+            return
+        for term in (own.left, own.right):
+            if isinstance(term, Constant):
+                ordered = not isinstance(term.value, str)
+            else:
+                ordered = ranges[term].is_ordered
+            if not ordered:
+                self._refuse(
+                    place,
+                    "no-order",
+                    f"{own.operator} compares numbers, and not both sides are.",
+                    "Declare the column's domain as number, integer or a list of numbers, or use = or !=.",
+                )
+
+    def _peek(self, ahead: int = 0) -> _Token:
+        return self._tokens[min(self._next + ahead, len(self._tokens) - 1)]
+
+    def _take(self, text: str) -> None:
+        if self._peek().text != text or self._peek().kind != "mark":
+            self._expected(repr(text))
+        self._next += 1
+
+    def _expected(self, what: str) -> NoReturn:
+        token = self._peek()
+        found = token.text if token.kind == "end" else repr(token.text[:40])
+        self._refuse(token.place, "datalog-syntax", f"{what} is expected, not {found}.")
+
+    def _refuse(self, place: int, code: str, message: str, remedy: str = "") -> NoReturn:
+        _refuse(self._text, place, code, message, remedy)

@@ -1,0 +1,137 @@
+"""Tries all values of a pattern's variables: exact on every domain, and exponential in the variables.
+
+A row decides an answer exactly if some valuation of a disjunct uses it and no disjunct finds the same goal in
+the valuation's other rows (each answer has a least set of rows that supports it). So it is enough to try, for
+each value of the deciding rows' block, the valuations of the secret and, independently, those of the view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from app.domain.views.freezing import Values, side_of, terms_of, witness_of
+from app.domain.views.homomorphism import finds
+from app.domain.views.instances import Row, Side, Witness
+from app.domain.views.normal_form import NormalQuery
+from app.domain.views.orders import holds
+from app.domain.views.patterns import Hit
+from app.domain.views.queries import Atom, Comparison, Constant, Term
+from app.domain.views.ranges import Cell
+from app.domain.views.relational_schema import RelationalSchema
+from app.domain.views.stand_ins import StandIns
+from app.domain.views.work import OutOfBudget, Work
+
+MOST_VARIABLES: Final = 300
+"""Of a disjunct: values are chosen by a recursion as deep."""
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """The exact search for a deciding row."""
+
+    secret: NormalQuery
+    view: NormalQuery
+    schema: RelationalSchema
+    stand_ins: StandIns
+
+    def witnesses(self, hit: Hit, work: Work) -> Iterator[Witness]:
+        """All disclosures of a pattern, one for each value of the block; none: there is no disclosure."""
+        if max(len(terms_of(hit, number)) for number in (0, 1)) > MOST_VARIABLES:
+            raise OutOfBudget
+        row = hit.rows[0]
+        block = [row.terms[column] for column in self.schema.relations[row.relation].block]
+        shared = tuple(dict.fromkeys(term for term in block if not isinstance(term, Constant)))
+        for values in self._valuations(hit, shared, {}, 0, work):
+            secret = self._deciding(hit, 0, values, work)
+            if secret is None:
+                continue
+            view = self._deciding(hit, 1, values, work)
+            if view is not None:
+                yield witness_of(hit, {**secret, **view})
+
+    def _deciding(self, hit: Hit, number: int, shared: Values, work: Work) -> Values | None:
+        """Values with which the row decides the secret (0) or the view (1); None: no such values."""
+        rest = [term for term in terms_of(hit, number) if term not in shared]
+        used = 1 + max((self._fresh_number(value) for value in shared.values()), default=-1)
+        query, place = (self.secret, hit.secret_place) if number == 0 else (self.view, hit.view_place)
+        for values in self._valuations(hit, rest, shared, used, work):
+            side = side_of(hit, number, place, values)
+            if _is_consistent([*side.others, side.deciding], self.schema) and not _is_found(
+                query, side, work
+            ):
+                return values
+        return None
+
+    def _fresh_number(self, value: Cell) -> int:
+        fresh = self.stand_ins.fresh
+        return fresh.index(value) if isinstance(value, str) and value in fresh else -1
+
+    def _valuations(
+        self, hit: Hit, terms: Sequence[Term], values: Values, used: int, work: Work
+    ) -> Iterator[Values]:
+        """The values extended to the terms, as far as comparisons allow.
+
+        New texts are interchangeable: a term is tried with those that are in use, and with one more.
+        """
+        if not terms:
+            yield values
+            return
+        term, *rest = terms
+        range_ = hit.pattern.range_of(term)
+        tried: list[tuple[Cell, int]] = []
+        if range_.values is None and range_.kind == "any":
+            tried += [(self.stand_ins.fresh[number], max(used, number + 1)) for number in range(used, -1, -1)]
+        tried += [(value, used) for value in self.stand_ins.of(range_)]
+        if term in hit.pattern.null:
+            tried.append((None, used))
+        comparisons = [own for own in hit.pattern.comparisons if term in (own.left, own.right)]
+        for value, used_then in tried:
+            work.step()
+            extended = {**values, term: value}
+            if all(_may_hold(own, extended) for own in comparisons):
+                yield from self._valuations(hit, rest, extended, used_then, work)
+
+
+def _may_hold(own: Comparison, values: Values) -> bool:
+    """Whether the comparison holds, or has a side without a value yet."""
+    sides = []
+    for term in (own.left, own.right):
+        if not isinstance(term, Constant) and term not in values:
+            return True
+        sides.append(term.value if isinstance(term, Constant) else values[term])
+    return holds(sides[0], own.operator, sides[1])
+
+
+def _is_found(query: NormalQuery, side: Side, work: Work) -> bool:
+    """Whether the query finds the answer without the deciding row."""
+    rows = [Atom(row.relation, tuple(map(Constant, row.cells))) for row in side.others]
+    goal: tuple[Term, ...] = tuple(map(Constant, side.answer))
+    return any(
+        finds(disjunct, rows, goal, work, may_be_null=_is_null, follows=_is_true)
+        for disjunct in query.disjuncts
+    )
+
+
+def _is_null(term: Term) -> bool:
+    return isinstance(term, Constant) and term.value is None
+
+
+def _is_true(own: Comparison) -> bool:
+    sides = [term.value for term in (own.left, own.right) if isinstance(term, Constant)]
+    return holds(sides[0], own.operator, sides[1])
+
+
+def _is_consistent(rows: Sequence[Row], schema: RelationalSchema) -> bool:
+    """Whether the rows keep the dependencies."""
+    for number, one in enumerate(rows):
+        for determining, determined in schema.relations[one.relation].dependencies:
+            for other in rows[:number]:
+                if (
+                    other.relation == one.relation
+                    and all(one.cells[i] == other.cells[i] for i in determining)
+                    and any(one.cells[i] != other.cells[i] for i in determined)
+                ):
+                    return False
+    return True

@@ -1,0 +1,169 @@
+"""Queries in the form that decisions are made on: equalities applied, ranges known, nothing contradictory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from app.domain.views.orders import holds, may_hold
+from app.domain.views.queries import Atom, Comparison, Constant, Operator, Query, Rule, Term, Variable
+from app.domain.views.ranges import Range
+from app.domain.views.relational_schema import RelationalSchema
+from app.domain.views.substitution import Substitution
+
+_TURNED: Final[Mapping[Operator, Operator]] = {">": "<", ">=": "<="}
+
+
+@dataclass(frozen=True)
+class Disjunct:
+    """A conjunctive query that may produce a row. Its variables are those of no other disjunct."""
+
+    goal: tuple[Term, ...]
+    body: tuple[Atom, ...]
+    comparisons: tuple[Comparison, ...]
+    """By ``!=``, ``<`` and ``<=`` only, each with a variable."""
+    ranges: Mapping[Term, Range]
+    """What each variable may be."""
+    may_be_null: frozenset[Term]
+    """Variables that may be NULL: written once, in a nullable column, and compared with nothing."""
+
+
+@dataclass(frozen=True)
+class NormalQuery:
+    """A union of disjuncts; without any it never produces a row."""
+
+    disjuncts: tuple[Disjunct, ...]
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether its answer depends on no row."""
+        return not any(own.body for own in self.disjuncts)
+
+    @property
+    def has_comparisons(self) -> bool:
+        """Whether any disjunct compares."""
+        return any(own.comparisons for own in self.disjuncts)
+
+    @property
+    def relations(self) -> frozenset[str]:
+        """The relations that its answer may depend on."""
+        return frozenset(atom.relation for own in self.disjuncts for atom in own.body)
+
+    @property
+    def most_variables(self) -> int:
+        """Of any disjunct."""
+        return max((len(own.ranges) for own in self.disjuncts), default=0)
+
+
+def branches(query: Query) -> tuple[Query, ...]:
+    """The queries whose answers the answer consists of.
+
+    A union that keeps duplicates is as telling as its rules published one by one, at most; the rest is one.
+    """
+    if not query.keeps_duplicates:
+        return (query,)
+    return tuple(Query((rule,), keeps_duplicates=True) for rule in query.rules)
+
+
+def normalised(query: Query, schema: RelationalSchema, side: str) -> NormalQuery:
+    """The normal form; ``side`` is what tells the variables of two queries apart.
+
+    How often a row is found depends on a row of the instance exactly if the set of all valuations does, so
+    that a query that keeps duplicates becomes one with all of its variables in its goal.
+    """
+    found = []
+    for number, rule in enumerate(query.rules):
+        disjunct = _disjunct(_renamed(rule, f"{side}{number}."), schema, whole=query.keeps_duplicates)
+        if disjunct is not None:
+            found.append(disjunct)
+    return NormalQuery(tuple(found))
+
+
+def _renamed(rule: Rule, prefix: str) -> Rule:
+    def own(term: Term) -> Term:
+        return Variable(prefix + term.name) if isinstance(term, Variable) else term
+
+    return Rule(
+        tuple(map(own, rule.goal)),
+        tuple(Atom(atom.relation, tuple(map(own, atom.terms))) for atom in rule.atoms),
+        tuple(_turned(Comparison(own(c.left), c.operator, own(c.right))) for c in rule.comparisons),
+    )
+
+
+def _turned(own: Comparison) -> Comparison:
+    operator = _TURNED.get(own.operator)
+    return own if operator is None else Comparison(own.right, operator, own.left)
+
+
+def _disjunct(rule: Rule, schema: RelationalSchema, *, whole: bool) -> Disjunct | None:
+    """The rule in its normal form; None: it never produces a row."""
+    equal = Substitution()
+    for own in rule.comparisons:
+        if own.operator == "=" and not equal.merge(own.left, own.right):
+            return None
+    may_be_null = frozenset(_may_be_null(rule, schema))
+    ranges = _ranges(rule, schema, equal)
+    if ranges is None:
+        return None
+    for term, range_ in ranges.items():
+        if range_.values is not None and len(range_.values) == 1 and term not in may_be_null:
+            equal.merge(term, Constant(*range_.values))
+    comparisons = list(_left(rule, equal))
+    if not may_hold(comparisons, lambda term: ranges.get(term, Range())):
+        return None
+    goal = rule.goal
+    if whole:
+        goal += tuple(dict.fromkeys(t for t, _, _ in rule.occurrences if isinstance(t, Variable)))
+    return Disjunct(
+        equal.terms(goal),
+        tuple(dict.fromkeys(map(equal.row, rule.atoms))),
+        tuple(own for own in comparisons if not _is_constant(own)),
+        {term: range_ for term, range_ in ranges.items() if equal.of(term) == term},
+        may_be_null,
+    )
+
+
+def _may_be_null(rule: Rule, schema: RelationalSchema) -> Iterator[Term]:
+    """Variables of the rule as it is written: repeating a subgoal asks for values that equal themselves."""
+    times = Counter(term for term, _, _ in rule.occurrences)
+    compared = {term for own in rule.comparisons for term in (own.left, own.right)}
+    for term, relation, column in rule.occurrences:
+        nullable = column in schema.relations[relation].nullable
+        if nullable and isinstance(term, Variable) and times[term] == 1 and term not in compared:
+            yield term
+
+
+def _ranges(rule: Rule, schema: RelationalSchema, equal: Substitution) -> dict[Term, Range] | None:
+    """What each class of equal variables may be; None: a constant or a class fits nowhere."""
+    ranges: dict[Term, Range] = {}
+    for term, relation, column in rule.occurrences:
+        range_, stands = schema.relations[relation].ranges[column], equal.of(term)
+        if isinstance(stands, Constant):
+            if stands.value is None or stands.value not in range_:
+                return None
+        else:
+            ranges[stands] = ranges.get(stands, Range()).meet(range_)
+            if ranges[stands].is_empty:
+                return None
+    return ranges
+
+
+def _left(rule: Rule, equal: Substitution) -> Iterator[Comparison]:
+    """Comparisons that are not true of themselves, once each."""
+    for own in dict.fromkeys(equal.comparison(own) for own in rule.comparisons if own.operator != "="):
+        itself = own.left == own.right and own.operator == "<="
+        if itself or (_is_constant(own) and _is_true(own)):
+            continue
+        yield own
+
+
+def _is_constant(own: Comparison) -> bool:
+    return isinstance(own.left, Constant) and isinstance(own.right, Constant)
+
+
+def _is_true(own: Comparison) -> bool:
+    if isinstance(own.left, Constant) and isinstance(own.right, Constant):
+        return holds(own.left.value, own.operator, own.right.value)
+    return False

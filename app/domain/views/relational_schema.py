@@ -1,0 +1,200 @@
+"""The relations that queries read: columns, what they may hold, and which rows exclude each other."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from app.domain.errors import Fault, joined, refuse
+from app.domain.views.ranges import Kind, Range, exact
+
+NAME: Final = re.compile(r"[^\W\d]\w*")
+"""A relation's name, as queries write it."""
+
+Positions = tuple[int, ...]
+Domain = Kind | tuple[str | int | float, ...]
+"""What a column may hold: all of a kind, or the values that are listed."""
+
+
+@dataclass(frozen=True)
+class RelationDefinition:
+    """A relation as it is declared, by the names of its attributes."""
+
+    attributes: Sequence[str]
+    domains: Mapping[str, Domain] = field(default_factory=dict)
+    keys: Sequence[Sequence[str]] = ()
+    dependencies: Sequence[tuple[Sequence[str], Sequence[str]]] = ()
+    nullable: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A relation whose declaration makes sense; columns are told by their position."""
+
+    name: str
+    attributes: tuple[str, ...]
+    ranges: tuple[Range, ...]
+    dependencies: tuple[tuple[Positions, Positions], ...]
+    """Rows that agree on the first columns agree on the second; a key determines all columns."""
+    nullable: frozenset[int]
+
+    @cached_property
+    def block(self) -> Positions:
+        """The columns on which two rows must agree to tell something about each other.
+
+        All of them without dependencies, else those that every key and dependency starts from: rows that
+        differ there can neither exclude each other nor be linked by a chain of rows that do.
+        """
+        left = set(range(len(self.attributes)))
+        for determining, _ in self.dependencies:
+            left &= set(determining)
+        return tuple(sorted(left))
+
+
+@dataclass(frozen=True)
+class ForeignKey:
+    """Every row of ``source`` needs a row of ``target``."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True)
+class RelationalSchema:
+    """Relations by name, and which of them are tied by foreign keys."""
+
+    relations: Mapping[str, Relation]
+    foreign_keys: tuple[ForeignKey, ...] = ()
+
+    def tied(self, names: frozenset[str]) -> frozenset[str]:
+        """The relations that foreign keys tie to any of these, directly or by others, with these."""
+        reached = set(names)
+        while more := {
+            end
+            for own in self.foreign_keys
+            for end in (own.source, own.target)
+            if {own.source, own.target} & reached and end not in reached
+        }:
+            reached |= more
+        return frozenset(reached)
+
+
+def built(
+    relations: Mapping[str, RelationDefinition], foreign_keys: Sequence[ForeignKey] = ()
+) -> RelationalSchema:
+    """The schema of the declarations; InvalidInput lists all that is wrong with them."""
+    faults = [fault for name, own in relations.items() for fault in _faults(name, own)]
+    if not relations:
+        faults.append(Fault("/relations", "no-relation", "The schema has no relation.", "Declare one."))
+    for number, key in enumerate(foreign_keys):
+        for end, named in (("from", key.source), ("to", key.target)):
+            if named not in relations:
+                faults.append(
+                    Fault(
+                        f"/foreign_keys/{number}/{end}",
+                        "unknown-relation",
+                        f"The schema has no relation {named!r}.",
+                        f"Name one of {', '.join(sorted(relations)[:10])}.",
+                    )
+                )
+    refuse(faults)
+    return RelationalSchema(
+        {name: _relation(name, own) for name, own in relations.items()}, tuple(foreign_keys)
+    )
+
+
+def _faults(name: str, own: RelationDefinition) -> Iterator[Fault]:
+    place = joined("/relations", name)
+    if not NAME.fullmatch(name):
+        yield Fault(
+            place,
+            "relation-name",
+            f"A query cannot write the relation {name!r}.",
+            "Use letters, digits and underscores, beginning with a letter.",
+        )
+    if not own.attributes:
+        yield Fault(f"{place}/attributes", "no-attribute", "The relation has no attribute.", "Name one.")
+    for attribute, times in Counter(own.attributes).items():
+        if times > 1:
+            yield Fault(
+                f"{place}/attributes", "duplicate-attribute", f"The attribute {attribute!r} stands twice."
+            )
+    for where, named in _named(own):
+        if named not in own.attributes:
+            yield Fault(
+                place + where,
+                "unknown-attribute",
+                f"The relation has no attribute {named!r}.",
+                f"Name one of {', '.join(list(own.attributes)[:10])}.",
+            )
+    for attribute, domain in own.domains.items():
+        if not isinstance(domain, str) and not domain:
+            yield Fault(
+                joined(f"{place}/domains", attribute), "empty-domain", "A domain has at least one value."
+            )
+    yield from _sets_of_attributes(place, own)
+
+
+def _named(own: RelationDefinition) -> Iterator[tuple[str, str]]:
+    for attribute in own.domains:
+        yield joined("/domains", attribute), attribute
+    for number, key in enumerate(own.keys):
+        yield from ((f"/keys/{number}/{i}", attribute) for i, attribute in enumerate(key))
+    for number, sides in enumerate(own.dependencies):
+        for side, attributes in enumerate(sides):
+            yield from ((f"/fds/{number}/{side}/{i}", name) for i, name in enumerate(attributes))
+    yield from ((f"/nullable/{i}", attribute) for i, attribute in enumerate(own.nullable))
+
+
+def _sets_of_attributes(place: str, own: RelationDefinition) -> Iterator[Fault]:
+    for number, key in enumerate(own.keys):
+        if not key:
+            yield Fault(f"{place}/keys/{number}", "empty-key", "A key has at least one attribute.")
+        if null := set(key) & set(own.nullable):
+            yield Fault(
+                f"{place}/keys/{number}",
+                "nullable-key",
+                f"The key has the nullable attribute {min(null)!r}.",
+                "Declare the attributes of a key as never NULL.",
+            )
+    for number, (determining, determined) in enumerate(own.dependencies):
+        if not determining or not determined:
+            yield Fault(
+                f"{place}/fds/{number}", "empty-dependency", "A dependency has attributes on both sides."
+            )
+        if null := {*determining, *determined} & set(own.nullable):
+            yield Fault(
+                f"{place}/fds/{number}",
+                "nullable-dependency",
+                f"The dependency has the nullable attribute {min(null)!r}: what it says of NULL is open.",
+                "Declare the attributes of a dependency as never NULL.",
+            )
+
+
+def _relation(name: str, own: RelationDefinition) -> Relation:
+    place = {attribute: i for i, attribute in enumerate(own.attributes)}
+    everything = tuple(range(len(place)))
+    dependencies = [(_positions(key, place), everything) for key in own.keys]
+    dependencies += [(_positions(x, place), _positions(y, place)) for x, y in own.dependencies]
+    return Relation(
+        name,
+        tuple(own.attributes),
+        tuple(_range(own.domains.get(attribute, "any")) for attribute in own.attributes),
+        tuple((x, y) for x, y in dependencies if not set(y) <= set(x)),
+        frozenset(place[attribute] for attribute in own.nullable),
+    )
+
+
+def _positions(attributes: Sequence[str], place: Mapping[str, int]) -> Positions:
+    return tuple(sorted({place[attribute] for attribute in attributes}))
+
+
+def _range(domain: Domain) -> Range:
+    match domain:
+        case "any" | "number" | "integer":
+            return Range(domain)
+    return Range("any", frozenset(own if isinstance(own, str) else exact(own) for own in domain))

@@ -1,0 +1,108 @@
+"""Finitely many values that stand for all of a column.
+
+Two values that no query names and that are ordered alike among all others are as good as each other, so that
+a few of each such kind suffice: as many as there are variables. Enumeration over them is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from itertools import count, islice, pairwise
+from math import ceil, floor
+from typing import Final
+
+from app.domain.views.normal_form import NormalQuery
+from app.domain.views.queries import Constant
+from app.domain.views.ranges import Range, Value, exact
+from app.domain.views.relational_schema import RelationalSchema
+from app.domain.views.work import OutOfBudget
+
+Number = int | Fraction
+MOST_VALUES: Final = 50_000
+"""Above that, values are too many to try, and to hold."""
+_START: Final = 0
+
+
+class StandIns:
+    """The values to try for the variables of a secret and a view."""
+
+    def __init__(self, secret: NormalQuery, view: NormalQuery, schema: RelationalSchema) -> None:
+        self.constants = frozenset(_constants(secret)) | frozenset(_constants(view))
+        relations = [schema.relations[name] for name in secret.relations | view.relations]
+        ranges = [range_ for relation in relations for range_ in relation.ranges]
+        listed = {value for range_ in ranges for value in range_.values or ()}
+        self._variables = secret.most_variables + view.most_variables
+        self._known = self.constants | listed
+        numbers = {value for value in self._known if not isinstance(value, str)}
+        kinds = {range_.kind for range_ in ranges if range_.values is None}
+        gaps = (len(numbers) + 1) * (self._variables if kinds >= {"integer", "number"} else 1)
+        if gaps * self._variables > MOST_VALUES:
+            raise OutOfBudget
+        integers = set(_integers(numbers, self._variables)) if "integer" in kinds else set[Number]()
+        self._whole = tuple(sorted(integers | {own for own in numbers if isinstance(own, int)}))
+        dense = set(_dense(numbers | integers, self._variables)) if "number" in kinds else set[Number]()
+        self._numbers = tuple(sorted(dense | integers | numbers))
+        self._all = self._preferred(self._known | dense | integers)
+        self.fresh = tuple(islice(self.new_texts(), self._variables))
+
+    def new_texts(self) -> Iterator[str]:
+        """Texts that nothing names: #1, #2, and so on."""
+        return (text for number in count(1) if (text := f"#{number}") not in self._known)
+
+    def new_numbers(self) -> Iterator[int]:
+        """Whole numbers above all that are named."""
+        named = [value for value in self._known if not isinstance(value, str)]
+        return count(floor(max(named, default=_START)) + 1)
+
+    def of(self, range_: Range) -> tuple[Value, ...]:
+        """The values to try; those of no query first. A range of ``any`` has the ``fresh`` ones besides."""
+        if range_.values is not None:
+            return self._preferred(range_.values)
+        match range_.kind:
+            case "any":
+                return self._all
+            case "number":
+                return self._preferred(self._numbers)
+            case "integer":
+                return self._preferred(self._whole)
+
+    def _preferred(self, values: Iterable[Value]) -> tuple[Value, ...]:
+        return tuple(sorted(values, key=lambda own: (own in self.constants, *in_order(own))))
+
+
+def in_order(value: Value) -> tuple[bool, Number, str]:
+    """By which values are sorted: numbers before texts."""
+    return (True, 0, value) if isinstance(value, str) else (False, value, "")
+
+
+def _constants(query: NormalQuery) -> Iterator[Value]:
+    for own in query.disjuncts:
+        terms = [*own.goal, *(term for atom in own.body for term in atom.terms)]
+        terms += [term for comparison in own.comparisons for term in (comparison.left, comparison.right)]
+        for term in terms:
+            if isinstance(term, Constant) and term.value is not None:
+                yield term.value
+
+
+def _integers(numbers: set[Number], wanted: int) -> Iterator[int]:
+    """As many whole numbers as are wanted in every gap between the numbers, as far as there are any."""
+    marks = sorted(numbers) or [_START]
+    yield from (ceil(marks[0]) - 1 - i for i in range(wanted))
+    yield from (floor(marks[-1]) + 1 + i for i in range(wanted))
+    if not numbers:
+        yield _START
+    for low, high in pairwise(marks):
+        yield from islice((n for n in range(floor(low) + 1, ceil(high))), wanted)
+
+
+def _dense(numbers: set[Number], wanted: int) -> Iterator[Number]:
+    """As many numbers as are wanted in every gap."""
+    marks = sorted(numbers) or [_START]
+    yield from (marks[0] - 1 - i for i in range(wanted))
+    yield from (marks[-1] + 1 + i for i in range(wanted))
+    if not numbers:
+        yield _START
+    for low, high in pairwise(marks):
+        step = Fraction(high - low) / (wanted + 1)
+        yield from (exact(low + step * (i + 1)) for i in range(wanted))

@@ -1,0 +1,162 @@
+"""Verdicts on query views against perfect privacy by its definition."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.domain.views.decision import decide
+from app.domain.views.evaluation import is_disclosure
+from app.domain.views.work import Budget, Work
+from tests.oracles.effort import examples
+from tests.oracles.query_view_cases import Case, product_schema, tiny_case, unbounded_case
+from tests.oracles.query_views import Rule, is_variable
+
+RANDOM = st.integers(0, 2**32).map(Random)
+SOME = settings(max_examples=examples(150))
+FEW = settings(max_examples=examples(70))
+
+
+def is_right_on_every_instance(case: Case, random: Random) -> None:
+    """The verdict is that of the definition, and a proof of what it says for a reader's prior."""
+    found = case.verdict()
+    private = case.world.is_private(case.secret, case.view, bags=case.bags)
+    assert found.verdict == ("PRIVATE" if private else "DISCLOSES"), f"{found}\n{case}"
+    independent = case.world.are_independent(case.secret, case.view, random, bags=case.bags)
+    constrained = any(own.keys or own.dependencies for own in case.world.schema.values())
+    assert independent or not private, case
+    assert not independent or private or constrained, case
+
+
+def is_right_by_least_supports(case: Case) -> None:
+    found = case.verdict()
+    private = case.world.is_private_by_supports(case.secret, case.view, bags=case.bags)
+    assert found.verdict == ("PRIVATE" if private else "DISCLOSES"), f"{found}\n{case}"
+
+
+@given(RANDOM)
+@SOME
+def test_the_verdict_is_that_of_the_definition_on_every_instance(random):
+    is_right_on_every_instance(tiny_case(random, 9), random)
+
+
+@pytest.mark.parametrize("kind", ["any", "number", "integer"])
+@given(random=RANDOM)
+@FEW
+def test_the_verdict_on_unbounded_columns_is_that_of_least_supports(kind, random):
+    is_right_by_least_supports(unbounded_case(random, kind))
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(5))
+def test_ten_thousand_pairs_are_decided_as_defined(seed):
+    random, verdicts = Random(seed), Counter()
+    for _ in range(2_000):
+        case = tiny_case(random)
+        is_right_on_every_instance(case, random)
+        verdicts[case.verdict().method] += 1
+    assert verdicts["pattern"] > 100
+    assert verdicts["enumeration"] > 20
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("kind", ["any", "number", "integer"])
+def test_a_thousand_pairs_over_unbounded_columns_are_decided_as_defined(kind):
+    random = Random(kind)
+    for _ in range(400):
+        is_right_by_least_supports(unbounded_case(random, kind))
+
+
+@given(RANDOM)
+@FEW
+def test_both_oracles_agree(random):
+    case = tiny_case(random, 9)
+    by_definition = case.world.is_private(case.secret, case.view, bags=case.bags)
+    assert case.world.is_private_by_supports(case.secret, case.view, bags=case.bags) == by_definition
+
+
+@given(RANDOM)
+@SOME
+def test_a_verdict_does_not_depend_on_how_the_question_is_put(random):
+    case = tiny_case(random)
+    verdict = case.verdict().verdict
+    turned = replace(case, secret=case.view, view=case.secret, bags=case.bags[::-1])
+    assert turned.verdict().verdict == verdict
+    renamed = replace(case, secret=tuple(map(_renamed, case.secret)))
+    assert renamed.verdict().verdict == verdict
+    shuffled = replace(case, view=tuple(_shuffled(rule, random) for rule in case.view))
+    assert shuffled.verdict().verdict == verdict
+    if not case.bags[0] and not any(own.nullable for own in case.world.schema.values()):
+        repeated = replace(case, secret=tuple(_repeated(rule, random) for rule in case.secret))
+        assert repeated.verdict().verdict == verdict
+
+
+def _renamed(rule: Rule) -> Rule:
+    def own(term):
+        return f"?new_{term[1:]}" if is_variable(term) else term
+
+    return Rule(
+        tuple(map(own, rule.goal)),
+        tuple((atom[0], *map(own, atom[1:])) for atom in rule.atoms),
+        tuple((own(a), op, own(b)) for a, op, b in rule.comparisons),
+    )
+
+
+def _shuffled(rule: Rule, random: Random) -> Rule:
+    return replace(rule, atoms=tuple(random.sample(rule.atoms, len(rule.atoms))))
+
+
+def _repeated(rule: Rule, random: Random) -> Rule:
+    return replace(rule, atoms=(*rule.atoms, random.choice(rule.atoms)))
+
+
+@given(RANDOM)
+@SOME
+def test_a_larger_domain_makes_no_disclosure_private(random):
+    case = tiny_case(random)
+    if case.verdict().verdict == "DISCLOSES":
+        larger = {
+            name: replace(own, columns=tuple((*values, 7, 8) for values in own.columns))
+            for name, own in case.world.schema.items()
+        }
+        assert replace(case, schema=product_schema(larger)).verdict().verdict == "DISCLOSES", case
+
+
+@given(RANDOM)
+@SOME
+def test_keeping_duplicates_makes_no_disclosure_private(random):
+    case = replace(tiny_case(random), bags=(False, False))
+    if case.verdict().verdict == "DISCLOSES":
+        assert replace(case, bags=(False, True)).verdict().verdict == "DISCLOSES", case
+        assert replace(case, bags=(True, False)).verdict().verdict == "DISCLOSES", case
+
+
+@given(RANDOM)
+@SOME
+def test_a_witness_verifies_only_as_it_is(random):
+    case = tiny_case(random)
+    witness = case.verdict().witness
+    if witness is not None:
+        work = Work(Budget(), lambda: False)
+        queries = case.parsed()
+        assert is_disclosure(witness, *queries, case.schema, work)
+        side = replace(witness.secret, others=witness.secret.others | {witness.secret.deciding})
+        assert not is_disclosure(replace(witness, secret=side), *queries, case.schema, work)
+        side = replace(witness.view, answer=(*witness.view.answer, 0))
+        assert not is_disclosure(replace(witness, view=side), *queries, case.schema, work)
+
+
+@given(RANDOM, st.integers(1, 200))
+@SOME
+def test_a_small_budget_leaves_pairs_open_and_never_turns_a_verdict(random, nodes):
+    case = tiny_case(random)
+    found = decide(*case.parsed(), case.schema, budget=Budget(nodes=nodes))
+    assert found.verdict in (case.verdict().verdict, "UNKNOWN")
+    if found.verdict == "UNKNOWN":
+        assert found.reason == "BUDGET_EXCEEDED"
+        assert found.nodes <= nodes + 1
