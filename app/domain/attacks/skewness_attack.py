@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Gt, Le, doc
 
-from app.domain.arrays import Bools, Longs
+from app.domain.arrays import Bools, Longs, greatest_first
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FAILING, FROM_MINUS_ONE, GAIN, LOW_SHARE, SHARE
 from app.domain.classes.diversity import most_frequent
@@ -97,7 +97,7 @@ def _by_value(values: SensitiveValues, own: Longs, raised: Bools, top: int) -> t
     with_value = np.bincount(of_value, own[raised], m).astype(np.int64)
     greatest = np.zeros(m)
     np.maximum.at(greatest, of_value, counts.counts[raised] / counts.sizes[of_class])
-    order = np.argsort(-records, kind="stable")[: min(top, int(np.count_nonzero(classes)))]
+    order = greatest_first(records, min(top, int(np.count_nonzero(classes))))
     total = int(counts.totals.sum())
     return tuple(
         RaisedValue(

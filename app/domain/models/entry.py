@@ -92,6 +92,8 @@ class MeasureContext:
         that table (a rule of conditions), else None.
     make_release, make_counter
         Who has made a release or a counter before may give that one.
+    threads
+        How many may work at once, which changes no answer.
     """
 
     table: Table
@@ -108,6 +110,7 @@ class MeasureContext:
     memory_ceiling: int = MEMORY_CEILING
     make_release: Callable[[Table, Rule | None], Release] = Release
     make_counter: Callable[[Table, Dictionary, int], Counter] = Counter
+    threads: int = 1
 
     @cached_property
     def release(self) -> Release:

@@ -135,10 +135,13 @@ def _unmet(context: MeasureContext, needs: frozenset[Need]) -> str | None:
 class MeasurementPreparation:
     """Loads what a measure rests on; a ``Prepare`` of run execution."""
 
-    def __init__(self, store: Store, loader: TableLoader, memory_ceiling: int = MEMORY_CEILING) -> None:
+    def __init__(
+        self, store: Store, loader: TableLoader, memory_ceiling: int = MEMORY_CEILING, threads: int = 1
+    ) -> None:
         self._store = store
         self._loader = loader
         self._memory_ceiling = memory_ceiling
+        self._threads = threads
 
     async def __call__(self, tenant: TenantId, stored: Stored) -> OneBlock:
         """The work of a stored measurement."""
@@ -173,6 +176,7 @@ class MeasurementPreparation:
             rules=await self._rules(question, scoring),
             others=await self._others(tenant, question),
             memory_ceiling=self._memory_ceiling,
+            threads=self._threads,
         )
         linked = (*scoring.linked, *dictionaries.values())
         return Measurement(
