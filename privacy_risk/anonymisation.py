@@ -234,9 +234,8 @@ def released(
     frame = given_back(b"".join(client.releases.data(name, format="parquet")))
     report = _report(client, loaded.dataset, name, found, rows)
     policy = policy_of(privacy, rows, loaded.roles, criteria.max_suppressed)
-    return Release(
-        frame, report, found["rule"], loaded.roles, (*loaded.notes, *_left_out(loaded.roles)), policy
-    )
+    notes = (*loaded.notes, *_left_out(loaded.roles), *_singled_out(report))
+    return Release(frame, report, found["rule"], loaded.roles, notes, policy)
 
 
 def _found(client: Client, question: Json, tell: Callable[[Progress], None]) -> Json:
@@ -270,3 +269,14 @@ def _left_out(roles: Roles) -> Iterator[str]:
     dropped = [f"{own.name} ({own.reason.rstrip('.') or own.role})" for own in roles if not own.is_disclosed]
     if dropped:
         yield f"Left out of the release: {'; '.join(dropped)}."
+
+
+def _singled_out(report: Report) -> Iterator[str]:
+    """What a k of 1 means, where that is what was reached."""
+    if report.smallest_class == 1:
+        yield (
+            "k is 1: the table has one record, and no generalisation hides it among others."
+            if report.records == 1
+            else "k is 1: some record shows quasi-identifiers that no other record shows, and whoever knows "
+            "these of a person finds it. Ask for a k of 2 or more."
+        )

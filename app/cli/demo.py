@@ -8,6 +8,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Final
 
 from app.cli.embedded import SERVICE, client_of, temporary_folder
 from app.cli.journey import Journey, check_tables, load_journey
@@ -20,6 +21,10 @@ from app.cli.walk import Walk, Walked
 from app.domain.errors import InvalidInput
 from app.samples.files import JOURNEY, write_sample
 from app.samples.members import DEFAULT_ENTITIES, DEFAULT_MEMBERS
+
+SAMPLE_PREFIX: Final = "demo-"
+"""Begins the names of what is made of the sample: without it they are those that the examples of the
+interface create, and who tries these out under the same key would be told that they are taken."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -75,7 +80,8 @@ def _walk(arguments: argparse.Namespace, journey: Journey, service: RunningServi
     map_path = arguments.output / "risk-utility-map.svg"
     release_path = arguments.output / f"{journey.dataset.name}-release.csv"
     with client_of(service) as client:
-        walked = Walk(client, journey, release_path, listener, {"service": started}).run()
+        prefix = "" if arguments.journey is not None else SAMPLE_PREFIX
+        walked = Walk(client, journey, release_path, listener, {"service": started}, prefix=prefix).run()
     arguments.output.mkdir(parents=True, exist_ok=True)
     map_path.write_text(svg_map(walked), encoding="utf-8")
     if arguments.json:

@@ -46,7 +46,10 @@ class Walked:
 
 @dataclass
 class Walk:
-    """Takes one journey with one client; the listener hears of every step."""
+    """Takes one journey with one client; the listener hears of every step.
+
+    ``prefix`` begins the names of all that is made.
+    """
 
     client: Client
     journey: Journey
@@ -54,20 +57,21 @@ class Walk:
     listener: Listener
     seconds: dict[str, float] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
+    prefix: str = ""
 
     def run(self) -> Walked:
         """All steps in their order."""
         self.load()
         names = [attribute.name for attribute in self.journey.attributes]
-        as_is = self._score("as-is", dict.fromkeys(names, 0))
+        as_is = self._score(self._own("as-is"), dict.fromkeys(names, 0))
         first_record = self._first_record()
         proposed = {attribute.name: attribute.proposed_level for attribute in self.journey.attributes}
         with self._step("proposal") as say:
-            self._create_rule("proposal", proposed)
+            self._create_rule(self._own("proposal"), proposed)
             say.append("the rule that somebody would have chosen")
-        proposal = self._score("proposal", proposed)
+        proposal = self._score(self._own("proposal"), proposed)
         search, points = self._optimise(proposal)
-        preview = self.client.datasets.preview(self.journey.dataset.name, SHOWN_RECORDS)
+        preview = self.client.datasets.preview(self._dataset, SHOWN_RECORDS)
         before = [dict(zip(preview["columns"], row, strict=True)) for row in preview["rows"]]
         optimum, after = None, None
         if search.get("rule") is not None:
@@ -79,8 +83,15 @@ class Walk:
             as_is, proposal, optimum, first_record, search, points, before, after, self.seconds, self.sizes
         )
 
+    @property
+    def _dataset(self) -> str:
+        return self._own(self.journey.dataset.name)
+
+    def _own(self, name: str) -> str:
+        return f"{self.prefix}{name}"
+
     def _name(self, suffix: str) -> str:
-        return f"{self.journey.dataset.name}-{suffix}"
+        return f"{self._dataset}-{suffix}"
 
     @contextmanager
     def _step(self, name: str) -> Iterator[list[str]]:
@@ -119,46 +130,62 @@ class Walk:
     def _create_hierarchy(self, attribute: Attribute) -> Resource:
         if isinstance(attribute.hierarchy, Path):
             return self.client.hierarchies.create_from_csv(
-                attribute.hierarchy_name, attribute.hierarchy.read_bytes()
+                self._own(attribute.hierarchy_name), attribute.hierarchy.read_bytes()
             )
         return self.client.hierarchies.create(
-            {"name": attribute.hierarchy_name, "definition": attribute.hierarchy}
+            {"name": self._own(attribute.hierarchy_name), "definition": attribute.hierarchy}
         )
 
     def _upload(self, table: TableFile) -> Resource:
         self.sizes[f"{table.name}_bytes"] = table.path.stat().st_size
-        return self.client.uploads.create_from(table.name, table.path, table.format, **table.dialect)
+        return self.client.uploads.create_from(
+            self._own(table.name), table.path, table.format, **table.dialect
+        )
 
     def _create_dataset(self) -> Resource:
         table = self.journey.dataset
         columns = declared(table, self.journey.attributes, self._hierarchies())
-        return self.client.datasets.create({"name": table.name, "upload": table.name, "attributes": columns})
+        return self.client.datasets.create(
+            {"name": self._dataset, "upload": self._dataset, "attributes": columns}
+        )
 
     def _hierarchies(self) -> dict[str, str]:
-        return {own.name: own.hierarchy_name for own in self.journey.attributes if own.hierarchy is not None}
+        return {
+            own.name: self._own(own.hierarchy_name)
+            for own in self.journey.attributes
+            if own.hierarchy is not None
+        }
 
     def _create_dictionary(self) -> Resource:
         journey = self.journey
         hierarchies = self._hierarchies()
-        links = [with_hierarchy(link, link["attribute"], hierarchies) for link in journey.links]
-        body: Json = {"name": journey.dictionary.name, "upload": journey.dictionary.name, "links": links}
+        links = [with_hierarchy(self._link(link), link["attribute"], hierarchies) for link in journey.links]
+        name = self._own(journey.dictionary.name)
+        body: Json = {"name": name, "upload": name, "links": links}
         if journey.dictionary.identifier is not None:
             body["identifier"] = journey.dictionary.identifier
         return self.client.dictionaries.create(body)
 
+    def _link(self, link: Json) -> Json:
+        """The link, with the look-up table that it names under the name that it is sent by."""
+        transform = link["transform"]
+        if "upload" not in transform:
+            return link
+        return {**link, "transform": {**transform, "upload": self._own(transform["upload"])}}
+
     def _create_sensitivity(self) -> Resource:
-        body = {"name": self._name("harm"), "dataset": self.journey.dataset.name}
+        body = {"name": self._name("harm"), "dataset": self._dataset}
         return self.client.sensitivity_profiles.create(
             body | harm_of(self.journey.attributes, self.journey.family)
         )
 
     def _create_rule(self, name: str, levels: Mapping[str, int]) -> Resource:
         rule = {"kind": "table_level", "levels": dict(levels)}
-        return self.client.rules.create({"name": name, "dataset": self.journey.dataset.name, "rule": rule})
+        return self.client.rules.create({"name": name, "dataset": self._dataset, "rule": rule})
 
     def _score(self, name: str, levels: Mapping[str, int]) -> Score:
-        step = f"{name.removeprefix(self.journey.dataset.name + '-')} score"
-        rule: str | Json = {"kind": "identity"} if name == "as-is" else name
+        step = f"{name.removeprefix(self.prefix).removeprefix(self.journey.dataset.name + '-')} score"
+        rule: str | Json = {"kind": "identity"} if name == self._own("as-is") else name
         with self._step(step) as say:
             body = self.question() | {"name": f"{name}-score", "rule": rule}
             try:
@@ -177,8 +204,8 @@ class Walk:
     def question(self) -> Json:
         """What assessments and optimisations of the journey have in common."""
         return {
-            "dataset": self.journey.dataset.name,
-            "dictionary": self.journey.dictionary.name,
+            "dataset": self._dataset,
+            "dictionary": self._own(self.journey.dictionary.name),
             "sensitivity": self._name("harm"),
             "utility": "depth_sum",
             "absent_policy": "zero",
@@ -186,7 +213,7 @@ class Walk:
 
     def _first_record(self) -> Json:
         with self._step("records") as say:
-            lines = _lines(self.client.assessments.records("as-is-score", "csv"))
+            lines = _lines(self.client.assessments.records(self._own("as-is-score"), "csv"))
             record = dict(next(csv.DictReader(lines)))
             say.append("count, probability, harm, loss and utility of each as it is")
         return record
@@ -214,7 +241,7 @@ class Walk:
     def _after(self) -> list[Json]:
         """The first records as they are released: the release itself does not say which they are."""
         body: Json = {
-            "dataset": self.journey.dataset.name, "rule": self._name("optimum"), "limit": SHOWN_RECORDS,
+            "dataset": self._dataset, "rule": self._name("optimum"), "limit": SHOWN_RECORDS,
         }  # fmt: skip
         preview = self.client.rules.preview(body)
         rows = [["*" if cell is None else cell for cell in own["after"]] for own in preview["records"]]
@@ -226,7 +253,7 @@ class Walk:
             self.client.releases.create(
                 {
                     "name": name,
-                    "dataset": self.journey.dataset.name,
+                    "dataset": self._dataset,
                     "rule": self._name("optimum"),
                     "neutralise_formulas": False,
                 }

@@ -53,7 +53,7 @@ def run_execution(
     """
     prepare: dict[Kind, Prepare] = {
         Kind.ASSESSMENT: AssessmentPreparation(store, loader, memory_ceiling),
-        Kind.MEASUREMENT: MeasurementPreparation(store, loader, memory_ceiling),
+        Kind.MEASUREMENT: MeasurementPreparation(store, loader, memory_ceiling, processors()),
         Kind.OPTIMISATION: OptimisationPreparation(store, loader, processors()),
         Kind.FRONTIER: FrontierPreparation(store, loader, processors()),
         Kind.EVALUATION: EvaluationPreparation(store, of_evaluations, Completion(EvidenceIssuer(clock))),

@@ -82,6 +82,7 @@ async def facts_of(visit: Visit, dataset_name: str, rule_name: str, result: Json
         "sample": sample,
         "suppressed": suppressed or 0,
         "sentences": list(sentences(columns, rows, smallest, suppressed or 0, result)),
+        "singles_out": smallest == 1,
         "is_empty": bool(columns)
         and all(own["level"] == own["height"] for own in columns if own["role"] == "quasi_identifier"),
     }

@@ -25,6 +25,8 @@ from privacy_risk import Json, ProblemError
 
 SAMPLE_ROWS: Final = 5
 MOST_NAMED: Final = 60
+MADE_AT_ONCE: Final = 4
+"""Hierarchies: a tenant is refused more than a few direct computations at once."""
 LONGEST_SHOWN: Final = 60
 """Characters of a cell in the sample."""
 
@@ -317,6 +319,7 @@ async def _with_hierarchies(
     visit: Visit, upload: Json, attributes: Sequence[dict[str, Any]], form: Form
 ) -> Form:
     """Name the hierarchies in the attributes, made where they are not stored; the form with what is wrong."""
+    some = asyncio.Semaphore(MADE_AT_ONCE)
 
     async def name(place: int, attribute: dict[str, Any]) -> ProblemError | None:
         chosen = _said(form, place, "hierarchy")
@@ -326,7 +329,8 @@ async def _with_hierarchies(
             attribute["hierarchy"] = chosen.removeprefix(_STORED)
             if not chosen.startswith(_STORED):
                 definition = _definition(chosen, _said(form, place, PROPOSED))
-                attribute["hierarchy"] = await _made(visit, upload, attribute, definition)
+                async with some:
+                    attribute["hierarchy"] = await _made(visit, upload, attribute, definition)
         except ProblemError as problem:
             return problem
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 from typing import Final
 
@@ -14,7 +15,7 @@ from app.web.words import address, number
 from privacy_risk import Json
 from privacy_risk import Run as RunDocument
 
-_SECONDS_BETWEEN: Final = 1.0
+_SECONDS_BETWEEN: Final = 1
 _MOST_LOOKS: Final = 600
 """A stream ends after that many looks; the browser begins another."""
 
@@ -70,10 +71,12 @@ async def _events(visit: Visit, seen: RunDocument) -> AsyncIterator[str]:
                 yield f"data: {json.dumps(said)}\n\n"
             if seen.is_final:
                 return
-            await asyncio.sleep(_SECONDS_BETWEEN)
             if await visit.request.is_disconnected():
                 return
-            seen = await client.runs.get(seen.id)
+            began = time.monotonic()
+            seen = await client.runs.get(seen.id, wait_seconds=_SECONDS_BETWEEN)
+            if not seen.is_final:  # a service that ends lets nobody wait
+                await asyncio.sleep(_SECONDS_BETWEEN - (time.monotonic() - began))
 
 
 def told(seen: RunDocument) -> Json:

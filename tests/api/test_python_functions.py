@@ -87,6 +87,15 @@ async def test_a_release_keeps_what_was_asked_as_pandas_counts_it(call):
     assert again.rule == release.rule
 
 
+@pytest.mark.parametrize(("rows", "said"), [(1, "the table has one record"), (9, "Ask for a k of 2")])
+async def test_a_release_that_singles_somebody_out_says_so(call, rows, said):
+    frame = pd.DataFrame({"zip": [f"{47000 + i}" for i in range(rows)]})
+    release = await call(pr.anonymise, frame, k=1, quasi_identifiers=["zip"])
+    assert release.report.smallest_class == 1
+    assert said in release.notes[-1]
+    assert said in str(release)
+
+
 async def test_the_saved_policy_lets_the_release_pass_and_nothing_else(call, tmp_path):
     release = await call(pr.anonymise, PEOPLE, **ASKED)
     yaml_file, json_file = tmp_path / "policy.yaml", tmp_path / "policy.json"

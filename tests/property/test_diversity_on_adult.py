@@ -3,46 +3,19 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter, defaultdict
-from functools import cache
-from pathlib import Path
 
-import numpy as np
 import pytest
 
-from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.alpha_k_anonymity import ALPHA_K_ANONYMITY
 from app.domain.models.disclosure_diversity import DISCLOSURE_DIVERSITY
 from app.domain.models.l_diversity import L_DIVERSITY
 from app.domain.rules.rule import TableRule
-from app.domain.tables.table import Table
 from tests.oracles import diversity_by_hand as by_hand
-from tests.oracles.adult_by_hand import read_rows
+from tests.oracles.whole_adult import NEEDS_ADULT, SENSITIVE, adult, files
 from tests.unit.measures.diversity_tables import measured
 
-DATA = os.environ.get("PRIVACY_RISK_DATA")
-pytestmark = [
-    pytest.mark.real_data,
-    pytest.mark.skipif(DATA is None, reason="PRIVACY_RISK_DATA does not name the folder of real data"),
-]
-SENSITIVE = ("occupation", "salary-class")
-
-
-@cache
-def files():
-    """Header, records and per attribute the rows of its hierarchy."""
-    folder = Path(DATA or "", "arx-adult")
-    header, *body = read_rows(folder / "adult.csv")
-    return header, body, {name: read_rows(folder / f"adult_hierarchy_{name}.csv") for name in header}
-
-
-@cache
-def adult():
-    header, body, rows = files()
-    trees = [Hierarchy.from_rows(rows[name]) for name in header]
-    columns = [tree.encode([row[j] for row in body])[0] for j, tree in enumerate(trees)]
-    return Table(tuple(header), tuple(trees), np.stack(columns, axis=1), sensitive=frozenset(SENSITIVE))
+pytestmark = NEEDS_ADULT
 
 
 def classes_of(levels, attribute, others):

@@ -10,9 +10,9 @@ import pytest
 from app.domain.attacks.group_inference import GROUP_INFERENCE
 from app.domain.attacks.population_inference import POPULATION_INFERENCE
 from tests.oracles.drawn_releases import context_of, drawn_of, measured
-from tests.property.test_diversity_on_adult import adult, files
-from tests.property.test_diversity_on_adult import pytestmark as pytestmark
+from tests.oracles.whole_adult import NEEDS_ADULT, adult, files
 
+pytestmark = NEEDS_ADULT
 OCCUPATION = frozenset({"occupation"})
 
 

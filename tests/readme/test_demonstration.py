@@ -9,10 +9,13 @@ import sys
 import time
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 
+from app.api.examples.files import UPLOAD_BODY
 from app.samples.files import write_sample
+from tests.api.operations import DOCUMENT
 from tests.benchmarks.over_http import PandasOracle
 
 ROOT = Path(__file__).parents[2]
@@ -80,6 +83,30 @@ def heed_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def statuses_of_first_examples(service):
+    """What the first example of a hierarchy and those of the uploads are answered, one after another."""
+    uploads = UPLOAD_BODY["requestBody"]["content"]["text/csv"]["examples"]
+    bodies = DOCUMENT["paths"]["/v1/hierarchies"]["post"]["requestBody"]["content"]["application/json"]
+    first = next(iter(bodies["examples"].values()))["value"]
+    with httpx.Client(
+        base_url=service["docs"].removesuffix("/docs"),
+        headers={"Authorization": f"Bearer {service['api_key']}"},
+        timeout=60,
+    ) as client:
+        return [
+            client.post("/v1/hierarchies", json=first).status_code,
+            *(
+                client.post(
+                    "/v1/uploads",
+                    params={"name": name},
+                    content=example["value"].encode(),
+                    headers={"Content-Type": "text/csv"},
+                ).status_code
+                for name, example in uploads.items()
+            ),
+        ]
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_demonstration_left_running_ends_with_all_its_processes_and_files(environment, tmp_path, how):
     command = [*DEMO, "--json", "--serve", "--scale", "0.01", "--output", str(tmp_path)]
@@ -90,6 +117,7 @@ def test_a_demonstration_left_running_ends_with_all_its_processes_and_files(envi
         assert report["service"]["docs"].startswith("http://127.0.0.1:")
         started = descendants(process)
         assert started
+        assert statuses_of_first_examples(report["service"]) == [201] * 4
         process.send_signal(how)
         process.wait(30)
     deadline = time.monotonic() + 10

@@ -7,6 +7,7 @@ same grouping, and its figures are put side by side with the classes that they c
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
@@ -29,6 +30,7 @@ from app.domain.attacks.skewness_attack import SKEWNESS_ATTACK, SkewnessAttack
 from app.domain.catalogue.catalogue_types import ADDED_LATER
 from app.domain.catalogue.result_values import found_in, values_of
 from app.domain.classes.grouping import Grouping, positions_of, seconds_of_grouping
+from app.domain.counting.threads import in_order
 from app.domain.errors import NotSupported
 from app.domain.models.alpha_k_anonymity import ALPHA_K_ANONYMITY, AlphaKAnonymityFound
 from app.domain.models.beta_likeness import BETA_LIKENESS
@@ -45,6 +47,9 @@ Safer = Literal["higher", "lower"]
 
 MOST_CONTRIBUTING: Final = 100
 """Columns of which it is told what each adds: that takes a grouping by all but it."""
+
+MOST_AT_ONCE: Final = 2
+"""Attributes that are judged beside each other, where there are so many threads: each takes memory."""
 
 SECONDS_PER_ATTRIBUTE: Final = 0.035
 SECONDS_PER_RECORD: Final = 2.1e-7
@@ -114,6 +119,7 @@ class PrivacyProfile:
 
 
 _Found = tuple[str, float | None, ClassRef | None]
+_OfPart = tuple[Figure, ...] | LeftOut
 
 
 @dataclass(frozen=True)
@@ -224,31 +230,67 @@ def _questions(
         yield part, part.measure.parameters(**own, **threshold), None
     for name in _sensitive(context, parameters):
         for part in _ATTRIBUTES:
-            said = {"attribute": name} if part.takes == "attribute" else {"attributes": (name,)}
+            said: dict[str, Any] = (
+                {"attribute": name} if part.takes == "attribute" else {"attributes": (name,)}
+            )
+            if part.measure is HOMOGENEITY_ATTACK:
+                said["top_values"] = 1  # none is looked at, and each would be an object
             yield part, part.measure.parameters(**own, **said), name
 
 
 def _compute(context: MeasureContext, parameters: PrivacyProfileParameters, tick: Tick) -> PrivacyProfile:
-    figures: list[Figure] = []
-    left_out: list[LeftOut] = []
-    for done, (part, asked, attribute) in enumerate(_questions(context, parameters), start=1):
-        name = part.measure.name
-        try:
-            figures += _figures(part, asked, attribute, context)
-        except NotSupported as refusal:
-            left_out.append(LeftOut(name, attribute, f"{refusal.message} {refusal.remedy}".strip()))
-        tick(done)
+    columns = _contributing(context, parameters)
+    found: dict[str | None, list[_OfPart]] = {}
     contributions = None
-    if (columns := _contributing(context, parameters)) is not None:
-        contributions = DISTINCTION_AND_SEPARATION.compute(context, columns, lambda _: None)
-        tick(done + 1)
+    for done, (attribute, own) in enumerate(_answers(context, parameters, columns), start=1):
+        if isinstance(own, Distinction):
+            contributions = own
+        else:
+            found.setdefault(attribute, []).append(own)
+        tick(done)
+    sensitive = _sensitive(context, parameters)
+    parts = [part for attribute in (None, *sensitive) for part in found[attribute]]
     return PrivacyProfile(
         judged_on(context.table, parameters, context.release.classes(parameters)),
-        _sensitive(context, parameters),
-        tuple(figures),
-        tuple(left_out),
+        sensitive,
+        tuple(figure for part in parts if isinstance(part, tuple) for figure in part),
+        tuple(part for part in parts if isinstance(part, LeftOut)),
         contributions,
     )
+
+
+def _answers(
+    context: MeasureContext, parameters: PrivacyProfileParameters, columns: DistinctionParameters | None
+) -> Iterator[tuple[str | None, _OfPart | Distinction]]:
+    """What each part says, and of which attribute: the classes first, for all others rest on them.
+
+    Attributes are judged beside each other, as many as there may be threads; the parts of one attribute share
+    what is counted of it, so that they wait for each other.
+    """
+    asked = list(_questions(context, parameters))
+    for part, own, attribute in asked:
+        if attribute is None:
+            yield None, _figures(part, own, None, context)
+    one_at_a_time = {attribute: threading.Lock() for _, _, attribute in asked}
+
+    def answer(
+        question: tuple[_Part, Any, str] | DistinctionParameters,
+    ) -> tuple[str | None, _OfPart | Distinction]:
+        if isinstance(question, DistinctionParameters):
+            return None, DISTINCTION_AND_SEPARATION.compute(context, question, lambda _: None)
+        part, own, attribute = question
+        with one_at_a_time[attribute]:
+            return attribute, _figures(part, own, attribute, context)
+
+    by_part = sorted(
+        ((part, own, attribute) for part, own, attribute in asked if attribute is not None),
+        key=lambda question: _ATTRIBUTES.index(question[0]),
+    )
+    jobs: list[tuple[_Part, Any, str] | DistinctionParameters] = [
+        *([] if columns is None else [columns]),
+        *by_part,
+    ]
+    yield from in_order(answer, jobs, min(context.threads, MOST_AT_ONCE))
 
 
 def _contributing(
@@ -262,13 +304,16 @@ def _contributing(
     return DistinctionParameters(columns=names, largest_set=1, shown=len(names), leave_one_out=True)
 
 
-def _figures(part: _Part, asked: object, attribute: str | None, context: MeasureContext) -> list[Figure]:
-    """The figures of one measure; NotSupported where the data do not have it."""
-    refusal = part.measure.supports(context, asked)
-    if refusal is not None:
-        raise NotSupported.because(refusal)
-    found = part.measure.compute(context, asked, lambda _: None)
-    return [
+def _figures(part: _Part, asked: object, attribute: str | None, context: MeasureContext) -> _OfPart:
+    """The figures of one measure, or why the data do not have it."""
+    try:
+        refusal = part.measure.supports(context, asked)
+        if refusal is not None:
+            raise NotSupported.because(refusal)
+        found = part.measure.compute(context, asked, lambda _: None)
+    except NotSupported as refused:
+        return LeftOut(part.measure.name, attribute, f"{refused.message} {refused.remedy}".strip())
+    return tuple(
         Figure(
             part.measure.name,
             name,
@@ -278,7 +323,7 @@ def _figures(part: _Part, asked: object, attribute: str | None, context: Measure
             worst,
         )
         for name, value, worst in part.figures(found)
-    ]
+    )
 
 
 def _safer(measure: Measure[Any, Any], name: str) -> Safer:
@@ -301,7 +346,8 @@ def _cost(context: MeasureContext, parameters: PrivacyProfileParameters) -> Cost
     if (columns := _contributing(context, parameters)) is not None:
         costs.append(DISTINCTION_AND_SEPARATION.cost(context, columns))
         seconds += costs[-1].seconds
-    return Cost(seconds, max(own.bytes for own in costs), len(costs), "classes")
+    at_once = sorted(own.bytes for own in costs)[-MOST_AT_ONCE:]
+    return Cost(seconds, sum(at_once), len(costs), "classes")
 
 
 PRIVACY_PROFILE: Final = Measure(

@@ -9,13 +9,14 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Gt, Le, doc
 
-from app.domain.arrays import Bools, Ints, Longs
-from app.domain.catalogue.catalogue_types import CellValue
+from app.domain.arrays import Bools, Ints, Longs, greatest_first
+from app.domain.catalogue.catalogue_types import ADDED_LATER, CellValue
 from app.domain.catalogue.meanings import ASKED, FROM_ZERO, LOW, LOW_SHARE
 from app.domain.classes.diversity import most_frequent
 from app.domain.classes.grouping import EquivalenceClasses, Grouping, SensitiveName
 from app.domain.classes.ratios import as_written, is_below
 from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, class_ref, judged_on
 from app.domain.tables.numbers import exact_sum
@@ -68,6 +69,9 @@ class HomogeneityParameters(Grouping):
         doc("A class is nearly homogeneous if one value has at least this share of it, as it is written."),
     ] = 0.95
     top: Annotated[int, Ge(1), Le(200), doc("Most classes to list.")] = 10
+    top_values: Annotated[
+        int | None, ADDED_LATER, Ge(1), Le(1_000), doc("Most values to list; null: all that are given away.")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -128,9 +132,13 @@ class HomogeneityAttack:
     ]
     expected_records: Annotated[float, FROM_ZERO, doc("Records to expect in them.")]
     by_value: Annotated[
-        tuple[GivenAway, ...], doc("What the nearly homogeneous classes give away, most records first.")
+        tuple[GivenAway, ...],
+        doc("What the nearly homogeneous classes give away, most records first, at most `top_values`."),
     ]
     worst: Annotated[tuple[HomogeneousClass, ...], doc("Nearly homogeneous classes, the largest first.")]
+    values_given_away: Annotated[
+        int, LOW, doc("How many values there are of which `by_value` lists the first.")
+    ] = 0
 
 
 def _found(classes: EquivalenceClasses, are: Bools, theta: float) -> HomogeneousClasses:
@@ -145,27 +153,29 @@ def _found(classes: EquivalenceClasses, are: Bools, theta: float) -> Homogeneous
 
 
 def _by_value(
-    labels: list[str], classes: EquivalenceClasses, counts: SensitiveCounts, near: Bools
-) -> tuple[GivenAway, ...]:
+    hierarchy: Hierarchy, classes: EquivalenceClasses, counts: SensitiveCounts, near: Bools, top: int | None
+) -> tuple[tuple[GivenAway, ...], int]:
+    """What is given away, at most ``top`` values, and how many there are."""
     values = leading_values(counts)[near]
     number = np.bincount(values, minlength=counts.n_values)
     records = np.bincount(values, classes.records[near], counts.n_values).astype(np.int64)
-    order = np.argsort(-records, kind="stable")
-    order = order[number[order] > 0]
-    found = zip(order.tolist(), number[order].tolist(), records[order].tolist(), strict=True)
-    return tuple(GivenAway(CellValue(labels[v]), times, own) for v, times, own in found)
+    n = int(np.count_nonzero(number))
+    order = greatest_first(records, n if top is None else min(top, n))
+    found = zip(counts.nodes[order].tolist(), number[order].tolist(), records[order].tolist(), strict=True)
+    listed = (GivenAway(CellValue(hierarchy.labels[node]), times, own) for node, times, own in found)
+    return tuple(listed), n
 
 
 def _worst(
-    labels: list[str], classes: EquivalenceClasses, counts: SensitiveCounts, near: Bools, top: int
+    hierarchy: Hierarchy, classes: EquivalenceClasses, counts: SensitiveCounts, near: Bools, top: int
 ) -> tuple[HomogeneousClass, ...]:
     places = np.flatnonzero(near)
-    places = places[np.argsort(-classes.records[places], kind="stable")[:top]]
+    places = places[greatest_first(classes.records[places], top)]
     values, largest, sizes = leading_values(counts), most_frequent(counts), counts.sizes
     return tuple(
         HomogeneousClass(
             exposed=class_ref(classes, g),
-            value=CellValue(labels[values[g]]),
+            value=CellValue(hierarchy.labels[int(counts.nodes[values[g]])]),
             with_value=int(largest[g]),
             share=int(largest[g]) / int(sizes[g]),
         )
@@ -178,9 +188,9 @@ def _compute(context: MeasureContext, parameters: HomogeneityParameters, tick: T
     name = release.sensitive(parameters.attribute)
     classes, counts = release.classes(parameters), release.counts(parameters, name)
     hierarchy = table.hierarchies[table.position(name)]
-    labels = [hierarchy.labels[node] for node in counts.nodes.tolist()]
     near, complete = homogeneous(counts, parameters.theta), homogeneous(counts, 1.0)
     expected_classes, expected_records = expected_if_independent(counts, classes.records)
+    by_value, values_given_away = _by_value(hierarchy, classes, counts, near, parameters.top_values)
     tick(1)
     return HomogeneityAttack(
         judged=judged_on(table, parameters, classes),
@@ -190,8 +200,9 @@ def _compute(context: MeasureContext, parameters: HomogeneityParameters, tick: T
         single_records=int(np.count_nonzero(complete & (classes.sizes == 1))),
         expected_classes=expected_classes,
         expected_records=expected_records,
-        by_value=_by_value(labels, classes, counts, near),
-        worst=_worst(labels, classes, counts, near, parameters.top),
+        by_value=by_value,
+        worst=_worst(hierarchy, classes, counts, near, parameters.top),
+        values_given_away=values_given_away,
     )
 
 

@@ -18,7 +18,7 @@ from typing import Annotated, Final, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Le, Len, MaxLen, doc
 
-from app.domain.arrays import Ints, Longs
+from app.domain.arrays import Ints, Longs, firsts_of_greatest
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FAILING, FROM_ZERO, GAIN, LOW, LOW_AMOUNT, LOW_SHARE
 from app.domain.classes.gains import Gains
@@ -37,7 +37,6 @@ from app.domain.models.sensitive_values import (
     cost_of_counting,
     sensitive_values,
 )
-from app.domain.tables.distinct import starts_of_runs
 
 SetsBy = Literal["hierarchy", "windows"]
 
@@ -126,11 +125,13 @@ def sets_of_windows(counts: SensitiveCounts, windows: Windows) -> SetsInClasses:
 
 def removable(counts: SensitiveCounts, sets: SetsInClasses, negations: int) -> Longs:
     """(P,) the records of the ``negations`` most frequent values of each pair's class outside its set."""
-    order = np.lexsort((-counts.counts, counts.of_entry))
     removed = np.zeros(len(sets.of_class), dtype=np.int64)
+    if not negations:
+        return removed
+    order = np.lexsort((-counts.counts, counts.of_entry))
     taken = np.zeros(len(sets.of_class), dtype=np.int64)
     place, stop = counts.starts[sets.of_class].copy(), counts.starts[sets.of_class + 1]
-    open_ = np.flatnonzero((place < stop) & (negations > 0))
+    open_ = np.flatnonzero(place < stop)
     while len(open_):
         entry = order[place[open_]]
         value = counts.values[entry]
@@ -319,8 +320,7 @@ def _compute(context: MeasureContext, parameters: SimilarityParameters, tick: Ti
     exposed[sets.of_class[reaching]] = True
     belief = beliefs.floats
     # The set that each class tells best, then the classes that tell most.
-    order = np.lexsort((-gains.relative, -belief, sets.of_class))
-    best = order[starts_of_runs(sets.of_class[order])]
+    best = firsts_of_greatest(sets.of_class, counts.n_classes, belief, gains.relative)
     best = best[reaching[best]]
     best = best[np.lexsort((-gains.relative[best], -belief[best]))][: parameters.top]
     tick(1)

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Gt, Le, Len, doc
 
-from app.domain.arrays import Bools, Floats, Longs
+from app.domain.arrays import Bools, Floats, Longs, greatest_first
 from app.domain.catalogue.catalogue_types import ADDED_LATER, CellValue
 from app.domain.catalogue.meanings import FAILING, FROM_MINUS_ONE, GAIN, LOW_SHARE, SHARE
 from app.domain.classes.diversity import most_frequent
@@ -133,7 +133,7 @@ def _by_value(values: SensitiveValues, own: Longs, raised: Bools, top: int) -> t
     with_value = np.bincount(of_value, own[raised], m).astype(np.int64)
     greatest = np.zeros(m)
     np.maximum.at(greatest, of_value, counts.counts[raised] / counts.sizes[of_class])
-    order = np.argsort(-records, kind="stable")[: min(top, int(np.count_nonzero(classes)))]
+    order = greatest_first(records, min(top, int(np.count_nonzero(classes))))
     total = int(counts.totals.sum())
     return tuple(
         RaisedValue(

@@ -62,7 +62,9 @@ class Release:
 
     def classes(self, grouping: Grouping, also: tuple[str, ...] = ()) -> EquivalenceClasses:
         """The classes, split further by the attributes ``also``."""
-        key = (grouping.quasi_identifiers, grouping.missing, grouping.suppressed, also)
+        # Where no record is suppressed, what becomes of those that are is no question.
+        suppressed = grouping.suppressed if self.is_suppressed.any() else "excluded"
+        key = (grouping.quasi_identifiers, grouping.missing, suppressed, also)
         if key not in self._classes:
             self._classes[key] = equivalence_classes(
                 self.table, self.codes, self.is_suppressed, grouping, tuple(map(self.table.position, also))

@@ -236,9 +236,14 @@ def records_per_entry(
     chosen
         (n,) which records count; each one's value must be among its unit's entries.
     """
-    units = np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
+    lengths = np.diff(starts)
+    units = np.repeat(np.arange(len(starts) - 1, dtype=np.int64), lengths)
     keys = units * n_values + values
     kept = np.flatnonzero(chosen & (of_record >= 0) & (numbers >= 0))
-    wanted = of_record[kept].astype(np.int64) * n_values + numbers[kept]
-    found: Longs = np.bincount(np.searchsorted(keys, wanted), minlength=len(keys)).astype(np.int64)
-    return found
+    of_unit = of_record[kept]
+    entries = starts[of_unit]
+    # In a unit of one entry there is nothing to look for.
+    several = np.flatnonzero(lengths[of_unit] > 1)
+    wanted = of_unit[several].astype(np.int64) * n_values + numbers[kept[several]]
+    entries[several] = np.searchsorted(keys, wanted)
+    return np.bincount(entries, minlength=len(keys)).astype(np.int64)

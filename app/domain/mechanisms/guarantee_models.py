@@ -17,6 +17,7 @@ from app.domain.catalogue.meanings import HIGH, LOW, Meaning, Range
 from app.domain.catalogue.result_values import ResultValue, values_of
 from app.domain.mechanisms.guarantee import Status
 
+LIKENESS: Final = "beta_likeness"
 ATTRIBUTE: Final = "attribute"
 """The parameter that names the one attribute which a guarantee is about; a model may have none."""
 
@@ -126,7 +127,7 @@ class GuaranteeModel:
 
 GUARANTEE_MODELS: Final[tuple[GuaranteeModel, ...]] = (
     GuaranteeModel(
-        "beta_likeness",
+        LIKENESS,
         "β-likeness",
         PromisedLikeness,
         ("prior_is_common", "own_record_only", "records_independent"),

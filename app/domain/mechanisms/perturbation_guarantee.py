@@ -6,9 +6,9 @@ from typing import Final
 
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
+from app.domain.mechanisms.guarantee_models import LIKENESS
 from app.domain.mechanisms.perturbed_column import PerturbedColumn
 
-MODEL: Final = "beta_likeness"
 WITHIN: Final = 1e-9
 """Share of its bound that a posterior may be above it: what rounding makes of an equality."""
 
@@ -35,7 +35,7 @@ def warnings_of(column: PerturbedColumn) -> tuple[str, ...]:
 def likeness_guarantee(column: PerturbedColumn) -> PrivacyGuarantee:
     """Enhanced β-likeness of the published values, with the posteriors of the column's matrix checked."""
     return PrivacyGuarantee(
-        model=MODEL,
+        model=LIKENESS,
         parameters={
             "beta": column.parameters.beta,
             "bound": "enhanced",

@@ -10,8 +10,8 @@ import numpy as np
 from app.domain.arrays import Floats
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
+from app.domain.mechanisms.guarantee_models import LIKENESS
 from app.domain.mechanisms.perturbation import PublishedPerturbation
-from app.domain.mechanisms.perturbation_guarantee import MODEL
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 
 _OF_READERS: Final = (
@@ -65,7 +65,7 @@ def guarantee_together(draws: Sequence[PublishedPerturbation]) -> PrivacyGuarant
     prior = np.array(first.prior)
     gain = float((posteriors_together([own.matrix for own in draws], prior) / prior).max()) - 1
     return PrivacyGuarantee(
-        model=MODEL,
+        model=LIKENESS,
         parameters={
             "beta": max(gain, 0.0),
             "bound": "basic",

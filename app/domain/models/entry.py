@@ -96,6 +96,8 @@ class MeasureContext:
         of, and ``rule`` None.
     make_release, make_counter
         Who has made a release or a counter before may give that one.
+    threads
+        How many may work at once, which changes no answer.
     """
 
     table: Table
@@ -113,6 +115,7 @@ class MeasureContext:
     drawn: DrawnRelease | None = None
     make_release: Callable[[Table, Rule | None], Release] = Release
     make_counter: Callable[[Table, Dictionary, int], Counter] = Counter
+    threads: int = 1
 
     @cached_property
     def release(self) -> Release:

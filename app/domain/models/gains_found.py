@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 from annotated_types import doc
 
-from app.domain.arrays import Floats, Longs
+from app.domain.arrays import Floats, Longs, firsts_of_greatest, greatest_first
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FROM_MINUS_ONE, GAIN, LOW, LOW_AMOUNT, RATIO, SHARE
 from app.domain.classes.gains import Gains, surprisals
@@ -18,7 +17,6 @@ from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import NotSupported
 from app.domain.models.judged import ClassRef, class_ref
 from app.domain.models.sensitive_values import SensitiveValues
-from app.domain.tables.distinct import starts_of_runs
 
 
 @dataclass(frozen=True)
@@ -85,21 +83,16 @@ class GainsOfClasses:
 
     def greatest(self, entries: Longs, top: int) -> tuple[GainFound, ...]:
         """The entries of greatest gain, the first of equals first."""
-        order = np.argsort(-self.gains.relative[entries], kind="stable")[:top]
+        order = greatest_first(self.gains.relative[entries], top)
         return tuple(map(self.of_entry, entries[order].tolist()))
 
     def one_per_class(self) -> Longs:
         """The entry of greatest gain of each class that has values, the first of equals."""
-        return self._firsts(self._counts.of_entry)
+        return firsts_of_greatest(self._counts.of_entry, self._counts.n_classes, self.gains.relative)
 
     def one_per_value(self) -> Longs:
         """The entry of greatest gain of each value, the first of equals."""
-        return self._firsts(self._counts.values)
-
-    def _firsts(self, owners: npt.NDArray[np.integer]) -> Longs:
-        order = np.lexsort((-self.gains.relative, owners))
-        found: Longs = order[starts_of_runs(owners[order])]
-        return found
+        return firsts_of_greatest(self._counts.values, self._counts.n_values, self.gains.relative)
 
     def frequent(self, beta: float) -> int:
         """Values of the reference whose bound is −ln p rather than β."""

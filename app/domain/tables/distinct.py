@@ -196,7 +196,7 @@ def distinct_rows(columns: Sequence[Integers], sizes: Sequence[int], n_rows: int
     values: list[Ints] | None = None
     if math.prod(sizes) > KEY_LIMIT >> max(1, n_rows.bit_length()) and n_rows >= MANY:
         # Numbers of the values in use make keys that can be sorted with their positions.
-        columns, values = _compacted(columns, sizes)
+        columns, values = compacted(columns, sizes)
         sizes = [len(own) for own in values]
     keys, limit = row_keys(columns, sizes, n_rows)
     if math.prod(sizes) <= KEY_LIMIT:
@@ -209,7 +209,25 @@ def distinct_rows(columns: Sequence[Integers], sizes: Sequence[int], n_rows: int
     return DistinctRows(codes, np.bincount(inverse).astype(np.int64), inverse)
 
 
-def _compacted(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[list[Ints], list[Ints]]:
+def amounts_of_rows(columns: Sequence[Integers], sizes: Sequence[int], amounts: Longs) -> Longs:
+    """(d,) what the amounts (n,) of equal rows come to, for the distinct rows in canonical order.
+
+    The same as counting :func:`distinct_rows`, without making the rows or numbering them.
+    """
+    keys, limit = row_keys(columns, sizes, len(amounts))
+    if limit <= DENSE_KEYS_PER_ROW * len(keys):
+        present = np.zeros(limit, dtype=bool)
+        present[keys] = True
+        sums: Longs = np.bincount(keys, amounts, limit).astype(np.int64)  # below 2⁵³ doubles are exact
+        return sums[present]
+    if (amounts == 1).all():
+        keys.sort()
+        return np.diff(starts_of_runs(keys), append=len(keys))
+    keys, order = sort_with_positions(keys, limit)
+    return np.add.reduceat(amounts[order], starts_of_runs(keys))
+
+
+def compacted(columns: Sequence[Integers], sizes: Sequence[int]) -> tuple[list[Ints], list[Ints]]:
     """The columns with their values numbered in their order, and the values of each."""
     found, values = [], []
     for column, size in zip(columns, sizes, strict=True):

@@ -37,6 +37,8 @@ class Table:
         alike. Counts of entities and of identical records ignore them.
     sensitive
         The attributes of the role sensitive; all others are quasi-identifiers.
+    has_unique_ids
+        Whether it is known that no identifier occurs twice, so that it need not be looked for.
     """
 
     attributes: tuple[str, ...]
@@ -45,6 +47,7 @@ class Table:
     entity_ids: npt.NDArray[Any] | None = None
     weights: Floats | None = None
     sensitive: frozenset[str] = frozenset()
+    has_unique_ids: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "codes", np.asfortranarray(self.codes, dtype=np.int32))
@@ -56,7 +59,7 @@ class Table:
             column = self.codes[:, j]
             if column.min() < 0 or column.max() >= hierarchy.n_nodes:
                 raise ValueError(f"column {self.attributes[j]!r} holds codes that are not nodes")
-        if self.entity_ids is not None:
+        if self.entity_ids is not None and not self.has_unique_ids:
             require_unique_ids(self.entity_ids, self.n_records, "dataset")
         if not self.sensitive <= set(self.attributes):
             raise ValueError("the sensitive attributes are among the table's")

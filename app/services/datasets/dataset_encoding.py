@@ -104,12 +104,14 @@ def table_of(
     for j, attribute in enumerate(encoded):
         codes[:, j] = attribute.codes()
     entity_ids = weights = None
+    has_unique_ids = False
     for index, declaration in enumerate(declarations):
         column = columns[declaration.name]
         if declaration.role is Role.IDENTIFIER:
             if column.n_missing:
                 raise InvalidInput([missing_identifier(f"/attributes/{index}", column)])
-            entity_ids = np.array(column.cells(), dtype=object)
+            entity_ids = np.array(column.values, dtype=object)[column.positions]
+            has_unique_ids = len(column.values) == n
         elif declaration.role is Role.WEIGHT:
             weights = _record_weights(f"/attributes/{index}", as_declared(column, declaration))
     return Table(
@@ -119,6 +121,7 @@ def table_of(
         entity_ids,
         weights,
         frozenset(a.declaration.name for a in encoded if a.declaration.role is Role.SENSITIVE),
+        has_unique_ids,
     )
 
 

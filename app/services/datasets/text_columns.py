@@ -89,15 +89,28 @@ def columns_of(tables: Sequence[pa.Table]) -> dict[str, TextColumn]:
     return {name: _column(whole.column(name)) for name in whole.column_names}
 
 
+def _positions(indices: Any) -> npt.NDArray[np.int32]:  # noqa: ANN401 - an array of pyarrow
+    """The numbers of an array, −1 where there is none.
+
+    By its buffers: Arrow's compute functions take 40 MiB and 0.3 s when they are used first.
+    """
+    validity, numbers = indices.buffers()
+    stop = indices.offset + len(indices)
+    found = np.frombuffer(numbers, dtype=indices.type.to_pandas_dtype())[indices.offset : stop]
+    if not indices.null_count:
+        return found.astype(np.int32)
+    bits = np.frombuffer(validity, dtype=np.uint8)
+    is_there = np.unpackbits(bits, count=stop, bitorder="little")[indices.offset :]
+    return np.where(is_there, found, MISSING).astype(np.int32)
+
+
 def _column(column: Any) -> TextColumn:  # noqa: ANN401 - a column of pyarrow
     """A dictionary-encoded column without the texts that no cell has."""
     chunks = [chunk for chunk in column.chunks if len(chunk)]
     if not chunks:
         return TextColumn((), np.empty(0, dtype=np.int32))
     values = chunks[0].dictionary.to_pylist()
-    indices = np.concatenate(
-        [chunk.indices.fill_null(MISSING).to_numpy(zero_copy_only=False) for chunk in chunks]
-    ).astype(np.int32)
+    indices = np.concatenate([_positions(chunk.indices) for chunk in chunks])
     used = np.zeros(len(values), dtype=bool)
     used[indices[indices != MISSING]] = True
     if not used.all():

@@ -144,10 +144,13 @@ def _unmet(context: MeasureContext, needs: frozenset[Need]) -> str | None:
 class MeasurementPreparation:
     """Loads what a measure rests on; a ``Prepare`` of run execution."""
 
-    def __init__(self, store: Store, loader: TableLoader, memory_ceiling: int = MEMORY_CEILING) -> None:
+    def __init__(
+        self, store: Store, loader: TableLoader, memory_ceiling: int = MEMORY_CEILING, threads: int = 1
+    ) -> None:
         self._store = store
         self._loader = loader
         self._memory_ceiling = memory_ceiling
+        self._threads = threads
 
     async def __call__(self, tenant: TenantId, stored: Stored) -> OneBlock:
         """The work of a stored measurement."""
@@ -183,6 +186,7 @@ class MeasurementPreparation:
             others=await self._others(tenant, question),
             memory_ceiling=self._memory_ceiling,
             drawn=await self._drawn(tenant, question),
+            threads=self._threads,
         )
         linked = (*scoring.linked, *dictionaries.values())
         return Measurement(

@@ -13,7 +13,7 @@ from app.domain.tables.table import Table
 from tests.oracles.drawn_releases import context_of, drawn_of, measured
 from tests.oracles.inference_by_hand import shares_in_group
 from tests.unit.measures.diversity_tables import measured as measured_under
-from tests.unit.measures.test_population_inference import AGES, ILLNESSES, TOWNS, people
+from tests.unit.measures.ill_people import AGES, ILLNESSES, TOWNS, people
 
 
 def groups_of(rows):

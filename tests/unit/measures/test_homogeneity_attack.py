@@ -87,6 +87,14 @@ def test_the_largest_classes_come_first_and_values_by_their_records():
     assert (result.complete.classes, result.single_records) == (4, 1)
 
 
+@pytest.mark.parametrize("most", [1, 2, 3, 4])
+def test_so_many_values_are_listed_and_all_are_counted(most):
+    found = of_classes({"b": 3}, {"a": 4}, {"a": 1, "b": 1}, {"c": 1})
+    result, whole = attacked(found, top_values=most), attacked(found)
+    assert result.by_value == whole.by_value[:most]
+    assert (result.values_given_away, len(whole.by_value)) == (3, 3)
+
+
 @pytest.mark.spec("LD-14")
 def test_of_equally_frequent_values_the_first_is_the_witness():
     [worst] = attacked(of_classes({"c": 2, "b": 2, "d": 1}), theta=0.4).worst

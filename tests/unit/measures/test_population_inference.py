@@ -9,7 +9,6 @@ import pytest
 
 from app.domain.attacks.population_inference import POPULATION_INFERENCE
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.models.reading import unreadable
 from app.domain.rules.rule import TableRule, apply
@@ -17,25 +16,7 @@ from app.domain.tables.table import Table
 from tests.oracles.drawn_releases import context_of, drawn_of, measured
 from tests.oracles.inference_by_hand import guess, likeliest, likelihoods, solved
 from tests.unit.measures.diversity_tables import measured as measured_under
-
-TOWNS = Hierarchy.from_rows(
-    [("Rome", "Lazio", "*"), ("Ostia", "Lazio", "*"), ("Bari", "South", "*"), ("Lecce", "South", "*")]
-)
-AGES = Hierarchy.from_rows([("20", "young", "*"), ("30", "young", "*"), ("70", "old", "*")])
-ILLNESSES = Hierarchy.from_rows([(own, "*") for own in ("flu", "gout", "asthma", "cough")])
-
-
-def people(seed, n=60, *, missing=False):
-    """People whose illness goes with town and age."""
-    rng = np.random.default_rng(seed)
-    town, age = rng.integers(0, 4, n), rng.integers(0, 3, n)
-    ill = np.where(rng.random(n) < 0.6, (town + age) % 4, rng.integers(0, 4, n))
-    codes = np.stack([TOWNS.leaves[town], AGES.leaves[age], ILLNESSES.leaves[ill]], axis=1)
-    if missing:
-        codes[rng.random(n) < 0.2, 0] = 0
-        codes[rng.random(n) < 0.2, 1] = AGES.node_of("young")
-    hierarchies = (TOWNS, AGES, ILLNESSES)
-    return Table(("town", "age", "ill"), hierarchies, codes, sensitive=frozenset({"ill"}))
+from tests.unit.measures.ill_people import AGES, ILLNESSES, TOWNS, people
 
 
 def by_hand(table, rows, numbers, truths, prior, reconstruct):

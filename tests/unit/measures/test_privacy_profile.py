@@ -71,6 +71,19 @@ def test_figures_are_those_of_the_release_with_their_classes():
     assert {own.safer for own in found.figures} == {"higher", "lower"}
 
 
+def test_threads_change_nothing():
+    table = table_with("disease", "job")
+    asked = PrivacyProfileParameters(contributions=True)
+    one, several = (
+        PRIVACY_PROFILE.compute(
+            dataclasses.replace(context_of(table), threads=threads), asked, lambda _: None
+        )
+        for threads in (1, 8)
+    )
+    assert several == one
+    assert several.contributions is not None
+
+
 def test_the_threshold_is_that_of_the_attackers():
     assert (
         by_name(measured(table_with("disease", "job"), threshold=0.4))[None, "prosecutor.share_at_risk"].value
