@@ -21,7 +21,7 @@ from app.domain.mechanisms.counted_release import CountedRelease
 from app.domain.mechanisms.drawn_release import DrawnRelease
 from tests.oracles.drawn_releases import drawn_of
 from tests.oracles.effort import examples
-from tests.unit.measures.test_population_inference import AGES, ILLNESSES, TOWNS, people
+from tests.unit.measures.ill_people import AGES, ILLNESSES, TOWNS, people
 
 SEVERAL = Hierarchy.from_parents(
     {"a": [None], "b": [None], "ab": ["a", "b"], "x": ["a"], "y": ["ab"], "z": ["ab"], "w": ["b"]}

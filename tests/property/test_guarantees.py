@@ -11,8 +11,8 @@ from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.policies.difference import difference
 from app.domain.policies.lint import lint
 from app.services.gates.policy_documents import policy_of
+from tests.oracles.comparison_by_hand import by_hand
 from tests.oracles.effort import examples
-from tests.property.test_policies import by_hand
 from tests.unit.policies.example_policies import criterion, document, promised
 
 WORTH = ["none", "heuristic", "as_published", "certified"]
@@ -84,7 +84,7 @@ def test_a_release_passes_exactly_if_one_guarantee_keeps_everything(demand, guar
     assert passes(demand, guarantees) is any(is_kept(demand, own) for own in guarantees)
 
 
-@settings(max_examples=examples(1500))
+@settings(max_examples=examples(250))
 @given(DEMANDS, DEMANDS, st.lists(GUARANTEES, min_size=4, max_size=4))
 def test_a_stricter_guarantee_never_passes_where_the_looser_one_fails(old, new, releases):
     effect = difference(policy(old), policy(new)).effect

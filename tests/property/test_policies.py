@@ -20,30 +20,13 @@ from app.domain.policies.lint import lint
 from app.domain.policies.pinning import pinned
 from app.services.gates.policy_documents import document_of_policy, policy_of
 from app.services.scoring.measurement_documents import parameters_of
+from tests.oracles.comparison_by_hand import by_hand
 from tests.oracles.effort import examples
 from tests.unit.policies.example_policies import criterion, document, measured, model, scored
 
 COMPARISONS = st.sampled_from(sorted(WORDS))
 REALS = st.floats(allow_nan=False)
 WHOLE = st.integers(-10, 10)
-
-
-def by_hand(value: float, comparison: str, threshold: float, tolerance: float) -> bool:
-    if math.isinf(value) or math.isinf(threshold):
-        tolerance = 0.0
-    match comparison:
-        case "at_least":
-            return value == threshold or value >= threshold - tolerance
-        case "at_most":
-            return value == threshold or value <= threshold + tolerance
-        case "above":
-            return not by_hand(value, "at_most", threshold, tolerance)
-        case "below":
-            return not by_hand(value, "at_least", threshold, tolerance)
-        case _:
-            return by_hand(value, "at_most", threshold, tolerance) and by_hand(
-                value, "at_least", threshold, tolerance
-            )
 
 
 @settings(max_examples=examples(150))

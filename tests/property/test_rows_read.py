@@ -17,7 +17,7 @@ from app.domain.rules.rule import CellRule, TableRule
 from app.domain.tables.table import Table
 from tests.oracles.drawn_releases import context_of, drawn_of, measured
 from tests.unit.measures.diversity_tables import measured as measured_under
-from tests.unit.measures.test_query_accuracy import AGES, ILLS, PLACES
+from tests.unit.measures.ill_groups import AGES, ILLS, PLACES
 
 NEAR = pytest.approx
 TREES = (PLACES, AGES, ILLS)

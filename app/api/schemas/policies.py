@@ -10,6 +10,7 @@ from pydantic import Discriminator, Field, StringConstraints, Tag
 
 from app.api.schemas.common import Column, Request, Text
 from app.domain.classes.grouping import Missing, Suppressed
+from app.domain.mechanisms.guarantee_models import LIKENESS
 from app.domain.policies.comparison import Comparison
 from app.domain.policies.formats import FORMAT_1, FORMAT_2, format_of
 from app.domain.policies.policy import (
@@ -130,7 +131,7 @@ class GuaranteeCondition(Request):
 
     kind: Annotated[Literal["guarantee"], Field(description="Kind of requirement.")]
     model: Annotated[
-        dict[Text, Any], Field(max_length=100, examples=[{"kind": "beta_likeness", "beta": {"at_most": 2}}])
+        dict[Text, Any], Field(max_length=100, examples=[{"kind": LIKENESS, "beta": {"at_most": 2}}])
     ]
     """The privacy model's `kind`, and what is asked of the parameters that guarantees state: bounds of a
     number by the comparisons of thresholds, the least of a choice, and the `attribute` that it is about (left

@@ -42,7 +42,7 @@ class DrawRuns:
                 "missing",
                 "A run makes what a mechanism draws; of a release under a rule nothing is computed before "
                 "its table is asked for.",
-                "Give a mechanism, or send the request to /v1/releases.",
+                "Give a mechanism, or make the release without a run.",
             )
         require_to_name_values(actor, chosen_in(request).parameters)
         prepared = await prepare_release(self._store, self._loader, actor.tenant, request)

@@ -191,10 +191,10 @@ def test_the_utility_floor_is_that_of_the_journey_or_of_the_proposal(demo, stub,
 
 
 def test_a_score_too_large_for_a_direct_answer_becomes_a_run(demo, stub):
-    stub.too_large = {"as-is-score"}
+    stub.too_large = {"demo-as-is-score"}
     assert demo("--json") == 0
-    assert ("POST", "/v1/assessments/runs", "as-is-score") in stub.sent
-    assert ("POST", "/v1/assessments/runs", "proposal-score") not in stub.sent
+    assert ("POST", "/v1/assessments/runs", "demo-as-is-score") in stub.sent
+    assert ("POST", "/v1/assessments/runs", "demo-proposal-score") not in stub.sent
 
 
 def test_an_infeasible_objective_is_said_and_status_1(demo, stub, tmp_path, capsys):

@@ -67,6 +67,7 @@ def test_what_is_no_such_extract_is_refused_with_its_place(text, columns, pointe
     assert "sixty" not in fault.message
 
 
+@pytest.mark.deep
 def test_counts_are_taken_of_the_extract(tmp_path, capsys):
     people = census(3, 4000)
     rows = np.stack(people.columns, axis=1).tolist()

@@ -27,6 +27,7 @@ from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import CellRule, TableRule, apply
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
+from tests.unit.measures.ill_groups import AGES, ILLS, PLACES
 
 POINTS = (
     "1,2;0 14,3;0 3,3;1 9,8;1 12,13;1 0,7;2 6,15;2 10,1;2 4,9;3 8,4;3 2,14;3 15,15;4 11,6;4 5,0;4 7,11;4 "
@@ -160,11 +161,6 @@ def test_real_numbers_are_spread_over_the_range_of_their_cell():
         assert last == first + 2.5 <= 10.0
 
 
-PLACES = Hierarchy.from_parents({"n": [None], "s": [None], "a": ["n"], "b": ["n"], "c": ["s"], "d": ["s"]})
-AGES = Hierarchy.from_parents(
-    {"10..19": [None], "20..29": [None], "12": ["10..19"], "17": ["10..19"], "25": ["20..29"]}
-)
-ILLS = Hierarchy.from_parents({name: [None] for name in ("flu", "cold", "ache")})
 PEOPLE = [
     ("a", "12", "flu"),
     ("a", "17", "cold"),
