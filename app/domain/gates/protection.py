@@ -88,6 +88,8 @@ def guarantee_protects(condition: GuaranteeCondition, worst: WorstCase | None) -
     side on which people are safer. InvalidInput for a requirement that cannot be understood.
     """
     bounds = bounds_of(condition)
+    if not bounds.model.is_of_single_records:
+        return False
     least = bounds.loosest()
     if condition.model not in {own.kind for own in CRITERIA}:
         possible = {name: own.range({}) for name, own in bounds.model.numbers.items()}

@@ -92,12 +92,16 @@ class GuaranteeModel:
         A frozen dataclass of what its guarantees state.
     always_assumed
         Hypotheses of every such guarantee that nobody can check: without them it says nothing.
+    is_of_single_records
+        Whether it bounds what the one value tells that a record shows. One about groups does not: a large
+        group may keep it where values are published nearly unchanged.
     """
 
     name: str
     title: str
     parameters: type
     always_assumed: tuple[str, ...] = ()
+    is_of_single_records: bool = True
 
     @cached_property
     def numbers(self) -> dict[str, ResultValue]:
@@ -143,12 +147,14 @@ GUARANTEE_MODELS: Final[tuple[GuaranteeModel, ...]] = (
         "reconstruction privacy",
         PromisedReconstruction,
         ("plain_estimate", "releases_counted"),
+        is_of_single_records=False,
     ),
     GuaranteeModel(
         "reconstruction_bound",
         "bounded errors of reconstruction, which is no reconstruction privacy",
         PromisedReconstructionBound,
         ("plain_estimate", "releases_counted"),
+        is_of_single_records=False,
     ),
 )
 

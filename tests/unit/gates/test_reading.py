@@ -107,6 +107,18 @@ def test_a_guarantee_reads_the_attribute_whose_values_are_drawn():
     assert read(promised({"at_most": 2}), two) == Reading()
 
 
+def test_a_guarantee_about_groups_covers_nothing_and_one_about_single_records_does():
+    def about(**model: Any) -> Reading:
+        return read({**promised(), "model": model})
+
+    drawn = frozenset({"ill"})
+    groups = {"delta": {"at_least": 0.3}, "epsilon": {"at_least": 0.3}, "p": {"at_most": 0.4}}
+    assert about(kind="reconstruction_privacy", **groups) == Reading()
+    assert about(kind="reconstruction_bound", **groups) == Reading()
+    assert about(kind="amplification", gamma={"at_most": 5}) == Reading(drawn, not_their_own=drawn)
+    assert about(kind="amplification") == Reading()
+
+
 def test_of_a_drawn_release_classes_are_read_and_else_only_what_was_drawn():
     drawn = frozenset({"ill"})
     guarantee = read(promised({"at_most": 2}))
