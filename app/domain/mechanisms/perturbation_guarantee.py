@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from app.domain.catalogue.catalogue_types import Hypothesis
+from app.domain.mechanisms.common_hypotheses import of_other_releases, one_record_per_person
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import LIKENESS
 from app.domain.mechanisms.perturbed_column import PerturbedColumn
@@ -64,7 +65,6 @@ def _hypotheses(column: PerturbedColumn) -> tuple[Hypothesis, ...]:
         if column.parameters.reference is None
         else "Readers are taken to know the shares of the reference, and no better."
     )
-    identified = column.table.entity_ids is not None
     return (
         Hypothesis(
             "posteriors_within_bounds",
@@ -73,13 +73,7 @@ def _hypotheses(column: PerturbedColumn) -> tuple[Hypothesis, ...]:
             f"its bound is {used:.6f} of it.",
         ),
         Hypothesis("prior_is_common", "assumed", of_prior),
-        Hypothesis(
-            "one_record_per_person",
-            "yes" if identified else "assumed",
-            "The identifiers of the dataset are all different."
-            if identified
-            else "The dataset has no identifier that would tell records of the same person.",
-        ),
+        one_record_per_person(column.table),
         Hypothesis(
             "own_record_only",
             "assumed",
@@ -90,14 +84,5 @@ def _hypotheses(column: PerturbedColumn) -> tuple[Hypothesis, ...]:
             "assumed",
             "What is known of one person is taken to tell nothing of another, such as a relative.",
         ),
-        Hypothesis(
-            "not_shown_otherwise",
-            "assumed",
-            f"No other release is taken to show {column.attribute!r} of these records as it is.",
-        ),
-        Hypothesis(
-            "drawn_once",
-            "assumed",
-            "A second draw of the same values adds to the first; it depends on all that is ever released.",
-        ),
+        *of_other_releases(column.attribute),
     )

@@ -32,12 +32,7 @@ from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_column import UniformColumn, UniformReplacementParameters, unfit
-from app.domain.mechanisms.uniform_guarantees import (
-    RECONSTRUCTION_BOUND,
-    of_other_releases,
-    one_record_per_person,
-    warnings_of,
-)
+from app.domain.mechanisms.uniform_guarantees import guarantee_of_groups, warnings_of
 
 SECONDS_PER_RECORD: Final = 2.5e-6
 BYTES_PER_RECORD: Final = 160
@@ -211,25 +206,15 @@ def _warnings(samples: _Samples) -> tuple[str, ...]:
 def _guarantee(samples: _Samples) -> PrivacyGuarantee:
     column, own = samples.column, samples.parameters
     is_fixed = own.mode == "balanced_fixed"
-    return PrivacyGuarantee(
-        model=RECONSTRUCTION_BOUND,
-        parameters={
-            "p": own.p,
-            "epsilon": own.epsilon,
-            "delta": own.delta,
-            "criterion": own.bound,
-            "releases": own.releases,
-            "attribute": column.attribute,
-        },
-        sentence=(
-            f"By {own.bound}, whatever sample is drawn of a group, an upper bound of the probability that "
-            f"the estimate of the share of a {column.attribute!r} in it is off by more than "
-            f"{own.epsilon:.6g} of it is at least {own.delta:.6g}. This says nothing of the "
-            "probability itself."
-        ),
-        status="certified" if is_fixed else "heuristic",
-        hypotheses=(
-            Hypothesis("p_within_cap", "yes", f"p is {own.p:.9g}, the cap {own.cap(column.m):.9g}."),
+    return guarantee_of_groups(
+        column,
+        own.bound,
+        f"By {own.bound}, whatever sample is drawn of a group, an upper bound of the probability that "
+        f"the estimate of the share of a {column.attribute!r} in it is off by more than "
+        f"{own.epsilon:.6g} of it is at least {own.delta:.6g}. This says nothing of the "
+        "probability itself.",
+        "certified" if is_fixed else "heuristic",
+        (
             Hypothesis(
                 "samples_within_bound",
                 "yes",
@@ -242,19 +227,9 @@ def _guarantee(samples: _Samples) -> PrivacyGuarantee:
                 if is_fixed
                 else "Readers are taken not to infer from repeated values how large a sample was.",
             ),
-            one_record_per_person(column),
-            Hypothesis(
-                "plain_estimate",
-                "assumed",
-                "The reader is taken to use the unbiased estimate of one group. Who joins it with what is "
-                "known of other groups may be nearer.",
-            ),
-            *of_other_releases(column),
         ),
-        claimed_by_source=(
-            "Wang et al. (2012), theorem 5.16, claims it of samples of random size, which may be above the "
-            "bound, and whose sizes tell the shares (Definitions: balanced samples)."
-        ),
+        "Wang et al. (2012), theorem 5.16, claims it of samples of random size, which may be above the "
+        "bound, and whose sizes tell the shares (Definitions: balanced samples).",
     )
 
 

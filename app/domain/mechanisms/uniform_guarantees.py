@@ -7,7 +7,9 @@ from typing import Final
 
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.classes.reconstruction import greatest_posterior
-from app.domain.mechanisms.guarantee import PrivacyGuarantee
+from app.domain.classes.reconstruction_groups import BOUNDS, Test
+from app.domain.mechanisms.common_hypotheses import of_other_releases, one_record_per_person
+from app.domain.mechanisms.guarantee import PrivacyGuarantee, Status
 from app.domain.mechanisms.uniform_column import UniformColumn
 
 AMPLIFICATION: Final = "amplification"
@@ -60,32 +62,63 @@ def amplification_guarantee(column: UniformColumn) -> PrivacyGuarantee:
         sentence=sentence,
         status="certified",
         hypotheses=(
-            Hypothesis("p_within_cap", "yes", f"p is {own.p:.9g}, the cap {own.cap(column.m):.9g}."),
-            one_record_per_person(column),
+            _p_within_cap(column),
+            one_record_per_person(column.table),
             Hypothesis(
                 "own_record_only",
                 "assumed",
                 "A reader who also counts in records of people alike learns more, which is what the "
                 "guarantee of reconstruction privacy is about.",
             ),
-            *of_other_releases(column),
+            *_of_releases(column),
         ),
     )
 
 
-def one_record_per_person(column: UniformColumn) -> Hypothesis:
-    """Whether identifiers say that nobody has two records."""
-    identified = column.table.entity_ids is not None
-    return Hypothesis(
-        "one_record_per_person",
-        "yes" if identified else "assumed",
-        "The identifiers of the dataset are all different."
-        if identified
-        else "The dataset has no identifier that would tell records of the same person.",
+def guarantee_of_groups(
+    column: UniformColumn,
+    test: Test,
+    sentence: str,
+    status: Status,
+    tested: tuple[Hypothesis, ...],
+    claimed_by_source: str,
+) -> PrivacyGuarantee:
+    """What estimates of shares in groups are bound by, of a test whose own hypotheses are ``tested``."""
+    own = column.parameters
+    return PrivacyGuarantee(
+        model=RECONSTRUCTION_BOUND if test in BOUNDS else RECONSTRUCTION,
+        parameters={
+            "p": own.p,
+            "epsilon": own.epsilon,
+            "delta": own.delta,
+            "criterion": test,
+            "releases": own.releases,
+            "attribute": column.attribute,
+        },
+        sentence=sentence,
+        status=status,
+        hypotheses=(
+            *tested,
+            _p_within_cap(column),
+            one_record_per_person(column.table),
+            Hypothesis(
+                "plain_estimate",
+                "assumed",
+                "The reader is taken to use the unbiased estimate of one group. Who joins it with what is "
+                "known of other groups may be nearer.",
+            ),
+            *_of_releases(column),
+        ),
+        claimed_by_source=claimed_by_source,
     )
 
 
-def of_other_releases(column: UniformColumn) -> tuple[Hypothesis, ...]:
+def _p_within_cap(column: UniformColumn) -> Hypothesis:
+    own = column.parameters
+    return Hypothesis("p_within_cap", "yes", f"p is {own.p:.9g}, the cap {own.cap(column.m):.9g}.")
+
+
+def _of_releases(column: UniformColumn) -> tuple[Hypothesis, ...]:
     """What is assumed of everything else that is ever released."""
     releases = column.parameters.releases
     return (
@@ -96,14 +129,5 @@ def of_other_releases(column: UniformColumn) -> tuple[Hypothesis, ...]:
             if releases == 1
             else f"Readers are taken to have at most {releases} independent releases of these records.",
         ),
-        Hypothesis(
-            "not_shown_otherwise",
-            "assumed",
-            f"No other release is taken to show {column.attribute!r} of these records as it is.",
-        ),
-        Hypothesis(
-            "drawn_once",
-            "assumed",
-            "A second draw of the same values adds to the first; it depends on all that is ever released.",
-        ),
+        *of_other_releases(column.attribute),
     )

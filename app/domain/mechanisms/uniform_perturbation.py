@@ -17,7 +17,13 @@ from annotated_types import doc
 
 from app.domain.arrays import Ints
 from app.domain.catalogue.catalogue_types import CellValue, Hypothesis
-from app.domain.classes.reconstruction_groups import TESTS, GroupsUnderTest, ReconstructionQuestion, Test
+from app.domain.classes.reconstruction_groups import (
+    BOUNDS,
+    TESTS,
+    GroupsUnderTest,
+    ReconstructionQuestion,
+    Test,
+)
 from app.domain.errors import NotSupported, refuse
 from app.domain.mechanisms.drawing import BYTES_PER_RECORD, RECORDS_AT_ONCE, replaced
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
@@ -25,11 +31,8 @@ from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismCon
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_column import UniformColumn, UniformReplacementParameters, unfit
 from app.domain.mechanisms.uniform_guarantees import (
-    RECONSTRUCTION,
-    RECONSTRUCTION_BOUND,
     amplification_guarantee,
-    of_other_releases,
-    one_record_per_person,
+    guarantee_of_groups,
     warnings_of,
 )
 
@@ -117,61 +120,45 @@ def _constants(column: UniformColumn, tested: GroupsUnderTest) -> dict[str, floa
     return constants | {"greatest_p_chernoff_simple": 1.0 if greatest is None else greatest}
 
 
-def _reconstruction_guarantee(
-    column: UniformColumn, tested: GroupsUnderTest, criterion: Test
-) -> PrivacyGuarantee:
-    own = column.parameters
-    failing = tested.failing(criterion)
-    failed, n_groups = int(np.count_nonzero(failing)), column.counts.n_classes
-    is_exact = not criterion.startswith("chernoff")
-    each = (
-        "too low, and too high, by more than that with a probability of at least"
-        if criterion == "exact_min"
-        else "off by more than that with a probability of at least"
-    )
-    bound = f"{own.epsilon:.6g} of it, for who knows all quasi-identifiers and has nothing else"
-    sentence = (
-        f"By {criterion}, the estimate of the share of any {column.attribute!r} in any group is {each} "
-        f"{own.delta:.6g}; that is {bound}."
-        if is_exact
-        else f"By {criterion}, an upper bound of the probability that the estimate of the share of a "
-        f"{column.attribute!r} in a group is off by more than {bound}, is at least {own.delta:.6g}. This "
-        "says nothing of the probability itself."
-    )
-    return PrivacyGuarantee(
-        model=RECONSTRUCTION if is_exact else RECONSTRUCTION_BOUND,
-        parameters={
-            "p": own.p,
-            "epsilon": own.epsilon,
-            "delta": own.delta,
-            "criterion": criterion,
-            "releases": own.releases,
-            "attribute": column.attribute,
-        },
-        sentence=sentence,
-        status="certified" if is_exact else "as_published",
-        hypotheses=(
+def _reconstruction_guarantee(column: UniformColumn, tested: GroupsUnderTest, test: Test) -> PrivacyGuarantee:
+    failed, n_groups = int(np.count_nonzero(tested.failing(test))), column.counts.n_classes
+    return guarantee_of_groups(
+        column,
+        test,
+        _in_words(column, test),
+        "as_published" if test in BOUNDS else "certified",
+        (
             Hypothesis(
                 "groups_within_bound",
                 "no" if failed else "yes",
-                f"{failed:,} of {n_groups:,} groups fail by {criterion}."
+                f"{failed:,} of {n_groups:,} groups fail by {test}."
                 if failed
-                else f"All {n_groups:,} groups were tested by {criterion}, every value that occurs.",
+                else f"All {n_groups:,} groups were tested by {test}, every value that occurs.",
             ),
-            Hypothesis("p_within_cap", "yes", f"p is {own.p:.9g}, the cap {own.cap(column.m):.9g}."),
-            one_record_per_person(column),
-            Hypothesis(
-                "plain_estimate",
-                "assumed",
-                "The reader is taken to use the unbiased estimate of one group. Who joins it with what is "
-                "known of other groups may be nearer.",
-            ),
-            *of_other_releases(column),
         ),
-        claimed_by_source=(
-            "Wang et al. (2012), abstract, claims that such an estimate has a large error with a large "
-            "probability where the bound is at least delta (Definitions: upper bounds of errors)."
-        ),
+        "Wang et al. (2012), abstract, claims that such an estimate has a large error with a large "
+        "probability where the bound is at least delta (Definitions: upper bounds of errors).",
+    )
+
+
+def _in_words(column: UniformColumn, test: Test) -> str:
+    """What the groups are tested for."""
+    own = column.parameters
+    error = f"{own.epsilon:.6g} of it, for who knows all quasi-identifiers and has nothing else"
+    if test in BOUNDS:
+        return (
+            f"By {test}, an upper bound of the probability that the estimate of the share of a "
+            f"{column.attribute!r} in a group is off by more than {error}, is at least {own.delta:.6g}. This "
+            "says nothing of the probability itself."
+        )
+    each = (
+        "too low, and too high, by more than that with a probability of at least"
+        if test == "exact_min"
+        else "off by more than that with a probability of at least"
+    )
+    return (
+        f"By {test}, the estimate of the share of any {column.attribute!r} in any group is {each} "
+        f"{own.delta:.6g}; that is {error}."
     )
 
 
