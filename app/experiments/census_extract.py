@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import re
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,9 @@ MOST_CLASSES: Final = 1_000
 
 _COLUMN: Final = re.compile(r"(?P<attribute>[a-z]+)=(?P<where>[^=]+)")
 _POSITIONS: Final = re.compile(r"([1-9][0-9]{0,5})(?:-([1-9][0-9]{0,5}))?")
+
+
+_WHY: Final = {UnicodeDecodeError: "it is no text in UTF-8", csv.Error: "it is no CSV"}
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,18 @@ def read_extract(path: Path, columns: tuple[str, ...] = ()) -> Census:
     attribute and the line for what is none, for too many salary classes, and for columns that are not there.
     """
     places = _places(columns)
-    lines = _fields(path, places) if _is_fixed(places) else _cells(path, places)
+    try:
+        return _census(_fields(path, places) if _is_fixed(places) else _cells(path, places))
+    except (UnicodeDecodeError, EOFError, zlib.error, csv.Error) as error:
+        raise InvalidInput.of(
+            "/census",
+            "unreadable",
+            f"The extract cannot be read to its end: {_WHY.get(type(error), 'it is damaged')}.",
+            "Give it as IPUMS delivers it: text in UTF-8, whole, compressed only if its name ends in .gz.",
+        ) from error
+
+
+def _census(lines: Iterator[tuple[int, list[str]]]) -> Census:
     values: list[list[int]] = [[] for _ in ATTRIBUTES]
     for number, cells in lines:
         for attribute, cell, own in zip(ATTRIBUTES, cells, values, strict=True):
@@ -114,10 +129,10 @@ def _is_fixed(places: Mapping[str, str]) -> bool:
 
 def _text(path: Path) -> Iterator[str]:
     if path.suffix == ".gz":
-        with gzip.open(path, "rt", encoding="utf-8", newline="") as text:
+        with gzip.open(path, "rt", encoding="utf-8-sig", newline="") as text:
             yield from text
     else:
-        with path.open(encoding="utf-8", newline="") as text:
+        with path.open(encoding="utf-8-sig", newline="") as text:
             yield from text
 
 

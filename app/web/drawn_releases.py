@@ -77,22 +77,18 @@ class Matrix:
         size = range(len(self.names))
         return [[self.elsewhere[c] + (self.retention[c] if r == c else 0.0) for c in size] for r in size]
 
-    def expected(self) -> list[float]:
-        """How often each value is published, in expectation."""
-        anything = math.fsum(p * y for p, y in zip(self.prior, self.elsewhere, strict=True))
-        return [anything + p * a for p, a in zip(self.prior, self.retention, strict=True)]
+    def expected(self, before: Sequence[float]) -> list[float]:
+        """How often each value is published, in expectation, if they are as frequent before."""
+        anything = math.fsum(own * y for own, y in zip(before, self.elsewhere, strict=True))
+        return [anything + own * a for own, a in zip(before, self.retention, strict=True)]
 
-    def deviation(self, value: int) -> float | None:
-        """The standard error of a count of one value among n records like all of them, divided by √n.
+    def deviation(self, value: int) -> float:
+        """The standard error of a count of one value among n records that are as frequent, divided by √n.
 
-        None if nothing can be counted. By the inverse of the matrix (Sherman and Morrison) and the variance
-        of an estimate (Definitions: perturbation).
+        By the inverse of the matrix (Sherman and Morrison) and the variance of an estimate (Definitions:
+        perturbation). Every retention is above 0, else nothing was drawn.
         """
-        if not all(self.retention):
-            return None
         rest = 1 + math.fsum(y / a for y, a in zip(self.elsewhere, self.retention, strict=True))
-        if not rest:
-            return None
         weights = [
             ((i == value) - y / a / rest) / self.retention[value]
             for i, (y, a) in enumerate(zip(self.elsewhere, self.retention, strict=True))
@@ -118,7 +114,7 @@ async def drawn_facts(visit: Visit, release: Json) -> dict[str, Any]:
         return {**shown, "counts": [], "matrix": None, "errors_picture": None}
     return {
         **shown,
-        "counts": list(_counts(matrix, release["rows"], before, after)),
+        "counts": list(_counts(matrix, before, after)),
         "is_counted": after is not None,
         "matrix": Markup(_picture(matrix)),  # noqa: S704 - made here, every text in it escaped
         "is_whole_matrix": len(matrix.names) <= MOST_CELLS,
@@ -151,18 +147,25 @@ def _asked(parameters: Json) -> list[tuple[str, str]]:
 
 
 def _values(matrix: Matrix) -> Iterator[Json]:
-    numbers = zip(matrix.names, matrix.prior, matrix.kept, matrix.elsewhere, matrix.expected(), strict=True)
+    shares = matrix.expected(matrix.prior)
+    numbers = zip(matrix.names, matrix.prior, matrix.kept, matrix.elsewhere, shares, strict=True)
     for name, prior, kept, elsewhere, expected in list(numbers)[:MOST_LISTED]:
         yield {"name": name, "prior": prior, "kept": kept, "elsewhere": elsewhere, "expected": expected}
 
 
-def _counts(
-    matrix: Matrix, rows: int, before: Mapping[str, int], after: Mapping[str, int] | None
-) -> Iterator[Json]:
-    """How many records have each value; after the draw as counted, or as expected where it was not."""
-    for name, expected in list(zip(matrix.names, matrix.expected(), strict=True))[:MOST_LISTED]:
-        drawn = round(rows * expected) if after is None else after.get(name, 0)
-        yield {"name": name, "before": before.get(name), "after": drawn}
+def _counts(matrix: Matrix, before: Mapping[str, int], after: Mapping[str, int] | None) -> Iterator[Json]:
+    """How many records have each value; after the draw as counted, or as expected where it was not.
+
+    Expected of the counts before, not of what readers know, which may be another reference; none where there
+    are more values than were read.
+    """
+    if after is None:
+        if not before.keys() >= set(matrix.names):
+            return
+        expected = matrix.expected([before[name] for name in matrix.names])
+        after = {name: round(own) for name, own in zip(matrix.names, expected, strict=True)}
+    for name in matrix.names[:MOST_LISTED]:
+        yield {"name": name, "before": before.get(name), "after": after.get(name, 0)}
 
 
 async def _before(visit: Visit, dataset: str, attribute: str | None) -> Mapping[str, int]:
@@ -233,7 +236,7 @@ def _told(matrix: Matrix) -> list[tuple[str, float]]:
     found = []
     for what, value in (("most frequent", by_frequency[0]), ("least frequent", by_frequency[-1])):
         deviation = matrix.deviation(value)
-        if deviation:
+        if deviation:  # one value alone has no error
             found.append((f"{what}: {matrix.names[value]}", deviation))
     return found
 

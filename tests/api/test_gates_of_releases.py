@@ -10,7 +10,7 @@ import pytest
 
 from app.evidence.envelope import opened
 from app.evidence.statement import statement_of
-from tests.api.drawn_people import PERTURBED, asked, data, made, people
+from tests.api.drawn_people import PERTURBED, SAMPLED, UNIFORM, asked, data, made, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
 
@@ -85,6 +85,26 @@ async def test_a_release_that_keeps_its_guarantee_passes(client: httpx.AsyncClie
     assert (result["subject"]["order"], result["earlier_releases"]["total"]) == ("shuffled", 0)
     columns = {column["name"]: column["judged_by"] for column in result["coverage"]["columns"]}
     assert columns == {"town": ["1"], "illness": ["0"]}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "model", "within", "beyond"),
+    [
+        (UNIFORM, {"kind": "amplification"}, {"gamma": {"at_most": 3}}, {"gamma": {"at_most": 1.5}}),
+        (SAMPLED, {"kind": "reconstruction_bound"}, {"p": {"at_most": 0.5}}, {"delta": {"at_least": 0.9}}),
+    ],
+    ids=["uniform", "sampled"],
+)
+async def test_the_guarantee_of_each_mechanism_can_be_asked_for(
+    client: httpx.AsyncClient, mechanism: Json, model: Json, within: Json, beyond: Json
+):
+    await drawn(client, mechanism=mechanism)
+    for name, bounds, outcome in (("within", within, "passed"), ("beyond", beyond, "failed")):
+        demand = promised() | {"model": model | bounds}
+        excused = [{"columns": ["illness"], "reason": "The test is about the guarantee."}]
+        own = await gate(client, name, demand, TOWNS_TOGETHER, not_covered=excused)
+        result = await verdict(client, own)
+        assert [found["outcome"] for found in result["criteria"]] == [outcome, "passed"]
 
 
 async def test_a_measure_reads_the_matrix_and_covers_what_was_drawn(client: httpx.AsyncClient):

@@ -163,6 +163,12 @@ async def test_releases_made_before_keep_their_order_and_say_that_nobody_chose_i
         shown = (await client.get("/v1/releases/old")).json()
         (listed,) = (await client.get("/v1/releases?name=old")).json()["items"]
         assert [(own["order"], own["order_chosen"]) for own in (shown, listed)] == [("records", False)] * 2
+        await policy(client)
+        body = {"release": {"name": "old"}}
+        result = (await made(client.post("/v1/gates/order/evaluations", json=body)))["result"]
+        assert (result["subject"]["order"], result["subject"]["order_chosen"]) == ("records", False)
+        assert not any("order" in own for own in result["assumptions"])
+        assert any("made before rows were shuffled" in own for own in result["warnings"])
 
 
 KEYED = "person,town,illness\n" + "".join(f"p{number:02},{row}\n" for number, row in enumerate(ROWS))
@@ -173,6 +179,18 @@ DEMANDS: dict[str, Any] = {
         "comparison": "at_most", "threshold": 1,
     },
 }  # fmt: skip
+
+
+async def policy(client: httpx.AsyncClient) -> None:
+    """A stored policy about classes and losses."""
+    criteria = [
+        {"id": id_, "title": "It holds", "reason": "For the test.", "demand": demand}
+        for id_, demand in DEMANDS.items()
+    ]
+    head = {"format": "privacy-risk/policy/1", "name": "order", "version": 1, "title": "People"}
+    excused = [{"columns": ["person", "illness"], "reason": "The test is about the order of the rows."}]
+    document = {**head, "assumes": {"attacker": "All"}, "criteria": criteria, "not_covered": excused}
+    await made(client.post("/v1/policies", json=document))
 
 
 @pytest.fixture
@@ -187,14 +205,7 @@ async def gate(client: httpx.AsyncClient) -> httpx.AsyncClient:
     ]
     body = {"name": "people", "upload": "people", "attributes": attributes}
     await made(client.post("/v1/datasets", json=body))
-    criteria = [
-        {"id": id_, "title": "It holds", "reason": "For the test.", "demand": demand}
-        for id_, demand in DEMANDS.items()
-    ]
-    head = {"format": "privacy-risk/policy/1", "name": "order", "version": 1, "title": "People"}
-    excused = [{"columns": ["person", "illness"], "reason": "The test is about the order of the rows."}]
-    policy = {**head, "assumes": {"attacker": "All"}, "criteria": criteria, "not_covered": excused}
-    await made(client.post("/v1/policies", json=policy))
+    await policy(client)
     return client
 
 

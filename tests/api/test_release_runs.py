@@ -9,7 +9,8 @@ import httpx
 import psycopg
 import pytest
 
-from app.domain.errors import Conflict
+from app.domain.errors import Conflict, QuotaExceeded
+from app.persistence.draws import PostgresDraws
 from app.services.questions import DirectBudget
 from app.services.resources import Actor, RunState
 from tests.api.drawn_people import PERTURBED, asked, data, made, people
@@ -239,3 +240,30 @@ async def test_whoever_waits_has_a_small_draw_at_once(at_once: httpx.AsyncClient
     release = (await at_once.get("/v1/releases/drawn")).json()
     run = answer.json()
     assert (run["state"], run["result"]) == ("succeeded", {"release": release["id"]})
+
+
+async def test_a_run_goes_on_with_a_draw_in_the_words_that_it_was_begun_with(
+    api: Api,
+    client: httpx.AsyncClient,
+    at_once: httpx.AsyncClient,
+    draws: Draws,
+    database_urls: Any,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    await people(client)
+    real = PostgresDraws.store
+
+    async def full(*_: object) -> Any:
+        raise QuotaExceeded("It is full.", "Delete something.", {"name": "stored_bytes"})
+
+    monkeypatch.setattr(PostgresDraws, "store", full)
+    assert (await at_once.post("/v1/releases", json=asked())).status_code == 413
+    monkeypatch.setattr(PostgresDraws, "store", real)
+    named = asked(mechanism=PERTURBED | {"attribute": "illness"})
+    await api.work_off((await started(client, named))["id"])
+    assert draws() == (1, 0)
+    release = (await client.get("/v1/releases/drawn")).json()
+    assert release["mechanism"]["parameters"]["attribute"] is None
+    with psycopg.connect(database_urls.admin) as connection:
+        query = "SELECT question_sha256 FROM draws WHERE id = %s"
+        assert connection.execute(query, [release["id"]]).fetchone() == (release["sha256"],)

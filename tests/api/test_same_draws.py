@@ -89,6 +89,13 @@ async def test_a_draw_that_was_begun_is_gone_on_with_in_either_wording(
         assert connection.execute(query, [manifest["id"]]).fetchone() == (manifest["sha256"],)
 
 
+async def test_a_run_asked_for_in_the_other_wording_is_the_same_run(client: httpx.AsyncClient):
+    await people(client)
+    first, second = [await client.post("/v1/releases/runs", json=own) for own in (asked(), NAMED)]
+    assert (first.status_code, second.status_code) == (202, 200)
+    assert second.json()["id"] == first.json()["id"]
+
+
 async def test_with_two_sensitive_attributes_leaving_it_out_says_nothing(client: httpx.AsyncClient):
     await people(client, town="sensitive")
     problem_of(await client.post("/v1/releases", json=asked()), 422, "invalid-input")

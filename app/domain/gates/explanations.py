@@ -25,7 +25,7 @@ from app.domain.policies.policy import (
 )
 from app.domain.policies.requirements import value_of
 
-SYMBOLS: Final = {"l": "ℓ", "alpha": "α", "beta": "β", "delta": "δ"}
+SYMBOLS: Final = {"l": "ℓ", "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε"}
 """Names of parameters as the field writes them."""
 
 

@@ -84,7 +84,10 @@ def _judged(bounds: GuaranteeBounds, condition: GuaranteeCondition, own: Privacy
     if own.rests_on_assumptions and not condition.may_rest_on_assumptions:
         assumed = ", ".join(_words(found.id) for found in own.hypotheses if found.holds == "assumed")
         shortfalls.append(f"it rests on assumptions, which the policy does not allow: {assumed}")
-    numbers = [float(own.parameters.get(name) or 0) for name in bounds.model.numbers]
+    numbers = [
+        (-1 if value.marks.safer == "high" else 1) * float(own.parameters.get(name) or 0)
+        for name, value in bounds.model.numbers.items()
+    ]
     order = (len(shortfalls), -worth(own.standing), own.rests_on_assumptions, *numbers)
     return _Judged(own, tuple(shortfalls), order)
 

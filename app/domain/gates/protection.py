@@ -84,16 +84,16 @@ def model_protects(condition: PrivacyModelCondition, model: Criterion, worst: Wo
 def guarantee_protects(condition: GuaranteeCondition, worst: WorstCase | None) -> bool:
     """Whether records that are all alone would not keep the least that the requirement asks for.
 
-    A guarantee of a model that is no criterion of classes protects if some of its numbers is bounded on the
-    side on which people are safer. InvalidInput for a requirement that cannot be understood.
+    A guarantee of a model that is no criterion of classes protects if some of its numbers is bounded by less
+    than would single out one record of all. InvalidInput for a requirement that cannot be understood.
     """
     bounds = bounds_of(condition)
     if not bounds.model.is_of_single_records:
         return False
     least = bounds.loosest()
     if condition.model not in {own.kind for own in CRITERIA}:
-        possible = {name: own.range({}) for name, own in bounds.model.numbers.items()}
-        return any(least.get(name) not in (None, own.least, own.greatest) for name, own in possible.items())
+        records = math.inf if worst is None else max(2, worst.alone.table_records())
+        return any(least[name] < of(records) for name, of in bounds.model.undone.items())
     model = criterion_of(condition.model, least)
     if model.asks_nothing:
         return False

@@ -7,7 +7,9 @@ is marked as the numbers of results are; of choices each asks for at least as mu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
 
@@ -95,6 +97,9 @@ class GuaranteeModel:
     is_of_single_records
         Whether it bounds what the one value tells that a record shows. One about groups does not: a large
         group may keep it where values are published nearly unchanged.
+    undone
+        By number, from which bound on nothing keeps a reader from taking the one record of so many that shows
+        a value for the person who has it.
     """
 
     name: str
@@ -102,6 +107,7 @@ class GuaranteeModel:
     parameters: type
     always_assumed: tuple[str, ...] = ()
     is_of_single_records: bool = True
+    undone: Mapping[str, Callable[[float], float]] = field(default_factory=dict)
 
     @cached_property
     def numbers(self) -> dict[str, ResultValue]:
@@ -141,6 +147,7 @@ GUARANTEE_MODELS: Final[tuple[GuaranteeModel, ...]] = (
         "bounded amplification (local differential privacy)",
         PromisedAmplification,
         ("own_record_only", "releases_counted"),
+        undone={"gamma": float, "local_epsilon": math.log},
     ),
     GuaranteeModel(
         "reconstruction_privacy",

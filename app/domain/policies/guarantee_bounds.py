@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
@@ -63,20 +65,9 @@ class GuaranteeBounds:
     attribute: str | None = None
 
     def interval(self, parameter: str) -> Interval:
-        """The reals that keep all bounds of a number; ``least`` is above ``greatest`` if none does."""
-        least, greatest = Interval(-_INFINITE, _INFINITE), Interval(-_INFINITE, _INFINITE)
-        for own in (bound.interval for bound in self.numbers if bound.parameter == parameter):
-            if (own.least, own.least_open) > (least.least, least.least_open):
-                least = own
-            if (own.greatest, not own.greatest_open) < (greatest.greatest, not greatest.greatest_open):
-                greatest = own
-        return Interval(least.least, greatest.greatest, least.least_open, greatest.greatest_open)
-
-    def excludes_all(self, parameter: str) -> bool:
-        """Whether no real keeps all bounds of a number."""
-        own = self.interval(parameter)
-        is_open = own.least_open or own.greatest_open
-        return own.least > own.greatest or (own.least == own.greatest and is_open)
+        """The reals that keep all bounds of a number, maybe none."""
+        own = (bound.interval for bound in self.numbers if bound.parameter == parameter)
+        return functools.reduce(Interval.both, own, Interval(-math.inf, math.inf))
 
     def choice(self, parameter: str) -> str:
         """The least of the choices that is asked for."""
@@ -121,9 +112,6 @@ class GuaranteeBounds:
             if own != self.model.choices[name][-1]
         }  # fmt: skip
         return found if self.attribute is None else {**found, ATTRIBUTE: self.attribute}
-
-
-_INFINITE: Final = float("inf")
 
 
 def bounds_of(condition: GuaranteeCondition, pointer: str = "") -> GuaranteeBounds:

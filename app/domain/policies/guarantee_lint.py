@@ -46,7 +46,7 @@ def _check_numbers(bounds: GuaranteeBounds, pointer: str, found: Findings) -> No
                 "Ask for more, or leave it out.",
             )  # fmt: skip
     for name in dict.fromkeys(own.parameter for own in bounds.numbers):
-        if bounds.excludes_all(name):
+        if bounds.interval(name).is_empty:
             found.error(
                 joined(f"{pointer}/model", name), "never-passes", f"No {name} keeps all of these bounds.",
                 "Leave one of them out.",

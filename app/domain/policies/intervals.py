@@ -41,10 +41,20 @@ class Interval:
         below = (self.greatest, not self.greatest_open) <= (other.greatest, not other.greatest_open)
         return above and below
 
-    def meets(self, other: Interval) -> bool:
-        """Whether some number is in both."""
+    def both(self, other: Interval) -> Interval:
+        """The numbers that are in both, maybe none."""
         least, least_open = max((self.least, self.least_open), (other.least, other.least_open))
         greatest, closed = min(
             (self.greatest, not self.greatest_open), (other.greatest, not other.greatest_open)
         )
-        return least < greatest or (least == greatest and closed and not least_open)
+        return Interval(least, greatest, least_open, not closed)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no number is in it."""
+        is_open = self.least_open or self.greatest_open
+        return self.least > self.greatest or (self.least == self.greatest and is_open)
+
+    def meets(self, other: Interval) -> bool:
+        """Whether some number is in both."""
+        return not self.both(other).is_empty

@@ -36,6 +36,10 @@ _REMEDY: Final = (
     "Who knows that order knows whose row is whose. Have the release made here, which shuffles the rows of "
     'each class, or shuffle them; if the order is meant, say so by "order": "records".'
 )
+_BEFORE: Final = (
+    "The rows of the stored release stand in the order of the dataset's records: it was made before rows "
+    "were shuffled. Who knows that order knows whose row is whose. Make the release anew."
+)
 _RARE: Final = 6
 """Chances below ten to the minus this are not told in figures."""
 
@@ -45,21 +49,24 @@ def _order_document(subject: Subject, context: EvaluationContext) -> JsonObject:
     aligned = context.aligned
     order = "shuffled" if aligned is None else aligned.order
     if subject.released is not None:
-        order = subject.order or order
+        order = subject.released.order
     return {"order": order, "order_chosen": subject.order == "records"}
 
 
 def _order_assumptions(subject: Subject, context: EvaluationContext) -> list[str]:
     """What the verdict takes for granted of the order."""
-    if subject.released is not None:
-        return [_CHOSEN if subject.order == "records" else _STORED]
-    if context.aligned is None:
-        return [_SHUFFLED]
-    return [_CHOSEN] if context.aligned.order == "records" and subject.order == "records" else []
+    order = _order_document(subject, context)
+    if order["order"] == "records" and order["order_chosen"]:
+        return [_CHOSEN]
+    if order["order"] != "shuffled":
+        return []
+    return [_SHUFFLED if subject.released is None else _STORED]
 
 
 def _order_warnings(subject: Subject, context: EvaluationContext) -> list[str]:
-    """A warning where a file keeps the records' order, and nobody said that this is meant."""
+    """A warning where a release keeps the records' order, and nobody said that this is meant."""
+    if subject.released is not None:
+        return [] if subject.released.order == "shuffled" or subject.order == "records" else [_BEFORE]
     aligned = context.aligned
     if aligned is None or subject.order == "records":
         return []

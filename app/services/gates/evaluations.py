@@ -196,7 +196,7 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
 def _order(request: CreateEvaluation, released: JudgedRelease | None) -> Literal["records"] | None:
     """``records`` if the rows are meant to stand in the records' order."""
     if released is not None:
-        return released.order
+        return released.chosen_order
     return request.release.order if isinstance(request.release, ReleaseFile) else None
 
 

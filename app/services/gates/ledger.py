@@ -46,7 +46,8 @@ def refuse_drawn(upload: Stored, earlier: Sequence[JsonObject]) -> None:
                 "made-by-mechanism",
                 f"The file is the table of the release {own['name']!r}, whose values the mechanism "
                 f"{own['mechanism']} drew: criteria would take them for those of the records.",
-                "Read what the release promises in the guarantees of its manifest.",
+                'Judge the stored release itself, by "release": {"name": …}, with a requirement on its '
+                "guarantee.",
             )
 
 

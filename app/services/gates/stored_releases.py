@@ -10,6 +10,7 @@ from app.services.gates.requests import CreateEvaluation, StoredRelease
 from app.services.ports import UnitOfWork
 from app.services.releases.mechanism_manifests import is_drawn
 from app.services.releases.releases import ORDER_BEFORE
+from app.services.releases.requests import LineOrder
 from app.services.releases.standing_guarantees import standing_guarantees
 from app.services.resources import JsonObject, Kind, Stored
 
@@ -39,9 +40,15 @@ class JudgedRelease:
         return None if self.is_drawn else self.stored.uses[_RULE]
 
     @property
-    def order(self) -> Literal["records"] | None:
-        """``records`` if its rows stand in the records' order, which was chosen then."""
-        return "records" if self.stored.summary.get("order", ORDER_BEFORE) == "records" else None
+    def order(self) -> LineOrder:
+        """How its rows stand."""
+        order: LineOrder = self.stored.summary.get("order", ORDER_BEFORE)
+        return order
+
+    @property
+    def chosen_order(self) -> Literal["records"] | None:
+        """``records`` if that order was chosen; releases from before rows were shuffled have it unchosen."""
+        return "records" if self.stored.summary.get("order_chosen", False) else None
 
     @property
     def csv_sha256(self) -> str:
@@ -69,7 +76,15 @@ async def with_dataset(work: UnitOfWork, request: CreateEvaluation) -> CreateEva
 
 
 async def find_release(work: UnitOfWork, ref: str, dataset: Stored) -> JudgedRelease:
-    """The dataset's release of this name or id.
+    """The dataset's release of this name or id, with what it promises as of now; see :func:`given_out`."""
+    found = await given_out(work, ref, dataset)
+    if not found.is_drawn:
+        return found
+    return replace(found, guarantees=await standing_guarantees(work, found.stored))
+
+
+async def given_out(work: UnitOfWork, ref: str, dataset: Stored) -> JudgedRelease:
+    """The dataset's release of this name or id, whatever it promises.
 
     NotFound without one, InvalidInput if it is of another dataset, Withdrawn if it is given out no more.
     """
@@ -81,9 +96,8 @@ async def find_release(work: UnitOfWork, ref: str, dataset: Stored) -> JudgedRel
             f"The release {stored.name!r} is of the dataset {stored.summary['dataset']!r}.",
             "Name that dataset, or a release of this one.",
         )
-    if not is_drawn(stored):
-        return JudgedRelease(stored)
-    state = (await work.draws.states([stored.id]))[stored.id]
-    if state.withdrawn_at is not None:
-        raise Withdrawn(stored.name, state.withdrawn_at)
-    return JudgedRelease(stored, await standing_guarantees(work, stored))
+    if is_drawn(stored):
+        state = (await work.draws.states([stored.id]))[stored.id]
+        if state.withdrawn_at is not None:
+            raise Withdrawn(stored.name, state.withdrawn_at)
+    return JudgedRelease(stored)

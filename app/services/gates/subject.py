@@ -26,7 +26,7 @@ from app.services.gates.policies import find_policy
 from app.services.gates.policy_documents import policy_of, scoring_options_of
 from app.services.gates.requests import CreateEvaluation, ReleaseFile
 from app.services.gates.schema_faults import schema_faults
-from app.services.gates.stored_releases import JudgedRelease, find_release
+from app.services.gates.stored_releases import JudgedRelease, given_out
 from app.services.ports import UnitOfWork
 from app.services.questions import Route
 from app.services.resources import JsonObject, Kind, NewResource, Stored, document_of
@@ -336,7 +336,7 @@ async def subject_of(work: UnitOfWork, stored: Stored) -> Subject:
         rule=await rule_of_question(work, stored, base.dataset),
         upload=None if upload is None else await work.resources.get(Kind.UPLOAD, upload),
         key=document["key"],
-        order=order if released is None else released.order,
+        order=order if released is None else released.chosen_order,
         parameters=parameters,
         referred=await find_referred(work, parameters),
         waivers=document["waivers"],
@@ -349,5 +349,5 @@ async def _released_stored(work: UnitOfWork, document: JsonObject, dataset: Stor
     """The release that an evaluation was stored with, its guarantees as they stood then."""
     if document.get("released") is None:
         return None
-    found = await find_release(work, document["released"], dataset)
+    found = await given_out(work, document["released"], dataset)
     return replace(found, guarantees=tuple(document["guarantees"]))

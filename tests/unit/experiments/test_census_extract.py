@@ -67,6 +67,34 @@ def test_what_is_no_such_extract_is_refused_with_its_place(text, columns, pointe
     assert "sixty" not in fault.message
 
 
+ONE = "34,1,2,3,4,50000\n"
+FIRST = "AGE,SEX,EDUC,MARST,CLASSWKR,INCWAGE\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("own.csv", (FIRST + "M\xfcller,").encode("latin-1"), "no text in UTF-8"),
+        ("own.csv.gz", gzip.compress((FIRST + ONE * 500).encode())[:-20], "it is damaged"),
+        ("own.csv", (FIRST + '"' + "9" * 200_000 + '",').encode(), "it is no CSV"),
+    ],
+    ids=["latin-1", "cut", "huge cell"],
+)
+def test_what_cannot_be_read_to_its_end_is_refused(name, content, said, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput, match=said) as refused:
+        read_extract(path)
+    assert refused.value.faults[0].pointer == "/census"
+    assert "ller" not in refused.value.faults[0].message
+
+
+def test_a_mark_of_the_order_of_bytes_is_no_part_of_the_first_name(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_bytes(("\ufeff" + FIRST + ONE).encode())
+    assert len(read_extract(path).columns[0]) == 1
+
+
 @pytest.mark.deep
 def test_counts_are_taken_of_the_extract(tmp_path, capsys):
     people = census(3, 4000)

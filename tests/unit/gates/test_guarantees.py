@@ -73,6 +73,18 @@ def test_of_several_guarantees_the_best_that_satisfies_all_stands():
     assert not none.passes
 
 
+def test_of_guarantees_that_pass_the_one_that_promises_more_is_told():
+    """Of δ that is the greater one, of β the less."""
+
+    def of_groups(delta: float) -> PrivacyGuarantee:
+        stated = {"p": 0.3, "epsilon": 0.3, "delta": delta, "criterion": "exact_total", "attribute": "ill"}
+        return PrivacyGuarantee("reconstruction_privacy", stated, "It is so.", "certified", ())
+
+    demand = promised() | {"model": {"kind": "reconstruction_privacy", "delta": {"at_least": 0.05}}}
+    assert found(demand, of_groups(0.1), of_groups(0.4)).promised == of_groups(0.4)
+    assert found(promised(), guarantee(2.0), guarantee(1.0)).promised == guarantee(1.0)
+
+
 def test_a_release_without_such_a_guarantee_says_what_it_promises():
     finding = found(promised(attribute="job"), guarantee(), sensitive=("ill", "job"))
     assert not finding.passes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -133,3 +134,18 @@ def test_the_greatest_loss_is_that_of_who_is_found():
     assert greatest_loss(TABLE, harm, constant_sensitivity(TABLE, 5.0), RiskModel(), 7) == 5.0
     assert greatest_loss(TABLE, harm, None, RiskModel("II"), 7) == 1.0
     assert greatest_loss(TABLE, constant_sensitivity(TABLE, float("inf")), None, RiskModel(), 7) == 0.0
+
+
+def test_odds_that_change_as_often_as_there_are_records_single_one_out():
+    """Among n records alike each is of one in n; a factor of n makes one of them as likely as the rest."""
+    n = TABLE.n_records
+
+    def covers(**bound: Any) -> bool:
+        demand = {"kind": "guarantee", "model": {"kind": "amplification", **bound}}
+        return read({"may_rest_on_assumptions": True, **demand}) != Reading()
+
+    assert covers(gamma={"at_most": n - 0.5})
+    assert not covers(gamma={"at_most": n})
+    assert covers(local_epsilon={"at_most": 0.99 * math.log(n)})
+    assert not covers(local_epsilon={"at_most": math.log(n)})
+    assert not covers()

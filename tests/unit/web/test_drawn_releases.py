@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.web.drawn_releases import MOST_BARS, Matrix, drawn_facts, report_facts
+from app.web.drawn_releases import MOST_BARS, Matrix, _counts, drawn_facts, report_facts
 
 PRIOR = np.array([0.5, 0.3, 0.15, 0.05])
 ALPHA = np.array([0.6, 0.4, 0.3, 0.2])
@@ -32,7 +32,7 @@ def release(**other):
 def test_the_matrix_is_that_which_is_published():
     matrix = Matrix.of(published())
     assert np.array(matrix.entries()) == pytest.approx(DENSE)
-    assert matrix.expected() == pytest.approx((DENSE @ PRIOR).tolist())
+    assert matrix.expected(PRIOR) == pytest.approx((DENSE @ PRIOR).tolist())
     assert matrix.kept == pytest.approx(np.diag(DENSE).tolist())
 
 
@@ -42,12 +42,6 @@ def test_the_error_of_a_count_is_that_of_estimates_of_many_draws(value):
     weights = np.linalg.inv(DENSE)[value]
     per_value = (DENSE * weights[:, None] ** 2).sum(axis=0) - (weights @ DENSE) ** 2
     assert Matrix.of(published()).deviation(value) == pytest.approx(np.sqrt(PRIOR @ per_value))
-
-
-def test_nothing_is_counted_where_a_value_is_never_kept():
-    none_kept = Matrix.of(published(retention=[0.6, 0.0, 0.3, 0.2]))
-    assert none_kept.deviation(0) is None
-    assert report_facts(release(published=published(retention=[0.6, 0.0, 0.3, 0.2])))["errors"] is None
 
 
 def test_what_is_published_otherwise_has_no_matrix():
@@ -69,6 +63,14 @@ def test_errors_are_told_of_the_most_and_the_least_frequent_value_and_fall_with_
     assert [row["size"] for row in told["errors"]["rows"]] == [10, 100, 1000]
     first, second, _ = (row["shares"] for row in told["errors"]["rows"])
     assert np.array(first) == pytest.approx(np.sqrt(10) * np.array(second))
+
+
+def test_what_is_expected_follows_from_the_counts_before_and_not_from_a_reference():
+    matrix = Matrix.of(published(prior=[0.25] * 4))
+    before = dict(zip(matrix.names, (500, 300, 150, 50), strict=True))
+    told = list(_counts(matrix, before, None))
+    assert [own["after"] for own in told] == np.rint(DENSE @ (1000 * PRIOR)).tolist()
+    assert list(_counts(matrix, {"flu": 500}, None)) == []
 
 
 class Quiet:
