@@ -216,12 +216,6 @@ class ReconstructionPrivacyFound:
     by_criterion: Annotated[
         tuple[CriterionFound, ...], doc("All four criteria beside one another, for the same p, ε and δ.")
     ]
-    probabilities_approximated: Annotated[
-        int,
-        doc(
-            "Values of groups of more than 200,000 records, whose probabilities are of a normal distribution."
-        ),
-    ]
     coinciding: Annotated[
         Coinciding, doc("Groups that an aggregate over one quasi-identifier coincides with.")
     ]
@@ -295,7 +289,6 @@ def _compute(
         greatest_epsilon=epsilon,
         greatest_p=p,
         by_criterion=by_criterion,
-        probabilities_approximated=int(np.count_nonzero(listed.tested.tails.is_normal)),
         coinciding=listed.coinciding(listed.tested.failing(own.criterion)),
         groups=tuple(listed.group(own.criterion, group, names) for group in worst),
         worst_values=listed.estimates_of(worst[0], own.top) if worst else (),
