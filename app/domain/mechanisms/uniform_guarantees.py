@@ -70,7 +70,7 @@ def amplification_guarantee(column: UniformColumn) -> PrivacyGuarantee:
                 "A reader who also counts in records of people alike learns more, which is what the "
                 "guarantee of reconstruction privacy is about.",
             ),
-            *_of_releases(column),
+            *of_other_releases(column.attribute),
         ),
     )
 
@@ -92,7 +92,6 @@ def guarantee_of_groups(
             "epsilon": own.epsilon,
             "delta": own.delta,
             "criterion": test,
-            "releases": own.releases,
             "attribute": column.attribute,
         },
         sentence=sentence,
@@ -107,7 +106,7 @@ def guarantee_of_groups(
                 "The reader is taken to use the unbiased estimate of one group. Who joins it with what is "
                 "known of other groups may be nearer.",
             ),
-            *_of_releases(column),
+            *of_other_releases(column.attribute),
         ),
         claimed_by_source=claimed_by_source,
     )
@@ -116,18 +115,3 @@ def guarantee_of_groups(
 def _p_within_cap(column: UniformColumn) -> Hypothesis:
     own = column.parameters
     return Hypothesis("p_within_cap", "yes", f"p is {own.p:.9g}, the cap {own.cap(column.m):.9g}.")
-
-
-def _of_releases(column: UniformColumn) -> tuple[Hypothesis, ...]:
-    """What is assumed of everything else that is ever released."""
-    releases = column.parameters.releases
-    return (
-        Hypothesis(
-            "releases_counted",
-            "assumed",
-            "Readers are taken to have this release alone."
-            if releases == 1
-            else f"Readers are taken to have at most {releases} independent releases of these records.",
-        ),
-        *of_other_releases(column.attribute),
-    )

@@ -84,7 +84,7 @@ class PublishedUniform:
 def _plan(context: MechanismContext, parameters: UniformPerturbation) -> MechanismPlan:
     column = UniformColumn.of(context, parameters)
     own = parameters
-    question = ReconstructionQuestion(column.replacement, own.epsilon, own.delta, own.releases)
+    question = ReconstructionQuestion(column.replacement, own.epsilon, own.delta)
     tested, missing = GroupsUnderTest(column.counts, question), column.above_cap()
     n = context.table.n_records
     promised = (amplification_guarantee(column), _reconstruction_guarantee(column, tested, own.criterion))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Lt, doc
+from annotated_types import Ge, Le, Lt, doc
 
 from app.domain.arrays import Bools
 from app.domain.catalogue.meanings import FAILING, FROM_ONE, FROM_ZERO, HIGH, MET, SHARE, STRICTER_UP
@@ -55,7 +55,7 @@ SECONDS_PER_RECORD: Final = 5e-7
 
 Retention = Annotated[
     float,
-    Gt(0),
+    Ge(1e-9),
     Lt(1),
     doc("p: with this probability a record keeps its value; else any of all m is drawn, its own included."),
 ]
@@ -72,7 +72,10 @@ Releases = Annotated[
     int,
     Ge(1),
     Le(100),
-    doc("Independent releases of the same records that a reader has: r make a group as if r times as large."),
+    doc(
+        "Exactly so many independent releases of the same records a reader has: r make a group as if r times "
+        "as large. By an exact criterion a group may pass with r of them and fail with fewer."
+    ),
 ]
 
 
@@ -92,7 +95,7 @@ class ReconstructionPrivacy(Criterion):
     p: Retention
     epsilon: Annotated[
         float,
-        Gt(0),
+        Ge(1e-9),
         Le(1000),
         STRICTER_UP,
         doc("ε: from which error on, as a part of the share, an estimate counts as bad."),
@@ -167,9 +170,9 @@ class ReconstructionParameters(Grouping):
     p: Retention = 0.5
     epsilon: Annotated[
         float,
-        Ge(0),
+        Ge(1e-9),
         Le(1000),
-        doc("ε: from which error on, as a part of the share, an estimate counts as bad; 0: any error."),
+        doc("ε: from which error on, as a part of the share, an estimate counts as bad."),
     ] = 0.5
     delta: Annotated[float, Ge(0), Le(1), doc("δ: what the criterion compares with.")] = 0.3
     criterion: Criteria = "chernoff_simple"
@@ -335,20 +338,15 @@ def _verdict(
 
 
 def _warnings(own: ReconstructionParameters) -> tuple[str, ...]:
-    found = []
-    if own.epsilon == 0:
-        found.append("With ε = 0 every error counts as large: the bounds are 1, and every group passes them.")
-    if own.criterion.startswith("chernoff"):
-        found.append(
-            f"As p grows towards 1, small groups pass {own.criterion} although nearly nothing is hidden: cap "
-            "p by what a reader of one record may believe, and look at the probabilities."
-        )
-    return tuple(found)
+    if not own.criterion.startswith("chernoff"):
+        return ()
+    return (
+        f"As p grows towards 1, small groups pass {own.criterion} although nearly nothing is hidden: cap p "
+        "by what a reader of one record may believe, and look at the probabilities.",
+    )
 
 
-def _judged_by(own: ReconstructionParameters, value: str) -> ReconstructionPrivacy | None:
-    if own.epsilon == 0:
-        return None
+def _judged_by(own: ReconstructionParameters, value: str) -> ReconstructionPrivacy:
     return ReconstructionPrivacy(own.p, own.epsilon, own.delta, own.criterion, own.releases, own.attribute)
 
 

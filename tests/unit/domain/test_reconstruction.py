@@ -221,6 +221,39 @@ def test_several_releases_are_like_so_much_larger_a_group():
     assert twice.greatest_epsilon(FULL) == pytest.approx(large.greatest_epsilon(FULL))
 
 
+def test_who_has_two_releases_may_be_farther_off_than_who_has_one():
+    """The one record is shown as itself with 0.95, twice with 0.9025; else the estimate is bad."""
+    assert np.exp(group([1, 0], 0.9, 2, 0.1, 0.09).log_levels("exact_total")) == pytest.approx(0.05)
+    assert np.exp(group([1, 0], 0.9, 2, 0.1, 0.09, 2).log_levels("exact_total")) == pytest.approx(0.0975)
+
+
+@pytest.mark.parametrize("delta", [1e-9, 1e-12, 1e-50])
+def test_no_probability_of_nothing_reaches_a_small_delta(delta):
+    """Of 30 records shown as they are with 0.9995 the probability of a bad estimate is below 1e-80."""
+    passes = group([30, 0], 0.5, 2, 0.3, delta)
+    for test in ("exact_min", "exact_total"):
+        assert group([30, 0], 0.999, 2, 0.9, delta).failing(test)[0]
+        assert not passes.failing(test)[0]
+
+
+def test_a_probability_equal_to_delta_passes_and_one_in_a_million_below_does_not():
+    attained = float(np.exp(group([20, 0], 0.999, 14, 0.3, 0.5).log_levels("exact_total")[0]))
+    assert attained == pytest.approx(4.565961e-17, rel=1e-5)
+    assert not group([20, 0], 0.999, 14, 0.3, attained * (1 + 1e-12)).failing("exact_total")[0]
+    assert group([20, 0], 0.999, 14, 0.3, attained * (1 + 1e-6)).failing("exact_total")[0]
+
+
+@pytest.mark.parametrize(
+    ("p", "epsilon", "delta"), [(1e-9, 0.3, 0.3), (0.5, 1e-9, 0.3), (1e-9, 1e-9, 5e-324)]
+)
+def test_the_least_numbers_that_may_be_asked_about(p, epsilon, delta):
+    tested = group([30, 10], p, 14, epsilon, delta)
+    assert not any(tested.failing(test)[0] for test in (SIMPLE, FULL, "exact_total"))
+    assert 0 <= tested.greatest_p(SIMPLE) <= 1
+    assert math.isfinite(tested.greatest_epsilon(FULL))
+    assert math.copysign(1, estimate(7, 10, 0.5, 14, 0.3).greatest_sizes(SIMPLE, 1.0)[0]) == 1
+
+
 def test_a_group_without_values_fails_nothing():
     question = ReconstructionQuestion(UniformReplacement(0.5, 3), 0.5, 0.9)
     tested = GroupsUnderTest(counts_of([5, 0, 0], [[0, 0, 0], [5, 0, 0]]), question)

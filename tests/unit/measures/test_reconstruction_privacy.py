@@ -90,13 +90,6 @@ def test_a_reader_who_clips_never_estimates_too_much_of_a_frequent_value():
     assert second.too_high_clipped == second.too_high > 0
 
 
-def test_no_error_asked_for_is_warned_of():
-    found = found_of([(60, 20)], epsilon=0)
-    assert found.is_met
-    assert (found.delta, found.greatest_p) == (1, 1)
-    assert any("every error counts as large" in warning for warning in found.warnings)
-
-
 def test_what_an_exact_criterion_has_no_levels_of():
     found = found_of([(60, 20)], criterion="exact_min")
     assert (found.greatest_epsilon, found.greatest_p) == (None, None)
@@ -222,6 +215,8 @@ def test_what_the_criterion_says_of_itself():
         (0.0, 0.3, 0.3),
         (1.0, 0.3, 0.3),
         (0.5, 0.0, 0.3),
+        (1e-10, 0.3, 0.3),
+        (0.5, 1e-10, 0.3),
         (0.5, 0.3, 1.1),
         (0.5, 0.3, -0.1),
         (math.nan, 0.3, 0.3),
