@@ -15,12 +15,12 @@ from app.domain.classes.reconstruction import UniformReplacement, greatest_p
 from app.domain.classes.released import Release
 from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
 from app.domain.errors import Fault, InvalidInput, require_bounds
+from app.domain.mechanisms.drawing import MOST_VALUES
 from app.domain.mechanisms.mechanism import MechanismContext
 from app.domain.mechanisms.rule_before import changes, disclosed, touched
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
 
-MOST_VALUES: Final = 100_000
 WITHIN: Final = 1e-12
 """Share of a cap that p may be above it: what rounding makes of an equality."""
 

@@ -8,7 +8,12 @@ from typing import Final
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.classes.reconstruction import greatest_posterior
 from app.domain.classes.reconstruction_groups import BOUNDS, Test
-from app.domain.mechanisms.common_hypotheses import of_other_releases, one_record_per_person
+from app.domain.mechanisms.common_hypotheses import (
+    found_by_the_rest,
+    of_other_releases,
+    one_record_per_person,
+    shown_unperturbed,
+)
 from app.domain.mechanisms.guarantee import PrivacyGuarantee, Status
 from app.domain.mechanisms.uniform_column import UniformColumn
 
@@ -22,18 +27,15 @@ the one for the other."""
 
 def warnings_of(column: UniformColumn) -> tuple[str, ...]:
     """Sentences on what is not protected, and on what is odd about the column."""
-    table, own = column.table, column.attribute
+    own = column.attribute
     found = [
-        f"Every record is released with its other attributes: who finds a person's record by them knows that "
-        f"it is there, and reads them. Only {own!r} is protected.",
+        found_by_the_rest(own),
         f"Many records alike tell what share of them has which {own!r}. Readers who join several groups, or "
         "whose groups are alike, learn from all of them.",
     ]
     if not column.known:
         found.append("The dataset has no quasi-identifier: all records are one group.")
-    others = [name for name in table.attributes if name in table.sensitive and name != own]
-    if others:
-        found.append(f"Sensitive attributes that are released unperturbed: {', '.join(others)}.")
+    found += shown_unperturbed(column.table, own)
     unused = column.m - int((column.counts.totals > 0).sum())
     if unused:
         found.append(f"{unused:,} values of {own!r} that no record has are published of some records.")
