@@ -55,8 +55,7 @@ def exact_tails(amounts: Longs, sizes: Longs, replacement: UniformReplacement, e
     Exact to about 1e-11 of each probability, for groups of any size up to 10⁹. Time and memory of a pair grow
     as the square root of its size; some millions of terms are held at a time, or those of one pair.
     """
-    keys = sizes * (int(amounts.max(initial=0)) + 1) + amounts
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(_keys(amounts, sizes), return_index=True, return_inverse=True)
     pairs = _Pairs(amounts[first], sizes[first], replacement, epsilon)
     low, high = np.empty(len(first)), np.empty(len(first))
     for places in _batches(pairs.terms):
@@ -66,8 +65,13 @@ def exact_tails(amounts: Longs, sizes: Longs, replacement: UniformReplacement, e
 
 def terms_to_sum(amounts: Longs, sizes: Longs, replacement: UniformReplacement) -> int:
     """How many terms :func:`exact_tails` sums: what its time grows with."""
-    distinct = np.unique(np.stack([amounts, sizes]), axis=1)
-    return int(_Pairs(distinct[0], distinct[1], replacement, 0.0).terms.sum())
+    first = np.unique(_keys(amounts, sizes), return_index=True)[1]
+    return int(_Pairs(amounts[first], sizes[first], replacement, 0.0).terms.sum())
+
+
+def _keys(amounts: Longs, sizes: Longs) -> Longs:
+    """(k,) a number of each pair, the same of equal ones."""
+    return np.asarray(sizes * (int(amounts.max(initial=0)) + 1) + amounts)
 
 
 def _batches(terms: Longs) -> list[Longs]:

@@ -35,7 +35,7 @@ from app.domain.mechanisms.uniform_guarantees import (
     warnings_of,
 )
 
-SECONDS_PER_RECORD: Final = 8e-7
+SECONDS_PER_RECORD: Final = 1e-7
 SECONDS_PER_VALUE: Final = 2e-6
 BYTES_PER_RECORD_OF_GROUPS: Final = 60
 BYTES_PER_VALUE: Final = 200
@@ -84,7 +84,7 @@ def _plan(context: MechanismContext, parameters: UniformPerturbation) -> Mechani
     return MechanismPlan(
         constants=_constants(column, tested),
         missing=missing,
-        seconds=SECONDS_PER_RECORD * n + SECONDS_PER_VALUE * column.m,
+        seconds=SECONDS_PER_RECORD * n + SECONDS_PER_VALUE * column.m + tested.seconds,
         bytes=BYTES_PER_RECORD_OF_GROUPS * n
         + BYTES_PER_VALUE * column.m
         + 6 * BYTES_PER_RECORD * RECORDS_AT_ONCE,

@@ -9,6 +9,7 @@ if that estimate is too good (Definitions: reconstruction privacy). What is judg
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
@@ -29,7 +30,7 @@ from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.criterion import Criterion, Merging
-from app.domain.models.entry import Example, Measure, MeasureContext, Tick
+from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ROWS_NAMED, JudgedOn, judged_on
 from app.domain.models.judging import JudgedClasses
 from app.domain.models.reconstruction_found import (
@@ -49,9 +50,9 @@ from app.domain.models.sensitive_values import (
 )
 from app.domain.tables.masks import shows_nothing
 
-SECONDS_BESIDE_COUNTING: Final = 2e-2
-SECONDS_PER_RECORD: Final = 5e-7
-"""What exact probabilities and aggregates take beside counting the values, where most groups are small."""
+SECONDS_BESIDE_COUNTING: Final = 2e-3
+SECONDS_PER_RECORD: Final = 2e-8
+"""What the lists and aggregates take beside counting the values and testing the groups."""
 
 Retention = Annotated[
     float,
@@ -254,18 +255,33 @@ def _require_values(context: MeasureContext, parameters: ReconstructionParameter
         )
 
 
-def _compute(
-    context: MeasureContext, parameters: ReconstructionParameters, tick: Tick
-) -> ReconstructionPrivacyFound:
-    _require_values(context, parameters)
-    values = sensitive_values(context, parameters, parameters.attribute, "apart")
+def _asked(
+    context: MeasureContext, own: ReconstructionParameters
+) -> tuple[SensitiveValues, ReconstructionQuestion]:
+    """The values and what is asked about them; InvalidInput or NotSupported if they cannot be perturbed."""
+    _require_values(context, own)
+    values = sensitive_values(context, own, own.attribute, "apart")
     reason = unfit(values.counts, values.hierarchy, repr(values.name))
     if reason is not None:
         raise NotSupported(reason, "Choose another attribute, or a rule that leaves this one as it is.")
+    replacement = UniformReplacement(own.p, values.hierarchy.n_leaves)
+    return values, ReconstructionQuestion(replacement, own.epsilon, own.delta, own.releases)
+
+
+def _cost(context: MeasureContext, own: ReconstructionParameters) -> Cost:
+    """By the sizes of the groups, which nothing else tells; what will be refused has none to test."""
+    beside = SECONDS_BESIDE_COUNTING + SECONDS_PER_RECORD * context.table.n_records
+    with suppress(InvalidInput, NotSupported):
+        values, question = _asked(context, own)
+        beside += GroupsUnderTest(values.counts, question).seconds
+    return cost_of_counting(context, 1, beside)
+
+
+def _compute(
+    context: MeasureContext, parameters: ReconstructionParameters, tick: Tick
+) -> ReconstructionPrivacyFound:
+    values, question = _asked(context, parameters)
     table, own = context.table, parameters
-    question = ReconstructionQuestion(
-        UniformReplacement(own.p, values.hierarchy.n_leaves), own.epsilon, own.delta, own.releases
-    )
     positions = values.classes.attributes
     told = told_by_fewer(values.classes.codes, tuple(table.sizes[j] for j in positions))
     listed = GroupsListed(values, question, told)
@@ -357,9 +373,7 @@ RECONSTRUCTION_PRIVACY: Final = Measure(
     guarantee="exact",
     parameters=ReconstructionParameters,
     result=ReconstructionPrivacyFound,
-    cost=lambda context, own: cost_of_counting(
-        context, 1, SECONDS_BESIDE_COUNTING + SECONDS_PER_RECORD * context.table.n_records
-    ),
+    cost=_cost,
     compute=_compute,
     example=Example(
         "how exactly would perturbed incomes still tell the shares in a group?",

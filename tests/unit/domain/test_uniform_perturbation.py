@@ -121,6 +121,10 @@ def test_only_exact_criteria_are_worded_as_probabilities_and_certified():
         assert "claims that such an estimate has a large error" in found.claimed_by_source
 
 
+def test_the_estimate_of_time_knows_the_sizes_of_groups():
+    assert plan(table((3000, 2000, 1000))).seconds < plan(table(*[(30 + i, 20) for i in range(120)])).seconds
+
+
 def test_every_leaf_may_be_drawn_and_p_of_the_values_stay():
     large = table((4000,), (4000,))
     drawn = draw(large)

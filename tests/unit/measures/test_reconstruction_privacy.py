@@ -7,11 +7,15 @@ import pytest
 
 from app.domain.classes.reconstruction_groups import TESTS
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.models.reconstruction_privacy import RECONSTRUCTION_PRIVACY, ReconstructionPrivacy
+from app.domain.models.reconstruction_privacy import (
+    RECONSTRUCTION_PRIVACY,
+    ReconstructionParameters,
+    ReconstructionPrivacy,
+)
 from app.domain.rules.rule import TableRule
 from tests.oracles.closeness_by_hand import counts_of
 from tests.unit.measures.closeness_tables import of_classes
-from tests.unit.measures.diversity_tables import flat, measured, table
+from tests.unit.measures.diversity_tables import context_of, flat, measured, table
 
 FOURTEEN = tuple(f"v{i:02}" for i in range(14))
 
@@ -102,6 +106,18 @@ def test_several_releases_tell_more():
     assert twice.delta == pytest.approx(once.delta**2)
     ours, theirs = (own.groups[0].decided_by.most_records_simple for own in (once, twice))
     assert ours == pytest.approx(2 * theirs)
+
+
+def test_the_estimate_of_time_knows_the_sizes_of_groups_and_the_releases():
+    def seconds(classes, **more):
+        padded = [tuple(counts) + (0,) * (14 - len(counts)) for counts in classes]
+        return RECONSTRUCTION_PRIVACY.cost(
+            context_of(of_classes(padded, FOURTEEN)), ReconstructionParameters(**more)
+        ).seconds
+
+    alike, apart = [(100, 50)] * 50, [(75 + i, 50) for i in range(50)]
+    assert seconds(apart) > 1.1 * seconds(alike)
+    assert seconds(apart, releases=50) > 2 * seconds(apart)
 
 
 def test_the_least_delta_is_the_worst_group_and_lists_are_cut():
