@@ -173,7 +173,7 @@ class Estimates:
 
 def _evidence(delta: float) -> float:
     """Λ = ln(1 / δ)."""
-    return math.inf if delta == 0 else -math.log(delta)
+    return math.inf if delta == 0 else abs(math.log(delta))
 
 
 def low_exponent(deviation: Floats) -> Floats:

@@ -4,37 +4,39 @@ Of a group of n randomised records of which n_x have a value, the number that sh
 independent binomials, Bin(n_x, a) + Bin(n − n_x, c). The estimate is too low or too high by more than ε of
 the share where that number is below or above n·c + n_x·p·(1 ∓ ε), strictly (Definitions: reconstruction
 privacy).
+
+Of each binomial the terms within 40·σ + 534 of its mean are summed. By Bernstein's inequality a binomial is
+farther off than t with a probability of at most 2·exp(−t² / (2·(σ² + t / 3))). For t = s·σ + b with
+s² ≥ 2·E and b ≥ 2·E / 3 that is at most 2·exp(−E), as t² − (2·E / 3)·t ≥ t·s·σ ≥ 2·E·σ²; E = 800 makes it
+less than the least double above 0.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from app.domain.arrays import Bools, Floats, Longs
+from app.domain.arrays import Floats, Longs
 from app.domain.classes.reconstruction import UniformReplacement
 
-EXACT_UP_TO: Final = 200_000
-"""Records of a group up to which the sum is taken term by term; a larger one has a normal distribution."""
+DEVIATIONS: Final = 40
+BESIDE: Final = 534
+"""What is summed of a binomial: so many standard deviations, and so many terms more, on either side."""
 
-CELLS: Final = 1 << 20
+CELLS: Final = 1 << 19
 TIE: Final = 1e-9
 """Share of n (at least 1) by which a threshold may miss a whole number and still be equal to it."""
-
-STIRLING_FROM: Final = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Tails:
-    """Probabilities that the estimate is too low and too high, and which of them are approximate."""
+    """Probabilities that the estimate is too low and too high."""
 
     low: Floats
     high: Floats
-    is_normal: Bools
 
     @property
     def total(self) -> Floats:
@@ -50,28 +52,34 @@ class Tails:
 def exact_tails(amounts: Longs, sizes: Longs, replacement: UniformReplacement, epsilon: float) -> Tails:
     """The tails of estimates of ``amounts`` (k,) of ``sizes`` (k,) records; each distinct pair is done once.
 
-    Exact to about 1e-11 of each probability, for groups of more than 200,000 records the normal
-    approximation with a correction for continuity. Memory for a million terms at a time, or those of one
-    group.
+    Exact to about 1e-11 of each probability, for groups of any size up to 10⁹. Time and memory of a pair grow
+    as the square root of its size; some millions of terms are held at a time, or those of one pair.
     """
-    keys = sizes * (int(amounts.max(initial=0)) + 1) + amounts
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(_keys(amounts, sizes), return_index=True, return_inverse=True)
     pairs = _Pairs(amounts[first], sizes[first], replacement, epsilon)
     low, high = np.empty(len(first)), np.empty(len(first))
-    is_large = pairs.sizes > EXACT_UP_TO
-    for places in _batches(pairs.sizes, np.flatnonzero(~is_large)):
+    for places in _batches(pairs.terms):
         low[places], high[places] = pairs.only(places).summed()
-    for i in np.flatnonzero(is_large).tolist():
-        low[i], high[i] = pairs.normal(i)
-    return Tails(low[inverse], high[inverse], is_large[inverse])
+    return Tails(low[inverse], high[inverse])
 
 
-def _batches(sizes: Longs, places: npt.NDArray[np.intp]) -> list[Longs]:
-    """The places, smaller groups first, cut so that each part fills a rectangle of bounded area."""
-    ordered = places[np.argsort(sizes[places], kind="stable")].astype(np.int64)
+def terms_to_sum(amounts: Longs, sizes: Longs, replacement: UniformReplacement) -> int:
+    """How many terms :func:`exact_tails` sums: what its time grows with."""
+    first = np.unique(_keys(amounts, sizes), return_index=True)[1]
+    return int(_Pairs(amounts[first], sizes[first], replacement, 0.0).terms.sum())
+
+
+def _keys(amounts: Longs, sizes: Longs) -> Longs:
+    """(k,) a number of each pair, the same of equal ones."""
+    return np.asarray(sizes * (int(amounts.max(initial=0)) + 1) + amounts)
+
+
+def _batches(terms: Longs) -> list[Longs]:
+    """The places, those with fewer terms first, cut so that each part fills a rectangle of bounded area."""
+    ordered = np.argsort(terms, kind="stable").astype(np.int64)
     found, start = [], 0
     for end in range(1, len(ordered) + 1):
-        if end == len(ordered) or (end - start + 1) * (int(sizes[ordered[end]]) + 2) > CELLS:
+        if end == len(ordered) or (end - start + 1) * int(terms[ordered[end]]) > CELLS:
             found.append(ordered[start:end])
             start = end
     return found
@@ -81,65 +89,76 @@ class _Pairs:
     """Distinct pairs of amounts and sizes, (k,)."""
 
     def __init__(self, amounts: Longs, sizes: Longs, replacement: UniformReplacement, epsilon: float) -> None:
-        self.amounts, self.sizes, self._replacement, self._epsilon = amounts, sizes, replacement, epsilon
+        self._amounts, self._sizes, self._replacement, self._epsilon = amounts, sizes, replacement, epsilon
         own = replacement
-        middle, tie = sizes * own.elsewhere, TIE * np.maximum(1, sizes)
-        self._below = np.ceil(middle + amounts * own.p * (1 - epsilon) - tie).astype(np.int64) - 1
-        self._above = np.floor(middle + amounts * own.p * (1 + epsilon) + tie).astype(np.int64) + 1
+        self._kept = _Binomials(amounts, own.kept, own.changed)
+        self._come = _Binomials(sizes - amounts, own.elsewhere, own.p + own.changed)
+
+    @property
+    def terms(self) -> Longs:
+        """(k,) how many terms are summed of each."""
+        return self._kept.terms + self._come.terms
 
     def only(self, places: Longs) -> _Pairs:
-        return _Pairs(self.amounts[places], self.sizes[places], self._replacement, self._epsilon)
+        return _Pairs(self._amounts[places], self._sizes[places], self._replacement, self._epsilon)
 
     def summed(self) -> tuple[Floats, Floats]:
         """Sums over the j records with the value that show it: Σ_j P(A = j)·P(C beyond what is left)."""
-        own, rests = self._replacement, self.sizes - self.amounts
-        logs = log_factorials(int(self.sizes.max()))
-        with_value = _binomials(self.amounts, math.log(own.kept), math.log(own.changed), logs)
-        log_else = math.log(own.p + own.changed)
-        without = _binomials(rests, math.log(own.elsewhere), log_else, logs)
-        last = without.shape[1]
-        shown = np.arange(with_value.shape[1])
-        up_to = np.zeros((len(rests), last + 1))
-        np.cumsum(without, axis=1, out=up_to[:, 1:])
-        low = with_value * _taken(up_to, np.clip(self._below[:, None] - shown + 1, 0, last))
-        from_on = np.zeros((len(rests), last + 1))
-        np.cumsum(without[:, ::-1], axis=1, out=from_on[:, -2::-1])
-        high = with_value * _taken(from_on, np.clip(self._above[:, None] - shown, 0, last))
+        own = self._replacement
+        middle, tie = self._sizes * own.elsewhere, TIE * np.maximum(1, self._sizes)
+        off = self._amounts * own.p * self._epsilon
+        mean = middle + self._amounts * own.p
+        most_below = np.ceil(mean - off - tie).astype(np.int64) - 1
+        least_above = np.floor(mean + off + tie).astype(np.int64) + 1
+        kept, come = self._kept.probabilities, self._come.probabilities
+        shown = self._kept.first[:, None] + np.arange(kept.shape[1])
+        last, first = come.shape[1], self._come.first[:, None]
+        up_to, from_on = np.zeros((2, len(come), last + 1))
+        np.cumsum(come, axis=1, out=up_to[:, 1:])
+        np.cumsum(come[:, ::-1], axis=1, out=from_on[:, -2::-1])
+        low = kept * _taken(up_to, np.clip(most_below[:, None] - shown - first + 1, 0, last))
+        high = kept * _taken(from_on, np.clip(least_above[:, None] - shown - first, 0, last))
         return low.sum(axis=1), high.sum(axis=1)
-
-    def normal(self, i: int) -> tuple[float, float]:
-        """The same of one pair, by the normal distribution."""
-        own, amount, size = self._replacement, int(self.amounts[i]), int(self.sizes[i])
-        mean = own.p * amount + own.elsewhere * size
-        of_rest = own.elsewhere * (own.p + own.changed)
-        spread = math.sqrt(2 * (amount * own.kept * own.changed + (size - amount) * of_rest))
-        low = math.erfc((mean - int(self._below[i]) - 0.5) / spread) / 2
-        return low, math.erfc((int(self._above[i]) - 0.5 - mean) / spread) / 2
 
 
 def _taken(rows: Floats, places: Longs) -> Floats:
     return np.asarray(np.take_along_axis(rows, places, axis=1))
 
 
-def _binomials(trials: Longs, log_success: float, log_failure: float, logs: Floats) -> Floats:
-    """(k, greatest + 1) probabilities of 0, 1, … successes of each number of trials; 0 beyond it."""
-    successes = np.arange(int(trials.max()) + 1)
-    failures = trials[:, None] - successes
-    possible = failures >= 0
-    failures = np.where(possible, failures, 0)
-    found = logs[trials][:, None] - logs[successes] - logs[failures]
-    found += successes * log_success + failures * log_failure
-    return np.where(possible, np.exp(found), 0.0)
+class _Binomials:
+    """Binomials of ``trials`` (k,) and one chance of success, as rows whose modes stand in one column."""
 
+    def __init__(self, trials: Longs, success: float, failure: float) -> None:
+        self._trials, self._odds = trials, success / failure
+        self._mode = np.minimum((trials + 1) * success, trials).astype(np.int64)
+        reach = np.ceil(DEVIATIONS * np.sqrt(trials * success * failure)).astype(np.int64) + BESIDE + 1
+        self._below = np.minimum(self._mode, reach)
+        self._above = np.minimum(trials - self._mode, reach)
 
-def log_factorials(greatest: int) -> Floats:
-    """(greatest + 1,) ln 0!, ln 1!, … to about 1e-15 of each, by Stirling's series."""
-    x = np.arange(greatest + 1, dtype=np.float64)
-    x[:STIRLING_FROM] = STIRLING_FROM
-    inverse = 1 / x
-    square = inverse**2
-    series = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680)))
-    found = (x + 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + series
-    small = min(greatest + 1, STIRLING_FROM)
-    found[:small] = [math.lgamma(k + 1) for k in range(small)]
-    return np.asarray(found)
+    @property
+    def terms(self) -> Longs:
+        """(k,) terms that are not left out."""
+        return np.asarray(self._below + self._above + 1)
+
+    @cached_property
+    def first(self) -> Longs:
+        """(k,) the number of successes in the first column; below 0 where there are none so few."""
+        return np.asarray(self._mode - int(self._below.max()))
+
+    @cached_property
+    def probabilities(self) -> Floats:
+        """(k, columns) of the successes from ``first`` on, 0 of numbers that are not possible.
+
+        Products of ratios of neighbours, from the mode on, made to sum to 1.
+        """
+        below, above = int(self._below.max()), int(self._above.max())
+        trials, mode = self._trials[:, None], self._mode[:, None]
+        found = np.ones((len(trials), below + 1 + above))
+        more = mode + np.arange(1, above + 1)
+        rising = np.maximum(trials - more + 1, 0) / more * self._odds
+        found[:, below + 1 :] = np.cumprod(rising, axis=1)
+        fewer = mode - np.arange(below)
+        falling = np.maximum(fewer, 0) / (trials - fewer + 1) / self._odds
+        found[:, :below] = np.cumprod(falling, axis=1)[:, ::-1]
+        found /= found.sum(axis=1, keepdims=True)
+        return found

@@ -11,13 +11,15 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.arrays import Ints, Longs
+from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.reconstruction import EQUAL, Bound, Estimates
 from app.domain.classes.reconstruction_groups import ReconstructionQuestion
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.mechanisms.mechanism import Bits
 
 BYTES_PER_WORD: Final = 8
+MOST: Final = 1 << 53
+"""A sample that no group is larger than, where nothing bounds it."""
 _HALF: Final = 32
 
 
@@ -26,31 +28,33 @@ def fixed_size(question: ReconstructionQuestion, bound: Bound) -> int:
     one = np.ones(1, dtype=np.int64)
     own = question
     found = Estimates(one, one, own.replacement, own.epsilon).greatest_sizes(bound, own.delta)
-    return int(np.floor(found[0] / own.releases * (1 + EQUAL)))
+    return int(min(np.floor(found[0] * (1 + EQUAL)), MOST))
 
 
 def balanced_sizes(tops: Longs, sizes: Longs, question: ReconstructionQuestion, bound: Bound) -> Longs:
     """(G,) the largest sample of each group of which every rounding is within its bound; 0 if none is.
 
-    ``tops`` are the records of the most frequent value. A group that is within its bound is taken whole.
+    ``tops`` are the records of the most frequent value. A group that is within its bound is taken whole. Of
+    samples in which that value is at most k times the largest is the last to be above its bound; where it is,
+    so are all others with k, and the largest with k − 1 is next.
     """
     own = question
 
-    def within(amounts: Longs, trials: Longs) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        estimates = Estimates(own.releases * amounts, own.releases * trials, own.replacement, own.epsilon)
-        return estimates.within(bound, own.delta)
+    def within(amounts: Longs, trials: Longs) -> Bools:
+        return Estimates(amounts, trials, own.replacement, own.epsilon).within(bound, own.delta)
 
     found = np.where(within(tops, sizes), sizes, 0)
     open_groups = np.flatnonzero(found == 0)
     whole = Estimates(tops[open_groups], sizes[open_groups], own.replacement, own.epsilon)
-    limits = np.floor(whole.greatest_sizes(bound, own.delta) / own.releases * (1 + EQUAL))
+    limits = np.floor(whole.greatest_sizes(bound, own.delta) * (1 + EQUAL))
     trials = np.minimum(limits, sizes[open_groups]).astype(np.int64)
     while len(open_groups := open_groups[trials > 0]):
         trials = trials[trials > 0]
         tops_of_samples = -(-trials * tops[open_groups] // sizes[open_groups])
         fits = within(tops_of_samples, trials)
         found[open_groups[fits]] = trials[fits]
-        open_groups, trials = open_groups[~fits], trials[~fits] - 1
+        open_groups, fewer = open_groups[~fits], tops_of_samples[~fits] - 1
+        trials = fewer * sizes[open_groups] // tops[open_groups]
     return found
 
 

@@ -1,9 +1,24 @@
-"""What guarantees of several mechanisms rest on alike."""
+"""What guarantees of several mechanisms rest on alike, and what none of them protects."""
 
 from __future__ import annotations
 
 from app.domain.catalogue.catalogue_types import Hypothesis
+from app.domain.classes.released import Release
 from app.domain.tables.table import Table
+
+
+def found_by_the_rest(attribute: str) -> str:
+    """A sentence on what is released beside the attribute that is drawn."""
+    return (
+        "Every record is released with its other attributes: who finds a person's record by them knows that "
+        f"it is there, and reads them. Only {attribute!r} is protected."
+    )
+
+
+def shown_unperturbed(table: Table, attribute: str) -> tuple[str, ...]:
+    """A sentence on the sensitive attributes beside the one that is drawn, if there are any."""
+    others = Release(table).other_sensitive(attribute)
+    return (f"Sensitive attributes that are released unperturbed: {', '.join(others)}.",) if others else ()
 
 
 def one_record_per_person(table: Table) -> Hypothesis:

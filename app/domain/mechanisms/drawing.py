@@ -15,6 +15,9 @@ from app.domain.arrays import Ints
 from app.domain.mechanisms.mechanism import Bits
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 
+MOST_VALUES: Final = 100_000
+"""Of the attribute that is drawn."""
+
 RECORDS_AT_ONCE: Final = 2**15
 BYTES_PER_RECORD: Final = 16
 _Words = npt.NDArray[np.uint64]

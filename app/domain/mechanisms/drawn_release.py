@@ -9,14 +9,31 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
+from annotated_types import doc
 
 from app.domain.arrays import Ints
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.tables.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedValues:
+    """What is told of the values that may have been drawn, whatever they were drawn by."""
+
+    attribute: Annotated[str, doc("The sensitive attribute.")]
+    values: Annotated[
+        tuple[CellValue, ...],
+        doc("All values that can be published; what is told of each is in their order."),
+    ]
+
+    def numbers(self, labels: Sequence[str]) -> Ints:
+        """(nodes,) the number of the value that each node of the hierarchy is by its label, else −1."""
+        number = {value: i for i, value in enumerate(self.values)}
+        return np.array([number.get(CellValue(label), -1) for label in labels], dtype=np.int32)
 
 
 @runtime_checkable

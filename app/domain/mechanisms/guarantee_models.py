@@ -59,7 +59,6 @@ class _OfGroups:
         float, Meaning(Range(0.0)), HIGH, doc("An estimate is bad from this relative error on.")
     ]
     delta: Annotated[float, Meaning(Range(0.0, 1.0)), HIGH, doc("Least value of what the criterion bounds.")]
-    releases: Annotated[int, Meaning(Range(1.0)), HIGH, doc("Independent releases that readers may have.")]
     attribute: Annotated[str, doc("The sensitive attribute that was drawn.")]
 
 
@@ -146,21 +145,21 @@ GUARANTEE_MODELS: Final[tuple[GuaranteeModel, ...]] = (
         "amplification",
         "bounded amplification (local differential privacy)",
         PromisedAmplification,
-        ("own_record_only", "releases_counted"),
+        ("own_record_only",),
         undone={"gamma": float, "local_epsilon": math.log},
     ),
     GuaranteeModel(
         "reconstruction_privacy",
         "reconstruction privacy",
         PromisedReconstruction,
-        ("plain_estimate", "releases_counted"),
+        ("plain_estimate",),
         is_of_single_records=False,
     ),
     GuaranteeModel(
         "reconstruction_bound",
         "bounded errors of reconstruction, which is no reconstruction privacy",
         PromisedReconstructionBound,
-        ("plain_estimate", "releases_counted"),
+        ("plain_estimate",),
         is_of_single_records=False,
     ),
 )

@@ -7,7 +7,6 @@ Who knows the matrix can still count: see :mod:`app.domain.mechanisms.count_esti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal
 from functools import cached_property
@@ -16,15 +15,16 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import doc
 
-from app.domain.arrays import Floats, Ints
+from app.domain.arrays import Floats
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.classes.gains import saturation
 from app.domain.errors import Fault, NotSupported, refuse
-from app.domain.mechanisms.drawing import BYTES_PER_RECORD, RECORDS_AT_ONCE, replaced
+from app.domain.mechanisms.drawing import BYTES_PER_RECORD, MOST_VALUES, RECORDS_AT_ONCE, replaced
+from app.domain.mechanisms.drawn_release import PublishedValues
 from app.domain.mechanisms.likeness_matrix import greatest_floor
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.perturbation_guarantee import likeness_guarantee, warnings_of
-from app.domain.mechanisms.perturbed_column import MOST_VALUES, Perturbation, PerturbedColumn
+from app.domain.mechanisms.perturbed_column import Perturbation, PerturbedColumn
 from app.domain.mechanisms.rule_before import changes, disclosed, touched
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 
@@ -34,13 +34,9 @@ BYTES_PER_VALUE: Final = 200
 
 
 @dataclass(frozen=True, eq=False)
-class PublishedPerturbation:
+class PublishedPerturbation(PublishedValues):
     """What a reader needs to count: the matrix and what it was made for."""
 
-    attribute: Annotated[str, doc("The sensitive attribute.")]
-    values: Annotated[
-        tuple[CellValue, ...], doc("Its values that can be published, in the order of the rest.")
-    ]
     prior: Annotated[tuple[float, ...], doc("P: the share of each value before the release.")]
     retention: Annotated[
         tuple[float, ...], doc("α: with this probability a value is kept by the coin, whatever the draw.")
@@ -57,11 +53,6 @@ class PublishedPerturbation:
     def matrix(self) -> TransitionMatrix:
         """The matrix of the retention."""
         return TransitionMatrix(np.array(self.retention))
-
-    def numbers(self, labels: Sequence[str]) -> Ints:
-        """(nodes,) the number of the value that each node of the hierarchy is by its label, else −1."""
-        number = {value: i for i, value in enumerate(self.values)}
-        return np.array([number.get(CellValue(label), -1) for label in labels], dtype=np.int32)
 
 
 def _supports(context: MechanismContext, parameters: Perturbation) -> str | None:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from app.domain.catalogue.catalogue_types import Hypothesis
-from app.domain.mechanisms.common_hypotheses import of_other_releases, one_record_per_person
+from app.domain.mechanisms.common_hypotheses import (
+    found_by_the_rest,
+    of_other_releases,
+    one_record_per_person,
+    shown_unperturbed,
+)
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import LIKENESS
 from app.domain.mechanisms.perturbed_column import PerturbedColumn
@@ -16,16 +21,13 @@ WITHIN: Final = 1e-9
 
 def warnings_of(column: PerturbedColumn) -> tuple[str, ...]:
     """Sentences on what is not protected, and on what is odd about the column."""
-    table, own = column.table, column.attribute
+    own = column.attribute
     found = [
-        f"Every record is released with its other attributes: who finds a person's record by them knows that "
-        f"it is there, and reads them. Only {own!r} is protected.",
+        found_by_the_rest(own),
         f"Groups of many records tell what share of them has which {own!r}, whatever beta is: that is what "
         "the release is good for. If all of a group have the same value, it tells that of each.",
+        *shown_unperturbed(column.table, own),
     ]
-    others = [name for name in table.attributes if name in table.sensitive and name != own]
-    if others:
-        found.append(f"Sensitive attributes that are released unperturbed: {', '.join(others)}.")
     if len(column.nodes) == 1:
         found.append(
             f"{own!r} has a single value, which everybody knows: there is nothing to hide or to draw."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Len, Lt, MaxLen, doc
@@ -16,6 +16,7 @@ from app.domain.classes.gains import frequency_bounds
 from app.domain.classes.ratios import as_written
 from app.domain.classes.released import Release
 from app.domain.errors import InvalidInput, require_bounds
+from app.domain.mechanisms.drawing import MOST_VALUES
 from app.domain.mechanisms.likeness_matrix import (
     LikenessMatrix,
     Objective,
@@ -27,8 +28,6 @@ from app.domain.mechanisms.mechanism import MechanismContext
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.tables.masks import shows_nothing
 from app.domain.tables.table import Table
-
-MOST_VALUES: Final = 100_000
 
 
 @dataclass(frozen=True)

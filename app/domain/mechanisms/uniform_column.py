@@ -15,12 +15,12 @@ from app.domain.classes.reconstruction import UniformReplacement, greatest_p
 from app.domain.classes.released import Release
 from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
 from app.domain.errors import Fault, InvalidInput, require_bounds
+from app.domain.mechanisms.drawing import MOST_VALUES
 from app.domain.mechanisms.mechanism import MechanismContext
 from app.domain.mechanisms.rule_before import changes, disclosed, touched
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
 
-MOST_VALUES: Final = 100_000
 WITHIN: Final = 1e-12
 """Share of a cap that p may be above it: what rounding makes of an equality."""
 
@@ -33,7 +33,7 @@ class UniformReplacementParameters:
 
     p: Annotated[
         float,
-        Gt(0),
+        Ge(1e-9),
         Lt(1),
         doc("With this probability a record keeps its value; else any of all m is drawn, its own included."),
     ]
@@ -50,17 +50,11 @@ class UniformReplacementParameters:
     rho_2: Annotated[Belief, doc("Above rho_1; see there.")] = None
     epsilon: Annotated[
         float,
-        Gt(0),
+        Ge(1e-9),
         Le(1000),
         doc("From which error on, as a part of the share, the estimate of a share in a group counts as bad."),
     ] = 0.3
     delta: Annotated[float, Gt(0), Lt(1), doc("What the criterion compares with.")] = 0.3
-    releases: Annotated[
-        int,
-        Ge(1),
-        Le(100),
-        doc("Independent releases of these records that a reader may have, this one included."),
-    ] = 1
     attribute: Annotated[
         str | None, MaxLen(200), doc("The sensitive attribute; null: the only one of that role.")
     ] = None

@@ -8,7 +8,12 @@ from typing import Final
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.classes.reconstruction import greatest_posterior
 from app.domain.classes.reconstruction_groups import BOUNDS, Test
-from app.domain.mechanisms.common_hypotheses import of_other_releases, one_record_per_person
+from app.domain.mechanisms.common_hypotheses import (
+    found_by_the_rest,
+    of_other_releases,
+    one_record_per_person,
+    shown_unperturbed,
+)
 from app.domain.mechanisms.guarantee import PrivacyGuarantee, Status
 from app.domain.mechanisms.uniform_column import UniformColumn
 
@@ -22,18 +27,15 @@ the one for the other."""
 
 def warnings_of(column: UniformColumn) -> tuple[str, ...]:
     """Sentences on what is not protected, and on what is odd about the column."""
-    table, own = column.table, column.attribute
+    own = column.attribute
     found = [
-        f"Every record is released with its other attributes: who finds a person's record by them knows that "
-        f"it is there, and reads them. Only {own!r} is protected.",
+        found_by_the_rest(own),
         f"Many records alike tell what share of them has which {own!r}. Readers who join several groups, or "
         "whose groups are alike, learn from all of them.",
     ]
     if not column.known:
         found.append("The dataset has no quasi-identifier: all records are one group.")
-    others = [name for name in table.attributes if name in table.sensitive and name != own]
-    if others:
-        found.append(f"Sensitive attributes that are released unperturbed: {', '.join(others)}.")
+    found += shown_unperturbed(column.table, own)
     unused = column.m - int((column.counts.totals > 0).sum())
     if unused:
         found.append(f"{unused:,} values of {own!r} that no record has are published of some records.")
@@ -70,7 +72,7 @@ def amplification_guarantee(column: UniformColumn) -> PrivacyGuarantee:
                 "A reader who also counts in records of people alike learns more, which is what the "
                 "guarantee of reconstruction privacy is about.",
             ),
-            *_of_releases(column),
+            *of_other_releases(column.attribute),
         ),
     )
 
@@ -92,7 +94,6 @@ def guarantee_of_groups(
             "epsilon": own.epsilon,
             "delta": own.delta,
             "criterion": test,
-            "releases": own.releases,
             "attribute": column.attribute,
         },
         sentence=sentence,
@@ -107,7 +108,7 @@ def guarantee_of_groups(
                 "The reader is taken to use the unbiased estimate of one group. Who joins it with what is "
                 "known of other groups may be nearer.",
             ),
-            *_of_releases(column),
+            *of_other_releases(column.attribute),
         ),
         claimed_by_source=claimed_by_source,
     )
@@ -116,18 +117,3 @@ def guarantee_of_groups(
 def _p_within_cap(column: UniformColumn) -> Hypothesis:
     own = column.parameters
     return Hypothesis("p_within_cap", "yes", f"p is {own.p:.9g}, the cap {own.cap(column.m):.9g}.")
-
-
-def _of_releases(column: UniformColumn) -> tuple[Hypothesis, ...]:
-    """What is assumed of everything else that is ever released."""
-    releases = column.parameters.releases
-    return (
-        Hypothesis(
-            "releases_counted",
-            "assumed",
-            "Readers are taken to have this release alone."
-            if releases == 1
-            else f"Readers are taken to have at most {releases} independent releases of these records.",
-        ),
-        *of_other_releases(column.attribute),
-    )

@@ -7,7 +7,6 @@ privacy).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Final
@@ -15,8 +14,7 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import doc
 
-from app.domain.arrays import Ints
-from app.domain.catalogue.catalogue_types import CellValue, Hypothesis
+from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.classes.reconstruction_groups import (
     BOUNDS,
     TESTS,
@@ -26,6 +24,7 @@ from app.domain.classes.reconstruction_groups import (
 )
 from app.domain.errors import NotSupported, refuse
 from app.domain.mechanisms.drawing import BYTES_PER_RECORD, RECORDS_AT_ONCE, replaced
+from app.domain.mechanisms.drawn_release import PublishedValues
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
@@ -36,7 +35,7 @@ from app.domain.mechanisms.uniform_guarantees import (
     warnings_of,
 )
 
-SECONDS_PER_RECORD: Final = 8e-7
+SECONDS_PER_RECORD: Final = 1e-7
 SECONDS_PER_VALUE: Final = 2e-6
 BYTES_PER_RECORD_OF_GROUPS: Final = 60
 BYTES_PER_VALUE: Final = 200
@@ -58,16 +57,15 @@ class UniformPerturbation(UniformReplacementParameters):
 
 
 @dataclass(frozen=True, eq=False)
-class PublishedUniform:
-    """What a reader needs to count: the values that may have been drawn, and p."""
+class PublishedUniform(PublishedValues):
+    """What a reader needs to count: the values, whether a record has them or not, and p."""
 
-    attribute: Annotated[str, doc("The sensitive attribute.")]
-    values: Annotated[
-        tuple[CellValue, ...], doc("All values that may be published, whether a record has them or not.")
-    ]
     p: Annotated[
         float,
-        doc("With this probability a value is kept by the coin; else each of the values is as likely."),
+        doc(
+            "With this probability a value is kept by the coin; else each of the values is as likely, "
+            "whether a record has it or not."
+        ),
     ]
 
     @cached_property
@@ -75,23 +73,18 @@ class PublishedUniform:
         """The matrix of the replacement."""
         return TransitionMatrix(np.full(len(self.values), self.p))
 
-    def numbers(self, labels: Sequence[str]) -> Ints:
-        """(nodes,) the number of the value that each node of the hierarchy is by its label, else −1."""
-        number = {value: i for i, value in enumerate(self.values)}
-        return np.array([number.get(CellValue(label), -1) for label in labels], dtype=np.int32)
-
 
 def _plan(context: MechanismContext, parameters: UniformPerturbation) -> MechanismPlan:
     column = UniformColumn.of(context, parameters)
     own = parameters
-    question = ReconstructionQuestion(column.replacement, own.epsilon, own.delta, own.releases)
+    question = ReconstructionQuestion(column.replacement, own.epsilon, own.delta)
     tested, missing = GroupsUnderTest(column.counts, question), column.above_cap()
     n = context.table.n_records
     promised = (amplification_guarantee(column), _reconstruction_guarantee(column, tested, own.criterion))
     return MechanismPlan(
         constants=_constants(column, tested),
         missing=missing,
-        seconds=SECONDS_PER_RECORD * n + SECONDS_PER_VALUE * column.m,
+        seconds=SECONDS_PER_RECORD * n + SECONDS_PER_VALUE * column.m + tested.seconds,
         bytes=BYTES_PER_RECORD_OF_GROUPS * n
         + BYTES_PER_VALUE * column.m
         + 6 * BYTES_PER_RECORD * RECORDS_AT_ONCE,

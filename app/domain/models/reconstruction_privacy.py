@@ -9,11 +9,12 @@ if that estimate is too good (Definitions: reconstruction privacy). What is judg
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Lt, doc
+from annotated_types import Ge, Le, Lt, doc
 
 from app.domain.arrays import Bools
 from app.domain.catalogue.meanings import FAILING, FROM_ONE, FROM_ZERO, HIGH, MET, SHARE, STRICTER_UP
@@ -29,7 +30,7 @@ from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.criterion import Criterion, Merging
-from app.domain.models.entry import Example, Measure, MeasureContext, Tick
+from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ROWS_NAMED, JudgedOn, judged_on
 from app.domain.models.judging import JudgedClasses
 from app.domain.models.reconstruction_found import (
@@ -49,13 +50,13 @@ from app.domain.models.sensitive_values import (
 )
 from app.domain.tables.masks import shows_nothing
 
-SECONDS_BESIDE_COUNTING: Final = 2e-2
-SECONDS_PER_RECORD: Final = 5e-7
-"""What exact probabilities and aggregates take beside counting the values, where most groups are small."""
+SECONDS_BESIDE_COUNTING: Final = 2e-3
+SECONDS_PER_RECORD: Final = 2e-8
+"""What the lists and aggregates take beside counting the values and testing the groups."""
 
 Retention = Annotated[
     float,
-    Gt(0),
+    Ge(1e-9),
     Lt(1),
     doc("p: with this probability a record keeps its value; else any of all m is drawn, its own included."),
 ]
@@ -72,7 +73,10 @@ Releases = Annotated[
     int,
     Ge(1),
     Le(100),
-    doc("Independent releases of the same records that a reader has: r make a group as if r times as large."),
+    doc(
+        "Exactly so many independent releases of the same records a reader has: r make a group as if r times "
+        "as large. By an exact criterion a group may pass with r of them and fail with fewer."
+    ),
 ]
 
 
@@ -92,7 +96,7 @@ class ReconstructionPrivacy(Criterion):
     p: Retention
     epsilon: Annotated[
         float,
-        Gt(0),
+        Ge(1e-9),
         Le(1000),
         STRICTER_UP,
         doc("ε: from which error on, as a part of the share, an estimate counts as bad."),
@@ -167,9 +171,9 @@ class ReconstructionParameters(Grouping):
     p: Retention = 0.5
     epsilon: Annotated[
         float,
-        Ge(0),
+        Ge(1e-9),
         Le(1000),
-        doc("ε: from which error on, as a part of the share, an estimate counts as bad; 0: any error."),
+        doc("ε: from which error on, as a part of the share, an estimate counts as bad."),
     ] = 0.5
     delta: Annotated[float, Ge(0), Le(1), doc("δ: what the criterion compares with.")] = 0.3
     criterion: Criteria = "chernoff_simple"
@@ -216,12 +220,6 @@ class ReconstructionPrivacyFound:
     by_criterion: Annotated[
         tuple[CriterionFound, ...], doc("All four criteria beside one another, for the same p, ε and δ.")
     ]
-    probabilities_approximated: Annotated[
-        int,
-        doc(
-            "Values of groups of more than 200,000 records, whose probabilities are of a normal distribution."
-        ),
-    ]
     coinciding: Annotated[
         Coinciding, doc("Groups that an aggregate over one quasi-identifier coincides with.")
     ]
@@ -257,18 +255,33 @@ def _require_values(context: MeasureContext, parameters: ReconstructionParameter
         )
 
 
-def _compute(
-    context: MeasureContext, parameters: ReconstructionParameters, tick: Tick
-) -> ReconstructionPrivacyFound:
-    _require_values(context, parameters)
-    values = sensitive_values(context, parameters, parameters.attribute, "apart")
+def _asked(
+    context: MeasureContext, own: ReconstructionParameters
+) -> tuple[SensitiveValues, ReconstructionQuestion]:
+    """The values and what is asked about them; InvalidInput or NotSupported if they cannot be perturbed."""
+    _require_values(context, own)
+    values = sensitive_values(context, own, own.attribute, "apart")
     reason = unfit(values.counts, values.hierarchy, repr(values.name))
     if reason is not None:
         raise NotSupported(reason, "Choose another attribute, or a rule that leaves this one as it is.")
+    replacement = UniformReplacement(own.p, values.hierarchy.n_leaves)
+    return values, ReconstructionQuestion(replacement, own.epsilon, own.delta, own.releases)
+
+
+def _cost(context: MeasureContext, own: ReconstructionParameters) -> Cost:
+    """By the sizes of the groups, which nothing else tells; what will be refused has none to test."""
+    beside = SECONDS_BESIDE_COUNTING + SECONDS_PER_RECORD * context.table.n_records
+    with suppress(InvalidInput, NotSupported):
+        values, question = _asked(context, own)
+        beside += GroupsUnderTest(values.counts, question).seconds
+    return cost_of_counting(context, 1, beside)
+
+
+def _compute(
+    context: MeasureContext, parameters: ReconstructionParameters, tick: Tick
+) -> ReconstructionPrivacyFound:
+    values, question = _asked(context, parameters)
     table, own = context.table, parameters
-    question = ReconstructionQuestion(
-        UniformReplacement(own.p, values.hierarchy.n_leaves), own.epsilon, own.delta, own.releases
-    )
     positions = values.classes.attributes
     told = told_by_fewer(values.classes.codes, tuple(table.sizes[j] for j in positions))
     listed = GroupsListed(values, question, told)
@@ -295,7 +308,6 @@ def _compute(
         greatest_epsilon=epsilon,
         greatest_p=p,
         by_criterion=by_criterion,
-        probabilities_approximated=int(np.count_nonzero(listed.tested.tails.is_normal)),
         coinciding=listed.coinciding(listed.tested.failing(own.criterion)),
         groups=tuple(listed.group(own.criterion, group, names) for group in worst),
         worst_values=listed.estimates_of(worst[0], own.top) if worst else (),
@@ -342,20 +354,15 @@ def _verdict(
 
 
 def _warnings(own: ReconstructionParameters) -> tuple[str, ...]:
-    found = []
-    if own.epsilon == 0:
-        found.append("With ε = 0 every error counts as large: the bounds are 1, and every group passes them.")
-    if own.criterion.startswith("chernoff"):
-        found.append(
-            f"As p grows towards 1, small groups pass {own.criterion} although nearly nothing is hidden: cap "
-            "p by what a reader of one record may believe, and look at the probabilities."
-        )
-    return tuple(found)
+    if not own.criterion.startswith("chernoff"):
+        return ()
+    return (
+        f"As p grows towards 1, small groups pass {own.criterion} although nearly nothing is hidden: cap p "
+        "by what a reader of one record may believe, and look at the probabilities.",
+    )
 
 
-def _judged_by(own: ReconstructionParameters, value: str) -> ReconstructionPrivacy | None:
-    if own.epsilon == 0:
-        return None
+def _judged_by(own: ReconstructionParameters, value: str) -> ReconstructionPrivacy:
     return ReconstructionPrivacy(own.p, own.epsilon, own.delta, own.criterion, own.releases, own.attribute)
 
 
@@ -366,9 +373,7 @@ RECONSTRUCTION_PRIVACY: Final = Measure(
     guarantee="exact",
     parameters=ReconstructionParameters,
     result=ReconstructionPrivacyFound,
-    cost=lambda context, own: cost_of_counting(
-        context, 1, SECONDS_BESIDE_COUNTING + SECONDS_PER_RECORD * context.table.n_records
-    ),
+    cost=_cost,
     compute=_compute,
     example=Example(
         "how exactly would perturbed incomes still tell the shares in a group?",

@@ -1,9 +1,12 @@
 """How exactly shares of groups follow from uniformly replaced values: bounds, thresholds, levels, tails."""
 
+import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from app.domain.classes.reconstruction import (
     Estimates,
@@ -19,7 +22,7 @@ from app.domain.classes.reconstruction_groups import (
     ReconstructionQuestion,
     told_by_fewer,
 )
-from app.domain.classes.reconstruction_tails import EXACT_UP_TO, exact_tails, log_factorials
+from app.domain.classes.reconstruction_tails import exact_tails, terms_to_sum
 from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
 from app.domain.tables.distinct import distinct_rows
 from tests.oracles.closeness_by_hand import counts_of
@@ -141,7 +144,6 @@ def test_tails_are_exact_and_far_below_the_bound_that_is_tested(
 ):
     """Wang et al., remark 1, promise a large error with a probability of δ; the bound is all that is at δ."""
     found = exact_tails(longs(with_value), longs(size), UniformReplacement(p, m), epsilon)
-    assert not found.is_normal.any()
     for ours, theirs in ((found.low[0], low), (found.high[0], high)):
         assert ours == pytest.approx(
             theirs, rel=1e-5 if theirs < 1e-3 else 0, abs=0 if theirs < 1e-3 else 1e-6
@@ -219,6 +221,39 @@ def test_several_releases_are_like_so_much_larger_a_group():
     assert twice.greatest_epsilon(FULL) == pytest.approx(large.greatest_epsilon(FULL))
 
 
+def test_who_has_two_releases_may_be_farther_off_than_who_has_one():
+    """The one record is shown as itself with 0.95, twice with 0.9025; else the estimate is bad."""
+    assert np.exp(group([1, 0], 0.9, 2, 0.1, 0.09).log_levels("exact_total")) == pytest.approx(0.05)
+    assert np.exp(group([1, 0], 0.9, 2, 0.1, 0.09, 2).log_levels("exact_total")) == pytest.approx(0.0975)
+
+
+@pytest.mark.parametrize("delta", [1e-9, 1e-12, 1e-50])
+def test_no_probability_of_nothing_reaches_a_small_delta(delta):
+    """Of 30 records shown as they are with 0.9995 the probability of a bad estimate is below 1e-80."""
+    passes = group([30, 0], 0.5, 2, 0.3, delta)
+    for test in ("exact_min", "exact_total"):
+        assert group([30, 0], 0.999, 2, 0.9, delta).failing(test)[0]
+        assert not passes.failing(test)[0]
+
+
+def test_a_probability_equal_to_delta_passes_and_one_in_a_million_below_does_not():
+    attained = float(np.exp(group([20, 0], 0.999, 14, 0.3, 0.5).log_levels("exact_total")[0]))
+    assert attained == pytest.approx(4.565961e-17, rel=1e-5)
+    assert not group([20, 0], 0.999, 14, 0.3, attained * (1 + 1e-12)).failing("exact_total")[0]
+    assert group([20, 0], 0.999, 14, 0.3, attained * (1 + 1e-6)).failing("exact_total")[0]
+
+
+@pytest.mark.parametrize(
+    ("p", "epsilon", "delta"), [(1e-9, 0.3, 0.3), (0.5, 1e-9, 0.3), (1e-9, 1e-9, 5e-324)]
+)
+def test_the_least_numbers_that_may_be_asked_about(p, epsilon, delta):
+    tested = group([30, 10], p, 14, epsilon, delta)
+    assert not any(tested.failing(test)[0] for test in (SIMPLE, FULL, "exact_total"))
+    assert 0 <= tested.greatest_p(SIMPLE) <= 1
+    assert math.isfinite(tested.greatest_epsilon(FULL))
+    assert math.copysign(1, estimate(7, 10, 0.5, 14, 0.3).greatest_sizes(SIMPLE, 1.0)[0]) == 1
+
+
 def test_a_group_without_values_fails_nothing():
     question = ReconstructionQuestion(UniformReplacement(0.5, 3), 0.5, 0.9)
     tested = GroupsUnderTest(counts_of([5, 0, 0], [[0, 0, 0], [5, 0, 0]]), question)
@@ -229,25 +264,61 @@ def test_a_group_without_values_fails_nothing():
     assert (nothing.greatest_p(SIMPLE), nothing.greatest_epsilon(SIMPLE)) == (None, None)
 
 
-def test_a_group_of_millions_has_the_tails_of_the_normal_distribution():
-    assert EXACT_UP_TO < 10**7
-    replacement = UniformReplacement(0.5, 14)
-    amounts, sizes = longs(60_000, 10**6), longs(EXACT_UP_TO, 10**7)
-    epsilon = 0.01
-    summed = exact_tails(amounts, sizes, replacement, epsilon)
-    assert summed.is_normal.tolist() == [False, True]
-    one_more = exact_tails(longs(60_000), longs(EXACT_UP_TO + 1), replacement, epsilon)
-    assert one_more.is_normal.all()
-    assert one_more.low[0] == pytest.approx(summed.low[0], rel=5e-3)
-    assert one_more.high[0] == pytest.approx(summed.high[0], rel=5e-3)
-    assert 0 < summed.low[1] < 1e-3
+@pytest.mark.parametrize(
+    ("with_value", "size", "p", "m", "epsilon"),
+    [
+        (1, 200_001, 0.9, 10_000, 0.9),
+        (3, 200_001, 0.9, 10_000, 0.3),
+        (5, 300_000, 0.9, 100_000, 0.1),
+        (1, 1_000_000, 0.5, 100_000, 0.3),
+        (20, 500_000, 0.8, 1_000, 0.3),
+        (100_000, 200_001, 0.5, 14, 0.001),
+        (60_000, 300_000, 0.5, 14, 0.02),
+        (300_000, 300_000, 0.3, 2, 0.01),
+        (250_000, 1_000_000, 0.5, 14, 0.05),
+    ],
+)
+def test_tails_of_large_groups_are_sums_of_every_term(with_value, size, p, m, epsilon):
+    """Where few records are drawn as a value, n·c being small, no normal distribution is near."""
+    elsewhere = (1 - p) / m
+    middle, off = size * elsewhere + with_value * p, with_value * p * epsilon
+    shown = np.arange(with_value + 1)
+    kept = stats.binom.pmf(shown, with_value, p + elsewhere)
+    below, above = math.ceil(middle - off - 1e-9 * size) - 1, math.floor(middle + off + 1e-9 * size) + 1
+    low = kept @ stats.binom.cdf(below - shown, size - with_value, elsewhere)
+    high = kept @ stats.binom.sf(above - shown - 1, size - with_value, elsewhere)
+    found = exact_tails(longs(with_value), longs(size), UniformReplacement(p, m), epsilon)
+    assert (found.low[0], found.high[0]) == pytest.approx((low, high), rel=3e-11, abs=1e-280)
+    assert low + high > 0
 
 
-def test_logarithms_of_factorials():
-    found = log_factorials(200_000)
-    for k in (0, 1, 15, 16, 17, 170, 5_000, 200_000):
-        assert found[k] == pytest.approx(math.lgamma(k + 1), rel=2e-15)
-    assert log_factorials(3).tolist() == pytest.approx([0, 0, math.log(2), math.log(6)])
+def test_the_least_tail_of_a_group_of_which_terms_are_left_out_is_that_of_whole_numbers():
+    """Of 4,000 records 2,000 have the value; it is kept with ¾ and drawn with ¼: in units of 4⁻⁴⁰⁰⁰."""
+    half = 2000
+    kept = [math.comb(half, k) * 3**k for k in range(half + 1)]
+    up_to = [0, *itertools.accumulate(reversed(kept))]
+    low = sum(own * up_to[1750 - k] for k, own in enumerate(kept) if k < 1750)
+    found = exact_tails(longs(half), longs(2 * half), UniformReplacement(0.5, 2), 0.25)
+    assert found.low[0] == pytest.approx(float(Fraction(low, 4 ** (2 * half))), rel=1e-11)
+    assert found.high[0] == pytest.approx(found.low[0], rel=1e-11)
+    assert 0 < found.low[0] < 1e-15
+    assert terms_to_sum(longs(half), longs(2 * half), UniformReplacement(0.5, 2)) < 4000
+
+
+def test_what_is_summed_grows_as_the_square_root_of_a_group():
+    even = UniformReplacement(0.5, 14)
+    small, large = (terms_to_sum(longs(n // 10), longs(n), even) for n in (10**6, 10**8))
+    assert 5 < large / small < 11
+    assert large < 10**6
+    assert terms_to_sum(longs(3, 3, 4), longs(10, 10, 10), even) == 2 * (10 + 2)
+
+
+def test_groups_of_several_sizes_have_the_tails_that_each_has_alone():
+    amounts, sizes = longs(1, 60_000, 3, 40, 1, 5_000), longs(1, 200_000, 7, 5_000, 10**6, 5_000)
+    together = exact_tails(amounts, sizes, UniformReplacement(0.7, 14), 0.02)
+    for i in range(len(sizes)):
+        alone = exact_tails(amounts[i : i + 1], sizes[i : i + 1], UniformReplacement(0.7, 14), 0.02)
+        assert (together.low[i], together.high[i]) == pytest.approx((alone.low[0], alone.high[0]), rel=1e-12)
 
 
 def test_groups_that_fewer_attributes_tell():

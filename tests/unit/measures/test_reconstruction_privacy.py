@@ -7,11 +7,15 @@ import pytest
 
 from app.domain.classes.reconstruction_groups import TESTS
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.models.reconstruction_privacy import RECONSTRUCTION_PRIVACY, ReconstructionPrivacy
+from app.domain.models.reconstruction_privacy import (
+    RECONSTRUCTION_PRIVACY,
+    ReconstructionParameters,
+    ReconstructionPrivacy,
+)
 from app.domain.rules.rule import TableRule
 from tests.oracles.closeness_by_hand import counts_of
 from tests.unit.measures.closeness_tables import of_classes
-from tests.unit.measures.diversity_tables import flat, measured, table
+from tests.unit.measures.diversity_tables import context_of, flat, measured, table
 
 FOURTEEN = tuple(f"v{i:02}" for i in range(14))
 
@@ -90,13 +94,6 @@ def test_a_reader_who_clips_never_estimates_too_much_of_a_frequent_value():
     assert second.too_high_clipped == second.too_high > 0
 
 
-def test_no_error_asked_for_is_warned_of():
-    found = found_of([(60, 20)], epsilon=0)
-    assert found.is_met
-    assert (found.delta, found.greatest_p) == (1, 1)
-    assert any("every error counts as large" in warning for warning in found.warnings)
-
-
 def test_what_an_exact_criterion_has_no_levels_of():
     found = found_of([(60, 20)], criterion="exact_min")
     assert (found.greatest_epsilon, found.greatest_p) == (None, None)
@@ -109,6 +106,18 @@ def test_several_releases_tell_more():
     assert twice.delta == pytest.approx(once.delta**2)
     ours, theirs = (own.groups[0].decided_by.most_records_simple for own in (once, twice))
     assert ours == pytest.approx(2 * theirs)
+
+
+def test_the_estimate_of_time_knows_the_sizes_of_groups_and_the_releases():
+    def seconds(classes, **more):
+        padded = [tuple(counts) + (0,) * (14 - len(counts)) for counts in classes]
+        return RECONSTRUCTION_PRIVACY.cost(
+            context_of(of_classes(padded, FOURTEEN)), ReconstructionParameters(**more)
+        ).seconds
+
+    alike, apart = [(100, 50)] * 50, [(75 + i, 50) for i in range(50)]
+    assert seconds(apart) > 1.1 * seconds(alike)
+    assert seconds(apart, releases=50) > 2 * seconds(apart)
 
 
 def test_the_least_delta_is_the_worst_group_and_lists_are_cut():
@@ -222,6 +231,8 @@ def test_what_the_criterion_says_of_itself():
         (0.0, 0.3, 0.3),
         (1.0, 0.3, 0.3),
         (0.5, 0.0, 0.3),
+        (1e-10, 0.3, 0.3),
+        (0.5, 1e-10, 0.3),
         (0.5, 0.3, 1.1),
         (0.5, 0.3, -0.1),
         (math.nan, 0.3, 0.3),
