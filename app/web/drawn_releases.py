@@ -36,7 +36,7 @@ MOST_READ: Final = 20_000
 
 SHOWN_ROWS: Final = 12
 _LEAST_GROUP: Final = 10
-_ROUND_SHARES: Final = {"half of a group": 0.5, "a tenth of it": 0.1, "a hundredth of it": 0.01}
+_ROUND_SHARES: Final = {"half": 0.5, "one in a hundred": 0.01}
 
 
 @dataclass(frozen=True)
@@ -266,7 +266,7 @@ def _told_by_share(matrix: Matrix) -> list[tuple[str, float]]:
     """Of a matrix that treats all values alike, by which the others' shares make no difference."""
     others = len(matrix.names) - 1
     return [
-        (f"a value of {words}", matrix.deviation(0, (share, *[(1 - share) / others] * others)))
+        (f"a value that {words} have", matrix.deviation(0, (share, *[(1 - share) / others] * others)))
         for words, share in _ROUND_SHARES.items()
     ]
 

@@ -76,7 +76,7 @@ def test_a_matrix_that_treats_all_values_alike_is_told_without_frequencies():
 
 def test_its_errors_are_those_of_round_shares_whatever_the_other_values_are():
     errors = report_facts(release(published=uniform()))["errors"]
-    for name, share, at in zip(errors["names"], (0.5, 0.1, 0.01), range(3), strict=True):
+    for name, share, at in zip(errors["names"], (0.5, 0.01), range(2), strict=True):
         variance = (share * 0.6 * 0.4 + (1 - share) * 0.2 * 0.8) / 0.4**2
         assert errors["rows"][1]["shares"][at] == pytest.approx(np.sqrt(variance / 100)), name
 
