@@ -31,6 +31,7 @@ from app.domain.attacks.background_knowledge_attack import BACKGROUND_KNOWLEDGE_
 from app.domain.attacks.group_inference import GROUP_INFERENCE
 from app.domain.attacks.homogeneity_attack import HOMOGENEITY_ATTACK
 from app.domain.attacks.linking_attack import LINKING_ATTACK
+from app.domain.attacks.micro_reconstruction import MICRO_RECONSTRUCTION
 from app.domain.attacks.population_inference import POPULATION_INFERENCE
 from app.domain.attacks.posterior_beliefs import POSTERIOR_BELIEFS
 from app.domain.attacks.similarity_attack import SIMILARITY_ATTACK
@@ -85,6 +86,7 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     DELTA_DISCLOSURE,
     BETA_LIKENESS,
     RECONSTRUCTION_PRIVACY,
+    MICRO_RECONSTRUCTION,
     SKEWNESS_ATTACK,
     SIMILARITY_ATTACK,
     POPULATION_INFERENCE,

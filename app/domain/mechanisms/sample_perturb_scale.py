@@ -29,7 +29,7 @@ from app.domain.mechanisms.balanced_samples import (
 )
 from app.domain.mechanisms.coin_samples import chances_of_nothing, coin_copies, coin_sampled_counts
 from app.domain.mechanisms.drawing import replaced
-from app.domain.mechanisms.drawn_release import PublishedValues
+from app.domain.mechanisms.drawn_release import PublishedRetention
 from app.domain.mechanisms.guarantee import PrivacyGuarantee, Status
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
@@ -92,12 +92,9 @@ class SamplePerturbScale(UniformReplacementParameters):
 
 
 @dataclass(frozen=True, eq=False)
-class PublishedSamples(PublishedValues):
+class PublishedSamples(PublishedRetention):
     """What a reader needs to count: the values that may be drawn, p, and what depends on no data."""
 
-    p: Annotated[
-        float, doc("With this probability a sampled value is kept by the coin; else each is as likely.")
-    ]
     mode: Annotated[SampleMode, doc("How large samples are.")]
     sample_size: Annotated[
         int | None,
@@ -110,6 +107,11 @@ class PublishedSamples(PublishedValues):
             "published; null: the plan counts them."
         ),
     ] = None
+    epsilon: Annotated[
+        float | None, doc("What sizes of samples follow from, with delta and the bound; null: not told.")
+    ] = None
+    delta: Annotated[float | None, doc("See there.")] = None
+    bound: Annotated[Bound | None, doc("See there.")] = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,6 +349,9 @@ def _draw(context: MechanismContext, parameters: SamplePerturbScale, bits: Bits)
         parameters.mode,
         samples.fixed if parameters.mode == "balanced_fixed" else None,
         column.counts.n_classes - len(np.unique(owners)) if samples.is_by_coins else None,
+        parameters.epsilon,
+        parameters.delta,
+        parameters.bound,
     )
     return Drawn(tuple(columns), told)
 
