@@ -35,6 +35,7 @@ from app.domain.attacks.micro_reconstruction import MICRO_RECONSTRUCTION
 from app.domain.attacks.population_inference import POPULATION_INFERENCE
 from app.domain.attacks.posterior_beliefs import POSTERIOR_BELIEFS
 from app.domain.attacks.ratio_attack import RATIO_ATTACK
+from app.domain.attacks.scale_attack import SCALE_ATTACK
 from app.domain.attacks.similarity_attack import SIMILARITY_ATTACK
 from app.domain.attacks.skewness_attack import SKEWNESS_ATTACK
 from app.domain.models.alpha_k_anonymity import ALPHA_K_ANONYMITY
@@ -88,6 +89,7 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     BETA_LIKENESS,
     RECONSTRUCTION_PRIVACY,
     MICRO_RECONSTRUCTION,
+    SCALE_ATTACK,
     RATIO_ATTACK,
     SKEWNESS_ATTACK,
     SIMILARITY_ATTACK,
