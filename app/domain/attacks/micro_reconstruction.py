@@ -25,7 +25,7 @@ from app.domain.attacks.micro_found import (
 )
 from app.domain.attacks.population_inference import QuasiIdentifiers
 from app.domain.attacks.shown_groups import ShownGroups, generalised_values, shown_groups
-from app.domain.attacks.sought_groups import SoughtGroups
+from app.domain.attacks.sought_groups import PAIRS_AT_ONCE, SoughtGroups
 from app.domain.classes.grouping import SensitiveName, positions_of
 from app.domain.classes.reconstructed_shares import (
     beliefs_of_own_row,
@@ -39,9 +39,12 @@ from app.domain.classes.sensitive_counts import SensitiveCounts, greatest_by_cla
 from app.domain.errors import InvalidInput
 from app.domain.mechanisms.sample_perturb_scale import PublishedSamples
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
+from app.domain.tables.numbers import highest_accepted
 
 SECONDS_PER_CELL: Final = 6e-8
-SECONDS_PER_PAIR: Final = 2e-7
+SECONDS_PER_GROUP: Final = 2e-6
+SECONDS_PER_PAIR: Final = 2e-8
+"""Of a kind of person and a group."""
 
 OF_RELEASE: Final = (
     "Standard errors are over draws: of the estimate, from the release alone, for rows drawn independently."
@@ -217,7 +220,7 @@ def _compute(context: MeasureContext, parameters: MicroParameters, tick: Tick) -
     if found is not None:
         mine, others = (found.in_group(len(sizes), exact=exact) for exact in (True, False))
         looked_at &= mine + others > 0
-    exposed = looked_at & (own.told > parameters.share)
+    exposed = looked_at & (own.told > highest_accepted(parameters.share))
     groups = np.flatnonzero(looked_at)
     scores = own.told if own.has_errors else sizes.astype(np.float64)
     worst = groups[np.lexsort((-sizes[groups], -scores[groups]))[: parameters.top]]
@@ -292,11 +295,12 @@ def _supports(context: MeasureContext, parameters: MicroParameters) -> str | Non
 def _cost(context: MeasureContext, parameters: MicroParameters) -> Cost:
     table = context.table if context.drawn is None else context.drawn.table
     rows, known = table.n_records, len(positions_of(context.table, parameters.quasi_identifiers))
-    seconds, size = SECONDS_PER_CELL * rows * (known + 4), 60 * rows
+    seconds = SECONDS_PER_CELL * rows * (known + 4) + SECONDS_PER_GROUP * table.reduced.size
+    size = 60 * rows
     if context.dictionary is not None:
         pairs = context.dictionary.reduced.size * table.reduced.size
         seconds += SECONDS_PER_PAIR * pairs
-        size += 40 * min(pairs, 1 << 21)
+        size += 40 * min(pairs, PAIRS_AT_ONCE)
     return Cost(seconds, size, 1, "classes")
 
 

@@ -21,9 +21,10 @@ from app.domain.classes.grouping import SensitiveName
 from app.domain.classes.noisy_ratios import tails_of_quotients
 from app.domain.classes.sensitive_counts import greatest_by_class
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
+from app.domain.tables.numbers import lowest_accepted
 
-SECONDS_PER_CELL: Final = 6e-8
-SECONDS_PER_GROUP: Final = 1e-6
+SECONDS_PER_CELL: Final = 2e-8
+SECONDS_PER_GROUP: Final = 2e-7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +102,7 @@ def _compute(context: MeasureContext, parameters: RatioParameters, tick: Tick) -
     groups = np.flatnonzero(sizes >= own.least_records)
     tails = tails_of_quotients(tops[groups], sizes[groups], own.rate, own.epsilon)
     confidence = np.clip(1.0 - tails.total, 0.0, 1.0)
-    told = groups[tails.least < own.delta]
+    told = groups[tails.least < lowest_accepted(own.delta)]
     order = np.lexsort((-sizes[groups], -confidence))[: own.top]
     tick(1)
     return RatioAttack(

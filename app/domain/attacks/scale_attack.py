@@ -31,7 +31,7 @@ from app.domain.mechanisms.sample_perturb_scale import PublishedSamples
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 
 SECONDS_PER_CELL: Final = 6e-8
-SECONDS_PER_GROUP: Final = 4e-5
+SECONDS_PER_GROUP: Final = 2e-6
 
 UNTOLD: Final = (
     "The release was drawn when it was not published what sizes of samples follow from. Measure a later one."

@@ -57,6 +57,17 @@ def test_the_matrix_its_inverse_and_what_one_record_tells():
     assert beliefs_of_own_row(np.array([1.0]), own) == 1
 
 
+@given(st.integers(2, 12), retentions)
+def test_the_matrix_has_the_inverse_that_estimates_are_made_with(m, p):
+    c, matrix = (1 - p) / m, TransitionMatrix(np.full(m, p)).dense()
+    inverse = (np.eye(m) - c) / p
+    assert matrix @ inverse == pytest.approx(np.eye(m), abs=1e-9)
+    assert matrix.sum(axis=0) == pytest.approx(np.ones(m))
+    assert matrix == pytest.approx(matrix.T)
+    shown = np.arange(1, m + 1)
+    assert estimated(shown, p) == pytest.approx(inverse @ (shown / shown.sum()))
+
+
 @pytest.mark.spec("RP-T2")
 def test_estimates_of_a_group_of_a_hundred():
     shown, p, own = (50, 30, 15, 5), 0.5, UniformReplacement(0.5, 4)
