@@ -93,7 +93,10 @@ class SamplePerturbScale(UniformReplacementParameters):
 
 @dataclass(frozen=True, eq=False)
 class PublishedSamples(PublishedRetention):
-    """What a reader needs to count: the values that may be drawn, p, and what depends on no data."""
+    """What a reader needs to count: the values that may be drawn, p, and what sizes of samples follow from.
+
+    No size of a sample that depends on data.
+    """
 
     mode: Annotated[SampleMode, doc("How large samples are.")]
     sample_size: Annotated[
@@ -180,13 +183,17 @@ class _Samples:
         own, above = self.parameters, self.column.above_cap()
         if self.is_by_coins and not own.accept_known_leak:
             return (*above, _leak_not_accepted())
-        if above or self.is_by_coins or self.sizes.any():
+        if above or self._is_sure_of_rows:
             return above
+        why = (
+            "of no group a record is sure to be sampled: nothing at all might be published."
+            if self.is_by_coins
+            else f"not even a group of one record is within {own.bound}: every group would be suppressed."
+        )
         fault = Fault(
             "/mechanism/p",
             "sample-below-one",
-            f"With p = {own.p:.9g}, epsilon = {own.epsilon:.9g} and delta = {own.delta:.9g} not even a group "
-            f"of one record is within {own.bound}: every group would be suppressed.",
+            f"With p = {own.p:.9g}, epsilon = {own.epsilon:.9g} and delta = {own.delta:.9g} {why}",
             "Give a smaller p, epsilon or delta.",
         )
         return (fault,)
@@ -197,6 +204,13 @@ class _Samples:
         groups = self.column.counts
         gone = chances_of_nothing(groups, self.limits) if self.is_by_coins else self.sizes == 0
         return float(gone.sum()), float(groups.sizes @ gone)
+
+    @property
+    def _is_sure_of_rows(self) -> bool:
+        """Whether something is published whatever comes of the draw."""
+        if self.is_by_coins:
+            return bool((chances_of_nothing(self.column.counts, self.limits) == 0).any())
+        return bool(self.sizes.any())
 
 
 def _leak_not_accepted() -> Fault:

@@ -35,7 +35,8 @@ def unreadable(measure: Measure[Any, Any], context: MeasureContext, parameters: 
     return (
         f"The measure {measure.name} compares released rows with the records that they are of, and nobody "
         f"can tell whose a row is that the mechanism {drawn.mechanism} made. Choose a measure that reads "
-        "classes, matrix or rows, as the catalogue tells in reads, or measure the dataset under a rule."
+        "classes, matrix, retention or rows, as the catalogue tells in reads, or measure the dataset under a "
+        "rule."
     )
 
 

@@ -183,7 +183,7 @@ def test_it_is_never_certified_and_says_what_it_leaks():
 
 def test_groups_without_a_sample_are_suppressed_and_counted():
     """(ε·p)² = 0.25 and 2·ln(1/δ)·w = 0.4·0.5357: of records of one value 0.857 may be drawn, on average."""
-    many = table(*[(1,)] * 200)
+    many = table(*[(1,)] * 200, (1, 1, 1, 1))
     severe = {"epsilon": 1.0, "delta": 0.8187, "accept_known_leak": True}
     found = plan(many, **severe)
     assert 20 < found.constants["groups_suppressed"] < 40
@@ -192,8 +192,13 @@ def test_groups_without_a_sample_are_suppressed_and_counted():
     gone = released.published.groups_suppressed
     # Binomial, 200 and 0.143: outside with a probability of less than 1e-6.
     assert 8 < gone < 60
-    assert len(set(released.columns[0].tolist())) == 200 - gone
+    assert len(set(released.columns[0].tolist())) == 201 - gone
     assert {len(own) for own in released.columns} == {len(released.columns[0])}
+
+
+def test_a_draw_that_might_publish_nothing_at_all_is_refused():
+    found = plan(table((1,), (1,)), epsilon=1.0, delta=0.8187, accept_known_leak=True)
+    assert [own.code for own in found.missing] == ["sample-below-one"]
 
 
 def test_every_published_row_is_of_the_group_that_it_was_sampled_from():
