@@ -126,7 +126,7 @@ def generalised_values(context: MeasureContext, attribute: str | None) -> str | 
     own = context.table.position(name)
     hierarchy, column = context.table.hierarchies[own], context.release.codes[:, own]
     if hierarchy.n_leaves < 2:
-        return f"The hierarchy of {name!r} has a single value: there is nothing to perturb."
+        return f"The hierarchy of {name!r} has a single value: there is nothing to tell."
     is_value: Bools = hierarchy.is_leaf[column] | (shows_nothing(column) & (hierarchy.n_nodes > 1))
     if is_value.all():
         return None

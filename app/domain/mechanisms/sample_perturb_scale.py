@@ -50,7 +50,7 @@ _STATUS: Final[dict[SampleMode, Status]] = {
 KNOWN_LEAK: Final = (
     "Known leak: how often values are repeated tells how large a group's sample was, and its size follows "
     "from the group's shares. A reader may compute these from it better than from values that are perturbed "
-    "without any sampling."
+    "without any sampling, as the measure scale_attack does."
 )
 
 
@@ -291,7 +291,8 @@ def _warnings(samples: _Samples) -> tuple[str, ...]:
     if own.mode == "balanced":
         found.append(
             "How often values are repeated tells how large a group's sample was, and that follows from its "
-            "shares: a reader may compute them better than from the values. Choose balanced_fixed."
+            "shares: a reader may compute them better than from the values, as the measure scale_attack does. "
+            "Choose balanced_fixed."
         )
     return tuple(found)
 
