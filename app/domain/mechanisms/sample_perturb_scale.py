@@ -291,8 +291,8 @@ def _warnings(samples: _Samples) -> tuple[str, ...]:
     if own.mode == "balanced":
         found.append(
             "How often values are repeated tells how large a group's sample was, and that follows from its "
-            "shares: a reader may compute them better than from the values, as the measure scale_attack does. "
-            "Choose balanced_fixed."
+            "shares: a reader may compute them better than from the values, as the measure scale_attack "
+            "does. Choose balanced_fixed."
         )
     return tuple(found)
 
