@@ -32,6 +32,7 @@ from app.domain.classes.reconstructed_shares import (
     estimated_shares,
     likeliest_shares,
     standard_errors,
+    standard_errors_of_copies,
     variances,
 )
 from app.domain.classes.reconstruction import UniformReplacement
@@ -53,10 +54,13 @@ OF_RECORDS: Final = (
     "Standard errors are those that estimates would have over draws of a plain perturbation; the estimates "
     "are their means, which are the shares themselves."
 )
+OF_SAMPLES: Final = (
+    "Standard errors are over draws: of the estimate, from the release alone, for copies of samples whose "
+    "size is published."
+)
 OF_COPIES: Final = (
-    "There is no standard error: values are published in copies, which are no independent draws. What a "
-    "reader would compute as if they were is too small, and what the error is follows from sizes of samples, "
-    "which are secret."
+    "There is no standard error: values are published in copies of samples whose sizes are not told. What a "
+    "reader would compute as if they were independent draws is too small."
 )
 
 
@@ -96,17 +100,23 @@ class _Estimates:
         self.shown = shown_groups(context, own.attribute, own.quasi_identifiers)
         drawn = None if context.drawn is None else context.drawn.retained
         self._is_drawn = drawn is not None
-        self.has_errors = not isinstance(drawn, PublishedSamples)
+        self._is_sampled = isinstance(drawn, PublishedSamples)
+        self._sample_size = drawn.sample_size if isinstance(drawn, PublishedSamples) else None
         p = _retention(own) if drawn is None else drawn.p
         self.replacement = UniformReplacement(p, len(self.shown.labels))
         self._errors, self._top = own.errors, own.top
 
     @property
+    def has_errors(self) -> bool:
+        """Whether a reader can tell standard errors."""
+        return self._sample_size is not None or not self._is_sampled
+
+    @property
     def standard_errors(self) -> str:
         """What they are of."""
-        if not self._is_drawn:
-            return OF_RECORDS
-        return OF_RELEASE if self.has_errors else OF_COPIES
+        if self._is_sampled:
+            return OF_SAMPLES if self.has_errors else OF_COPIES
+        return OF_RELEASE if self._is_drawn else OF_RECORDS
 
     @cached_property
     def told(self) -> Floats:
@@ -157,6 +167,8 @@ class _Estimates:
         return np.asarray(counts.counts / counts.sizes[counts.of_entry])
 
     def _deviations(self, shown: Longs, sizes: Longs) -> Floats:
+        if self._sample_size is not None:
+            return standard_errors_of_copies(shown, sizes, self._sample_size, self.replacement)
         if self._is_drawn:
             return standard_errors(shown, sizes, self.replacement)
         return np.asarray(np.sqrt(variances(shown.astype(np.float64), sizes, self.replacement)) / sizes)

@@ -133,7 +133,7 @@ class _Asked:
                 )
         if published.epsilon is None or published.delta is None or published.bound is None:
             raise NotSupported.because(UNTOLD)
-        question = ReconstructionQuestion(published.replacement, published.epsilon, published.delta)
+        question = ReconstructionQuestion(published.uniform, published.epsilon, published.delta)
         return cls(question, published.bound, published)
 
     @property

@@ -57,6 +57,28 @@ def standard_errors(shown: Longs, sizes: Longs, replacement: UniformReplacement)
     return np.asarray(np.sqrt(variances(estimated, sizes, replacement)) / sizes)
 
 
+def standard_errors_of_copies(
+    shown: Longs, sizes: Longs, sample_size: int, replacement: UniformReplacement
+) -> Floats:
+    """The same where at most so many records of a group were sampled, with exact totals, and copied.
+
+    Each of n1 sampled records is published n div n1 times, or once more. With V1 the variance of how many of
+    them show the value, β = n / n1 and r = n mod n1, that of n·F' is (β²·V1 + H)/p², where H is what comes of
+    the r that are published once more (Definitions: reconstructed shares). How the sample is rounded is not
+    known: the most that it may add is taken.
+    """
+    own, samples = replacement, np.minimum(sizes, sample_size)
+    having = np.clip(estimated_shares(shown, sizes, own), 0.0, 1.0) * samples
+    mean = having * own.kept + (samples - having) * own.elsewhere
+    rounding = np.where(samples < sizes, 0.25, 0.0)
+    spread = own.p**2 * (variances(having, samples, own) + rounding)
+    more = sizes % samples
+    pairs = np.maximum(samples * mean - spread - mean**2, 0.0) / samples**2
+    copied = more * (samples - more) / np.maximum(samples - 1, 1) * pairs
+    whole = (sizes / samples) ** 2 * spread + copied
+    return np.asarray(np.sqrt(whole) / own.p / sizes)
+
+
 def beliefs_of_own_row(shares: Floats, replacement: UniformReplacement) -> Floats:
     """How probably somebody whose row shows a value has it, if it has these shares in the prior belief.
 

@@ -50,7 +50,7 @@ class PublishedRetention(PublishedValues):
     ]
 
     @property
-    def replacement(self) -> UniformReplacement:
+    def uniform(self) -> UniformReplacement:
         """What was done to a value."""
         return UniformReplacement(self.p, len(self.values))
 

@@ -13,6 +13,7 @@ from app.domain.classes.reconstructed_shares import (
     estimated_shares,
     likeliest_shares,
     standard_errors,
+    standard_errors_of_copies,
     variances,
 )
 from app.domain.classes.reconstruction import UniformReplacement, greatest_p
@@ -167,6 +168,27 @@ def test_likeliest_shares_do_not_add_up():
     p, first, second = 0.3, (0, 0, 8), (4, 4, 0)
     parts = 0.5 * likeliest(first, p) + 0.5 * likeliest(second, p)
     assert likeliest((4, 4, 8), p) != pytest.approx(parts)
+
+
+@pytest.mark.spec("RP-T10")
+@pytest.mark.parametrize(("amount", "variance"), [(900, 14491.385122), (20, 2508.394031)])
+def test_copies_have_the_variance_of_their_sample_and_at_most_a_quarter_of_a_record_for_its_rounding(
+    amount, variance
+):
+    """Of 1,000 records 63 are sampled: 56.7 with the first value, 1.26 with the second, up or down."""
+    n, sample, own = 1000, 63, UniformReplacement(0.5, 14)
+    shown = np.array([n * (own.p * amount / n + own.elsewhere)])
+    found = (standard_errors_of_copies(shown, np.array([n]), sample, own)[0] * n) ** 2
+    rest = amount * sample / n % 1
+    more = n % sample
+    unknown = (n / sample) ** 2 - more * (sample - more) / (sample - 1) / sample**2
+    assert found == pytest.approx(variance + (0.25 - rest * (1 - rest)) * unknown)
+
+
+def test_copies_of_whole_groups_have_the_errors_of_plain_perturbation():
+    shown, sizes, own = np.array([5, 40]), np.array([8, 57]), UniformReplacement(0.5, 14)
+    found = standard_errors_of_copies(shown, sizes, 57, own)
+    assert found == pytest.approx(standard_errors(shown, sizes, own))
 
 
 @given(st.integers(0, 12), st.integers(1, 12), retentions)

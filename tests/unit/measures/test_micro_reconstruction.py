@@ -19,6 +19,7 @@ from app.domain.models.reading import unreadable
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
 from tests.oracles.drawn_releases import context_of, drawn_by, drawn_of, measured
+from tests.unit.measures.closeness_tables import of_classes
 from tests.unit.measures.diversity_tables import flat
 from tests.unit.measures.ill_people import AGES, ILLNESSES, TOWNS, people
 
@@ -178,9 +179,25 @@ def test_who_is_known_by_one_attribute_of_two_is_never_known_exactly():
     assert not SoughtGroups(table, context.dictionary, (0, 1), nodes).is_exact.any()
 
 
-def test_copies_of_samples_have_estimates_and_no_standard_error():
+def test_copies_of_samples_of_a_published_size_have_standard_errors_that_are_met():
+    """Of 200 groups of 1,000, half of each with one value, the ratio of squares has the deviation 0.1."""
+    values = tuple(f"v{i:02}" for i in range(14))
+    table = of_classes([(500, *[39] * 12, 32)] * 200, values)
+    drawn = drawn_by(SAMPLE_PERTURB_SCALE, SamplePerturbScale(p=0.5, p_cap=0.5), table)
+    found = measured(MICRO_RECONSTRUCTION, context_of(table, drawn), top=200)
+    assert "size is published" in found.standard_errors
+    assert found.groups_exposed is not None
+    first = [own.values[0] for own in found.worst]
+    assert {own.value for own in first} == {"v00"}
+    errors = np.array([own.estimated - 0.5 for own in first])
+    expected = np.array([own.standard_error for own in first])
+    assert 0.7 < (errors**2).mean() / (expected**2).mean() < 1.3
+
+
+def test_copies_of_samples_of_unknown_sizes_have_estimates_and_no_standard_error():
     table = people(5, 300)
-    drawn = drawn_by(SAMPLE_PERTURB_SCALE, SamplePerturbScale(**SAMPLED), table)
+    asked = SamplePerturbScale(**SAMPLED, mode="balanced")
+    drawn = drawn_by(SAMPLE_PERTURB_SCALE, asked, table)
     found = measured(MICRO_RECONSTRUCTION, context_of(table, drawn), top=3)
     assert (found.groups_exposed, found.records_exposed, found.worst[0].told) == (None, None, None)
     assert "published in copies" in found.standard_errors
