@@ -23,17 +23,17 @@ from typing import Final, NoReturn, cast
 
 from app.domain.errors import InvalidInput
 from app.domain.views.queries import Atom, Comparison, Constant, Operator, Query, Rule, Term, Variable
-from app.domain.views.ranges import Range, exact
-from app.domain.views.relational_schema import RelationalSchema
+from app.domain.views.ranges import MOST_DIGITS, Range, common, exact
+from app.domain.views.relational_schema import Relation, RelationalSchema
 
 MOST_CHARACTERS: Final = 20_000
 MOST_RULES: Final = 64
 MOST_ATOMS: Final = 100
-MOST_DIGITS: Final = 60
+MOST_HEAD_TERMS: Final = 200
 _TOKEN: Final = re.compile(
     r"""
       (?P<space>    (?: \s | %[^\n]* )+ )
-    | (?P<number>   -? [0-9]+ (?:\.[0-9]+)? (?![\w.]*\w) )
+    | (?P<number>   -? [0-9]++ (?:\.[0-9]++)?+ (?![\w.]*\w) )
     | (?P<name>     [^\W\d]\w* )
     | (?P<text>     '(?:[^']|'')*' )
     | (?P<operator> != | <= | >= | [=<>] )
@@ -54,6 +54,15 @@ class _Token:
 class _PlacedAtom:
     atom: Atom
     place: int
+    places: tuple[int, ...]
+    """Of its terms."""
+
+
+@dataclass(frozen=True)
+class _PlacedComparison:
+    comparison: Comparison
+    places: tuple[int, int]
+    """Of its sides."""
 
 
 def parse_query(text: str, schema: RelationalSchema, *, keeps_duplicates: bool = False) -> Query:
@@ -84,7 +93,13 @@ def _tokens(text: str) -> list[_Token]:
         if token.kind == "text" and "\0" in token.text:
             _refuse(text, place, "datalog-syntax", "a text with the character NUL matches no value.")
         if token.kind == "number" and len(token.text) > MOST_DIGITS:
-            _refuse(text, place, "datalog-syntax", f"a number has at most {MOST_DIGITS} digits.")
+            _refuse(
+                text,
+                place,
+                "number-too-long",
+                f"a number has at most {MOST_DIGITS} digits.",
+                "Write so long a number as a text, here and in the schema.",
+            )
         if token.kind != "space":
             found.append(token)
         place = match.end()
@@ -120,7 +135,7 @@ class _Parser:
         head = self._atom()
         self._take(":-")
         atoms: list[_PlacedAtom] = []
-        comparisons: list[tuple[Comparison, int]] = []
+        comparisons: list[_PlacedComparison] = []
         while True:
             self._item(atoms, comparisons)
             if self._peek().text != ",":
@@ -129,14 +144,21 @@ class _Parser:
         self._take(".")
         if len(atoms) > MOST_ATOMS:
             self._refuse(atoms[-1].place, "query-too-large", f"a rule has at most {MOST_ATOMS} subgoals.")
+        if len(head.places) > MOST_HEAD_TERMS:
+            self._refuse(
+                head.places[MOST_HEAD_TERMS],
+                "query-too-large",
+                f"a head has at most {MOST_HEAD_TERMS} terms.",
+                "Write each variable once: a term that is repeated, or a constant, tells nothing.",
+            )
         ranges = self._ranges(atoms)
         self._require_bound(head.atom.terms, head.place, ranges, "the head")
-        for comparison, place in comparisons:
-            self._require_comparable(comparison, place, ranges)
-        rule = Rule(head.atom.terms, tuple(own.atom for own in atoms), tuple(own for own, _ in comparisons))
-        return head.atom.relation, rule
+        for own in comparisons:
+            self._require_comparable(own, ranges, atoms)
+        body = tuple(own.atom for own in atoms), tuple(own.comparison for own in comparisons)
+        return head.atom.relation, Rule(head.atom.terms, *body)
 
-    def _item(self, atoms: list[_PlacedAtom], comparisons: list[tuple[Comparison, int]]) -> None:
+    def _item(self, atoms: list[_PlacedAtom], comparisons: list[_PlacedComparison]) -> None:
         token, after = self._peek(), self._peek(1)
         if token.kind == "name" and after.text == "(":
             atoms.append(self._atom())
@@ -148,7 +170,9 @@ class _Parser:
             if operator.kind != "operator":
                 self._expected("a comparison such as =, != or <")
             self._next += 1
-            comparisons.append((Comparison(left, cast(Operator, operator.text), self._term()), token.place))
+            places = token.place, self._peek().place
+            comparison = Comparison(left, cast(Operator, operator.text), self._term())
+            comparisons.append(_PlacedComparison(comparison, places))
 
     def _atom(self) -> _PlacedAtom:
         name = self._peek()
@@ -157,12 +181,14 @@ class _Parser:
         self._next += 1
         self._take("(")
         terms: list[Term] = []
+        places: list[int] = []
         while self._peek().text != ")":
             if terms:
                 self._take(",")
+            places.append(self._peek().place)
             terms.append(self._term())
         self._take(")")
-        return _PlacedAtom(Atom(name.text, tuple(terms)), name.place)
+        return _PlacedAtom(Atom(name.text, tuple(terms)), name.place, tuple(places))
 
     def _term(self) -> Term:
         token = self._peek()
@@ -183,7 +209,7 @@ class _Parser:
 
     def _ranges(self, atoms: Sequence[_PlacedAtom]) -> dict[Term, Range]:
         """What each variable may be; refuses what the schema does not have."""
-        ranges: dict[Term, Range] = {}
+        ranges: list[tuple[Term, Range]] = []
         for own in atoms:
             relation = self._schema.relations.get(own.atom.relation)
             if relation is None:
@@ -200,9 +226,11 @@ class _Parser:
                     f"{relation.name} has {len(relation.attributes)} columns, not {len(own.atom.terms)}.",
                     f"Write {relation.name}({', '.join(relation.attributes[:10])}).",
                 )
-            for term, range_ in zip(own.atom.terms, relation.ranges, strict=True):
-                ranges[term] = ranges.get(term, Range()).meet(range_)
-        return ranges
+            for column, (term, range_) in enumerate(zip(own.atom.terms, relation.ranges, strict=True)):
+                if isinstance(term, Constant) and term.value not in range_:
+                    self._refuse_value(own.places[column], relation, column)
+                ranges.append((term, range_))
+        return common(ranges)
 
     def _require_bound(
         self, terms: Sequence[Term], place: int, ranges: dict[Term, Range], where: str
@@ -217,11 +245,22 @@ class _Parser:
                     "Use it in a relation of the same rule, or write texts in single quotes.",
                 )
 
-    def _require_comparable(self, own: Comparison, place: int, ranges: dict[Term, Range]) -> None:
-        self._require_bound((own.left, own.right), place, ranges, "a comparison")
+    def _require_comparable(
+        self, placed: _PlacedComparison, ranges: dict[Term, Range], atoms: Sequence[_PlacedAtom]
+    ) -> None:
+        own, place = placed.comparison, placed.places[0]
+        sides = own.left, own.right
+        self._require_bound(sides, place, ranges, "a comparison")
         if own.operator in ("=", "!="):
+            for term, other, at in zip(sides, reversed(sides), reversed(placed.places), strict=True):
+                if (
+                    isinstance(other, Constant)
+                    and isinstance(term, Variable)
+                    and other.value not in ranges[term]
+                ):
+                    self._refuse_value(at, *self._column_without(other, term, atoms))
             return
-        for term in (own.left, own.right):
+        for term in sides:
             if isinstance(term, Constant):
                 ordered = not isinstance(term.value, str)
             else:
@@ -233,6 +272,33 @@ class _Parser:
                     f"{own.operator} compares numbers, and not both sides are.",
                     "Declare the column's domain as number, integer or a list of numbers, or use = or !=.",
                 )
+
+    def _column_without(
+        self, constant: Constant, variable: Term, atoms: Sequence[_PlacedAtom]
+    ) -> tuple[Relation, int]:
+        """The first column that the variable stands in and that never has the constant."""
+        relations = self._schema.relations
+        columns = (
+            (relations[own.atom.relation], column)
+            for own in atoms
+            for column, term in enumerate(own.atom.terms)
+            if term == variable
+        )
+        return next(
+            (relation, column)
+            for relation, column in columns
+            if constant.value not in relation.ranges[column]
+        )
+
+    def _refuse_value(self, place: int, relation: Relation, column: int) -> NoReturn:
+        name, range_ = relation.attributes[column], relation.ranges[column]
+        domain = range_.kind if range_.values is None else f"a list of {len(range_.values):,}"
+        self._refuse(
+            place,
+            "outside-domain",
+            f"the column {name!r} of {relation.name} never has this value: its domain is {domain}.",
+            "Write a value as the domain has it (1212 and '1212' differ), or declare a larger domain.",
+        )
 
     def _peek(self, ahead: int = 0) -> _Token:
         return self._tokens[min(self._next + ahead, len(self._tokens) - 1)]

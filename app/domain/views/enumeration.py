@@ -41,8 +41,8 @@ class Enumeration:
         if max(len(terms_of(hit, number)) for number in (0, 1)) > MOST_VARIABLES:
             raise OutOfBudget
         row = hit.rows[0]
-        block = [row.terms[column] for column in self.schema.relations[row.relation].block]
-        shared = tuple(dict.fromkeys(term for term in block if not isinstance(term, Constant)))
+        linked = [row.terms[column] for column in hit.candidate.linked]
+        shared = tuple(dict.fromkeys(term for term in linked if not isinstance(term, Constant)))
         for values in self._valuations(hit, shared, {}, 0, work):
             secret = self._deciding(hit, 0, values, work)
             if secret is None:
@@ -58,11 +58,18 @@ class Enumeration:
         query, place = (self.secret, hit.secret_place) if number == 0 else (self.view, hit.view_place)
         for values in self._valuations(hit, rest, shared, used, work):
             side = side_of(hit, number, place, values)
-            if _is_consistent([*side.others, side.deciding], self.schema) and not _is_found(
-                query, side, work
+            if (
+                self._is_linked(side.deciding, hit)
+                and _is_consistent([*side.others, side.deciding], self.schema, work)
+                and not _is_found(query, side, work)
             ):
                 return values
         return None
+
+    def _is_linked(self, row: Row, hit: Hit) -> bool:
+        """Whether the row is the other one, or tied to all with its values in the linked columns."""
+        relation = self.schema.relations[row.relation]
+        return len(hit.candidate.linked) == len(row.cells) or relation.is_tied(row.cells)
 
     def _fresh_number(self, value: Cell) -> int:
         fresh = self.stand_ins.fresh
@@ -123,15 +130,15 @@ def _is_true(own: Comparison) -> bool:
     return holds(sides[0], own.operator, sides[1])
 
 
-def _is_consistent(rows: Sequence[Row], schema: RelationalSchema) -> bool:
+def _is_consistent(rows: Sequence[Row], schema: RelationalSchema, work: Work) -> bool:
     """Whether the rows keep the dependencies."""
-    for number, one in enumerate(rows):
-        for determining, determined in schema.relations[one.relation].dependencies:
-            for other in rows[:number]:
-                if (
-                    other.relation == one.relation
-                    and all(one.cells[i] == other.cells[i] for i in determining)
-                    and any(one.cells[i] != other.cells[i] for i in determined)
-                ):
+    for relation in dict.fromkeys(row.relation for row in rows):
+        own = [row.cells for row in rows if row.relation == relation]
+        for determining, determined in schema.relations[relation].dependencies:
+            known: dict[tuple[Cell, ...], tuple[Cell, ...]] = {}
+            for cells in own:
+                work.check()
+                start, end = (tuple(cells[i] for i in columns) for columns in (determining, determined))
+                if None not in start and known.setdefault(start, end) != end:
                     return False
     return True
