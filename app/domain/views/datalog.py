@@ -23,13 +23,17 @@ from typing import Final, NoReturn, cast
 
 from app.domain.errors import InvalidInput
 from app.domain.views.queries import Atom, Comparison, Constant, Operator, Query, Rule, Term, Variable
-from app.domain.views.ranges import MOST_DIGITS, Range, common, exact
+from app.domain.views.ranges import MOST_DIGITS, Range, common, digits_of, exact
 from app.domain.views.relational_schema import Relation, RelationalSchema
 
 MOST_CHARACTERS: Final = 20_000
 MOST_RULES: Final = 64
 MOST_ATOMS: Final = 100
 MOST_HEAD_TERMS: Final = 200
+_EXAMPLE: Final = "Write for example: name(x) :- relation(x, 'a text', 5), x > 3."
+_IN_PARTS: Final = (
+    "Send parts of the union as queries of their own: if all of them are private, so is the union."
+)
 _TOKEN: Final = re.compile(
     r"""
       (?P<space>    (?: \s | %[^\n]* )+ )
@@ -68,11 +72,11 @@ class _PlacedComparison:
 def parse_query(text: str, schema: RelationalSchema, *, keeps_duplicates: bool = False) -> Query:
     """Read a query over the schema; InvalidInput says at which line and column it stops making sense."""
     if len(text) > MOST_CHARACTERS:
-        _refuse(text, 0, "query-too-large", f"A query has at most {MOST_CHARACTERS:,} characters.")
+        _refuse(text, 0, "query-too-large", f"a query has at most {MOST_CHARACTERS:,} characters.", _IN_PARTS)
     return Query(_Parser(text, schema).rules(), keeps_duplicates)
 
 
-def _refuse(text: str, place: int, code: str, message: str, remedy: str = "") -> NoReturn:
+def _refuse(text: str, place: int, code: str, message: str, remedy: str) -> NoReturn:
     line = text.count("\n", 0, place) + 1
     column = place - (text.rfind("\n", 0, place) + 1) + 1
     raise InvalidInput.of("", code, f"Line {line}, column {column}: {message}", remedy)
@@ -86,13 +90,13 @@ def _tokens(text: str) -> list[_Token]:
             what = (
                 "this text has no closing quote" if text[place] == "'" else f"{text[place]!a} is unexpected"
             )
-            _refuse(
-                text, place, "datalog-syntax", f"{what}.", "Write name(x) :- relation(x, 'a text', 5), x > 3."
-            )
+            _refuse(text, place, "datalog-syntax", f"{what}.", _EXAMPLE)
         token = _Token(match.lastgroup or "", match.group(), place)
         if token.kind == "text" and "\0" in token.text:
-            _refuse(text, place, "datalog-syntax", "a text with the character NUL matches no value.")
-        if token.kind == "number" and len(token.text) > MOST_DIGITS:
+            _refuse(
+                text, place, "datalog-syntax", "a text with the character NUL matches no value.", _EXAMPLE
+            )
+        if token.kind == "number" and digits_of(token.text) > MOST_DIGITS:
             _refuse(
                 text,
                 place,
@@ -123,12 +127,15 @@ class _Parser:
             name, rule = self._rule()
             if head not in (None, (name, len(rule.goal))):
                 self._refuse(
-                    place, "heads-differ", "all rules of a query share one head: its name and its length."
+                    place,
+                    "heads-differ",
+                    "all rules of a query share one head: its name and its number of terms.",
+                    "Give the rules one head, or send them as queries of their own.",
                 )
             head = name, len(rule.goal)
             rules.append(rule)
             if len(rules) > MOST_RULES:
-                self._refuse(place, "query-too-large", f"a query has at most {MOST_RULES} rules.")
+                self._refuse(place, "query-too-large", f"a query has at most {MOST_RULES} rules.", _IN_PARTS)
         return tuple(rules)
 
     def _rule(self) -> tuple[str, Rule]:
@@ -143,7 +150,12 @@ class _Parser:
             self._take(",")
         self._take(".")
         if len(atoms) > MOST_ATOMS:
-            self._refuse(atoms[-1].place, "query-too-large", f"a rule has at most {MOST_ATOMS} subgoals.")
+            self._refuse(
+                atoms[MOST_ATOMS].place,
+                "query-too-large",
+                f"a rule has at most {MOST_ATOMS} subgoals.",
+                "Leave out subgoals that repeat others: they change nothing.",
+            )
         if len(head.places) > MOST_HEAD_TERMS:
             self._refuse(
                 head.places[MOST_HEAD_TERMS],
@@ -241,8 +253,8 @@ class _Parser:
                 self._refuse(
                     place,
                     "unsafe-variable",
-                    f"the variable {name} of {where} stands in no relation.",
-                    "Use it in a relation of the same rule, or write texts in single quotes.",
+                    f"the variable {name} of {where} occurs in no relation.",
+                    "Use it in a relation of the same rule. If a text is meant, write it in single quotes.",
                 )
 
     def _require_comparable(
@@ -269,7 +281,7 @@ class _Parser:
                 self._refuse(
                     place,
                     "no-order",
-                    f"{own.operator} compares numbers, and not both sides are.",
+                    f"{own.operator} compares numbers, and one side is none.",
                     "Declare the column's domain as number, integer or a list of numbers, or use = or !=.",
                 )
 
@@ -311,7 +323,7 @@ class _Parser:
     def _expected(self, what: str) -> NoReturn:
         token = self._peek()
         found = token.text if token.kind == "end" else repr(token.text[:40])
-        self._refuse(token.place, "datalog-syntax", f"{what} is expected, not {found}.")
+        self._refuse(token.place, "datalog-syntax", f"{what} is expected, not {found}.", _EXAMPLE)
 
-    def _refuse(self, place: int, code: str, message: str, remedy: str = "") -> NoReturn:
+    def _refuse(self, place: int, code: str, message: str, remedy: str) -> NoReturn:
         _refuse(self._text, place, code, message, remedy)

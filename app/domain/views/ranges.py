@@ -16,7 +16,7 @@ Cell = Value | None
 Kind = Literal["any", "number", "integer"]
 T = TypeVar("T", bound=Hashable)
 MOST_DIGITS: Final = 60
-"""Of a number, sign and point included."""
+"""Of a number, before and after the point."""
 _NARROWNESS: Final[dict[Kind, int]] = {"any": 0, "number": 1, "integer": 2}
 
 
@@ -26,12 +26,17 @@ def exact(number: int | float | str | Fraction) -> int | Fraction:
     return fraction.numerator if fraction.denominator == 1 else fraction
 
 
+def digits_of(written: str) -> int:
+    """How many digits a number is written with."""
+    return sum(map(str.isdigit, written))
+
+
 def is_short(number: int | float) -> bool:
     """Whether the number can be written with at most MOST_DIGITS digits and no exponent."""
     if isinstance(number, int):
-        most: int = 10 ** (MOST_DIGITS - 1)
+        most: int = 10**MOST_DIGITS
         return -most < number < most
-    return len(format(Decimal(str(number)), "f")) <= MOST_DIGITS
+    return digits_of(format(Decimal(str(number)), "f")) <= MOST_DIGITS
 
 
 def in_digits(number: int | Fraction) -> str:

@@ -1,4 +1,4 @@
-"""Secrets and views checked pair by pair, within a budget of time, and the document of what was found."""
+"""Secrets and views checked pair by pair within a limit on time, and the document of what was found."""
 
 from __future__ import annotations
 
