@@ -58,6 +58,17 @@ class NormalQuery:
         """Of any disjunct."""
         return max((len(own.ranges) for own in self.disjuncts), default=0)
 
+    @property
+    def most_ordered_variables(self) -> int:
+        """Of any disjunct, those that may be any number or integer."""
+        return max(
+            (
+                sum(range_.values is None and range_.is_ordered for range_ in own.ranges.values())
+                for own in self.disjuncts
+            ),
+            default=0,
+        )
+
 
 @dataclass(frozen=True)
 class Branch:

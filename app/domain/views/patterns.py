@@ -12,7 +12,7 @@ unification is joint, and comparisons that follow from those of the pattern are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
@@ -64,6 +64,32 @@ class Pattern:
         """Of all bodies."""
         every = (own for disjunct in self.disjuncts for own in disjunct.comparisons)
         return tuple(map(self.substitution.comparison, every))
+
+    @cached_property
+    def compared(self) -> Mapping[Term, None]:
+        """The variables in comparisons, each after one that it is compared with, as far as there is one."""
+        beside: dict[Term, list[Term]] = {}
+        for own in self.comparisons:
+            beside.setdefault(own.left, []).append(own.right)
+            beside.setdefault(own.right, []).append(own.left)
+        found: dict[Term, None] = {}
+        for first in beside:
+            waiting = [first]
+            while waiting:
+                term = waiting.pop()
+                if term not in found and not isinstance(term, Constant):
+                    found[term] = None
+                    waiting += beside[term]
+        return found
+
+    @cached_property
+    def comparisons_of(self) -> Callable[[Term], Sequence[Comparison]]:
+        """The comparisons that a term is in."""
+        found: dict[Term, list[Comparison]] = {}
+        for own in self.comparisons:
+            for term in {own.left, own.right}:
+                found.setdefault(term, []).append(own)
+        return lambda term: found.get(term, ())
 
     @cached_property
     def _unequal(self) -> frozenset[Comparison]:

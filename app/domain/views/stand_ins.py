@@ -32,19 +32,20 @@ class StandIns:
         relations = [schema.relations[name] for name in secret.relations | view.relations]
         ranges = [range_ for relation in relations for range_ in relation.ranges]
         listed = {value for range_ in ranges for value in range_.values or ()}
-        self._variables = secret.most_variables + view.most_variables
+        variables = secret.most_variables + view.most_variables
+        ordered = secret.most_ordered_variables + view.most_ordered_variables
         self._known = self.constants | listed
         numbers = {value for value in self._known if not isinstance(value, str)}
         kinds = {range_.kind for range_ in ranges if range_.values is None}
-        gaps = (len(numbers) + 1) * (self._variables if kinds >= {"integer", "number"} else 1)
-        if gaps * self._variables > MOST_VALUES:
+        gaps = (len(numbers) + 1) * (ordered if kinds >= {"integer", "number"} else 1)
+        if gaps * ordered > MOST_VALUES:
             raise OutOfBudget
-        integers = set(_integers(numbers, self._variables, work)) if "integer" in kinds else set[Number]()
+        integers = set(_integers(numbers, ordered, work)) if "integer" in kinds else set[Number]()
         self._whole = integers | {own for own in numbers if isinstance(own, int)}
-        dense = set(_dense(numbers | integers, self._variables, work)) if "number" in kinds else set[Number]()
+        dense = set(_dense(numbers | integers, ordered, work)) if "number" in kinds else set[Number]()
         self._numbers = dense | integers | numbers
         self._preferred: dict[Range, tuple[Value, ...]] = {}
-        self.fresh = tuple(islice(self.new_texts(), self._variables))
+        self.fresh = tuple(islice(self.new_texts(), variables))
 
     def new_texts(self) -> Iterator[str]:
         """Texts that nothing names: #1, #2, and so on."""

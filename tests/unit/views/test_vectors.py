@@ -213,6 +213,31 @@ def test_numbers_and_texts_and_integers_among_numbers_are_told_apart(schema, sec
     assert [own.verdict for own in found] == [verdict]
 
 
+@pytest.mark.parametrize("domain", ["number", "integer"])
+def test_orders_in_wide_queries_without_self_joins_are_decided(domain):
+    relation = {"attributes": ["a", "b", "c"], "domains": dict.fromkeys("abc", domain)}
+    vector = {
+        "schema": {f"R{i}": relation for i in range(8)},
+        "secret": "S(u) :- R0(w, w, u), R6(w, v, x), R1(2, v, v), R5(3, 3, z), R7(y, y, y), z < w, x != u.",
+        "views": [
+            "V(z, x) :- R6(y, w, 2), R4(w, z, u), R1(z, w, x), R7(w, 3, 0), R0(y, w, z), x != y, x <= x.",
+            "V(z, x) :- R6(y, w, 2), R4(w, z, u), R1(z, w, x), R7(w, 3, 0), w < y, y < x, x < z, z < 3.",
+        ],
+    }
+    assert [own.verdict for own in verdicts(vector)] == ["DISCLOSES", "DISCLOSES"]
+
+
+def test_wide_relations_with_comparisons_are_decided():
+    columns = [f"c{i}" for i in range(150)]
+    one, other = (", ".join(f"{letter}{i}" for i in range(150)) for letter in "xy")
+    vector = {
+        "schema": {"R": {"attributes": columns, "domains": {"c0": "number", "c1": "integer"}}},
+        "secret": f"S(x0) :- R({one}), R({other}), x0 < 5, y0 > 7, x2 != y2.",
+        "views": [f"V(x0) :- R({one}), R({other}), x0 < 3, y1 < 5, y2 != x2."],
+    }
+    assert [own.verdict for own in verdicts(vector)] == ["DISCLOSES"]
+
+
 def test_a_foreign_key_may_be_left_out_of_account():
     vector = VECTORS["QV-29"]
     secret, (view,) = queries_of(vector)
