@@ -155,6 +155,13 @@ async def test_what_is_too_large_or_outside_a_domain_is_refused_at_its_place(cli
     assert all(own["remedy"] for own in problem["errors"])
 
 
+async def test_a_number_of_thousands_of_digits_is_refused_at_its_character(client):
+    body = asking(IDS, f"[{'9' * 5000}]")
+    sent = await client.post("/v1/view-checks", content=body, headers={"Content-Type": "application/json"})
+    problem = problem_of(sent, 422, "invalid-input")
+    assert f"more than 4,300 digits, at character {body.index('9' * 5000)}" in problem["detail"]
+
+
 async def test_ten_megabytes_are_refused_before_they_are_read(client):
     sent = await client.post("/v1/view-checks", json=HOSPITAL | {"views": ["x" * 10_000_000]})
     problem_of(sent, 413, "too-large")
