@@ -99,14 +99,14 @@ def _require_few(asked: ViewCheck) -> None:
             "/views",
             "too-many-pairs",
             f"Secrets times views are more than {MOST_PAIRS:,} pairs.",
-            "Send fewer views at once: a set of views is private exactly if each of them is.",
+            "Send fewer views at once: each of them is checked by itself.",
         )
     if sum(len(own.query) for own in (*asked.secrets, *asked.views)) > MOST_CHARACTERS_OF_ALL:
         raise InvalidInput.of(
             "/views",
             "too-many-characters",
             f"All queries together have more than {MOST_CHARACTERS_OF_ALL:,} characters.",
-            "Send fewer views at once: a set of views is private exactly if each of them is.",
+            "Send fewer views at once: each of them is checked by itself.",
         )
 
 
