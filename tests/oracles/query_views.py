@@ -160,6 +160,15 @@ class World:
             for other in self.critical(view, bag=bags[1])
         )
 
+    def gives_a_row_away(self, secret: Sequence[Rule], view: Sequence[Rule], *, bags: Sequence[bool]) -> bool:
+        """Whether the view has an answer with which some row is in the secret's answer on every instance."""
+        secrets, views = (
+            self.answers(query, bag=bag)[self.consistent]
+            for query, bag in zip((secret, view), bags, strict=True)
+        )
+        alike = np.unique(views, axis=0, return_inverse=True)[1].ravel()
+        return any((secrets[alike == own] > 0).all(axis=0).any() for own in range(alike.max() + 1))
+
     def are_independent(
         self, secret: Sequence[Rule], view: Sequence[Rule], random: Random, *, bags: Sequence[bool]
     ) -> bool:

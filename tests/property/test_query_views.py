@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from app.domain.views.decision import decide
 from app.domain.views.evaluation import is_disclosure
+from app.domain.views.severity import severity_of
 from app.domain.views.work import Budget, Work
 from tests.oracles.effort import examples
 from tests.oracles.query_view_cases import Case, product_schema, tiny_case, unbounded_case
@@ -159,6 +160,18 @@ def test_a_witness_verifies_only_as_it_is(random):
         assert not is_disclosure(replace(witness, secret=side), *queries, case.schema, work)
         side = replace(witness.view, answer=(*witness.view.answer, 0))
         assert not is_disclosure(replace(witness, view=side), *queries, case.schema, work)
+
+
+@given(RANDOM)
+@SOME
+def test_a_severity_is_certain_only_if_some_answer_of_the_view_has_a_row_of_the_secret_in_every_instance(
+    random,
+):
+    free = dict.fromkeys(("keys", "nullable", "comparisons", "unions"), False)
+    case = tiny_case(random, 9, **free)
+    (secret,), (view,) = case.branches()
+    if severity_of(secret, view, case.schema, Work(Budget(), lambda: False)) == "certain":
+        assert case.world.gives_a_row_away(case.secret, case.view, bags=case.bags), case
 
 
 @given(RANDOM, st.integers(1, 200))

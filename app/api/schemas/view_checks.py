@@ -19,7 +19,7 @@ RelationName = Annotated[str, StringConstraints(min_length=1, max_length=100, pa
 ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00]*$")]
 """As long as databases have them."""
 ColumnList = Annotated[list[ColumnName], Field(max_length=200)]
-_Value = Annotated[StrictStr, Field(max_length=1000)] | StrictInt | StrictFloat
+_Value = Annotated[StrictStr, Field(max_length=1000, pattern=r"^[^\x00]*$")] | StrictInt | StrictFloat
 Domain = Kind | Annotated[list[_Value], Field(max_length=1000)]
 Domains = Annotated[dict[ColumnName, Domain], Field(max_length=200, examples=[{"ward": "integer"}])]
 
@@ -206,7 +206,7 @@ class ViewCheckPair(Answer):
     foreign keys or NULL.
     """
     classes: PairClasses
-    """Classes of both queries."""
+    """Classes of both queries, as far as they are of any."""
     work: PairWork
     """What the pair took."""
 
