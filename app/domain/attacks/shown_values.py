@@ -112,7 +112,7 @@ def shown_values(
         own = table.position(replaced.attribute)
         _require(attribute in (None, replaced.attribute), f"The release has drawn {replaced.attribute!r}.")
         rows = context.drawn.table
-        numbers = replaced.numbers(table.hierarchies[own].labels)
+        numbers = replaced.numbers(table.hierarchies[own])
         shown = ShownValues(
             own, replaced.attribute, known, rows.codes, numbers.take(rows.codes[:, own]), replaced.values,
             np.array(replaced.prior), replaced.matrix, numbers.take(table.codes[:, own]),

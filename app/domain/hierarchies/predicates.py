@@ -94,6 +94,12 @@ class AskedAttribute:
         self.name, self._hierarchy, self._order = name, hierarchy, order
         self._top_is_missing = top_is_missing and hierarchy.n_nodes > 1
 
+    @property
+    def numbers_per_query(self) -> int:
+        """How many numbers are made for each selection whose shares are asked for."""
+        h = self._hierarchy
+        return h.n_nodes + h.n_leaves if h.is_tree else len(h.leaf_ancestors[0])
+
     def read(self, predicate: Predicate, pointer: str) -> Selection:
         """What the predicate selects; InvalidInput, below the pointer, for what it cannot mean."""
         if predicate.is_interval == (predicate.values is not None):

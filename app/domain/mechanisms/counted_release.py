@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.arrays import Bools, Floats, Ints, Longs
+from app.domain.arrays import Floats, Ints, Longs
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.hierarchies.predicates import AskedAttribute, Predicate, Selection
 from app.domain.mechanisms.count_estimates import CountEstimates, CountEstimator, CountQuery, EstimateOptions
@@ -36,7 +36,7 @@ NUMBERS_AT_ONCE: Final = 2**22
 
 SECONDS_PER_ROW: Final = 4e-8
 SECONDS_PER_COMBINATION: Final = 1e-8
-SECONDS_PER_NODE: Final = 3e-9
+SECONDS_PER_NUMBER: Final = 5e-9
 SECONDS_PER_QUERY: Final = 5e-5
 SECONDS_PER_VALUE: Final = 3e-8
 
@@ -54,18 +54,11 @@ def published_matrix(release: DrawnRelease) -> PublishedMatrix:
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """The attribute that was drawn: its place, and the number of each node in the matrix."""
+    """The attribute that was drawn: its place, and the node of each value of the matrix."""
 
     attribute: int
-    numbers: Ints
+    nodes: Ints
     matrix: TransitionMatrix
-
-    def chosen(self, shares: Floats) -> Bools:
-        """(q, m) the values of which all that they stand for is asked for, of shares (q, nodes)."""
-        found: Bools = np.zeros((len(shares), self.matrix.n_values), dtype=bool)
-        known = np.flatnonzero(self.numbers >= 0)
-        found[:, self.numbers[known]] = shares[:, known] == 1.0
-        return found
 
 
 class CountedRelease:
@@ -95,9 +88,10 @@ class CountedRelease:
         """Of a release that a mechanism drew; NotSupported without a transition matrix."""
         published, table = published_matrix(release), release.table
         own = table.position(published.attribute)
-        drawn = _Drawn(own, published.numbers(table.hierarchies[own].labels), published.matrix)
+        hierarchy = table.hierarchies[own]
+        drawn = _Drawn(own, published.nodes(hierarchy), published.matrix)
         shown = {j: table.codes[:, j] for j in range(table.n_attributes) if j != own}
-        values = drawn.numbers.take(table.codes[:, own])
+        values = published.numbers(hierarchy).take(table.codes[:, own])
         records = PublishedRecords.of(shown, dict(enumerate(table.sizes)), values, drawn.matrix.n_values)
         return cls(attributes, records, drawn)
 
@@ -136,10 +130,11 @@ class CountedRelease:
         for attributes, places in self._by_attributes(queries).items():
             sizes = sorted(self._records.sizes[j] for j in attributes)
             combinations = min(rows, math.prod(sizes[:-1]))
-            of_query = SECONDS_PER_COMBINATION * combinations + SECONDS_PER_NODE * sum(sizes)
-            of_query += SECONDS_PER_QUERY + SECONDS_PER_VALUE * self._records.n_values
+            of_query = SECONDS_PER_QUERY + SECONDS_PER_COMBINATION * combinations
+            of_query += SECONDS_PER_VALUE * self._records.n_values
             total += SECONDS_PER_ROW * rows * (1 + len(attributes)) + of_query * len(places)
-        return total
+        numbers = sum(self._attributes[j].numbers_per_query for query in queries for j in query)
+        return total + SECONDS_PER_NUMBER * numbers
 
     def estimates(self, queries: Sequence[Selected], options: EstimateOptions) -> CountEstimates:
         """Of queries that were read; ``records`` are those that are selected by all that was not drawn."""
@@ -148,8 +143,9 @@ class CountedRelease:
         parts: list[CountEstimates] = []
         order: list[int] = []
         for attributes, places in self._by_attributes(queries).items():
-            nodes = sum(self._records.sizes[j] for j in attributes)
-            at_once = max(1, NUMBERS_AT_ONCE // (nodes + self._records.n_values))
+            own = [] if self._drawn is None else [self._drawn.attribute]
+            numbers = sum(self._attributes[j].numbers_per_query for j in (*attributes, *own))
+            at_once = max(1, NUMBERS_AT_ONCE // (numbers + self._records.n_values))
             for start in range(0, len(places), at_once):
                 some = places[start : start + at_once]
                 asked = self._queries([queries[i] for i in some], attributes)
@@ -190,13 +186,13 @@ class CountedRelease:
     def _queries(self, queries: Sequence[Selected], attributes: Sequence[int]) -> list[CountQuery]:
         """Queries that select records by the same attributes."""
         shares = {j: self._attributes[j].shares([own[j] for own in queries]) for j in attributes}
-        values: list[Bools | None] = [None] * len(queries)
+        values: list[Floats | None] = [None] * len(queries)
         if self._drawn is not None:
             own = self._drawn.attribute
             asking = [i for i, query in enumerate(queries) if own in query]
             of_values = self._attributes[own].shares([queries[i][own] for i in asking])
-            for i, chosen in zip(asking, self._drawn.chosen(of_values), strict=True):
-                values[i] = chosen
+            for i, of_query in zip(asking, of_values.take(self._drawn.nodes, axis=1), strict=True):
+                values[i] = of_query
         return [
             CountQuery({j: of_query[i] for j, of_query in shares.items()}, values[i])
             for i in range(len(queries))

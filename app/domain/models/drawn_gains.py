@@ -131,7 +131,7 @@ def _cap(p: float) -> float:
 def numbers_shown(drawn: DrawnRelease, published: PublishedMatrix) -> Ints:
     """(rows,) the number of the value that each row shows."""
     j = drawn.table.position(published.attribute)
-    number = published.numbers(drawn.table.hierarchies[j].labels)
+    number = published.numbers(drawn.table.hierarchies[j])
     return np.asarray(number.take(drawn.table.codes[:, j]))
 
 
@@ -179,7 +179,7 @@ def known_before(
     if reference is None:
         return KnownBefore(np.array(published.prior), np.zeros(0), are_shares=True)
     hierarchy = context.table.hierarchies[context.table.position(published.attribute)]
-    number = published.numbers(hierarchy.labels)
+    number = published.numbers(hierarchy)
     totals, others = np.zeros(len(published.values)), []
     for label, records in reference.items():
         node = hierarchy.node_of(label)

@@ -52,7 +52,7 @@ def _found(
     lost, worst_lost = 1 - float(least.ratios.min()), int(least.published[least.ratios.argmin()])
     of_classes = gains.found(posteriors.greatest_of_published(), parameters.top)
     counts = known.counts(len(gains.numbers))
-    nodes = np.flatnonzero(published.numbers(hierarchy.labels) >= 0).astype(np.int32)
+    nodes = published.nodes(hierarchy)
     return BetaLikenessFound(
         judged=judged_by_value(parameters, gains),
         attribute=published.attribute,

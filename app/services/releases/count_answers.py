@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.errors import InvalidInput, TooLarge
+from app.domain.errors import InvalidInput
 from app.domain.hierarchies.predicates import AskedAttribute, Order, Predicate
 from app.domain.mechanisms.count_estimates import EstimateOptions
 from app.domain.mechanisms.counted_release import CountedRelease
@@ -177,8 +177,10 @@ def _answered(release: Stored, counted: CountedRelease, request: AskCounts) -> C
     queries = counted.read([own.where for own in request.queries])
     seconds = counted.seconds(queries)
     if seconds > MOST_SECONDS:
-        raise TooLarge(
-            f"The {len(queries):,} queries are estimated to take {seconds:.0f} s; a request may take "
+        raise InvalidInput.of(
+            "/queries",
+            "too-much-work",
+            f"The {len(queries):,} queries are estimated to take {seconds:.3g} s; a request may take "
             f"{MOST_SECONDS:g} s.",
             "Ask fewer queries at once, or with predicates on fewer attributes.",
         )

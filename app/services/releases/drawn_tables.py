@@ -51,7 +51,9 @@ async def read_drawn_release(
         table = await loader.table(tenant, dataset)
         published = TypeAdapter(mechanism.published).validate_python(published_fields(release))
         rule = release.summary["rule"]
-        rows = await asyncio.to_thread(rows_of, parquet, table, rule["levels"] or {})
+        # No rule changes what is drawn: a label of it is what it is in the dataset.
+        levels = {**(rule["levels"] or {}), published.attribute: 0}
+        rows = await asyncio.to_thread(rows_of, parquet, table, levels)
         suppresses = rule["levels"] is None or any(rule[key] is not None for key in SUPPRESSION_KEYS)
         return DrawnRelease(rows, mechanism.name, published, suppresses), bytes_of_table(rows)
 

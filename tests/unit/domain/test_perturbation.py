@@ -140,7 +140,7 @@ def test_values_of_the_reference_are_the_prior_and_are_published():
     assert drawn.published.values == ("flu", "hiv", "ulcer", "gout")
     assert drawn.published.prior == (0.5, 0.2, 0.2, 0.1)
     assert draw().published.values == ("flu", "hiv", "ulcer")
-    assert drawn.published.numbers(ILLNESSES.labels).tolist() == [-1, 0, 1, 2, 3]
+    assert drawn.published.numbers(ILLNESSES).tolist() == [-1, 0, 1, 2, 3]
 
 
 def test_unused_values_take_no_part():

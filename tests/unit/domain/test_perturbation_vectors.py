@@ -202,7 +202,7 @@ def test_a_large_group_tells_its_values_whatever_beta_is():
     context = MechanismContext(by_hand.table_of(totals, np.repeat([1, 2, 1, 2], totals)))
     drawn = PERTURBATION.draw(context, Perturbation(beta=1), by_hand.stream("group"))
     group = np.flatnonzero(drawn.columns[0] == 1)
-    numbers = drawn.published.numbers(context.table.hierarchies[1].labels)
+    numbers = drawn.published.numbers(context.table.hierarchies[1])
     shown = np.bincount(numbers[drawn.columns[1][group]], minlength=4)
     rebuilt = InverseMatrix(drawn.published.matrix).applied(shown.astype(float)) / len(group)
     assert rebuilt.tolist() == pytest.approx([0.5, 0, 0.5, 0], abs=0.1)
