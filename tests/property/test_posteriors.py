@@ -76,8 +76,9 @@ def test_beta_likeness_of_a_draw_is_what_the_dense_matrix_says(seed):
     rng = np.random.default_rng(1000 + seed)
     table, matrix, prior = instance(rng)
     beta, values = float(rng.choice([0.1, 0.5, 1, 3])), [f"v{i}" for i in range(len(prior))]
+    kind = rng.choice(["basic", "enhanced"]).item()
     context = context_of(table, drawn_with(table, matrix, prior, values))
-    found = measured(BETA_LIKENESS, context, beta=beta, bound=rng.choice(["basic", "enhanced"]).item())
+    found = measured(BETA_LIKENESS, context, beta=beta, bound=kind)
     pairs = pairs_by_hand(matrix, prior)
     gain = max(0.0, *(r - 1 for r, _, _ in pairs))
     caps = [(v, i) for r, v, i in pairs if r - 1 > -math.log(prior[i]) + 1e-8]
@@ -87,9 +88,8 @@ def test_beta_likeness_of_a_draw_is_what_the_dense_matrix_says(seed):
     assert found.beta_negative == NEAR(max(1 - r for r, _, _ in pairs))
     assert found.max_absolute_gain == NEAR(max(prior[i] * (r - 1) for r, _, i in pairs))
     shown = np.bincount(np.unique(table.codes[:, 1], return_inverse=True)[1], minlength=len(prior))
-    failing = {v for r, v, i in pairs if prior[i] * r > bound(prior[i], beta) + 1e-8}
-    if found.classes_failing != len(failing):  # basic
-        failing = {v for r, v, i in pairs if r > 1 + beta + 1e-8 and prior[i] * (1 + beta) < 1}
+    most = [bound(p, beta) if kind == "enhanced" else min(1.0, p * (1 + beta)) for p in prior]
+    failing = {v for r, v, i in pairs if prior[i] * r > most[i] + 1e-8}
     assert (found.classes_failing, found.is_met) == (len(failing), not failing)
     assert found.records_failing == sum(int(shown[v]) for v in failing)
     assert found.worst.gain == NEAR(max(r for r, _, _ in pairs) - 1)
