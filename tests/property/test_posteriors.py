@@ -147,6 +147,35 @@ def test_a_reader_with_another_prior_gains_otherwise():
     assert (found.beta_basic, found.values_mismatched, found.records_failing) == (math.inf, 1, 100)
 
 
+def test_what_is_told_of_a_published_reference_is_of_its_shares_and_of_no_rounded_counts():
+    """Of ten rows the least share is less than half a record, and the others are no whole numbers either."""
+    prior, values = [0.55, 0.42, 0.03], ["v0", "v1", "v2"]
+    table, matrix = table_of(np.array([5, 4, 1])), TransitionMatrix(np.array([0.5, 0.4, 0.2]))
+    context = context_of(table, drawn_with(table, matrix, prior, values))
+    for beta in (0.5, 1.0, 2.0):
+        found = measured(BETA_LIKENESS, context, beta=beta)
+        assert (found.values, found.beta_saturation) == (3, NEAR(-math.log(0.03)))
+        assert found.values_frequent == sum(-math.log(p) < beta for p in prior)
+        bounds = sorted((bound(p, beta) for p in prior), reverse=True)
+        needed = next(k for k in (1, 2, 3) if sum(bounds[:k]) >= 1 - 1e-9)
+        most = min(beta, -math.log(0.55))
+        assert (found.implies.least_values, found.implies.least_frequency_l) == (needed, NEAR(1 / bounds[0]))
+        assert found.implies.delta == NEAR(math.log1p(most))
+        assert found.implies.enough_records == math.ceil(10 / (1 + most))
+        size = next(
+            n for n in range(1, 11)
+            if sum(min(math.floor(n * bound(p, beta) + 1e-9), 10 * p) for p in prior) >= n - 1e-9
+        )  # fmt: skip
+        assert found.implies.least_records == max(needed, size)
+
+
+def test_a_reference_given_beside_a_draw_says_which_leaves_nobody_is_expected_to_have():
+    table = table_of(np.array([6, 3, 1]))
+    context = context_of(table, drawn_of(table, reference={"v0": 6, "v1": 3, "v2": 1}))
+    found = measured(BETA_LIKENESS, context, reference={"v0": 5, "v1": 5})
+    assert (found.values, found.values_unused, found.values_mismatched) == (2, 1, 1)
+
+
 def test_uniform_values_reach_their_bound_and_keep_it():
     table = table_of(np.array([5, 5, 5, 5]))
     found = measured(BETA_LIKENESS, context_of(table, drawn_of(table, beta=1)), beta=1)
@@ -210,6 +239,20 @@ def test_what_is_known_of_others_moves_the_prior_and_nothing_else(seed):
         if over:
             by_hand[f"v{i}"] = (len(over), NEAR(max(rows[v][i] for v in range(m))))
     assert raised == by_hand
+
+
+def test_of_a_published_reference_so_many_are_left_as_its_shares_expect_and_not_a_rounded_number():
+    prior, values = np.array([0.55, 0.42, 0.03]), ["v0", "v1", "v2"]
+    table, matrix = table_of(np.array([5, 4, 1])), TransitionMatrix(np.array([0.5, 0.4, 0.2]))
+    context = context_of(table, drawn_with(table, matrix, prior, values))
+    found = measured(SKEWNESS_ATTACK, context, known={"v0": 2, "v1": 1})
+    moved = (10 * prior - [2, 1, 0]) / 7
+    rows = posteriors(matrix.dense().tolist(), moved.tolist())
+    assert found.greatest_prior_shift == NEAR(max(abs(moved - prior)))
+    assert found.worst_posterior == NEAR(max(map(max, rows)))
+    assert found.worst_gain == NEAR(max(rows[v][i] / prior[i] - 1 for v in range(3) for i in range(3)))
+    with pytest.raises(InvalidInput, match=r"By the published shares 0\.3 of 10 records have the value 'v2'"):
+        measured(SKEWNESS_ATTACK, context, known={"v2": 1})
 
 
 def test_more_than_there_are_cannot_be_known_and_a_rule_has_no_such_reader():

@@ -21,7 +21,7 @@ from app.services.releases.drawn_tables import read_drawn_release
 from app.services.releases.mechanism_manifests import is_drawn
 from app.services.releases.released_tables import release_of
 from app.services.resources import Kind, Stored, TenantId
-from app.services.rules.rule_documents import SUPPRESSION_KEYS, require_rule_of, rule_of
+from app.services.rules.rule_documents import may_suppress_records, require_rule_of, rule_of
 
 MOST_QUERIES: Final = 10_000
 MOST_PREDICATES: Final = 10_000
@@ -168,9 +168,7 @@ def _order(declaration: AttributeDeclaration, kind_of_hierarchy: str | None) -> 
 def _top_is_missing(release: Stored, attribute: str, height: int) -> bool:
     """Whether the manifest tells that no value of the attribute is suppressed."""
     rule = release.summary["rule"]
-    if rule["levels"] is None or any(rule.get(key) is not None for key in SUPPRESSION_KEYS):
-        return False
-    return bool(rule["levels"][attribute] < height)
+    return not may_suppress_records(rule) and bool(rule["levels"][attribute] < height)
 
 
 def _answered(release: Stored, counted: CountedRelease, request: AskCounts) -> CountAnswers:

@@ -21,7 +21,7 @@ from app.services.ports import Store
 from app.services.releases.mechanism_manifests import BY_NAME, published_fields
 from app.services.releases.withdrawal import require_given_out
 from app.services.resources import Kind, Stored, TenantId
-from app.services.rules.rule_documents import SUPPRESSION_KEYS
+from app.services.rules.rule_documents import may_suppress_records
 
 
 async def read_drawn_release(
@@ -53,8 +53,8 @@ async def read_drawn_release(
         # No rule changes what is drawn: a label of it is what it is in the dataset.
         levels = {**(rule["levels"] or {}), published.attribute: 0}
         rows = await asyncio.to_thread(rows_of, parquet, table, levels)
-        suppresses = rule["levels"] is None or any(rule[key] is not None for key in SUPPRESSION_KEYS)
-        return DrawnRelease(rows, mechanism.name, published, suppresses), bytes_of_table(rows)
+        made = DrawnRelease(rows, mechanism.name, published, may_suppress_records(rule))
+        return made, bytes_of_table(rows)
 
     drawn: DrawnRelease = await loader.release(tenant, release, "drawn release", load)
     return drawn
