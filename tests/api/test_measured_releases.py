@@ -208,6 +208,23 @@ async def test_the_same_question_of_another_release_is_another_question(client: 
     assert anew["mechanism"]["draw"] == 3
 
 
+async def test_a_plan_of_query_accuracy_tells_what_its_creation_would_refuse(client: httpx.AsyncClient):
+    await drawn(client)
+    for more, pointer in (
+        ({"predicates": 2}, "/measure/predicates"),
+        ({"attribute": "town"}, "/measure/attribute"),
+    ):
+        body = {"release": "drawn", "measure": {"kind": "query_accuracy", "predicates": 1, **more}}
+        refused = problem_of(await client.post("/v1/measurements", json=body), 422, "invalid-input")
+        plan = (await client.post("/v1/measurements/plans", json=body)).json()
+        told = [
+            [(own["pointer"], own["code"]) for own in faults]
+            for faults in (refused["errors"], plan["missing"])
+        ]
+        assert told[0] == told[1]
+        assert told[0][0][0] == pointer
+
+
 async def test_no_measure_tells_the_rows_of_a_release_that_was_withdrawn(api: Api, client: httpx.AsyncClient):
     await drawn(client)
     rows = {"kind": "group_inference", "least_records": 1}

@@ -293,7 +293,10 @@ def _of_release(context: MeasureContext, parameters: QueryAccuracyParameters) ->
 
 
 def _supports(context: MeasureContext, parameters: QueryAccuracyParameters) -> str | None:
-    return None if context.drawn is None else unclassed(context, parameters)
+    reason = None if context.drawn is None else unclassed(context, parameters)
+    if reason is None:
+        _question(context.release, _of_release(context, parameters))  # a plan tells its faults, too
+    return reason
 
 
 def _cost(context: MeasureContext, parameters: QueryAccuracyParameters) -> Cost:

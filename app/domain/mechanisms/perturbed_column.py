@@ -16,6 +16,7 @@ from app.domain.classes.gains import frequency_bounds
 from app.domain.classes.ratios import as_written
 from app.domain.classes.released import Release
 from app.domain.errors import InvalidInput, require_bounds
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.mechanisms.drawing import MOST_VALUES
 from app.domain.mechanisms.likeness_matrix import (
     LikenessMatrix,
@@ -179,7 +180,18 @@ class PerturbedColumn:
 
 
 def _require_known(table: Table, column: int, records: Longs, totals: Longs) -> None:
-    """Refuse a reference that lacks a value of the table: nothing bounds the gain on what was impossible."""
+    """Refuse a reference that lacks a value of the table: nothing bounds the gain on what was impossible.
+
+    Nor may it count what stands for all values: that is what a missing one is shown as.
+    """
+    if totals[TOP] and len(totals) > 1:
+        raise InvalidInput.of(
+            "/mechanism/reference",
+            "missing-value",
+            f"The reference counts {table.hierarchies[column].labels[TOP]!r}, which stands for all values of "
+            f"{table.attributes[column]!r} and would be published like a missing one.",
+            "Leave it out, or spread its records over the values.",
+        )
     unknown = (records > 0) & (totals == 0)
     if unknown.any():
         raise InvalidInput.of(

@@ -127,6 +127,7 @@ def test_an_attribute_that_there_is_not_is_refused():
         ({"flu": 1, "hiv": 1, "cough": 1}, "unknown-value"),
         ({"flu": 1, "hiv": 1}, "reference-lacks-values"),
         ({"flu": 1, "hiv": 1, "ulcer": 0}, "reference-lacks-values"),
+        ({"flu": 1, "hiv": 1, "ulcer": 1, "*": 1}, "missing-value"),
     ],
 )
 def test_a_reference_has_every_value_of_the_table(reference, code):
