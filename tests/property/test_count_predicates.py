@@ -288,6 +288,43 @@ def test_a_release_without_a_matrix_is_refused_by_the_name_of_its_mechanism():
         CountedRelease.drawn(DrawnRelease(table, "synthesis", object()), asked_of(table))
 
 
+def test_of_many_values_that_there_are_not_the_first_are_told_without_holding_them_all():
+    table = people(1, 60)
+    counted = CountedRelease.drawn(drawn_of(table), asked_of(table))
+    queries = [[Predicate("town", ("nowhere",) * 50_000)]] * 4
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidInput) as refused:
+            counted.read(queries)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert [own.pointer for own in refused.value.faults] == [
+        f"/queries/0/where/0/values/{i}" for i in range(50)
+    ]
+    assert peak < 2**20
+    with pytest.raises(InvalidInput) as refused:
+        counted.read([[Predicate("nothing", ("x",))] * 1_000])
+    assert len(refused.value.faults) == 50
+
+
+def test_nested_groups_that_are_all_named_take_no_more_memory_than_their_leaves():
+    """Each of 400 groups holds all 2,000 leaves: together they have 800,000."""
+    depth, n = 400, 2_000
+    parents = {"g0": [None], **{f"g{i}": [f"g{i - 1}"] for i in range(1, depth)}}
+    nested = Hierarchy.from_parents(parents | {f"v{i}": [f"g{depth - 1}"] for i in range(n)})
+    attribute = AskedAttribute("a", nested, None, top_is_missing=False)
+    selection = attribute.read(Predicate("a", tuple(parents)), "/p")
+    assert attribute.shares([selection]).all()
+    tracemalloc.start()
+    try:
+        attribute.shares([selection])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2**18
+
+
 def test_an_estimate_of_the_time_grows_with_rows_queries_and_values():
     table = people(1, 60)
     counted = CountedRelease.drawn(drawn_of(table), asked_of(table))

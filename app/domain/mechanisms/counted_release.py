@@ -17,7 +17,7 @@ import numpy as np
 
 from app.domain.arrays import Floats, Ints, Longs
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
-from app.domain.hierarchies.predicates import AskedAttribute, Predicate, Selection
+from app.domain.hierarchies.predicates import FAULTS_SHOWN, AskedAttribute, Predicate, Selection
 from app.domain.mechanisms.count_estimates import CountEstimates, CountEstimator, CountQuery, EstimateOptions
 from app.domain.mechanisms.drawn_release import DrawnRelease, PublishedMatrix
 from app.domain.mechanisms.published_records import PublishedRecords
@@ -30,7 +30,6 @@ Asked = Sequence[Predicate]
 Selected = Mapping[int, Selection]
 """The same once it is read, by the attribute's place."""
 
-FAULTS_SHOWN: Final = 50
 NUMBERS_AT_ONCE: Final = 2**22
 """Shares of nodes and values asked for by the queries that are prepared at a time."""
 
@@ -118,9 +117,13 @@ class CountedRelease:
         return columns + records.values.nbytes + records.counts.nbytes
 
     def read(self, queries: Sequence[Asked], pointer: str = "/queries") -> Sequence[Selected]:
-        """What queries select, by attribute; InvalidInput with all that they cannot mean."""
+        """What queries select, by attribute; InvalidInput with the first of what they cannot mean."""
         faults: list[Fault] = []
-        found = [self._read(own, f"{pointer}/{i}/where", faults) for i, own in enumerate(queries)]
+        found: list[Selected] = []
+        for i, own in enumerate(queries):
+            found.append(self._read(own, f"{pointer}/{i}/where", faults))
+            if len(faults) >= FAULTS_SHOWN:
+                break
         refuse(faults[:FAULTS_SHOWN])
         return found
 
@@ -158,6 +161,8 @@ class CountedRelease:
     def _read(self, query: Asked, pointer: str, faults: list[Fault]) -> Selected:
         found: dict[int, Selection] = {}
         for i, predicate in enumerate(query):
+            if len(faults) >= FAULTS_SHOWN:
+                break
             place, j = f"{pointer}/{i}", self._positions.get(predicate.attribute)
             if j is None:
                 faults.append(no_attribute(f"{place}/attribute", predicate.attribute, list(self._positions)))
