@@ -141,6 +141,22 @@ async def test_a_value_that_is_called_as_a_group_of_others_is_counted_measured_a
     assert shown == {own: cells.count(own) for own in values}
 
 
+async def test_a_matrix_that_cannot_be_undone_is_refused_by_plans_and_counts_alike(client: httpx.AsyncClient):
+    """Of two rare values no record is kept but by chance, so that nothing tells one from the other."""
+    ills = ["flu"] * 70 + ["gout"] * 20 + ["hiv"] * 5 + ["sars"] * 5
+    text = "town,illness\n" + "".join(f"Rome,{own}\n" for own in ills)
+    await made(client.post("/v1/uploads?name=ill", content=text, headers={"Content-Type": "text/csv"}))
+    await people(client, upload="ill")
+    mechanism = {"kind": "perturbation", "beta": 1, "alpha_floor": 1e-300}
+    await made(client.post("/v1/releases", json=asked(mechanism=mechanism)))
+    answer = await client.post("/v1/releases/drawn/answers", json={"queries": [where(FLU)]})
+    assert "no useful inverse" in problem_of(answer, 422, "not-supported")["detail"]
+    body = {"release": "drawn", "measure": {"kind": "population_inference", "method": "inverse"}}
+    problem_of(await client.post("/v1/measurements", json=body), 422, "not-supported")
+    plan = (await client.post("/v1/measurements/plans", json=body)).json()
+    assert [own["code"] for own in plan["missing"]] == ["not-supported"]
+
+
 async def test_any_level_below_1_has_a_finite_interval(client: httpx.AsyncClient):
     await people(client)
     await made(client.post("/v1/releases", json=asked()))

@@ -179,7 +179,9 @@ def _compute(context: MeasureContext, parameters: GroupParameters, tick: Tick) -
 
 
 def _supports(context: MeasureContext, parameters: GroupParameters) -> str | None:
+    """Why not; NotSupported for a matrix without an inverse."""
     shown = shown_values(context, parameters.attribute, parameters.quasi_identifiers)
+    _ = shown.inverse
     if shown.n_values <= DENSE_LIMIT:
         return None
     return (

@@ -19,7 +19,7 @@ from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.attacks.shown_values import Method, ShownValues, shown_values
 from app.domain.catalogue.meanings import LOW_SHARE, SHARE
 from app.domain.classes.grouping import SensitiveName
-from app.domain.errors import InvalidInput
+from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.tables.distinct import distinct_rows
@@ -177,7 +177,7 @@ def _by_inverse(context: MeasureContext, shown: ShownValues, people: _People, re
             _likelihoods(shown, context.table.hierarchies[j], j, "inverse", 0)
             for j in shown.quasi_identifiers
         ]
-    except InvalidInput:
+    except NotSupported:
         return None
     return int(people.guessed(shown, [own.logs for own in told])[0][0]) / records
 
@@ -226,6 +226,13 @@ def _likelihoods(
     return _Likelihoods(found, own.rounds, own.is_converged)
 
 
+def _supports(context: MeasureContext, parameters: PopulationParameters) -> str | None:
+    """NotSupported where the inverse is asked for and there is none."""
+    if parameters.method == "inverse":
+        _ = shown_values(context, parameters.attribute, parameters.quasi_identifiers).inverse
+    return None
+
+
 def _cost(context: MeasureContext, parameters: PopulationParameters) -> Cost:
     shown = shown_values(context, parameters.attribute, parameters.quasi_identifiers)
     m, known = shown.n_values, len(shown.quasi_identifiers)
@@ -245,6 +252,7 @@ POPULATION_INFERENCE: Final = Measure(
     guarantee="exact",
     parameters=PopulationParameters,
     result=PopulationInference,
+    supports=_supports,
     cost=_cost,
     compute=_compute,
     example=Example(

@@ -69,7 +69,7 @@ class ShownValues:
 
     @cached_property
     def inverse(self) -> InverseMatrix:
-        """The inverse of the matrix; InvalidInput if it has none."""
+        """The inverse of the matrix; NotSupported if it has none."""
         return InverseMatrix(self.matrix)
 
     def reconstructed(self, published: Floats, method: Method, rounds: int) -> Reconstructed:

@@ -96,7 +96,7 @@ def deviations(matrix: TransitionMatrix, weights: Floats, chosen: Floats) -> Flo
 
 
 class CountEstimator:
-    """Estimates from the records of a release; InvalidInput if the matrix has no inverse."""
+    """Estimates from the records of a release; NotSupported if the matrix has no inverse."""
 
     def __init__(self, records: PublishedRecords, matrix: TransitionMatrix) -> None:
         self._records, self._matrix = records, matrix

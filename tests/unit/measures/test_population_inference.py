@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.domain.analyses.query_accuracy import QUERY_ACCURACY
+from app.domain.attacks.group_inference import GROUP_INFERENCE
 from app.domain.attacks.population_inference import POPULATION_INFERENCE
-from app.domain.errors import InvalidInput
+from app.domain.errors import InvalidInput, NotSupported
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.models.reading import unreadable
 from app.domain.rules.rule import TableRule, apply
@@ -134,8 +136,12 @@ def test_a_matrix_without_an_inverse_is_refused_and_likelihood_still_counts():
     flat = replace(drawn.published, retention=(0.0,) * 4, elsewhere=(0.25,) * 4)
     assert (flat.matrix.retention == TransitionMatrix(np.zeros(4)).retention).all()
     context = context_of(table, replace(drawn, published=flat))
-    with pytest.raises(InvalidInput, match="no useful inverse"):
-        measured(POPULATION_INFERENCE, context, method="inverse")
+    asked = POPULATION_INFERENCE.parameters(method="inverse")
+    with pytest.raises(NotSupported, match="no useful inverse"):
+        POPULATION_INFERENCE.supports(context, asked)
+    for measure in (GROUP_INFERENCE, QUERY_ACCURACY):
+        with pytest.raises(NotSupported, match="no useful inverse"):
+            measure.supports(context, measure.parameters())
     found = measured(POPULATION_INFERENCE, context)
     assert found.success_rate == pytest.approx(found.success_before)
     assert (found.is_converged, found.success_by_inverse) == (True, None)
