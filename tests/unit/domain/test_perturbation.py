@@ -71,6 +71,16 @@ def test_the_published_formula_has_no_options(name, value):
     assert (fault.pointer, fault.code) == (f"/{name}", "not-of-mode")
 
 
+def test_who_keeps_next_to_nothing_is_warned_that_nothing_can_be_counted():
+    of = table(("flu",) * 14 + ("hiv",) * 4 + ("ulcer", "gout"))
+    told = [
+        any("nothing can be counted" in own for own in plan(of, alpha_floor=floor).warnings)
+        for floor in (None, 0.01, 1e-13)
+    ]
+    assert told == [False, False, True]
+    assert not any("counted" in own for own in plan(of, alpha_floor=0.9).warnings)
+
+
 def test_a_floor_above_its_bound_is_refused_with_the_bound():
     found = plan(alpha_floor=0.9)
     [fault] = found.missing
