@@ -115,8 +115,9 @@ class CountEstimator:
             for some in self._batches(places):
                 own = [queries[i] for i in some]
                 published, squared, is_spread[some] = self._published(own, reduced)
-                is_spread[some] |= [_is_spread(query.values) for query in own]
-                found[:, some] = self._estimated(own, published, squared)
+                chosen = self._chosen(own)
+                is_spread[some] |= ((chosen > 0.0) & (chosen < 1.0)).any(axis=1)
+                found[:, some] = self._estimated(chosen, published, squared)
         records, estimates, errors = found
         # The lower tail: 1 + level is 2 in doubles for levels next to 1, of which no quantile is finite.
         reach = -NormalDist().inv_cdf((1 - wanted.level) / 2) * errors
@@ -153,12 +154,13 @@ class CountEstimator:
             squared[i] = counts.totals(runs, squared=True) if is_spread[i] else published[i]
         return published, squared, is_spread
 
-    def _estimated(self, queries: Sequence[CountQuery], published: Floats, squared: Floats) -> Floats:
+    def _chosen(self, queries: Sequence[CountQuery]) -> Floats:
+        """(q, m) the share of each value that is counted."""
+        every = np.ones(self._matrix.n_values)
+        return np.array([every if own.values is None else own.values for own in queries], dtype=np.float64)
+
+    def _estimated(self, chosen: Floats, published: Floats, squared: Floats) -> Floats:
         """(3, q) records selected, estimates and standard errors."""
-        chosen = np.array(
-            [np.ones(self._matrix.n_values) if own.values is None else own.values for own in queries],
-            dtype=np.float64,
-        )
         weights = self._inverse.weights(chosen)
         true = np.maximum(self._inverse.applied(squared), 0.0)
         variance = np.einsum("qm,qm->q", true, deviations(self._matrix, weights, chosen))
@@ -166,11 +168,6 @@ class CountEstimator:
         is_all = (chosen == 1.0).all(axis=1)
         weights[is_all], variance[is_all] = 1.0, 0.0
         return np.stack([published.sum(axis=1), np.einsum("qm,qm->q", published, weights), np.sqrt(variance)])
-
-
-def _is_spread(values: Floats | Bools | None) -> bool:
-    """Whether some value counts in part."""
-    return values is not None and bool(((values > 0) & (values < 1)).any())
 
 
 def _by_attributes(queries: Sequence[CountQuery]) -> Mapping[tuple[int, ...], list[int]]:
