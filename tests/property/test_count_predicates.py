@@ -333,6 +333,19 @@ def test_an_estimate_of_the_time_grows_with_rows_queries_and_values():
     assert 0 < seconds[0] < seconds[1] < seconds[2] / 10
 
 
+def test_an_estimate_of_the_time_knows_that_rows_are_gone_through_for_every_batch_of_queries(monkeypatch):
+    """Of a great hierarchy few queries are prepared at a time, and each time the rows are reduced anew."""
+    table = people(1, 60)
+    counted = CountedRelease.drawn(drawn_of(table), asked_of(table))
+    queries = counted.read([[Predicate("town", ("Rome",))]] * 100)
+    together = counted.seconds(queries)
+    monkeypatch.setattr("app.domain.mechanisms.counted_release.NUMBERS_AT_ONCE", 1)
+    monkeypatch.setattr("app.domain.mechanisms.counted_release.SECONDS_PER_ROW", 1.0)
+    assert counted.seconds(queries) > 100 * together
+    rows = len({tuple(own) for own in drawn_of(table).table.codes.tolist()})
+    assert counted.seconds(queries) == pytest.approx(100 * 2 * rows, rel=0.01)
+
+
 def test_many_queries_of_a_great_hierarchy_of_drawn_values_take_bounded_memory_and_their_time_is_known():
     """Few of its 20,000 values occur, so that what is published says nothing of the work."""
     great = Hierarchy.from_rows([(f"v{i}", f"g{i % 50}", "*") for i in range(20_000)])

@@ -135,7 +135,8 @@ class CountedRelease:
             combinations = min(rows, math.prod(sizes[:-1]))
             of_query = SECONDS_PER_QUERY + SECONDS_PER_COMBINATION * combinations
             of_query += SECONDS_PER_VALUE * self._records.n_values
-            total += SECONDS_PER_ROW * rows * (1 + len(attributes)) + of_query * len(places)
+            batches = -(-len(places) // self._at_once(attributes))
+            total += SECONDS_PER_ROW * rows * (1 + len(attributes)) * batches + of_query * len(places)
         numbers = sum(self._attributes[j].numbers_per_query for query in queries for j in query)
         return total + SECONDS_PER_NUMBER * numbers
 
@@ -146,9 +147,7 @@ class CountedRelease:
         parts: list[CountEstimates] = []
         order: list[int] = []
         for attributes, places in self._by_attributes(queries).items():
-            own = [] if self._drawn is None else [self._drawn.attribute]
-            numbers = sum(self._attributes[j].numbers_per_query for j in (*attributes, *own))
-            at_once = max(1, NUMBERS_AT_ONCE // (numbers + self._records.n_values))
+            at_once = self._at_once(attributes)
             for start in range(0, len(places), at_once):
                 some = places[start : start + at_once]
                 asked = self._queries([queries[i] for i in some], attributes)
@@ -181,6 +180,12 @@ class CountedRelease:
         for i, query in enumerate(queries):
             found.setdefault(tuple(sorted(self._shown(query))), []).append(i)
         return found
+
+    def _at_once(self, attributes: Sequence[int]) -> int:
+        """How many queries on these attributes, and the one that was drawn, are prepared at a time."""
+        own = [] if self._drawn is None else [self._drawn.attribute]
+        numbers = sum(self._attributes[j].numbers_per_query for j in (*attributes, *own))
+        return max(1, NUMBERS_AT_ONCE // (numbers + self._records.n_values))
 
     def _shown(self, query: Selected) -> Selected:
         """What is selected by attributes that are shown as they are."""
