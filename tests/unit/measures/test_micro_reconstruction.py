@@ -73,7 +73,7 @@ def test_estimates_of_a_drawn_release_are_those_of_its_groups(rule):
             right = value.likeliest * 0.625
             assert value.believed == pytest.approx(right / (right + (1 - value.likeliest) * c))
         first = own.values[0]
-        assert own.told == pytest.approx(first.estimated - 1.5 * first.standard_error)
+        assert own.told == pytest.approx(min(first.estimated, 1) - 1.5 * first.standard_error)
     assert [own.told for own in found.worst] == sorted((own.told for own in found.worst), reverse=True)
     exposed = [own for own in found.worst if own.told > 0.4]
     assert (found.groups_exposed, found.records_exposed) == (
@@ -192,6 +192,92 @@ def test_copies_of_samples_of_a_published_size_have_standard_errors_that_are_met
     errors = np.array([own.estimated - 0.5 for own in first])
     expected = np.array([own.standard_error for own in first])
     assert 0.7 < (errors**2).mean() / (expected**2).mean() < 1.3
+
+
+def towns_and_streets(n_towns, counts):
+    """A table of so many towns, each with groups of these counts of values."""
+    streets, values = flat(f"s{i:02}" for i in range(len(counts))), flat(f"v{i:02}" for i in range(14))
+    towns = flat(f"t{i:02}" for i in range(n_towns))
+    rows = [
+        (towns.leaves[town], streets.leaves[street], values.leaves[value])
+        for town in range(n_towns)
+        for street, own in enumerate(counts)
+        for value, amount in enumerate(own)
+        for _ in range(amount)
+    ]
+    codes = np.array(rows, dtype=np.int32)
+    return Table(("town", "street", "ill"), (towns, streets, values), codes, sensitive=frozenset({"ill"}))
+
+
+def test_rows_of_several_groups_are_several_samples():
+    """Of 40 towns of 5 groups, with 4.1 and 1.8 times the rows that are sampled, and one of few rows.
+
+    The ratio of squares of errors of the towns has the deviation 0.22; an error as of one sample of 57 for
+    all would make it some 0.3.
+    """
+    counts = [(140, *[8] * 11, 6, 0)] * 4 + [(60, 20, 20), (20, 10)]
+    table = towns_and_streets(40, counts)
+    n = sum(map(sum, counts))
+    true = sum(own[0] for own in counts) / n
+    drawn = drawn_by(SAMPLE_PERTURB_SCALE, SamplePerturbScale(p=0.5, p_cap=0.5), table)
+    found = measured(MICRO_RECONSTRUCTION, context_of(table, drawn), quasi_identifiers=("town",), top=40)
+    assert drawn.published.sample_size == 57
+    first = [own.values[0] for own in found.worst]
+    ratios = [((own.estimated - true) / own.standard_error) ** 2 for own in first]
+    assert 0.5 < np.mean(ratios) < 1.7
+    assert {own.records for own in found.worst} == {n}
+    # With the error of one sample nothing would be exposed.
+    low = measured(MICRO_RECONSTRUCTION, context_of(table, drawn), quasi_identifiers=("town",), share=0.4)
+    assert low.groups_exposed > 30
+    streets = Dictionary(1, (link_identity("street", table.hierarchies[1], ["s00"]),))
+    sought = measured(MICRO_RECONSTRUCTION, context_of(table, drawn, streets))
+    (aggregate,) = sought.aggregates
+    assert (aggregate.groups, aggregate.records) == (40, 40 * 234)
+    errors = [
+        own.values[0].standard_error
+        for own in measured(MICRO_RECONSTRUCTION, context_of(table, drawn), top=200).worst
+        if own.records == 234
+    ]
+    assert aggregate.values[0].standard_error == pytest.approx(np.mean(errors) / math.sqrt(40), rel=0.05)
+
+
+def test_rows_of_several_groups_that_are_within_the_sample_have_the_errors_of_independent_draws():
+    table = towns_and_streets(3, [(24, 8, 8)] * 10)
+    drawn = drawn_by(SAMPLE_PERTURB_SCALE, SamplePerturbScale(p=0.5, p_cap=0.5), table)
+    found = measured(MICRO_RECONSTRUCTION, context_of(table, drawn), quasi_identifiers=("town",))
+    for own in (one for group in found.worst for one in group.values):
+        having = min(max(own.estimated, 0), 1)
+        a, c = 0.5 + 0.5 / 14, 0.5 / 14
+        variance = (having * a * (1 - a) + (1 - having) * c * (1 - c)) / 0.25 / 400
+        assert own.standard_error == pytest.approx(math.sqrt(variance))
+        assert own.believed is not None
+
+
+@pytest.mark.parametrize(("mode", "known"), [("balanced_fixed", True), ("balanced", True), ("paper", False)])
+def test_nothing_is_believed_of_a_person_of_whom_there_may_be_no_row(mode, known):
+    """Of a thousand records 57 are sampled: a shown value is a copy, and whose it is nobody knows."""
+    table = towns_and_streets(1, [(600, *[30] * 13), (30, 10), (3, 1)])
+    asked = SamplePerturbScale(p=0.5, p_cap=0.5, mode=mode, accept_known_leak=mode == "paper")
+    drawn = drawn_by(SAMPLE_PERTURB_SCALE, asked, table)
+    found = measured(MICRO_RECONSTRUCTION, context_of(table, drawn))
+    for group in found.worst:
+        is_said = known and group.records <= 57
+        for own in group.values:
+            assert (own.believed is not None, own.believed_without_group is not None) == (is_said, is_said)
+    whole = measured(MICRO_RECONSTRUCTION, context_of(table, drawn), quasi_identifiers=("town",))
+    assert whole.worst[0].values[0].believed is None
+
+
+def test_no_group_of_a_single_row_is_exposed_by_an_estimate_above_one():
+    """It is (1 − c)/p = 1.10 of the value that the row shows, with an error of 0.32."""
+    table = towns_and_streets(30, [(1,)])
+    drawn = uniform(table, p=0.9)
+    found = measured(MICRO_RECONSTRUCTION, context_of(table, drawn), share=0.45, top=1)
+    (group,) = found.worst
+    assert found.groups_exposed == 0
+    (value,) = group.values
+    assert value.estimated > 1
+    assert value.estimated - 2 * value.standard_error > 0.37 > group.told
 
 
 def test_copies_of_samples_of_unknown_sizes_have_estimates_and_no_standard_error():
