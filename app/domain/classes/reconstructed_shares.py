@@ -46,7 +46,7 @@ def _by_group(counts: SensitiveCounts, numbers: Longs) -> Longs:
     return np.add.reduceat(np.append(numbers, 0), counts.starts[:-1]) * (counts.distinct > 0)
 
 
-def variances(amounts: Floats, sizes: Longs, replacement: UniformReplacement) -> Floats:
+def variances(amounts: Floats, sizes: Longs | Floats, replacement: UniformReplacement) -> Floats:
     """Of n·F' over draws, for n_x = ``amounts`` records of n = ``sizes`` that have the value."""
     own = replacement
     kept, come = own.kept * own.changed, own.elsewhere * (1.0 - own.elsewhere)
