@@ -21,18 +21,27 @@ from app.domain.attacks.micro_found import (
     MicroReconstruction,
     PersonsSought,
 )
-from app.domain.attacks.population_inference import QuasiIdentifiers
-from app.domain.attacks.shown_groups import ShownGroups, generalised_values, shown_groups
-from app.domain.attacks.sought_groups import PAIRS_AT_ONCE, SoughtGroups
+from app.domain.attacks.shown_groups import (
+    KnownAttributes,
+    ShownGroups,
+    generalised_values,
+    known_attributes,
+    shown_groups,
+)
+from app.domain.attacks.sought_groups import PAIRS_AT_ONCE, SoughtGroups, are_exact
 from app.domain.attacks.told_shares import ToldShares
-from app.domain.classes.grouping import SensitiveName, positions_of
+from app.domain.classes.grouping import SensitiveName
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.tables.numbers import highest_accepted
+from app.domain.tables.table import Table
 
 SECONDS_PER_CELL: Final = 6e-8
 SECONDS_PER_GROUP: Final = 2e-6
-SECONDS_PER_PAIR: Final = 2e-8
+SECONDS_PER_PAIR: Final = 7e-8
+SECONDS_PER_PERSON: Final = 1e-6
 """Of a kind of person and a group."""
 
 
@@ -40,7 +49,7 @@ SECONDS_PER_PAIR: Final = 2e-8
 class MicroParameters:
     """Of what attribute, from what, and what counts as exposed."""
 
-    quasi_identifiers: QuasiIdentifiers = None
+    quasi_identifiers: KnownAttributes = None
     attribute: SensitiveName = None
     p: Annotated[
         float | None,
@@ -92,22 +101,19 @@ class _Persons:
     """Kinds of person with the groups that they may be in."""
 
     sought: SoughtGroups
-    number: Longs
-    first: Longs
 
     @classmethod
-    def of(cls, context: MeasureContext, shown: ShownGroups) -> _Persons | None:
+    def of(cls, context: MeasureContext, shown: ShownGroups, tick: Tick) -> _Persons | None:
         """None without a dictionary."""
         if context.dictionary is None:
             return None
-        sought = SoughtGroups(context.table, context.dictionary, shown.attributes, shown.nodes)
-        return cls(sought, *sought.found)
+        return cls(SoughtGroups(context.table, context.dictionary, shown.attributes, shown.nodes, tick))
 
     def in_group(self, n_groups: int, *, exact: bool) -> Longs:
         """(G,) persons whom only that group fits, of those known exactly or of the others."""
-        chosen = (self.number == 1) & (self.sought.is_exact == exact)
-        persons = self.sought.persons[chosen]
-        return np.bincount(self.first[chosen], persons, n_groups).astype(np.int64)
+        own = self.sought
+        chosen = (own.number == 1) & (own.is_exact == exact)
+        return np.bincount(own.first[chosen], own.persons[chosen], n_groups).astype(np.int64)
 
     def count(self, chosen: Bools) -> int:
         """Persons of some kinds (T,)."""
@@ -117,7 +123,7 @@ class _Persons:
 def _compute(context: MeasureContext, parameters: MicroParameters, tick: Tick) -> MicroReconstruction:
     shown = shown_groups(context, parameters.attribute, parameters.quasi_identifiers)
     own = ToldShares(context, shown, parameters.p)
-    sizes, told_of, found = shown.counts.sizes, own.told(parameters.errors), _Persons.of(context, shown)
+    sizes, told_of, found = shown.counts.sizes, own.told(parameters.errors), _Persons.of(context, shown, tick)
     looked_at = sizes >= parameters.least_records
     mine = others = None
     if found is not None:
@@ -138,7 +144,7 @@ def _compute(context: MeasureContext, parameters: MicroParameters, tick: Tick) -
             persons_coinciding=None if others is None else int(others[group]),
         )
 
-    tick(1)
+    tick(_units(context))
     return MicroReconstruction(
         attribute=shown.name,
         quasi_identifiers=shown.names,
@@ -156,20 +162,21 @@ def _compute(context: MeasureContext, parameters: MicroParameters, tick: Tick) -
 
 
 def _sought(found: _Persons, exposed: Bools | None) -> PersonsSought:
-    alone, exact = found.number == 1, found.sought.is_exact
+    number, exact = found.sought.number, found.sought.is_exact
+    alone = number == 1
     return PersonsSought(
         persons=int(found.sought.persons.sum()),
-        without_group=found.count(found.number == 0),
+        without_group=found.count(number == 0),
         of_own_group=found.count(alone & exact),
         coinciding=found.count(alone & ~exact),
-        of_aggregates=found.count(found.number > 1),
-        exposed=None if exposed is None else found.count(alone & exposed[found.first]),
+        of_aggregates=found.count(number > 1),
+        exposed=None if exposed is None else found.count(alone & exposed[found.sought.first]),
     )
 
 
 def _aggregates(own: ToldShares, found: _Persons, top: int) -> tuple[AggregateReconstructed, ...]:
-    kinds = np.flatnonzero(found.number > 1)
-    listed = kinds[np.argsort(found.number[kinds], kind="stable")[:top]]
+    kinds = np.flatnonzero(found.sought.number > 1)
+    listed = kinds[np.argsort(found.sought.number[kinds], kind="stable")[:top]]
 
     def told(kind: int) -> AggregateReconstructed:
         groups = found.sought.groups(kind)
@@ -189,22 +196,40 @@ def _supports(context: MeasureContext, parameters: MicroParameters) -> str | Non
     reason, known = generalised_values(context, parameters.attribute), context.dictionary
     if reason is not None or known is None:
         return reason
-    attributes = positions_of(context.table, parameters.quasi_identifiers)
+    attributes = known_attributes(context.table, parameters.quasi_identifiers)
     if any(context.table.attributes[j] in known.attributes for j in attributes):
         return None
     return "The dictionary carries none of the quasi-identifiers. Use one that is linked to some of them."
 
 
+def _units(context: MeasureContext) -> int:
+    """Kinds of person, and one more."""
+    return 1 if context.dictionary is None else 1 + context.dictionary.reduced.size
+
+
 def _cost(context: MeasureContext, parameters: MicroParameters) -> Cost:
     table = context.table if context.drawn is None else context.drawn.table
-    rows, known = table.n_records, len(positions_of(context.table, parameters.quasi_identifiers))
-    seconds = SECONDS_PER_CELL * rows * (known + 4) + SECONDS_PER_GROUP * table.reduced.size
+    rows, known = table.n_records, known_attributes(context.table, parameters.quasi_identifiers)
+    seconds = SECONDS_PER_CELL * rows * (len(known) + 4) + SECONDS_PER_GROUP * table.reduced.size
     size = 60 * rows
     if context.dictionary is not None:
-        pairs = context.dictionary.reduced.size * table.reduced.size
-        seconds += SECONDS_PER_PAIR * pairs
-        size += 40 * min(pairs, PAIRS_AT_ONCE)
-    return Cost(seconds, size, 1, "classes")
+        pairs = _pairs(table, context.dictionary, known)
+        seconds += SECONDS_PER_PAIR * pairs + SECONDS_PER_PERSON * context.dictionary.n_entities
+        size += 40 * min(pairs, PAIRS_AT_ONCE) + 100 * context.dictionary.n_entities
+    return Cost(seconds, size, _units(context), "classes")
+
+
+def _pairs(table: Table, dictionary: Dictionary, known: tuple[int, ...]) -> int:
+    """Kinds of person and groups that are compared: who is known exactly only with rows that show less."""
+    links = [link for link in dictionary.links if table.position(link.attribute) in known]
+    are_vague = np.full(dictionary.n_entities, len(links) < len(known))
+    for link in links:
+        are_vague |= ~are_exact(link)
+    kinds, groups = dictionary.reduced.size, table.reduced.codes[:, list(known)]
+    vague = min(kinds, int(np.count_nonzero(are_vague)))
+    shows_nothing = groups == TOP
+    blank = int(np.count_nonzero((shows_nothing & ~shows_nothing.all(axis=0)).any(axis=1)))
+    return vague * len(groups) + (kinds - vague) * blank
 
 
 MICRO_RECONSTRUCTION: Final = Measure(

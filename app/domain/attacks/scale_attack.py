@@ -17,11 +17,16 @@ from annotated_types import Ge, Gt, Le, Lt, doc
 
 from app.domain.arrays import Bools, Floats, Longs
 from app.domain.attacks.copy_patterns import chance_of_fitting, copy_factors, shares_of_sizes
-from app.domain.attacks.population_inference import QuasiIdentifiers
-from app.domain.attacks.shown_groups import ShownGroups, generalised_values, shown_groups
+from app.domain.attacks.shown_groups import (
+    KnownAttributes,
+    ShownGroups,
+    generalised_values,
+    known_attributes,
+    shown_groups,
+)
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FROM_ZERO, LOW, LOW_ASIDE, SHARE
-from app.domain.classes.grouping import SensitiveName, positions_of
+from app.domain.classes.grouping import SensitiveName
 from app.domain.classes.reconstructed_shares import estimated_shares, variances
 from app.domain.classes.reconstruction import Bound, Estimates, UniformReplacement
 from app.domain.classes.reconstruction_groups import ReconstructionQuestion
@@ -47,7 +52,7 @@ Given = Annotated[float | None, Gt(0), Lt(1)]
 class ScaleParameters:
     """Of what attribute, and, where nothing was drawn, what samples would follow from."""
 
-    quasi_identifiers: QuasiIdentifiers = None
+    quasi_identifiers: KnownAttributes = None
     attribute: SensitiveName = None
     p: Annotated[
         Given, doc("Of records: with this probability a sampled value would be kept. null: as published.")
@@ -340,7 +345,7 @@ def _supports(context: MeasureContext, parameters: ScaleParameters) -> str | Non
 
 def _require_groups_of_release(context: MeasureContext, parameters: ScaleParameters) -> None:
     """Samples are of the groups of the release: rows that agree in fewer attributes are several samples."""
-    known = positions_of(context.table, parameters.quasi_identifiers)
+    known = known_attributes(context.table, parameters.quasi_identifiers)
     if context.drawn is not None and known != context.table.quasi_identifiers:
         raise InvalidInput.of(
             "/measure/quasi_identifiers",

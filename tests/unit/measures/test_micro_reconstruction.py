@@ -165,6 +165,100 @@ def test_persons_of_a_dictionary_find_their_own_group_an_aggregate_or_one_by_coi
         assert sought.without_group == 1
 
 
+def labels(rng, hierarchy, n, vague):
+    """Of n persons, leaves' labels, and of some an inner node's or none."""
+    leaves = [hierarchy.labels[leaf] for leaf in hierarchy.leaves]
+    inner = [hierarchy.labels[node] for node in range(1, hierarchy.n_nodes) if not hierarchy.is_leaf[node]]
+    return [rng.choice([*inner, None]) if rng.random() < vague else str(rng.choice(leaves)) for _ in range(n)]
+
+
+@pytest.mark.parametrize("rule", [None, TableRule((1, 0, 0)), TableRule((2, 1, 0)), TableRule((2, 2, 0))])
+@pytest.mark.parametrize("vague", [0.0, 0.4])
+def test_a_missing_value_is_a_category_of_its_own_for_who_is_known_exactly(rule, vague, monkeypatch):
+    """By every pair: rows that show nothing, where others do, are theirs only if no other row is."""
+    monkeypatch.setattr("app.domain.attacks.sought_groups.PAIRS_AT_ONCE", 20)
+    rng = np.random.default_rng(7)
+    for seed in range(6):
+        table = people(seed, 40)
+        codes = table.codes.copy()
+        codes[rng.integers(0, 40, 3), rng.integers(0, 2, 3)] = 0
+        table = replace(table, codes=codes[codes[:, 0] != TOWNS.leaves[seed % TOWNS.n_leaves]])
+        towns, ages = labels(rng, TOWNS, 25, vague), labels(rng, AGES, 25, vague)
+        drawn = uniform(table, rule=rule)
+        found = measured(
+            MICRO_RECONSTRUCTION, context_of(table, drawn, known(25, town=towns, age=ages)), top=200
+        ).sought
+        shown = np.unique(drawn.table.codes[:, :2], axis=0)
+        is_empty = (shown == 0).all(axis=0)
+        numbers, exact = [], []
+        for town, age in zip(towns, ages, strict=True):
+            fits = fitting(drawn.table.codes, town, age)
+            whole = {own for own in fits if not any(own[j] == 0 and not is_empty[j] for j in (0, 1))}
+            known_exactly = all(
+                one is not None and len(hierarchy.leaves_of(hierarchy.labels.index(one))) == 1
+                for one, hierarchy in ((town, TOWNS), (age, AGES))
+            )
+            exact.append(known_exactly)
+            numbers.append(len(whole if known_exactly and whole else fits))
+        assert found.without_group == numbers.count(0)
+        assert found.of_aggregates == sum(n > 1 for n in numbers)
+        assert found.of_own_group == sum(n == 1 and e for n, e in zip(numbers, exact, strict=True))
+        assert found.coinciding == sum(n == 1 and not e for n, e in zip(numbers, exact, strict=True))
+
+
+def test_rows_without_a_value_come_last_also_where_several_nodes_show_it():
+    nodes = [("Rome", "20"), ("Rome", None), ("Bari", "young"), ("Bari", None)]
+    codes = np.array(
+        [[TOWNS.node_of(t), 0 if a is None else AGES.node_of(a)] for t, a in nodes], dtype=np.int32
+    )
+    persons = known(3, town=["Rome", "Bari", "Rome"], age=["20", "20", "70"])
+    found = SoughtGroups(people(1), persons, (0, 1), codes, lambda _: None)
+    of_kind = {
+        tuple(own): found.groups(kind).tolist() for kind, own in enumerate(found._kinds.codes.tolist())
+    }
+    assert sorted(of_kind.values()) == [[0], [1], [2]]
+    assert found.number.tolist() == [1, 1, 1]
+
+
+def test_one_row_without_a_value_hides_no_exposure():
+    table = towns_and_streets(5, [(200,)])
+    codes = np.concatenate([table.codes, [[table.codes[0, 0], 0, table.codes[0, 2]]]]).astype(np.int32)
+    towns = [table.hierarchies[0].labels[node] for node in table.hierarchies[0].leaves]
+    links = (
+        link_identity("town", table.hierarchies[0], towns),
+        link_identity("street", table.hierarchies[1], ["s00"] * 5),
+    )
+    for own in (table, replace(table, codes=codes)):
+        found = measured(MICRO_RECONSTRUCTION, context_of(own, uniform(own), Dictionary(5, links)))
+        assert (found.sought.of_own_group, found.sought.exposed, found.groups_exposed) == (5, 5, 5)
+
+
+def test_persons_known_exactly_are_looked_up_and_others_compared_in_parts(monkeypatch):
+    """100,000 persons and as many groups would be 10,000 million pairs."""
+    n = 300
+    numbers = flat(f"{i:06}" for i in range(n * n))
+    values = flat(["v", "w"])
+    codes = np.stack([numbers.leaves, np.resize(values.leaves, n * n)], axis=1).astype(np.int32)
+    table = Table(("number", "ill"), (numbers, values), codes, sensitive=frozenset({"ill"}))
+    texts = [numbers.labels[leaf] for leaf in numbers.leaves]
+    context = context_of(table, None, Dictionary(n * n, (link_identity("number", numbers, texts),)))
+    asked = MICRO_RECONSTRUCTION.parameters(p=0.5)
+    with monkeypatch.context() as patched:
+        patched.setattr(SoughtGroups, "_fits", lambda *_: pytest.fail("pairs are compared"))
+        found = MICRO_RECONSTRUCTION.compute(context, asked, lambda _: None)
+    assert found.sought.of_own_group == n * n
+    assert MICRO_RECONSTRUCTION.cost(context, asked).seconds < 2
+    monkeypatch.setattr("app.domain.attacks.sought_groups.PAIRS_AT_ONCE", 20)
+    small, ticks = people(4, 60), []
+    vague = context_of(
+        small, None, known(4, town=["Rome", None, "Lazio", "Bari"], age=["20", "20", "20", None])
+    )
+    MICRO_RECONSTRUCTION.compute(vague, asked, ticks.append)
+    assert len(ticks) >= 4
+    assert ticks == sorted(ticks)
+    assert ticks[-1] == MICRO_RECONSTRUCTION.cost(vague, asked).units
+
+
 def test_who_is_known_by_one_attribute_of_two_is_never_known_exactly():
     table = people(4, 60)
     context = context_of(table, uniform(table), known(2, town=["Rome", "Bari"]))
@@ -176,7 +270,7 @@ def test_who_is_known_by_one_attribute_of_two_is_never_known_exactly():
     assert {own.records for own in found.aggregates} >= {len(of_rome)}
     assert sum(own.likeliest for own in rome.values) == pytest.approx(1)
     nodes = np.unique(table.codes[:, :2], axis=0)
-    assert not SoughtGroups(table, context.dictionary, (0, 1), nodes).is_exact.any()
+    assert not SoughtGroups(table, context.dictionary, (0, 1), nodes, lambda _: None).is_exact.any()
 
 
 def test_copies_of_samples_of_a_published_size_have_standard_errors_that_are_met():
@@ -294,6 +388,26 @@ def test_copies_of_samples_of_unknown_sizes_have_estimates_and_no_standard_error
         shown = own.values[0]
         assert shown.standard_error is None
         assert shown.estimated == pytest.approx((shown.shown / own.records - 0.125) / 0.5)
+
+
+def test_of_a_dataset_without_quasi_identifiers_all_rows_are_one_group():
+    values = flat(["v", "w"])
+    codes = np.resize(values.leaves, (90, 1)).astype(np.int32)
+    table = Table(("ill",), (values,), codes, sensitive=frozenset({"ill"}))
+    sampled = drawn_by(SAMPLE_PERTURB_SCALE, SamplePerturbScale(p=0.5, p_cap=0.5), table)
+    for drawn in (uniform(table), sampled):
+        found = measured(MICRO_RECONSTRUCTION, context_of(table, drawn))
+        assert (found.groups, found.records, found.quasi_identifiers) == (1, 90, ())
+        assert found.worst[0].shows == ()
+        assert found.worst[0].values[0].standard_error > 0
+    assert measured(MICRO_RECONSTRUCTION, context_of(table, None), p=0.5).groups == 1
+    assert (
+        MICRO_RECONSTRUCTION.cost(context_of(table, None), MICRO_RECONSTRUCTION.parameters(p=0.5)).units == 1
+    )
+    # Of one with quasi-identifiers all rows are one group if none is asked for.
+    whole = people(3, 300)
+    everybody = measured(MICRO_RECONSTRUCTION, context_of(whole, uniform(whole)), quasi_identifiers=())
+    assert (everybody.groups, everybody.records) == (1, 300)
 
 
 def test_what_is_refused_and_why():

@@ -25,6 +25,7 @@ from app.domain.mechanisms.uniform_perturbation import UNIFORM_PERTURBATION, Uni
 from app.domain.models.reading import unreadable
 from app.domain.policies.requirements import VALUES_OF
 from app.domain.rules.rule import TableRule
+from app.domain.tables.table import Table
 from tests.oracles.closeness_by_hand import counts_of
 from tests.oracles.drawn_releases import context_of, drawn_by, measured
 from tests.oracles.perturbation_by_hand import stream
@@ -232,6 +233,22 @@ def test_copies_are_of_all_quasi_identifiers():
     names = tuple(GROUPS.attributes[j] for j in GROUPS.quasi_identifiers)
     whole = measured(SCALE_ATTACK, context_of(GROUPS, drawn), quasi_identifiers=names)
     assert whole == measured(SCALE_ATTACK, context_of(GROUPS, drawn))
+
+
+def test_of_a_dataset_without_quasi_identifiers_all_rows_are_one_group():
+    name, hierarchy = GROUPS.attributes[1], GROUPS.hierarchies[1]
+    codes = np.repeat(hierarchy.leaves, spread(900)).reshape(-1, 1)
+    table = Table((name,), (hierarchy,), codes, sensitive=frozenset({name}))
+    drawn = drawn_by(SAMPLE_PERTURB_SCALE, SamplePerturbScale(**SAMPLED | PAPER), table)
+    found = measured(SCALE_ATTACK, context_of(table, drawn))
+    assert (found.groups, found.groups_told, found.largest[0].shows, found.largest[0].truth) == (
+        1,
+        1,
+        (),
+        0.9,
+    )
+    before = measured(SCALE_ATTACK, context_of(table, None), p=0.5, epsilon=0.3, delta=0.3)
+    assert (before.groups_told, before.quasi_identifiers) == (1, ())
 
 
 def test_no_gate_takes_a_large_error_for_safety():
