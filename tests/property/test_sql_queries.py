@@ -1,0 +1,106 @@
+"""SQL against SQLite, and against the same queries in Datalog."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.domain.errors import InvalidInput
+from app.domain.views.decision import decide
+from app.services.views.column_types import type_of
+from app.services.views.pair_verdicts import decided
+from app.services.views.reading import ReadSchema, WrittenQuery, read_schema, reader
+from tests.oracles.effort import examples
+from tests.oracles.query_view_cases import Case, tiny_case, unbounded_case
+from tests.oracles.query_views import in_sql
+from tests.oracles.sql_queries import DECLARED, Drawn, answered, evaluated, facts, may_matter
+
+RANDOM = st.integers(0, 2**32).map(Random)
+READ = reader("sql", "sqlite", read_schema({}, (), DECLARED, "sqlite"))
+FACTS = facts()
+
+
+@pytest.fixture(scope="module")
+def database():
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(DECLARED)
+    yield connection
+    connection.close()
+
+
+def drawn_instance(random: Random):
+    return frozenset(random.sample(FACTS, random.randint(0, 8)))
+
+
+def as_counted(found: Counter, sql: str) -> Counter:
+    """The rows that a query counts, as the query shows their number."""
+    if "COUNT" not in sql:
+        return found
+    if "GROUP BY" not in sql:
+        return Counter({(found.total(),): 1})
+    return Counter((*row, times) for row, times in found.items())
+
+
+def is_read_as_a_database_does(database, random: Random, *, wild: bool) -> str:
+    """What is read exactly has the same answers; what is not depends on no row outside of its envelope."""
+    sql = Drawn(random, wild).query()
+    try:
+        query = READ(WrittenQuery("q", sql))
+    except InvalidInput as error:
+        return error.faults[0].code
+    for _ in range(3):
+        rows, fact = drawn_instance(random), random.choice(FACTS)
+        expected = answered(database, sql, rows)
+        if not query.not_exact:
+            assert as_counted(evaluated(query, rows), sql) == expected, (sql, rows)
+        if answered(database, sql, rows | {fact}) != answered(database, sql, rows - {fact}):
+            assert may_matter(query, fact, rows - {fact}), (sql, fact, rows)
+    return "envelope" if query.not_exact else "exact"
+
+
+@pytest.mark.parametrize("wild", [False, True])
+@given(random=RANDOM)
+@settings(max_examples=examples(1_200))
+def test_a_query_is_read_as_a_database_answers_it(database, wild, random):
+    kind = is_read_as_a_database_does(database, random, wild=wild)
+    assert kind in ("exact", "envelope", "query-too-large")
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("wild", [False, True])
+def test_ten_thousand_queries_are_read_as_a_database_answers_them(database, wild):
+    kinds = Counter(is_read_as_a_database_does(database, Random(seed), wild=wild) for seed in range(10_000))
+    assert kinds["exact"] > 1_500
+    assert kinds["envelope"] > 500
+    assert kinds["query-too-large"] < 50
+    assert kinds.keys() <= {"exact", "envelope", "query-too-large"}
+
+
+def verdict_in_sql(case: Case) -> str:
+    """The verdict, or the code of the fault that the pair is refused for."""
+    types = {name: list(map(type_of, own.ranges)) for name, own in case.schema.relations.items()}
+    read = reader("sql", "postgres", ReadSchema(case.schema, types))
+    try:
+        secret, view = (
+            read(WrittenQuery("q", in_sql(rules, bag=bag)))
+            for rules, bag in zip((case.secret, case.view), case.bags, strict=True)
+        )
+    except InvalidInput as error:
+        return error.faults[0].code
+    assert not secret.not_exact
+    assert not view.not_exact
+    found = decided(secret, view, lambda one, other: decide(one, other, case.schema))
+    return found.verdict
+
+
+@given(RANDOM)
+@settings(max_examples=examples(500))
+def test_a_query_in_sql_has_the_verdict_of_the_same_in_datalog(random):
+    kind = random.choice(["any", "number", "integer"])
+    for case in (tiny_case(random, 9), unbounded_case(random, kind)):
+        assert verdict_in_sql(case) in (case.verdict().verdict, "outside-domain"), case
