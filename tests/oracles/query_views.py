@@ -212,32 +212,6 @@ def in_datalog(query: Sequence[Rule], name: str) -> str:
     return "\n".join(lines)
 
 
-def in_sql(query: Sequence[Rule], *, bag: bool) -> str:
-    """The query as SQL writes it, over columns that are called c0, c1 and so on."""
-    return f" UNION{' ALL' if bag else ''} ".join(_select(rule, bag=bag) for rule in query)
-
-
-def _select(rule: Rule, *, bag: bool) -> str:
-    where: list[str] = []
-    columns: dict[object, str] = {}
-    for number, atom in enumerate(rule.atoms):
-        for place, term in enumerate(atom[1:]):
-            column = f"x{number}.c{place}"
-            if term in columns or not is_variable(term):
-                where.append(f"{column} = {columns.get(term, term)}")
-            elif is_variable(term):
-                columns[term] = column
-
-    def shown(term: object) -> str:
-        return columns[term] if is_variable(term) else str(term)
-
-    where += [f"{shown(a)} {'<>' if op == '!=' else op} {shown(b)}" for a, op, b in rule.comparisons]
-    goal = ", ".join(map(shown, rule.goal)) or "1"
-    source = ", ".join(f"{atom[0]} x{number}" for number, atom in enumerate(rule.atoms))
-    asked = f" WHERE {' AND '.join(where)}" if where else ""
-    return f"SELECT {'' if bag else 'DISTINCT '}{goal} FROM {source}{asked}"
-
-
 @dataclass(frozen=True)
 class Kinds:
     """What a drawn pair of queries may have."""

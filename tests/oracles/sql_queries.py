@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from random import Random
 
-from app.domain.views.queries import Constant, Rule, Term
+from app.domain.views.queries import Constant, Query, Rule, Term
 from app.services.views.published import Part, PublishedQuery
 
 TABLES = {"r": ("a", "b"), "t": ("a",), "s": ("b", "c")}
@@ -224,3 +224,35 @@ class Drawn:
         if self.wild:
             found += [f"NOT EXISTS ({inner})", f"{column} NOT IN ({inner})", f"{column} >= ({inner})"]
         return self.random.choice(found)
+
+
+def in_sql(query: Query, columns: Mapping[str, Sequence[str]]) -> str:
+    """A query as SQL writes it, given the columns of its relations."""
+    union = " UNION ALL " if query.keeps_duplicates else " UNION "
+    return union.join(_select(rule, columns, bag=query.keeps_duplicates) for rule in query.rules)
+
+
+def _select(rule: Rule, columns: Mapping[str, Sequence[str]], *, bag: bool) -> str:
+    where: list[str] = []
+    found: dict[Term, str] = {}
+
+    def shown(term: Term) -> str:
+        if isinstance(term, Constant):
+            return f"'{term.value}'" if isinstance(term.value, str) else str(term.value)
+        return found[term]
+
+    for number, atom in enumerate(rule.atoms):
+        for name, term in zip(columns[atom.relation], atom.terms, strict=True):
+            column = f"x{number}.{name}"
+            if isinstance(term, Constant) or term in found:
+                where.append(f"{column} = {shown(term)}")
+            else:
+                found[term] = column
+    where += [
+        f"{shown(own.left)} {'<>' if own.operator == '!=' else own.operator} {shown(own.right)}"
+        for own in rule.comparisons
+    ]
+    goal = ", ".join(map(shown, rule.goal)) or "1"
+    source = ", ".join(f"{atom.relation} x{number}" for number, atom in enumerate(rule.atoms))
+    text = f"SELECT {'' if bag else 'DISTINCT '}{goal}{f' FROM {source}' if source else ''}"
+    return f"{text} WHERE {' AND '.join(where)}" if where else text

@@ -17,8 +17,7 @@ from app.services.views.pair_verdicts import decided
 from app.services.views.reading import ReadSchema, WrittenQuery, read_schema, reader
 from tests.oracles.effort import examples
 from tests.oracles.query_view_cases import Case, tiny_case, unbounded_case
-from tests.oracles.query_views import in_sql
-from tests.oracles.sql_queries import DECLARED, Drawn, answered, evaluated, facts, may_matter
+from tests.oracles.sql_queries import DECLARED, Drawn, answered, evaluated, facts, in_sql, may_matter
 
 RANDOM = st.integers(0, 2**32).map(Random)
 READ = reader("sql", "sqlite", read_schema({}, (), DECLARED, "sqlite"))
@@ -85,11 +84,9 @@ def verdict_in_sql(case: Case) -> str:
     """The verdict, or the code of the fault that the pair is refused for."""
     types = {name: list(map(type_of, own.ranges)) for name, own in case.schema.relations.items()}
     read = reader("sql", "postgres", ReadSchema(case.schema, types))
+    columns = {name: own.attributes for name, own in case.schema.relations.items()}
     try:
-        secret, view = (
-            read(WrittenQuery("q", in_sql(rules, bag=bag)))
-            for rules, bag in zip((case.secret, case.view), case.bags, strict=True)
-        )
+        secret, view = (read(WrittenQuery("q", in_sql(query, columns))) for query in case.parsed())
     except InvalidInput as error:
         return error.faults[0].code
     assert not secret.not_exact

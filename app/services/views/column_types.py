@@ -24,6 +24,8 @@ class ColumnType:
     family: Family = "untyped"
     values: frozenset[Value] | None = None
     """All values, where they are listed."""
+    is_binary: bool = False
+    """Whether numbers are rounded to those that a binary double has."""
 
     @property
     def is_ordered(self) -> bool:

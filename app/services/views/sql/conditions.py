@@ -57,6 +57,7 @@ class Conditions:
         self._translate = translate
         self.reasons: list[NotExact] = []
         self.extras: list[Body] = []
+        self._subqueries: dict[int, Rows] = {}
 
     def note(self, node: exp.Expr, operator: str) -> None:
         """Note that a query is not conjunctive by this operator."""
@@ -89,8 +90,7 @@ class Conditions:
         """
         for own in node.walk(prune=lambda own: isinstance(own, exp.Query)):
             if isinstance(own, exp.Query):
-                rows = self._translate(own, scope, True)
-                self.extras += [body.closed() for body in rows.bodies]
+                self.extras += [body.closed() for body in self._rows(own, scope, only=True).bodies]
             elif isinstance(own, _UNKNOWN_FUNCTIONS):
                 self._text.refuse(
                     own,
@@ -108,6 +108,12 @@ class Conditions:
                 and (own.args.get("table") is not None or not self._names.matching(own.this, shown))
             ):
                 self._names.column(own, scope)
+
+    def _rows(self, query: exp.Query, scope: Scope, *, only: bool) -> Rows:
+        """A subquery, which is translated once, even if it turns out not to be conjunctive."""
+        if id(query) not in self._subqueries:
+            self._subqueries[id(query)] = self._translate(query, scope, only)
+        return self._subqueries[id(query)]
 
     def equal(self, node: exp.Expr, one: Named, other: Named) -> Alternatives:
         """Whether two columns are equal, as a join by USING asks."""
@@ -275,7 +281,7 @@ class Conditions:
         self, node: exp.Expr, query: exp.Query, scope: Scope, left: Sequence[Named | Written]
     ) -> Alternatives:
         """That the subquery has a row, equal to what stands left."""
-        rows = self._translate(query, scope, not left)
+        rows = self._rows(query, scope, only=not left)
         if left and len(left) != len(rows.fields):
             self._text.refuse(node, "wrong-arity", f"the subquery has {len(rows.fields)} columns.")
         if not rows.is_plain or any(not own.is_plain for own in rows.fields[: len(left)]):

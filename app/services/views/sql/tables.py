@@ -31,6 +31,12 @@ _PADDED: Final = frozenset({DataType.Type.CHAR, DataType.Type.NCHAR, DataType.Ty
 _TIMESTAMPS: Final = frozenset(
     {DataType.Type.TIMESTAMP, DataType.Type.TIMESTAMPNTZ, DataType.Type.DATETIME, DataType.Type.DATETIME2}
 )
+_BINARY: Final = frozenset({DataType.Type.FLOAT, DataType.Type.DOUBLE})
+_ROUNDED: Final = {
+    "sqlite": _TIMESTAMPS | {DataType.Type.DATE},
+    "tsql": frozenset({DataType.Type.DATETIME, DataType.Type.TIMESTAMP}),
+}
+"""Types of which a dialect keeps something else than the moment that a literal names."""
 _SAYING_NOTHING: Final = (
     exp.DefaultColumnConstraint,
     exp.CommentColumnConstraint,
@@ -215,13 +221,15 @@ class _Reader:
         if own == DataType.Type.ENUM:
             values = tuple(str(value.this) for value in kind.expressions)
             return ColumnType("text", frozenset(values)), values
+        if own in _ROUNDED.get(self._text.dialect, ()):
+            return ColumnType("opaque"), "any"
         if own == DataType.Type.DATE:
             return ColumnType("date"), "integer"
         if own in _TIMESTAMPS:
             return ColumnType("timestamp"), "number"
         if own in _NUMBERS:
             is_whole = own in _INTEGERS and self._text.dialect != "sqlite"
-            return ColumnType("number"), "integer" if is_whole else "number"
+            return ColumnType("number", is_binary=own in _BINARY), "integer" if is_whole else "number"
         if own in _TEXTS:
             return ColumnType("text"), "any"
         return ColumnType("padded" if own in _PADDED else "opaque"), "any"

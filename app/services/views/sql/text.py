@@ -32,6 +32,7 @@ class SqlText:
         self.text = text
         self.dialect = dialect
         self._dialect = Dialect.get_or_raise(dialect)
+        self._offsets: dict[int, tuple[exp.Expr, int]] = {}
 
     def statements(self) -> list[tuple[exp.Expr, int]]:
         """What the text consists of, and where each begins.
@@ -74,10 +75,12 @@ class SqlText:
 
     def offset(self, node: exp.Expr) -> int:
         """Where the node begins, as far as the parser says."""
-        starts = [own.meta["start"] for own in node.walk() if "start" in own.meta]
-        if not starts and node.parent is not None:
-            return self.offset(node.parent)
-        return min(starts, default=0)
+        if id(node) not in self._offsets:
+            starts = [own.meta["start"] for own in node.walk() if "start" in own.meta]
+            if not starts and node.parent is not None:
+                starts = [self.offset(node.parent)]
+            self._offsets[id(node)] = node, min(starts, default=0)
+        return self._offsets[id(node)][1]
 
     def place(self, node: exp.Expr | int) -> Place:
         """The line and column of a node, or of an offset."""

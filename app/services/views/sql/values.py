@@ -16,6 +16,7 @@ from app.services.views.column_types import SECONDS_OF_A_DAY, ColumnType
 
 MOST_DIGITS: Final = 60
 _NUMBER: Final = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?\s*")
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d(?P<time>[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
 _TRUE: Final = frozenset({"true", "t", "yes", "y", "on", "1"})
 _FALSE: Final = frozenset({"false", "f", "no", "n", "off", "0"})
 
@@ -90,7 +91,8 @@ def _value(literal: Written, of: ColumnType) -> Value:
         case "untyped", "number" | "text" | "boolean":
             return _number(literal.text) if literal.kind == "number" else literal.text
         case "number", "number" | "text":
-            return _number(literal.text)
+            number = _number(literal.text)
+            return exact(float(number)) if of.is_binary else number
         case "number", "boolean":
             return int(literal.text == "true")
         case "text", "text":
@@ -124,14 +126,14 @@ def _boolean(text: str) -> str:
 
 def _moment(literal: Written, of: ColumnType) -> int | Fraction:
     text = literal.text.strip()
+    match = _MOMENT.fullmatch(text)
+    # What is left of a time in a column of dates, and of a zone, depends on the database.
+    if match is None or (match.group("time") and "date" in (literal.kind, of.family)):
+        raise NotComparable
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise NotComparable from None
-    is_date = re.fullmatch(r"\d{4}-\d{2}-\d{2}", text) is not None
-    if found.tzinfo is not None or (not is_date and "date" in (literal.kind, of.family)):
-        # What is left of a time in a column of dates, and of a zone, depends on the database.
-        raise NotComparable
+        raise WrongType("is no date that there is") from None
     since = found - datetime(1, 1, 1)
     microseconds = Fraction(since.microseconds, 10**6)
     return exact(since.days + 1 + (since.seconds + microseconds) / SECONDS_OF_A_DAY)
