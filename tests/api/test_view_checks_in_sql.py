@@ -158,7 +158,7 @@ async def test_an_envelope_says_by_which_operators_and_where(client):
     found = await pair(client, "SELECT DISTINCT ward FROM d\nWHERE diagnosis LIKE 'hep%'")
     assert found["not_exact"] == {"secret": [], "view": [{"operator": "LIKE", "line": 2, "column": 7}]}
     assert "LIKE at line 2, column 7" in found["explanation"]
-    assert "counts as a disclosure" in found["explanation"]
+    assert "denied as if it disclosed" in found["explanation"]
 
 
 async def test_a_disclosure_says_where_its_row_is_read(client):

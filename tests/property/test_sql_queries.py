@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from app.domain.errors import InvalidInput
 from app.domain.views.decision import decide
+from app.domain.views.work import Budget, Work
 from app.services.views.column_types import type_of
-from app.services.views.pair_verdicts import decided
+from app.services.views.pair_verdicts import understood
 from app.services.views.reading import ReadSchema, WrittenQuery, read_schema, reader
 from tests.oracles.effort import examples
 from tests.oracles.query_view_cases import Case, tiny_case, unbounded_case
@@ -91,8 +92,12 @@ def verdict_in_sql(case: Case) -> str:
         return error.faults[0].code
     assert not secret.not_exact
     assert not view.not_exact
-    found = decided(secret, view, lambda one, other: decide(one, other, case.schema))
-    return found.verdict
+    work = Work(Budget(), lambda: False)
+    sides = [
+        understood(name, query, name, schema=case.schema, work=work).branches
+        for name, query in (("s", secret), ("v", view))
+    ]
+    return decide(*sides, case.schema).verdict
 
 
 @given(RANDOM)

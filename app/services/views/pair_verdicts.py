@@ -2,36 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from typing import Final
 
-from app.domain.views.decision import WORST, PairVerdict, Verdict
+from app.domain.views.decision import PairVerdict, Verdict
 from app.domain.views.instances import Side, Witness
+from app.domain.views.normal_form import Branch, branches
 from app.domain.views.queries import Query
-from app.domain.views.ranges import Cell
+from app.domain.views.query_classes import QueryClass, classes_of
 from app.domain.views.relational_schema import RelationalSchema
-from app.domain.views.wording import explained
-from app.services.views.column_types import ColumnType, shown
+from app.domain.views.wording import explained, explained_constant
+from app.domain.views.work import OutOfBudget, Work
+from app.services.views.column_types import shown
 from app.services.views.published import NotExact, PairMethod, PairReason, Part, Place, PublishedQuery
+from app.services.views.reading import ReadSchema
 
-MOST_PLACES = 20
+MOST_PLACES: Final = 20
+
+
+@dataclass(frozen=True)
+class Understood:
+    """A query with the branches that it is decided by."""
+
+    id: str
+    branches: Sequence[Branch]
+    """Empty if there was no time left to bring the query into its normal form."""
+    parts: Sequence[Part]
+    """For each branch, what its answer shows."""
+    not_exact: Sequence[NotExact]
+    """By which operators the branches are an envelope of the query."""
+    classes: Sequence[QueryClass]
+
+    @property
+    def as_shown(self) -> Branch:
+        """The only branch with no more in its goal than its answer shows."""
+        return Branch(self.parts[0].as_shown, self.branches[0].normal)
+
+    def part(self, branch: Branch) -> Part:
+        """What the answer of the branch shows."""
+        return next(part for own, part in zip(self.branches, self.parts, strict=True) if own is branch)
+
+
+def understood(
+    name: str, query: PublishedQuery, side: str, *, schema: RelationalSchema, work: Work
+) -> Understood:
+    """The query of that name in its normal form; ``side`` tells the variables of two queries apart."""
+    found: list[Branch] = []
+    parts: list[Part] = []
+    try:
+        for part in query.parts:
+            own = branches(part.query, schema, f"{side}.", work)
+            found += own
+            # A query that keeps duplicates has a branch for each of its rules.
+            places = [part.places] if len(own) == 1 else [part.places[i : i + 1] for i in range(len(own))]
+            parts += (
+                replace(part, query=branch.written, places=where)
+                for branch, where in zip(own, places, strict=True)
+            )
+        classes = classes_of([own for branch in found for own in branch.normal.disjuncts], schema, work)
+    except OutOfBudget:
+        return Understood(name, (), (), query.not_exact, ())
+    return Understood(name, found, parts, query.not_exact, classes)
 
 
 @dataclass(frozen=True)
 class Decided:
-    """The verdict of the worst pair of parts, and what it is worth."""
+    """The verdict on a pair, and what it is worth."""
 
     found: PairVerdict
-    secret: Part
-    view: Part
-    not_exact: tuple[tuple[NotExact, ...], tuple[NotExact, ...]] = ((), ())
-    """By which operators the secret and the view are not read exactly."""
+    secret: Understood
+    view: Understood
 
     @property
     def is_envelope(self) -> bool:
         """Whether more was decided on than the queries: a disclosure is then none that is proved."""
-        return any(self.not_exact)
+        return bool(self.secret.not_exact or self.view.not_exact)
 
     @property
     def is_open(self) -> bool:
@@ -58,94 +104,72 @@ class Decided:
         """The rows that prove a disclosure, with what the answers show of it."""
         if self.found.witness is None or self.is_envelope:
             return None
-        return Witness(
-            _shown(self.found.witness.secret, self.secret), _shown(self.found.witness.view, self.view)
-        )
+        sides = zip(self._sides(self.found.witness), self._parts(), strict=True)
+        secret, view = (replace(side, answer=side.answer[: part.shown]) for side, part in sides)
+        return Witness(secret, view)
 
-    def explanation(self, schema: RelationalSchema, types: RowTypes) -> str:
+    def witness_in_words(self, schema: ReadSchema) -> Witness:
+        """The witness of a disclosure, with dates as SQL writes them."""
+        sides = zip(self._sides(self.witness), self._parts(), strict=True)
+        secret, view = (_in_words(side, part, schema) for side, part in sides)
+        return Witness(secret, view)
+
+    def explanation(self, schema: ReadSchema) -> str:
         """Why, in words."""
+        pair = ("secret", self.secret.id, self.secret.branches), ("view", self.view.id, self.view.branches)
         if self.is_open:
-            rows = sorted({own.deciding.relation for own in self._sides()})
-            return " ".join(
-                [
-                    *self._envelopes(),
-                    f"Rows of {' and '.join(rows)} may change both answers; whether they do is not decided. "
-                    "It counts as a disclosure.",
-                ]
+            rows = sorted({own.deciding.relation for own in self._sides(self.found.witness)})
+            why = (
+                f"Rows of {' and '.join(rows)} may change both answers, and whether they do is not decided. "
+                "The pair is denied as if it disclosed something."
             )
-        witness = self.witness
-        found = replace(self.found, witness=in_words(witness, types) if witness else None)
-        return " ".join(
-            [explained(found, _asked(self.secret), _asked(self.view), schema), *self._envelopes()]
-        )
+        elif self.found.reason == "EMPTY_QUERY":
+            why = explained_constant(*pair)
+        elif self.witness is not None:
+            found = replace(self.found, witness=self.witness_in_words(schema))
+            secret, view = map(_counting, self._parts())
+            why = explained(found, secret, view, schema.relational)
+        else:
+            why = explained(self.found, Query(()), Query(()), schema.relational)
+        return " ".join([why, *self._envelopes()])
 
-    def places(self) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
+    def places(self) -> tuple[tuple[Place, ...], ...]:
         """Where the secret and the view read the relation of the deciding row."""
-        if self.found.witness is None:
-            return (), ()
-        sides = (self.found.witness.secret, self.secret), (self.found.witness.view, self.view)
-        secret, view = (_places(part, side.deciding.relation) for side, part in sides)
-        return secret, view
+        sides = zip(self._sides(self.found.witness), self._parts(), strict=True)
+        return tuple(_places(part, side.deciding.relation) for side, part in sides)
 
-    def _sides(self) -> tuple[Side, ...]:
-        found = self.found.witness
-        return (found.secret, found.view) if found is not None else ()
+    def _sides(self, witness: Witness | None) -> tuple[Side, ...]:
+        return (witness.secret, witness.view) if witness is not None else ()
+
+    def _parts(self) -> tuple[Part, ...]:
+        """Of a verdict with a witness, what the answers show."""
+        if self.found.witness is None or self.found.branches is None:
+            return ()
+        secret, view = self.found.branches
+        return self.secret.part(secret), self.view.part(view)
 
     def _envelopes(self) -> list[str]:
         """What is not read exactly."""
         return [
-            f"The {what} is not a conjunctive query ({_listed(reasons)}), and was judged by all rows that it "
-            "may depend on."
-            for what, reasons in zip(("secret", "view"), self.not_exact, strict=True)
-            if reasons
+            f"The {what} is not a conjunctive query ({_listed(query.not_exact)}), and was judged by all rows "
+            "that it may depend on."
+            for what, query in (("secret", self.secret), ("view", self.view))
+            if query.not_exact
         ]
 
 
-RowTypes = Callable[[str], Sequence[ColumnType]]
-"""The types of a relation's columns."""
-
-
-def decided(
-    secret: PublishedQuery, view: PublishedQuery, decide: Callable[[Query, Query], PairVerdict]
-) -> Decided:
-    """The worst of all pairs of parts; what an answer depends on are the rows that any part depends on."""
-    found = [
-        Decided(decide(one.query, other.query), one, other, (secret.not_exact, view.not_exact))
-        for one, other in product(secret.parts, view.parts)
-    ]
-    worst = min(found, key=_badness)
-    subsets, nodes = (
-        sum(own) for own in zip(*((f.found.subset_pairs, f.found.nodes) for f in found), strict=True)
-    )
-    return replace(worst, found=replace(worst.found, subset_pairs=subsets, nodes=nodes))
-
-
-def _badness(own: Decided) -> tuple[int, bool]:
-    """The worst first; that a part is empty explains the least."""
-    return WORST.index(own.found.verdict), own.found.reason == "EMPTY_QUERY"
-
-
-def asked_of(part: Part) -> Query:
-    """The query with what its answer shows, for a severity."""
-    rules = tuple(replace(rule, goal=rule.goal[: part.shown]) for rule in part.query.rules)
-    return replace(part.query, rules=rules)
-
-
-def _asked(part: Part) -> Query:
+def _counting(part: Part) -> Query:
+    """A query of which it is known only whether its answer says how often each row is found."""
     return Query((), keeps_duplicates=part.counts)
 
 
-def _shown(side: Side, part: Part) -> Side:
-    return replace(side, answer=side.answer[: part.shown])
-
-
 def _places(part: Part, relation: str) -> tuple[Place, ...]:
-    found = dict.fromkeys(
+    found = {
         place
         for rule, places in zip(part.query.rules, part.places, strict=False)
         for atom, place in zip(rule.atoms, places, strict=True)
         if atom.relation == relation
-    )
+    }
     return tuple(sorted(found, key=lambda own: (own.line, own.column)))[:MOST_PLACES]
 
 
@@ -154,19 +178,15 @@ def _listed(reasons: Iterable[NotExact]) -> str:
     return ", ".join(named[:5]) + (f" and {len(named) - 5} more" if len(named) > 5 else "")
 
 
-def in_words(witness: Witness, types: RowTypes) -> Witness:
-    """The witness with dates as SQL writes them."""
-
-    def told(side: Side) -> Side:
-        rows = {
-            row: replace(row, cells=tuple(map(shown, row.cells, types(row.relation))))
-            for row in (side.deciding, *side.others)
-        }
-        return replace(side, deciding=rows[side.deciding], others=frozenset(rows[row] for row in side.others))
-
-    return Witness(told(witness.secret), told(witness.view))
-
-
-def answer_in_words(answer: Sequence[Cell], part: Part) -> tuple[Cell, ...]:
-    """The answer with dates as SQL writes them."""
-    return tuple(map(shown, answer, part.types)) if part.types else tuple(answer)
+def _in_words(side: Side, part: Part, schema: ReadSchema) -> Side:
+    rows = {
+        row: replace(row, cells=tuple(map(shown, row.cells, schema.types[row.relation])))
+        for row in (side.deciding, *side.others)
+    }
+    answer = tuple(map(shown, side.answer, part.types)) if part.types else side.answer
+    return replace(
+        side,
+        deciding=rows[side.deciding],
+        others=frozenset(rows[row] for row in side.others),
+        answer=answer,
+    )

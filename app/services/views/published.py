@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.domain.views.decision import Method, Reason
@@ -45,6 +45,12 @@ class Part:
     """Where the subgoals of each rule are written, if that is known."""
     types: tuple[ColumnType, ...] = ()
     """Of what is shown, if they are known."""
+
+    @property
+    def as_shown(self) -> Query:
+        """The query with no more in its goal than its answer shows."""
+        rules = tuple(replace(rule, goal=rule.goal[: self.shown]) for rule in self.query.rules)
+        return replace(self.query, rules=rules)
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,17 @@
-"""Secrets and views checked pair by pair, within a budget of time, and the document of what was found."""
+"""Secrets and views checked pair by pair within a limit on time, and the document of what was found."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Final
 
 from app.domain.errors import Fault, InvalidInput, pointing_into, refuse
 from app.domain.views.decision import WORST, PairVerdict, decide
-from app.domain.views.instances import Row, Side
-from app.domain.views.normal_form import normalised
-from app.domain.views.queries import Query
-from app.domain.views.query_classes import classes_of
-from app.domain.views.ranges import Cell
+from app.domain.views.instances import Row, Side, Witness
+from app.domain.views.ranges import Cell, exact, in_digits
 from app.domain.views.relational_schema import ForeignKey, RelationalSchema, RelationDefinition
 from app.domain.views.severity import severity_of
 from app.domain.views.wording import (
@@ -22,26 +19,25 @@ from app.domain.views.wording import (
     FOREIGN_KEYS_IGNORED,
     SETS_OF_VIEWS,
     SETS_WITH_FOREIGN_KEYS,
+    SEVERITY_OF_ONE_VIEW,
+    WITNESS_LEFT_OUT,
 )
 from app.domain.views.work import Budget, Work
 from app.services.resources import JsonObject
-from app.services.views.pair_verdicts import (
-    MOST_PLACES,
-    Decided,
-    answer_in_words,
-    asked_of,
-    decided,
-    in_words,
-)
-from app.services.views.published import Language, NotExact, Part, Place, PublishedQuery, SqlDialect
+from app.services.views.pair_verdicts import MOST_PLACES, Decided, Understood, understood
+from app.services.views.published import Language, Place, PublishedQuery, SqlDialect
 from app.services.views.reading import ReadSchema, WrittenQuery, read_schema, reader
 
 PAIR_SECONDS: Final = 5.0
 """How long one pair is worked on."""
 CHECK_SECONDS: Final = 10.0
-"""How long all pairs together are: what is not decided by then is UNKNOWN."""
+"""How long the whole check is, from reading the queries on: what is not decided by then is UNKNOWN."""
 MOST_PAIRS: Final = 4_000
 MOST_WARNINGS: Final = 100
+MOST_CHARACTERS_OF_ALL: Final = 250_000
+"""Of all queries together."""
+WITNESS_CHARACTERS: Final = 8_000_000
+"""About how much of an answer is for witnesses: more than one pair's can take."""
 
 Clock = Callable[[], float]
 
@@ -62,135 +58,166 @@ class ViewCheck:
     """CREATE TABLE statements, in place of relations and foreign keys."""
 
 
-class _Read(NamedTuple):
-    id: str
-    query: PublishedQuery
-    classes: Sequence[str]
-
-
 def checked(asked: ViewCheck, clock: Clock = time.monotonic) -> JsonObject:
     """The verdict on every pair; InvalidInput lists all faults of the schema, or else of the queries."""
-    if len(asked.secrets) * len(asked.views) > MOST_PAIRS:
-        raise InvalidInput.of(
-            "/views",
-            "too-many-pairs",
-            f"Secrets times views are more than {MOST_PAIRS:,} pairs.",
-            "Send fewer views at once: a set of views is private exactly if each of them is.",
-        )
-    with pointing_into("/relational_schema"):
-        read = read_schema(asked.relations, asked.foreign_keys, asked.tables, asked.dialect)
-    faults: list[Fault] = []
-    read_query = reader(asked.language, asked.dialect, read)
-    secrets = _read(asked.secrets, "/secrets", read, read_query, faults)
-    views = _read(asked.views, "/views", read, read_query, faults)
-    refuse(faults)
     end = clock() + CHECK_SECONDS
-    pairs = [
-        _pair(secret, view, read, asked.ignore_foreign_keys, end, clock)
-        for secret in secrets
-        for view in views
-    ]
+    _require_few(asked)
+    with pointing_into("/relational_schema"):
+        schema = read_schema(asked.relations, asked.foreign_keys, asked.tables, asked.dialect)
+    read_query = reader(asked.language, asked.dialect, schema)
+    faults: list[Fault] = []
+    work = Work(Budget(), lambda: clock() >= end)
+    understand = partial(understood, schema=schema.relational, work=work)
+    secrets = _read(asked.secrets, "secrets", read_query, understand, faults)
+    views = _read(asked.views, "views", read_query, understand, faults)
+    refuse(faults)
+    check = _Check(schema, asked.ignore_foreign_keys, end, clock)
+    pairs = [check.pair(secret, view) for secret in secrets for view in views]
     worst = min((pair["verdict"] for pair in pairs), key=WORST.index)
     return {
         "verdict": worst,
         "gate": "ALLOW" if worst == "PRIVATE" else "DENY",
         "pairs": pairs,
-        "assumptions": list(_assumptions(read.relational, asked.ignore_foreign_keys)),
-        "warnings": list(read.warnings[:MOST_WARNINGS]),
+        "assumptions": list(_assumptions(schema.relational, asked.ignore_foreign_keys, len(views))),
+        "warnings": list(schema.warnings[:MOST_WARNINGS]),
     }
+
+
+def _require_few(asked: ViewCheck) -> None:
+    if len(asked.secrets) * len(asked.views) > MOST_PAIRS:
+        raise InvalidInput.of(
+            "/views",
+            "too-many-pairs",
+            f"Secrets times views are more than {MOST_PAIRS:,} pairs.",
+            "Send fewer views at once: each of them is checked by itself.",
+        )
+    if sum(len(own.query) for own in (*asked.secrets, *asked.views)) > MOST_CHARACTERS_OF_ALL:
+        raise InvalidInput.of(
+            "/views",
+            "too-many-characters",
+            f"All queries together have more than {MOST_CHARACTERS_OF_ALL:,} characters.",
+            "Send fewer views at once: each of them is checked by itself.",
+        )
 
 
 def _read(
     written: Sequence[WrittenQuery],
-    place: str,
-    schema: ReadSchema,
+    part: str,
     read_query: Callable[[WrittenQuery], PublishedQuery],
+    understand: Callable[[str, PublishedQuery, str], Understood],
     faults: list[Fault],
-) -> list[_Read]:
-    read: list[_Read] = []
+) -> list[Understood]:
+    read: list[Understood] = []
+    ids: set[str] = set()
     for number, own in enumerate(written):
-        if own.id in {other.id for other in written[:number]}:
+        if own.id in ids:
             message = f"Another query of this list has the id {own.id!r}."
-            faults.append(Fault(f"{place}/{number}/id", "duplicate-id", message, "Give each its own."))
+            faults.append(Fault(f"/{part}/{number}/id", "duplicate-id", message, "Give each its own."))
+        ids.add(own.id)
         try:
-            with pointing_into(f"{place}/{number}/query"):
+            with pointing_into(f"/{part}/{number}/query"):
                 query = read_query(own)
         except InvalidInput as error:
             faults.extend(error.faults)
         else:
-            read.append(_Read(own.id, query, _classes(query, schema.relational)))
+            read.append(understand(own.id, query, part))
     return read
 
 
-def _classes(query: PublishedQuery, schema: RelationalSchema) -> Sequence[str]:
-    """The classes that all parts are of."""
-    first, *others = (classes_of(normalised(part.query, schema, "q"), schema) for part in query.parts)
-    return [own for own in first if all(own in other for other in others)]
+class _Check:
+    """Pairs that are decided one after the other, in what is left of the time and of the answer's size."""
+
+    def __init__(self, schema: ReadSchema, ignored: bool, end: float, clock: Clock) -> None:
+        self._schema = schema
+        self._ignored = ignored
+        self._end = end
+        self._clock = clock
+        self._room = WITNESS_CHARACTERS
+
+    def pair(self, secret: Understood, view: Understood) -> JsonObject:
+        """The verdict on a pair, as it is answered."""
+        began = self._clock()
+        limit = min(self._end, began + PAIR_SECONDS)
+
+        def is_late() -> bool:
+            return self._clock() >= limit
+
+        decided = Decided(self._found(secret, view, is_late), secret, view)
+        severity = None
+        if decided.witness is not None and len(secret.branches) == len(view.branches) == 1:
+            work = Work(Budget(), is_late)
+            severity = severity_of(secret.as_shown, view.as_shown, self._schema.relational, work)
+        shown, explanation = self._shown(decided)
+        return {
+            "secret": secret.id,
+            "view": view.id,
+            "verdict": decided.verdict,
+            "method": decided.method,
+            "reason_code": decided.reason,
+            "explanation": explanation,
+            "witness": shown,
+            "severity": severity,
+            "classes": {"secret": list(secret.classes), "view": list(view.classes)},
+            "not_exact": {"secret": _operators(secret), "view": _operators(view)},
+            "work": {
+                "subsets": decided.found.subset_pairs,
+                "nodes": decided.found.steps,
+                "ms": round(1000 * (self._clock() - began), 3),
+            },
+        }
+
+    def _found(self, secret: Understood, view: Understood, is_late: Callable[[], bool]) -> PairVerdict:
+        if not secret.branches or not view.branches:
+            return PairVerdict("UNKNOWN", "pattern", "BUDGET_EXCEEDED")
+        return decide(
+            secret.branches,
+            view.branches,
+            self._schema.relational,
+            ignore_foreign_keys=self._ignored,
+            is_late=is_late,
+        )
+
+    def _shown(self, decided: Decided) -> tuple[JsonObject | None, str]:
+        """The witness, as far as the answer has room for it, and the verdict in words."""
+        witness = None
+        if decided.witness is not None:
+            self._room -= _size(decided.witness, self._schema.relational)
+            if self._room < 0:
+                return None, WITNESS_LEFT_OUT
+            witness = _witness(decided, self._schema)
+        return witness, decided.explanation(self._schema)
 
 
-def _pair(
-    secret: _Read, view: _Read, schema: ReadSchema, ignored: bool, end: float, clock: Clock
-) -> JsonObject:
-    began = clock()
-    limit = min(end, began + PAIR_SECONDS)
+def _operators(query: Understood) -> list[JsonObject]:
+    return [
+        {"operator": own.operator, "line": own.place.line, "column": own.place.column}
+        for own in query.not_exact[:MOST_PLACES]
+    ]
 
-    def is_late() -> bool:
-        return clock() >= limit
 
-    def decide_parts(one: Query, other: Query) -> PairVerdict:
-        return decide(one, other, schema.relational, ignore_foreign_keys=ignored, is_late=is_late)
+def _size(witness: Witness, schema: RelationalSchema) -> int:
+    """About how many characters the witness takes."""
+    rows = [row for side in (witness.secret, witness.view) for row in (side.deciding, *side.others)]
+    names = sum(len(name) for row in rows for name in schema.relations[row.relation].attributes)
+    cells = [cell for row in rows for cell in row.cells]
+    return names + sum(20 + (len(cell) if isinstance(cell, str) else 0) for cell in cells)
 
-    found = decided(secret.query, view.query, decide_parts)
-    severity = None
-    if found.witness is not None:
-        asked = asked_of(found.secret), asked_of(found.view)
-        severity = severity_of(*asked, schema.relational, Work(Budget(), is_late))
+
+def _witness(decided: Decided, schema: ReadSchema) -> JsonObject:
+    witness = decided.witness_in_words(schema)
+    sides = (("secret", witness.secret), ("view", witness.view))
     return {
-        "secret": secret.id,
-        "view": view.id,
-        "verdict": found.verdict,
-        "method": found.method,
-        "reason_code": found.reason,
-        "explanation": found.explanation(schema.relational, schema.types.__getitem__),
-        "witness": _witness(found, schema),
-        "severity": severity,
-        "classes": {"secret": list(secret.classes), "view": list(view.classes)},
-        "not_exact": {
-            side: [_not_exact(own) for own in query.not_exact[:MOST_PLACES]]
-            for side, query in (("secret", secret.query), ("view", view.query))
-        },
-        "work": {
-            "subsets": found.found.subset_pairs,
-            "nodes": found.found.nodes,
-            "ms": round(1000 * (clock() - began), 3),
-        },
+        name: _side(side, places, schema.relational)
+        for (name, side), places in zip(sides, decided.places(), strict=True)
     }
 
 
-def _not_exact(own: NotExact) -> JsonObject:
-    return {"operator": own.operator, "line": own.place.line, "column": own.place.column}
-
-
-def _witness(found: Decided, schema: ReadSchema) -> JsonObject | None:
-    if found.witness is None:
-        return None
-    witness = in_words(found.witness, schema.types.__getitem__)
-    sides = zip(
-        ("secret", "view"),
-        (witness.secret, witness.view),
-        (found.secret, found.view),
-        found.places(),
-        strict=True,
-    )
-    return {name: _side(side, part, places, schema.relational) for name, side, part, places in sides}
-
-
-def _side(side: Side, part: Part, places: Sequence[Place], schema: RelationalSchema) -> JsonObject:
+def _side(side: Side, places: Sequence[Place], schema: RelationalSchema) -> JsonObject:
     others = [_row(row, schema) for row in side.others]
     return {
         "deciding_row": _row(side.deciding, schema),
         "other_rows": sorted(others, key=str),
-        "answer": list(map(_json, answer_in_words(side.answer, part))),
+        "answer": list(map(_json, side.answer)),
         "places": [{"line": own.line, "column": own.column} for own in places],
     }
 
@@ -204,12 +231,19 @@ def _row(row: Row, schema: RelationalSchema) -> JsonObject:
 
 
 def _json(cell: Cell) -> str | int | float | None:
-    return float(cell) if isinstance(cell, Fraction) else cell
+    """The cell; a number that a double would round as a text of its digits."""
+    if cell is None or isinstance(cell, str):
+        return cell
+    number = float(cell)
+    if exact(number) != cell:
+        return in_digits(cell)
+    return cell if isinstance(cell, int) else number
 
 
-def _assumptions(schema: RelationalSchema, ignored: bool) -> Sequence[str]:
-    if not schema.foreign_keys:
-        return (*ASSUMPTIONS, SETS_OF_VIEWS)
-    if ignored:
-        return (*ASSUMPTIONS, SETS_OF_VIEWS, FOREIGN_KEYS_IGNORED)
-    return (*ASSUMPTIONS, SETS_WITH_FOREIGN_KEYS)
+def _assumptions(schema: RelationalSchema, ignored: bool, views: int) -> Iterator[str]:
+    yield from ASSUMPTIONS
+    yield SETS_WITH_FOREIGN_KEYS if schema.foreign_keys and not ignored else SETS_OF_VIEWS
+    if schema.foreign_keys and ignored:
+        yield FOREIGN_KEYS_IGNORED
+    if views > 1:
+        yield SEVERITY_OF_ONE_VIEW
