@@ -46,7 +46,7 @@ def answered(database: sqlite3.Connection, sql: str, instance: Facts) -> Counter
 
 def valuations(rule: Rule, instance: Facts) -> Iterator[dict[Term, object]]:
     """Every way in which the rows of the instance are the rule's subgoals; NULL equals nothing."""
-    rows = [[fact[1:] for fact in instance if fact[0] == atom.relation] for atom in rule.atoms]
+    rows = [[fact[1:] for fact in instance if fact[0] == atom.relation.lower()] for atom in rule.atoms]
     for chosen in product(*rows):
         value: dict[Term, object] = {}
         fits = True
@@ -95,7 +95,7 @@ def may_matter(query: PublishedQuery, fact: tuple[object, ...], instance: Facts)
     for part in query.parts:
         for rule in part.query.rules:
             for value in valuations(rule, instance | {fact}):
-                if any((own.relation, *(value[t] for t in own.terms)) == fact for own in rule.atoms):
+                if any((own.relation.lower(), *(value[t] for t in own.terms)) == fact for own in rule.atoms):
                     return True
     return False
 
@@ -107,6 +107,8 @@ class Drawn:
     random: Random
     wild: bool
     names: int = 0
+    counts: bool = False
+    """Whether the query that was drawn counts."""
 
     def query(self) -> str:
         """A whole query."""
@@ -141,7 +143,8 @@ class Drawn:
         counts = ["COUNT(*)", f"COUNT(DISTINCT {self.random.choice(columns)})", f"COUNT({columns[0]})"]
         if self.wild:
             counts += [f"SUM({columns[0]})", f"MAX({columns[-1]})"]
-        shown = [*group, *([self.random.choice(counts)] if not group or self.random.random() < 0.7 else [])]
+        self.counts = not group or self.random.random() < 0.7
+        shown = [*group, *([self.random.choice(counts)] if self.counts else [])]
         by = f" GROUP BY {', '.join(group)}" if group else ""
         having = " HAVING COUNT(*) > 1" if self.wild and group and self.random.random() < 0.3 else ""
         return f"SELECT {', '.join(shown)} FROM {source} WHERE {self.condition(1, columns)}{by}{having}"

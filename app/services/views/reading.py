@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from app.domain.errors import InvalidInput, pointing_into
@@ -58,7 +58,10 @@ def read_schema(
 
     with pointing_into("/sql"):
         found = read_tables(tables, dialect)
-        schema = built(found.definitions, found.foreign_keys)
+        try:
+            schema = built(found.definitions, found.foreign_keys)
+        except InvalidInput as error:
+            raise InvalidInput([replace(own, pointer="") for own in error.faults]) from None
     return ReadSchema(schema, found.types, found.qualified, found.warnings)
 
 

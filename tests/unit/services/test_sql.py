@@ -229,3 +229,49 @@ def test_dates_are_shown_as_dates():
     assert shown(737_425 + Fraction(1, 2), ColumnType("timestamp")) == "2020-01-01 12:00:00"
     assert shown(-5, ColumnType("date")) == -5
     assert shown("flu", ColumnType("text")) == "flu"
+
+
+def test_a_negation_inside_an_operator_is_read():
+    tables = "CREATE TABLE d (pid INT NOT NULL, ward INT)"
+    secret = "SELECT pid FROM d WHERE ward = 1"
+    for dialect in ("postgres", "mysql", "snowflake", "duckdb", "sqlite", "tsql", "spark", "bigquery"):
+        assert operators("SELECT pid FROM d WHERE ward IS NOT NULL", dialect, tables) == []
+        assert operators("SELECT pid FROM d WHERE NOT ward IS NULL", dialect, tables) == []
+        assert operators("SELECT pid FROM d WHERE ward IS NULL", dialect, tables) == ["IS NULL"]
+        assert verdict(secret, "SELECT pid FROM d WHERE ward IS NOT NULL", tables, dialect) == "DISCLOSES"
+
+
+def test_marks_that_make_a_join_an_outer_one_are_refused():
+    text = "SELECT p.pid FROM p, d WHERE p.pid = d.pid (+)"
+    assert fault(text, "snowflake") == "not-read"
+
+
+def test_a_unique_constraint_over_a_nullable_column_excludes_rows():
+    tables = "CREATE TABLE d (pid INT UNIQUE, ward INT NOT NULL)"
+    secret, view = "SELECT pid FROM d WHERE ward = 1", "SELECT pid FROM d WHERE ward = 2"
+    assert verdict(secret, view, tables) == "DISCLOSES"
+    assert verdict(secret, view, tables.replace(" UNIQUE", "")) == "PRIVATE"
+
+
+@pytest.mark.parametrize(
+    ("tables", "code"),
+    [
+        (f"CREATE TABLE t ({', '.join(f'c{i} INT' for i in range(201))})", "too-many-columns"),
+        ("CREATE TABLE t (a INT, A INT)", "duplicate-attribute"),
+        ("CREATE TABLE t (a INT); CREATE TABLE x.t (a INT)", "duplicate-relation"),
+        (f"CREATE TABLE {'t' * 101} (a INT)", "relation-name"),
+        ('CREATE TABLE "a table" (a INT)', "relation-name"),
+        ("CREATE TABLE t (a INT, PRIMARY KEY (b))", "unknown-attribute"),
+        ("".join(f"CREATE TABLE t{i} (a INT);" for i in range(501)), "too-many-tables"),
+    ],
+)
+def test_tables_that_make_no_schema_are_refused(tables, code):
+    with pytest.raises(InvalidInput) as error:
+        read_schema({}, (), tables, "postgres")
+    assert (error.value.faults[0].code, error.value.faults[0].pointer) == (code, "/sql")
+
+
+def test_an_answer_has_at_most_as_many_columns_as_can_be_told():
+    tables = f"CREATE TABLE t ({', '.join(f'c{i} INT' for i in range(150))})"
+    assert fault("SELECT * FROM t AS a, t AS b", tables=tables) == "query-too-large"
+    assert operators("SELECT a.* FROM t AS a, t AS b", tables=tables) == []

@@ -41,6 +41,10 @@ _OPERATORS: Final[dict[type[exp.Expr], Operator]] = {
     exp.GTE: ">=",
 }
 _DENIED: Final[dict[Operator, Operator]] = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_UNDERSTOOD: Final = frozenset(
+    {"this", "expression", "expressions", "query", "low", "high", "table", "negate"}
+)
+"""Parts of a condition that are read; any other may change what it says."""
 _UNKNOWN_FUNCTIONS: Final = (exp.Anonymous, exp.AnonymousAggFunc, exp.CombinedAggFunc, exp.ParameterizedAgg)
 
 
@@ -70,6 +74,8 @@ class Conditions:
         while isinstance(node, exp.Paren | exp.Not):
             wanted = wanted != isinstance(node, exp.Not)
             node = node.this
+        if node.args.get("negate"):
+            wanted = not wanted
         if isinstance(node, exp.And | exp.Or):
             parts = [self.alternatives(own, scope, wanted=wanted) for own in operands(node, type(node))]
             if isinstance(node, exp.And) == wanted:
@@ -144,13 +150,15 @@ class Conditions:
         self.extras += [body.closed() for body in left_out if body.atoms]
 
     def _leaf(self, node: exp.Expr, scope: Scope, wanted: bool) -> Alternatives:
+        if any(value for name, value in node.args.items() if name not in _UNDERSTOOD):
+            raise _NotConjunctive
         match node:
             case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
                 operator = _OPERATORS[type(node)]
                 return self._compare(
                     node, node.this, operator if wanted else _DENIED[operator], node.expression, scope
                 )
-            case exp.Between() if not node.args.get("symmetric"):
+            case exp.Between():
                 low = self._compare(node, node.this, ">=" if wanted else "<", node.args["low"], scope)
                 high = self._compare(node, node.this, "<=" if wanted else ">", node.args["high"], scope)
                 return self._all([low, high], node) if wanted else self._any([low, high], node)

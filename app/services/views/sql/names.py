@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from sqlglot import exp
 
@@ -14,6 +15,9 @@ from app.services.views.reading import ReadSchema
 from app.services.views.sql.rows import Field
 from app.services.views.sql.text import SqlText
 from app.services.views.sql.values import LiteralBook
+
+
+_COLUMN: Final = frozenset({"this", "table", "db", "catalog"})
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,7 @@ class Names:
 
     def column(self, column: exp.Column, scope: Scope) -> Named:
         """The column; refuses a name that stands for none, or for several."""
+        self.text.require_arguments(column, _COLUMN)
         level: Scope | None = scope
         while level is not None:
             found = self._in(column, level)

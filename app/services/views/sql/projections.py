@@ -246,7 +246,7 @@ class Projections:
                     self._conditions.note(node, "COUNT")
                 continue
             found = self._names.column(inner, self._scope) if isinstance(inner, exp.Column) else None
-            may_skip = found is None or not found.field.is_plain or node.expressions
+            may_skip = found is None or not found.field.is_plain or node.expressions or inner is None
             if found is None or may_skip or (found.field.may_be_null and (is_grouped or len(aggregates) > 1)):
                 self._conditions.note(node, "COUNT")
                 return

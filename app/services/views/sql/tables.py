@@ -9,11 +9,14 @@ from typing import Any, Final
 from sqlglot import exp
 from sqlglot.expressions import DataType
 
-from app.domain.views.relational_schema import Domain, ForeignKey, RelationDefinition
+from app.domain.views.relational_schema import NAME, Domain, ForeignKey, RelationDefinition
 from app.services.views.column_types import ColumnType
 from app.services.views.published import SqlDialect
 from app.services.views.sql.text import SqlText
 
+MOST_TABLES: Final = 500
+MOST_COLUMNS: Final = 200
+MOST_OF_A_NAME: Final = 100
 _SERIALS: Final = frozenset({DataType.Type.SERIAL, DataType.Type.BIGSERIAL, DataType.Type.SMALLSERIAL})
 _INTEGERS: Final = (DataType.INTEGER_TYPES - {DataType.Type.BIT}) | _SERIALS
 _NUMBERS: Final = _INTEGERS | DataType.REAL_TYPES | {DataType.Type.BIT, DataType.Type.MONEY}
@@ -118,6 +121,15 @@ class _Reader:
             self._text.refuse(
                 named, "duplicate-relation", f"two tables are called {table.name}.", "Declare one of them."
             )
+        if not NAME.fullmatch(table.name) or len(table.name) > MOST_OF_A_NAME:
+            self._text.refuse(
+                named,
+                "relation-name",
+                f"a table's name has at most {MOST_OF_A_NAME} letters, digits and underscores, and begins with a "
+                "letter or an underscore.",
+            )
+        if len(self._found.definitions) == MOST_TABLES:
+            self._text.refuse(named, "too-many-tables", f"more than {MOST_TABLES} tables are declared.")
         for own in node.this.expressions:
             if isinstance(own, exp.ColumnDef):
                 self._column(own, table)
@@ -146,11 +158,19 @@ class _Reader:
         name = self._text.folded(node.this)
         kind = node.args.get("kind")
         own, domain = self._type(kind)
+        if name in table.names:
+            self._text.refuse(node, "duplicate-attribute", f"{table.name} has two columns {name}.")
+        if len(table.names) == MOST_COLUMNS or len(name) > MOST_OF_A_NAME:
+            self._text.refuse(
+                node,
+                "too-many-columns",
+                f"a table has at most {MOST_COLUMNS} columns, with names of {MOST_OF_A_NAME} characters.",
+            )
         table.names.append(name)
         table.types.append(own)
         table.domains[name] = domain
         if own.family == "opaque":
-            what = kind.sql() if isinstance(kind, exp.Expr) else "no type"
+            what = kind.sql()[:40] if isinstance(kind, exp.Expr) else "no type"
             self._found.warnings.append(
                 f"{table.name}.{name} ({what}) is compared with other columns only: a query that compares it "
                 "with a literal is not read exactly."

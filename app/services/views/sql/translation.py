@@ -27,12 +27,14 @@ from app.services.views.sql.text import one_query
 MOST_BLOCKS: Final = 400
 """SELECTs, each WITH counted as often as it is read."""
 MOST_SUBGOALS: Final = 100
+MOST_COLUMNS: Final = 200
 _SELECT: Final = frozenset(
     {"with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "qualify", "windows"}
     | {"order", "limit", "offset"}
 )
 _RECURSIVE_UNSAID: Final = ("tsql", "snowflake")
 """Dialects in which a query of WITH reads itself without the word RECURSIVE."""
+_CTE: Final = frozenset({"this", "alias", "materialized"})
 _TABLE: Final = frozenset({"this", "db", "catalog", "alias", "joins"})
 _SET: Final = frozenset({"with_", "this", "expression", "distinct", "order", "limit", "offset"})
 _SUBQUERY: Final = frozenset({"this", "alias", "with_", "order", "limit", "offset", "joins"})
@@ -58,7 +60,13 @@ class Translation:
 
     def rows(self) -> Rows:
         """The query of the text."""
-        return self._query(one_query(self._text), None, exists=False)
+        query = one_query(self._text)
+        found = self._query(query, None, exists=False)
+        if len(found.fields) > MOST_COLUMNS:
+            self._text.refuse(
+                query, "query-too-large", f"the answer has more than {MOST_COLUMNS} columns.", "Name them."
+            )
+        return found
 
     def _query(self, node: exp.Query, outer: Scope | None, *, exists: bool) -> Rows:
         self._left -= 1
@@ -102,6 +110,7 @@ class Translation:
             return
         names = [self._text.folded(own.args["alias"].this) for own in clause.expressions]
         for number, own in enumerate(clause.expressions):
+            self._text.require_arguments(own, _CTE)
             if not isinstance(own.this, exp.Query):
                 self._text.refuse(own, "not-a-query", "WITH names what is no query.")
             if clause.args.get("recursive") or self._text.dialect in _RECURSIVE_UNSAID:

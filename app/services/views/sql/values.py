@@ -67,7 +67,11 @@ def written(node: exp.Expr) -> Written | None:
 
 def _cast(node: exp.Cast) -> Written | None:
     inner = written(node.this)
-    if inner is None or inner.kind != "text":
+    if (
+        inner is None
+        or inner.kind != "text"
+        or any(node.args.get(own) for own in ("format", "action", "default"))
+    ):
         return None
     if node.to.is_type("date", "date32"):
         return Written(inner.text, "date")
