@@ -45,7 +45,21 @@ _UNDERSTOOD: Final = frozenset(
     {"this", "expression", "expressions", "query", "low", "high", "table", "negate"}
 )
 """Parts of a condition that are read; any other may change what it says."""
-_UNKNOWN_FUNCTIONS: Final = (exp.Anonymous, exp.AnonymousAggFunc, exp.CombinedAggFunc, exp.ParameterizedAgg)
+_UNKNOWN_FUNCTIONS: Final = (
+    exp.Anonymous,
+    exp.AnonymousAggFunc,
+    exp.CombinedAggFunc,
+    exp.ParameterizedAgg,
+    exp.Table,
+    exp.Predict,
+    exp.MLForecast,
+    exp.MLTranslate,
+    exp.VectorSearch,
+    exp.FeaturesAtTime,
+    exp.ReadCSV,
+    exp.ReadParquet,
+)
+"""Functions that are none of SQL's own, and those that read what stands in no FROM."""
 
 
 class _NotConjunctive(Exception):
@@ -101,7 +115,7 @@ class Conditions:
                 self._text.refuse(
                     own,
                     "unknown-function",
-                    f"the function {own.name} is not known; it could read any relation.",
+                    f"{own.name or own.key.upper()} is no function that is known to read no table.",
                     "Write what it does, or leave it out of the query.",
                 )
             elif isinstance(own, exp.Placeholder | exp.Parameter | exp.SessionParameter):

@@ -16,7 +16,6 @@ from app.services.views.sql.rows import Field
 from app.services.views.sql.text import SqlText
 from app.services.views.sql.values import LiteralBook
 
-
 _COLUMN: Final = frozenset({"this", "table", "db", "catalog"})
 
 

@@ -125,8 +125,8 @@ class _Reader:
             self._text.refuse(
                 named,
                 "relation-name",
-                f"a table's name has at most {MOST_OF_A_NAME} letters, digits and underscores, and begins with a "
-                "letter or an underscore.",
+                f"a table's name has at most {MOST_OF_A_NAME} letters, digits and underscores, none of the "
+                "digits first.",
             )
         if len(self._found.definitions) == MOST_TABLES:
             self._text.refuse(named, "too-many-tables", f"more than {MOST_TABLES} tables are declared.")
