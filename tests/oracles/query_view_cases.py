@@ -20,6 +20,8 @@ STAND_FOR = {
     "integer": tuple(range(-6, 9)),
 }
 """For columns that may hold anything of a kind: enough values around the constants 0, 1 and 2."""
+ANY_AMONG_NUMBERS = tuple(dict.fromkeys(value for values in STAND_FOR.values() for value in values))
+"""For columns that may hold anything, beside some of numbers or integers."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Case:
 
 def product_schema(schema: dict[str, Relation]) -> RelationalSchema:
     """The schema with its columns' values listed, but for those that stand for all of a kind."""
-    kinds = {values: kind for kind, values in STAND_FOR.items()}
+    kinds = {values: kind for kind, values in STAND_FOR.items()} | {ANY_AMONG_NUMBERS: "any"}
     definitions = {}
     for name, relation in schema.items():
         attributes = [f"c{i}" for i in range(len(relation.columns))]
@@ -109,12 +111,13 @@ def tiny_case(random: Random, most_rows: int = 11, **more: bool) -> Case:
 
 
 def unbounded_case(random: Random, kind: str) -> Case:
-    """A pair over columns of a kind; "mixed": of numbers and of integers."""
+    """A pair over columns of a kind, or of several ("mixed")."""
     kinds = drawn_kinds(random, variables=3 if kind == "any" else 2, comparisons=kind != "any")
     shapes = random.choice([[2], [2, 1], [1, 1]])
-    of = ("number", "integer") if kind == "mixed" else (kind,)
+    mixed = (STAND_FOR["number"], STAND_FOR["integer"], ANY_AMONG_NUMBERS)
+    of = mixed if kind == "mixed" else (STAND_FOR[kind],)
     schema = {
-        name: drawn_relation(random, [STAND_FOR[random.choice(of)] for _ in range(arity)], kinds)
+        name: drawn_relation(random, [random.choice(of) for _ in range(arity)], kinds)
         for name, arity in zip("RTU", shapes, strict=False)
     }
     secret, view = drawn_query(random, schema, kinds), drawn_query(random, schema, kinds)

@@ -265,14 +265,21 @@ def drawn_rule(random: Random, schema: Schema, kinds: Kinds, goal_length: int) -
     comparisons = []
     if kinds.comparisons and used:
         for _ in range(random.randint(0, 2)):
-            operator, variable = random.choice(sorted(HOLDS)), random.choice(used)
+            variable, other = random.choice(used), random.choice(used)
+            ordered = all(any(map(is_ordered, columns_of(own))) for own in (variable, other))
+            operator = random.choice(sorted(HOLDS) if ordered else ["!=", "="])
             known = [
                 value
                 for value in (0, 1, 2)
                 if operator not in ("=", "!=") or all(value in own for own in columns_of(variable))
             ]
-            comparisons.append((variable, operator, random.choice([*used, *known])))
+            comparisons.append((variable, operator, random.choice([other, other, *known])))
     return Rule(goal, tuple(atoms), tuple(comparisons))
+
+
+def is_ordered(values: tuple[object, ...]) -> bool:
+    """Whether all of a column's values are numbers."""
+    return not any(isinstance(value, str) for value in values)
 
 
 def drawn_query(random: Random, schema: Schema, kinds: Kinds) -> tuple[Rule, ...]:

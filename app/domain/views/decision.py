@@ -1,8 +1,8 @@
 """Decides whether a view is perfectly private with respect to a secret query.
 
 Perfect privacy: seeing the view's answer changes no belief about the secret's answer, for any reader to whom
-rows are independent of each other but for the declared keys and dependencies. It holds if no row that can
-decide the secret's answer can decide the view's, nor is in one block with a row that can.
+rows are independent of each other except for the declared keys and dependencies. It holds if no row that can
+decide the secret's answer can decide the view's, or lies in one block with a row that can.
 
 ``PRIVATE`` is a proof. ``DISCLOSES`` comes with a witness that :mod:`app.domain.views.evaluation` has
 verified on the queries as they are written. All else is ``UNKNOWN``.
@@ -52,7 +52,7 @@ _STEPS_OF_A_FIRST_LOOK = 3_000
 
 @dataclass(frozen=True)
 class PairVerdict:
-    """Whether a view discloses something of a secret, why, and at what cost."""
+    """Whether a view discloses something about a secret, why, and at what cost."""
 
     verdict: Verdict
     method: Method
@@ -91,7 +91,7 @@ def _badness(found: PairVerdict) -> tuple[int, bool]:
 
 
 def _with_foreign_keys(pair: _Pair, *, ignored: bool) -> PairVerdict:
-    """Rows that a foreign key ties tell of each other, which the other steps leave out of account."""
+    """The verdict of a pair; private only if no foreign key ties the rows that the two answers depend on."""
     found = pair.verdict()
     if ignored or found.verdict != "PRIVATE" or pair.is_constant:
         return found
@@ -119,7 +119,7 @@ class _Pair:
         return StandIns(self.secret, self.view, self.schema, self._work)
 
     def verdict(self) -> PairVerdict:
-        """The verdict, foreign keys left out of account."""
+        """The verdict as if there were no foreign keys."""
         if self.is_constant:
             return PairVerdict("PRIVATE", "constant", "EMPTY_QUERY")
         if not self.secret.relations & self.view.relations:

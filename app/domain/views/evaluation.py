@@ -17,7 +17,7 @@ from app.domain.views.work import Work
 
 
 def is_disclosure(witness: Witness, secret: Query, view: Query, schema: RelationalSchema, work: Work) -> bool:
-    """Whether the witness proves that the view discloses something of the secret."""
+    """Whether the witness proves that the view discloses something about the secret."""
     one, other = witness.secret.deciding, witness.view.deciding
     if one.relation != other.relation or not _are_linked(one, other, schema):
         return False

@@ -81,7 +81,8 @@ class Branch:
 def branches(query: Query, schema: RelationalSchema, side: str, work: Work) -> tuple[Branch, ...]:
     """The queries whose answers the answer consists of; ``side`` tells the variables of two queries apart.
 
-    A union that keeps duplicates is as telling as its rules published one by one, at most; the rest is one.
+    A union that keeps duplicates discloses at most what its rules disclose when published one by one; any
+    other query is one branch.
     """
     own = (
         [Query((rule,), keeps_duplicates=True) for rule in query.rules] if query.keeps_duplicates else [query]

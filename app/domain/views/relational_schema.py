@@ -49,7 +49,7 @@ class Relation:
 
     @cached_property
     def block(self) -> Positions:
-        """The columns on which two rows must agree to tell something about each other.
+        """The columns on which two rows must agree for one to say something about the other.
 
         All of them without dependencies, else those that every key and dependency starts from: rows that
         differ there can neither exclude each other nor be linked by a chain of rows that do.
@@ -61,22 +61,22 @@ class Relation:
 
     @cached_property
     def certain_dependencies(self) -> tuple[tuple[Positions, Positions], ...]:
-        """Those that hold of all rows, since no column that they start from can be NULL."""
+        """Those that apply to all rows, since no column that they start from can be NULL."""
         return tuple(own for own in self.dependencies if not self.nullable.intersection(own[0]))
 
     @cached_property
     def links(self) -> tuple[Positions, ...]:
-        """The sets of columns on which two rows may agree and so tell something about each other.
+        """On which columns two rows may agree, so that one says something about the other.
 
-        The block; and all columns, if a row can be NULL wherever a dependency starts: it is tied to no row
-        but itself.
+        The block; and all columns, where a row can be NULL in the columns that every dependency starts from:
+        no other row says anything about it.
         """
         everything = tuple(range(len(self.attributes)))
         may_be_free = bool(self.dependencies) and not self.certain_dependencies
         return (self.block, everything) if may_be_free else (self.block,)
 
     def is_tied(self, cells: Sequence[object]) -> bool:
-        """Whether a dependency may tie a row to others: it starts from columns that are not NULL there."""
+        """Whether a dependency can tie a row to others: where it starts from, the row is not NULL."""
         return any(all(cells[i] is not None for i in determining) for determining, _ in self.dependencies)
 
 

@@ -159,6 +159,22 @@ def test_a_unique_constraint_over_a_nullable_column_is_neither_a_key_nor_nothing
         assert [own.verdict for own in verdicts(vector | {"schema": {"R": relation}})] == ["PRIVATE"]
 
 
+def test_a_row_with_null_in_a_unique_column_is_linked_to_itself_alone():
+    # Only with NULL can a row of R decide the secret: all other values are in its answer already.
+    vector = {
+        "schema": {
+            "R": {"attributes": ["a", "b"], "domains": {"a": [0, 1]}, "keys": [["a"]], "nullable": ["a"]},
+            "T": {"attributes": ["a"], "domains": {"a": [0, 1]}},
+        },
+        "secret": "S(x) :- R(x, 1), T(0), T(1). S(x) :- T(x).",
+        "views": ["V() :- R(x, 1).", "V() :- R(x, 2)."],
+    }
+    same, other = verdicts(vector)
+    assert (same.verdict, same.reason) == ("DISCLOSES", "SHARED_CRITICAL_TUPLE")
+    assert same.witness.secret.deciding.cells == (None, 1)
+    assert other.verdict == "PRIVATE"
+
+
 @pytest.mark.parametrize(
     ("schema", "secret", "view", "verdict"),
     [
