@@ -16,6 +16,7 @@ from app.domain.views.work import Budget, Work
 from app.services.views.column_types import type_of
 from app.services.views.pair_verdicts import understood
 from app.services.views.reading import ReadSchema, WrittenQuery, read_schema, reader
+from app.services.views.view_checks import ViewCheck, checked
 from tests.oracles.effort import examples
 from tests.oracles.query_view_cases import Case, tiny_case, unbounded_case
 from tests.oracles.sql_queries import DECLARED, Drawn, answered, evaluated, facts, in_sql, may_matter
@@ -81,6 +82,43 @@ def test_ten_thousand_queries_are_read_as_a_database_answers_them(database, wild
     assert kinds["envelope"] > 500
     assert kinds["query-too-large"] < 50
     assert kinds.keys() <= {"exact", "envelope", "query-too-large"}
+
+
+def changed_by(database, sql: str, fact: tuple, rows: frozenset) -> bool:
+    """Whether the row changes what SQLite answers beside the others."""
+    return answered(database, sql, rows | {fact}) != answered(database, sql, rows - {fact})
+
+
+def is_judged_as_a_database_shows(database, random: Random, *, wild: bool) -> str:
+    """No row changes both answers of a private pair; the witness of a disclosure changes both."""
+    sqls = [Drawn(random, wild).query() for _ in range(2)]
+    queries = [WrittenQuery("q", sql) for sql in sqls]
+    asked = ViewCheck({}, (), queries[:1], queries[1:], False, "sql", "postgres", DECLARED)
+    try:
+        (pair,) = checked(asked)["pairs"]
+    except InvalidInput as error:
+        return error.faults[0].code
+    if pair["verdict"] == "PRIVATE":
+        for fact in FACTS:
+            tried = [drawn_instance(random) for _ in range(4)]
+            changed = [any(changed_by(database, sql, fact, rows) for rows in tried) for sql in sqls]
+            assert not all(changed), (sqls, fact)
+    for sql, side in zip(sqls, ("secret", "view"), strict=True):
+        if pair["witness"] is not None:
+            fact, *others = (
+                (own["relation"], *own["values"].values())
+                for own in (pair["witness"][side]["deciding_row"], *pair["witness"][side]["other_rows"])
+            )
+            assert changed_by(database, sql, fact, frozenset(others)), (sqls, pair)
+    return pair["verdict"]
+
+
+@pytest.mark.parametrize("wild", [False, True])
+@given(random=RANDOM)
+@settings(max_examples=examples(300))
+def test_a_verdict_is_what_a_database_shows(database, wild, random):
+    verdict = is_judged_as_a_database_shows(database, random, wild=wild)
+    assert verdict in ("PRIVATE", "DISCLOSES", "UNKNOWN", "query-too-large")
 
 
 def verdict_in_sql(case: Case) -> str:

@@ -263,6 +263,9 @@ def test_a_unique_constraint_over_a_nullable_column_excludes_rows():
         ('CREATE TABLE "a table" (a INT)', "relation-name"),
         ("CREATE TABLE t (a INT, PRIMARY KEY (b))", "unknown-attribute"),
         ("".join(f"CREATE TABLE t{i} (a INT);" for i in range(501)), "too-many-tables"),
+        ("CREATE TABLE t (a INT UNIQUE NULLS NOT DISTINCT)", "nullable-key"),
+        ("CREATE TABLE t (a INT) INHERITS (u)", "not-read"),
+        ("CREATE TABLE t (LIKE u)", "not-read"),
     ],
 )
 def test_tables_that_make_no_schema_are_refused(tables, code):
@@ -275,3 +278,21 @@ def test_an_answer_has_at_most_as_many_columns_as_can_be_told():
     tables = f"CREATE TABLE t ({', '.join(f'c{i} INT' for i in range(150))})"
     assert fault("SELECT * FROM t AS a, t AS b", tables=tables) == "query-too-large"
     assert operators("SELECT a.* FROM t AS a, t AS b", tables=tables) == []
+
+
+def test_a_unique_constraint_for_which_null_equals_null_is_refused():
+    tables = "CREATE TABLE d (pid INT UNIQUE, ward INT NOT NULL)"
+    assert fault("SELECT pid FROM d", "tsql", tables) == "nullable-key"
+    assert operators("SELECT pid FROM d", "tsql", tables.replace("UNIQUE", "NOT NULL UNIQUE")) == []
+
+
+def test_columns_by_which_a_table_is_partitioned_are_columns():
+    tables = "CREATE TABLE t (a INT) USING delta PARTITIONED BY (day STRING)"
+    assert read_tables(tables, "spark").definitions["t"].attributes == ["a", "day"]
+
+
+def test_the_first_row_is_enough_for_exists():
+    text = "SELECT pid FROM p WHERE EXISTS (SELECT 1 FROM d WHERE d.pid = p.pid {})"
+    assert operators(text.format("LIMIT 1")) == []
+    assert "LIMIT" in operators(text.format("LIMIT 0"))
+    assert "OFFSET" in operators(text.format("LIMIT 1 OFFSET 1"))

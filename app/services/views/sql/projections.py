@@ -87,6 +87,7 @@ class Projections:
                 Column(Field(f"@{i}", UNTYPED, True), None, Constant(0)) for i in range(len(shown))
             ]
         else:
+            exists = False
             own.columns = [column for node in shown for column in self._shown(node)]
         distinct = self._select.args.get("distinct")
         if distinct is not None and distinct.args.get("on") is not None:
@@ -94,7 +95,7 @@ class Projections:
         own.is_set = distinct is not None
         if group is not None or aggregates:
             self._grouped(own, group, aggregates, is_distinct=distinct is not None)
-        self._after(own)
+        self._after(own, only_first=exists)
         self._ordered(own)
         indices = [column.index for column in own.columns]
         own.passes_all = (
@@ -257,8 +258,12 @@ class Projections:
                 own.is_set = True
                 own.distinct.append(column)
 
-    def _after(self, own: Projection) -> None:
-        """What is done to rows after they are put together."""
+    def _after(self, own: Projection, *, only_first: bool) -> None:
+        """What is done to rows after they are put together; ``only_first``: nobody asks for a second one."""
+        limit = self._select.args.get("limit")
+        if only_first and limit is not None and self._select.args.get("offset") is None:
+            first = written(limit.expression) if isinstance(limit, exp.Limit) else None
+            only_first = first is not None and first.text.isdigit() and int(first.text) > 0
         for key, name in (
             ("having", "HAVING"),
             ("qualify", "QUALIFY"),
@@ -266,7 +271,7 @@ class Projections:
             ("offset", "OFFSET"),
         ):
             node = self._select.args.get(key)
-            if node is not None:
+            if node is not None and not (only_first and key == "limit"):
                 self._note_sealed(own, node, name)
                 if key in ("having", "qualify"):
                     self._examine_named(own, node)

@@ -47,6 +47,8 @@ _SAYING_NOTHING: Final = (
     exp.GeneratedAsIdentityColumnConstraint,
     exp.CollateColumnConstraint,
     exp.CharacterSetColumnConstraint,
+    exp.ComputedColumnConstraint,
+    exp.OnUpdateColumnConstraint,
     exp.IndexColumnConstraint,
     exp.ClusteredColumnConstraint,
     exp.NonClusteredColumnConstraint,
@@ -76,6 +78,8 @@ class _Table:
     keys: list[list[str]] = field(default_factory=list)
     references: list[exp.Reference] = field(default_factory=list)
     has_check: bool = False
+    null_is_equal: bool = False
+    """Whether a UNIQUE constraint says so."""
 
 
 def read_tables(text: str, dialect: SqlDialect) -> SqlTables:
@@ -130,11 +134,12 @@ class _Reader:
             )
         if len(self._found.definitions) == MOST_TABLES:
             self._text.refuse(named, "too-many-tables", f"more than {MOST_TABLES} tables are declared.")
-        for own in node.this.expressions:
+        for own in (*node.this.expressions, *self._partitions(node)):
             if isinstance(own, exp.ColumnDef):
                 self._column(own, table)
             else:
                 self._constraint(own, table)
+        self._require_keys_that_null_escapes(named, table)
         self._found.definitions[table.name] = RelationDefinition(
             table.names,
             table.domains,
@@ -152,6 +157,26 @@ class _Reader:
             self._found.warnings.append(
                 f"CHECK constraints of {table.name} are left out: they make no disclosure private, but a row "
                 "that shows one may break them."
+            )
+
+    def _partitions(self, node: exp.Create) -> Iterator[exp.ColumnDef]:
+        """Columns that are declared where a table is partitioned; refuses columns of other tables."""
+        inherited = node.find(exp.InheritsProperty, exp.LikeProperty)
+        if inherited is not None:
+            self._text.refuse(inherited, "not-read", "columns of another table are not read.", "Name them.")
+        for partitioned in node.find_all(exp.PartitionedByProperty):
+            yield from partitioned.find_all(exp.ColumnDef)
+
+    def _require_keys_that_null_escapes(self, named: exp.Expr, table: _Table) -> None:
+        """Refuse a key for which NULL equals NULL: what it excludes cannot be declared."""
+        null_is_equal = self._text.dialect == "tsql" or table.null_is_equal
+        if null_is_equal and any(not table.never_null.issuperset(key) for key in table.keys):
+            self._text.refuse(
+                named,
+                "nullable-key",
+                f"{table.name} has a UNIQUE constraint over a column that may be NULL, and two NULLs are equal "
+                "for it.",
+                "Declare the column NOT NULL only if it is; else a view of this table cannot be checked.",
             )
 
     def _column(self, node: exp.ColumnDef, table: _Table) -> None:
@@ -200,6 +225,7 @@ class _Reader:
             case exp.UniqueColumnConstraint():
                 listed = node.this.expressions if isinstance(node.this, exp.Schema) else []
                 table.keys.append(list(self._names(listed)) or ([column] if column else []))
+                table.null_is_equal |= bool(node.args.get("nulls"))
             case exp.Reference():
                 table.references.append(node)
             case exp.ForeignKey():
