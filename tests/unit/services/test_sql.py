@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from fractions import Fraction
 
 import pytest
@@ -272,6 +273,27 @@ def test_tables_that_make_no_schema_are_refused(tables, code):
     with pytest.raises(InvalidInput) as error:
         read_schema({}, (), tables, "postgres")
     assert (error.value.faults[0].code, error.value.faults[0].pointer) == (code, "/sql")
+
+
+def test_a_query_that_is_short_and_very_large_is_refused_at_once():
+    joined = ", ".join(f"d AS d{i}" for i in range(90))
+    chosen = " OR ".join(f"d{i}.ward = 1" for i in range(60))
+    inside = " AND ".join("NOT EXISTS (SELECT 1 FROM a WHERE a.pid = d.pid)" for _ in range(150))
+    began = time.process_time()
+    text = f"WITH a AS (SELECT d0.pid FROM {joined} WHERE {chosen}) SELECT 1 FROM d WHERE {inside}"
+    assert fault(text) == "query-too-large"
+    assert time.process_time() - began < 2
+
+
+def test_all_queries_of_a_check_share_what_they_may_be_written_out_to():
+    schema = read_schema(RELATIONS, (), None, "postgres")
+    one = reader("sql", "postgres", schema)
+    joined = ", ".join(f"d AS d{i}" for i in range(90))
+    text = f"SELECT d0.pid FROM {joined} WHERE {' OR '.join(f'd{i}.ward = 1' for i in range(60))}"
+    with pytest.raises(InvalidInput, match="written out"):
+        for _ in range(100):
+            one(WrittenQuery("q", text))
+    reader("sql", "postgres", schema)(WrittenQuery("q", text))
 
 
 def test_an_answer_has_at_most_as_many_columns_as_can_be_told():

@@ -149,8 +149,8 @@ class Conditions:
             if len(found) * len(part) > MOST_ALTERNATIVES:
                 self._too_many(node, part)
                 continue
-            found = tuple(dict.fromkeys(a.beside(b) for a, b in product(found, part)))
-        return found
+            found = tuple(a.beside(b) for a, b in product(found, part))
+        return tuple(dict.fromkeys(found))
 
     def _any(self, parts: Sequence[Alternatives], node: exp.Expr) -> Alternatives:
         found = tuple(dict.fromkeys(own for part in parts for own in part))

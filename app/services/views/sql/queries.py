@@ -8,7 +8,7 @@ from app.services.views.reading import ReadSchema
 from app.services.views.sql.names import Names
 from app.services.views.sql.rows import parts_of
 from app.services.views.sql.text import SqlText
-from app.services.views.sql.translation import Translation
+from app.services.views.sql.translation import Room, Translation
 from app.services.views.sql.values import LiteralBook
 
 
@@ -18,13 +18,14 @@ class SqlReader:
     def __init__(self, schema: ReadSchema, dialect: SqlDialect) -> None:
         self._schema = schema
         self._dialect = dialect
+        self._room = Room()
         self._book = LiteralBook(ignores_case=dialect in ("mysql", "tsql"))
 
     def read(self, text: str) -> PublishedQuery:
         """The query; InvalidInput says at which line and column it is not understood."""
         own = SqlText(text, self._dialect)
         try:
-            rows = Translation(Names(own, self._schema, self._book)).rows()
+            rows = Translation(Names(own, self._schema, self._book), self._room).rows()
         except RecursionError:
             raise InvalidInput.of(
                 "", "nested-too-deep", "Line 1, column 1: the query is nested too deeply.", "Use WITH."

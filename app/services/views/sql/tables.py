@@ -174,8 +174,8 @@ class _Reader:
             self._text.refuse(
                 named,
                 "nullable-key",
-                f"{table.name} has a UNIQUE constraint over a column that may be NULL, and two NULLs are equal "
-                "for it.",
+                f"{table.name} has a UNIQUE constraint over a column that may be NULL, and two NULLs are "
+                "equal for it.",
                 "Declare the column NOT NULL only if it is; else a view of this table cannot be checked.",
             )
 

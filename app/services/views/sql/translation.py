@@ -27,6 +27,10 @@ from app.services.views.sql.text import one_query
 MOST_BLOCKS: Final = 400
 """SELECTs, each WITH counted as often as it is read."""
 MOST_SUBGOALS: Final = 100
+MOST_BODIES: Final = 1_000
+"""What an envelope may consist of."""
+MOST_WRITTEN_OUT: Final = 50_000
+"""Subgoals of a query, every step of writing it out counted."""
 MOST_COLUMNS: Final = 200
 _SELECT: Final = frozenset(
     {"with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "qualify", "windows"}
@@ -40,6 +44,13 @@ _SET: Final = frozenset({"with_", "this", "expression", "distinct", "order", "li
 _SUBQUERY: Final = frozenset({"this", "alias", "with_", "order", "limit", "offset", "joins"})
 
 
+@dataclass
+class Room:
+    """How many subgoals the queries of a check may still be written out to, every step of it counted."""
+
+    subgoals: int = 400_000
+
+
 @dataclass(frozen=True)
 class _With:
     """A query that WITH names, and what it can name itself."""
@@ -51,8 +62,10 @@ class _With:
 class Translation:
     """Translates one query."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, room: Room) -> None:
         self._names = names
+        self._room = room
+        self._before = room.subgoals
         self._text = names.text
         self._numbers = count()
         self._left = MOST_BLOCKS
@@ -89,8 +102,12 @@ class Translation:
                     self._text.refuse(node, "not-read", f"{node.key.upper()} is not read.")
         finally:
             self._with = known
-        if sum(len(body.atoms) for body in rows.bodies) > MOST_ALTERNATIVES * MOST_SUBGOALS or any(
-            len(body.atoms) > MOST_SUBGOALS for body in rows.bodies
+        sizes = [len(body.atoms) for body in rows.bodies]
+        self._room.subgoals -= sum(sizes)
+        if (
+            max(sizes, default=0) > MOST_SUBGOALS
+            or self._room.subgoals < max(0, self._before - MOST_WRITTEN_OUT)
+            or len(sizes) > MOST_BODIES
         ):
             self._too_large(node)
         return rows
@@ -99,8 +116,8 @@ class Translation:
         self._text.refuse(
             node,
             "query-too-large",
-            f"written out, the query has more than {MOST_BLOCKS} SELECTs, {MOST_SUBGOALS} tables joined or "
-            f"{MOST_ALTERNATIVES} alternatives.",
+            f"written out, the query has more than {MOST_BLOCKS} SELECTs, {MOST_SUBGOALS} tables joined, "
+            f"{MOST_ALTERNATIVES} alternatives or {MOST_WRITTEN_OUT:,} subgoals in all.",
             "Check its parts one by one: what is private one by one is so together.",
         )
 
