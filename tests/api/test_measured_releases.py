@@ -9,7 +9,8 @@ import httpx
 import psycopg
 import pytest
 
-from tests.api.drawn_people import asked, made, people
+from app.domain.errors import Withdrawn
+from tests.api.drawn_people import SAMPLED, UNIFORM, asked, made, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
 
@@ -91,6 +92,53 @@ async def test_an_attacker_who_knows_the_people_is_told_about(client: httpx.Asyn
     # What is known of each town is what is known of all: a row tells no more than the guarantee allows.
     assert found["records_with_number"] == 60
     assert 1 < found["greatest_ratio"] <= 3 * (1 - math.log(1 / 3)) / 3 + 1e-9
+
+
+async def test_groups_of_a_drawn_release_are_reconstructed_from_its_rows_for_who_may_read_them(
+    api: Api, client: httpx.AsyncClient
+):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked(mechanism=UNIFORM)))
+    await made(client.post("/v1/dictionaries", json={"name": "knows-all", "from_dataset": "people"}))
+    body = {"release": "drawn", "dictionary": "knows-all"}
+    found = (await measured(client, {"kind": "micro_reconstruction"}, **body))["result"]
+    assert (found["p"], found["groups"], found["records"]) == (0.25, 2, 60)
+    assert (found["sought"]["of_own_group"], found["sought"]["persons"]) == (60, 60)
+    lines = (await client.get("/v1/releases/drawn/data?format=csv")).text.splitlines()[1:]
+    for group in found["worst"]:
+        assert (group["records"], group["persons"]) == (30, 30)
+        for value in group["values"]:
+            assert value["shown"] == lines.count(f"{group['shows'][0]},{value['value']}")
+            assert value["estimated"] == pytest.approx((value["shown"] / 30 - 0.25) / 0.25)
+    refused = await client.post(
+        "/v1/measurements", json={"release": "drawn", "measure": {"kind": "scale_attack"}}
+    )
+    assert "copies none" in problem_of(refused, 422, "not-supported")["detail"]
+    token = (await made(client.post("/v1/api-keys", json={"name": "blind", "scopes": ["assess"]})))["token"]
+    async with api.client(token) as blind:
+        answer = await blind.post(
+            "/v1/measurements", json=body | {"measure": {"kind": "micro_reconstruction"}}
+        )
+        assert answer.json()["result"]["groups"] == 2
+        assert not any(own in answer.text for own in ("flu", "asthma", "gout", "Rome", "Bari"))
+
+
+async def test_copies_of_samples_are_read_in_a_stored_release(client: httpx.AsyncClient):
+    """Of 30 records 6 are sampled at most, whatever they show; as published some 14 of three values alike."""
+    await people(client)
+    paper = {"epsilon": 1.0, "mode": "paper", "accept_known_leak": True}
+    for name, more, copies in (("fixed", {"epsilon": 1.0}, 3), ("paper", paper, 1)):
+        mechanism = SAMPLED | more
+        body = asked(name, mechanism=mechanism, independent_of_earlier=name == "paper")
+        await made(client.post("/v1/releases", json=body))
+        attack = {"kind": "scale_attack", "least_copies": copies}
+        found = (await measured(client, attack, release=name))["result"]
+        told = (found["mode"], found["groups"], found["groups_told"])
+        assert told == (("balanced_fixed", 2, 0) if name == "fixed" else ("paper", 2, 2))
+        reconstructed = (await measured(client, {"kind": "micro_reconstruction"}, release=name))["result"]
+        assert (reconstructed["groups_exposed"] is None) == (name == "paper")
+    assert [own["truth"] for own in found["largest"]] == pytest.approx([1 / 3, 1 / 3])
+    assert "published in copies" in reconstructed["standard_errors"]
 
 
 async def test_values_of_cells_are_shown_to_who_may_read_them(api: Api, client: httpx.AsyncClient):
@@ -207,11 +255,39 @@ async def test_the_same_question_of_another_release_is_another_question(client: 
     assert anew["mechanism"]["draw"] == 3
 
 
-async def test_a_withdrawn_release_can_be_measured_by_who_has_to_know(client: httpx.AsyncClient):
+async def test_a_plan_of_query_accuracy_tells_what_its_creation_would_refuse(client: httpx.AsyncClient):
     await drawn(client)
+    for more, pointer in (
+        ({"predicates": 2}, "/measure/predicates"),
+        ({"attribute": "town"}, "/measure/attribute"),
+    ):
+        body = {"release": "drawn", "measure": {"kind": "query_accuracy", "predicates": 1, **more}}
+        refused = problem_of(await client.post("/v1/measurements", json=body), 422, "invalid-input")
+        plan = (await client.post("/v1/measurements/plans", json=body)).json()
+        told = [
+            [(own["pointer"], own["code"]) for own in faults]
+            for faults in (refused["errors"], plan["missing"])
+        ]
+        assert told[0] == told[1]
+        assert told[0][0][0] == pointer
+
+
+async def test_no_measure_tells_the_rows_of_a_release_that_was_withdrawn(api: Api, client: httpx.AsyncClient):
+    await drawn(client)
+    rows = {"kind": "group_inference", "least_records": 1}
+    before = await measured(client, rows, name="before", release="drawn")
+    run = await client.post("/v1/measurements/runs", json={"release": "drawn", "measure": {**rows, "top": 3}})
     assert (await client.post("/v1/releases/drawn/withdrawal")).status_code == 200
-    assert (await measured(client, release="drawn"))["result"]["k"] == 30
-    problem_of(await client.get("/v1/releases/drawn/data"), 410, "withdrawn")
+    for measure in (rows, CLASSES, {"kind": "beta_likeness"}):
+        body = {"release": "drawn", "measure": measure}
+        for path in ("", "/runs"):
+            problem_of(await client.post(f"/v1/measurements{path}", json=body), 410, "withdrawn")
+        plan = (await client.post("/v1/measurements/plans", json=body)).json()
+        assert [own["code"] for own in plan["missing"]] == ["withdrawn"]
+    with pytest.raises(Withdrawn):
+        await api.work_off(run.json()["id"])
+    # What was told while it was given out stays.
+    assert (await client.get("/v1/measurements/before")).json()["result"] == before["result"]
 
 
 async def test_nobody_measures_another_tenants_release(

@@ -162,6 +162,23 @@ def test_the_page_and_the_report_of_values_replaced_alike_show_the_matrix(visito
         assert "Known to occur" not in shown
         assert ("What can be counted" in shown) is (kind == "uniform_perturbation")
     assert "Records by illness" in page
+    assert "Whoever knows town of a person can estimate" in page
+    assert "Of 0 of 2 groups, with 0 of 120 records" in page
+
+
+def test_the_page_of_a_measurement_names_the_release_that_was_measured(visitor: Visitor):
+    rule = {"name": "towns", "dataset": "example-members", "rule": "example-proposal"}
+    assert visitor.api.post("/releases", json=rule).is_success
+    measure = {
+        "name": "of-towns",
+        "dataset": "example-members",
+        "release": "towns",
+        "measure": {"kind": "anonymity"},
+    }
+    sent = visitor.api.post("/measurements", json=measure)
+    assert sent.is_success, sent.text
+    page = visitor.browser.get("/measurements/of-towns").text
+    assert 'as the release <a href="/releases/towns">towns</a> shows it' in page
 
 
 def test_a_verdict_answers_the_questions_of_its_policy_one_by_one(visitor: Visitor):

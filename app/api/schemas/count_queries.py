@@ -72,7 +72,9 @@ class CountQueryAnswer(Answer):
     records: Annotated[Number, Field(examples=[12])]
     """Records that fulfil all predicates on attributes that were not drawn."""
     is_spread: Annotated[bool, Field(examples=[False])]
-    """Whether generalised cells were taken as evenly spread over the values below them."""
+    """Whether generalised cells, or drawn values that stand for several, were taken as evenly spread over
+    the values below them.
+    """
     is_biased: Annotated[bool, Field(examples=[False])]
     """Whether the mean over draws may be another number: because of that, or of clipping."""
 

@@ -3,7 +3,8 @@
 Who knows the transition matrix can undo on average what it did: see "Definitions: perturbation" for the
 estimate and its variance. The standard error is over draws of the same records. Where a rule generalised the
 quasi-identifiers, a record counts with the share of what its cell may stand for, as if these were evenly
-spread: how far that is off is in no standard error.
+spread, and so it does where its sensitive value is one that stands for several: how far that is off is in no
+standard error.
 """
 
 from __future__ import annotations
@@ -34,11 +35,12 @@ class CountQuery:
         Per attribute asked about (nodes,), the share of what each node may stand for that is asked for:
         0 or 1 of values as they are. An attribute that is not named may have any value.
     values
-        (m,) which sensitive values are counted; None: all, so that nothing has to be estimated.
+        (m,) the share of what each sensitive value may stand for that is counted, or whether it is; None:
+        all of all, so that nothing has to be estimated.
     """
 
     shares: Mapping[int, Floats]
-    values: Bools | None = None
+    values: Floats | Bools | None = None
 
 
 @dataclass(frozen=True)
@@ -84,16 +86,17 @@ class CountEstimates:
 def deviations(matrix: TransitionMatrix, weights: Floats, chosen: Floats) -> Floats:
     """What a record with each true value adds to the variance of an estimate, (…, m).
 
-    ``chosen`` is the indicator of the values that are counted, ``weights`` PM⁻ᵀ of it, both (…, m). For a
-    true j the weight of the published value has the variance Σ_i PM[i][j]·z_i² − [j ∈ R].
+    ``chosen`` is how much a record with each value counts, 0 or 1 where it is the indicator of a set, and
+    ``weights`` PM⁻ᵀ of it, both (…, m). For a true j the weight of the published value has the mean chosen_j
+    and the variance Σ_i PM[i][j]·z_i² − chosen_j².
     """
     squares = weights**2
     of_any = squares.sum(axis=-1)[..., None]
-    return np.maximum(matrix.retention * squares + matrix.elsewhere * of_any - chosen, 0.0)
+    return np.maximum(matrix.retention * squares + matrix.elsewhere * of_any - chosen**2, 0.0)
 
 
 class CountEstimator:
-    """Estimates from the records of a release; InvalidInput if the matrix has no inverse."""
+    """Estimates from the records of a release; NotSupported if the matrix has no inverse."""
 
     def __init__(self, records: PublishedRecords, matrix: TransitionMatrix) -> None:
         self._records, self._matrix = records, matrix
@@ -112,9 +115,12 @@ class CountEstimator:
             for some in self._batches(places):
                 own = [queries[i] for i in some]
                 published, squared, is_spread[some] = self._published(own, reduced)
-                found[:, some] = self._estimated(own, published, squared)
+                chosen = self._chosen(own)
+                is_spread[some] |= ((chosen > 0.0) & (chosen < 1.0)).any(axis=1)
+                found[:, some] = self._estimated(chosen, published, squared)
         records, estimates, errors = found
-        reach = NormalDist().inv_cdf((1 + wanted.level) / 2) * errors
+        # The lower tail: 1 + level is 2 in doubles for levels next to 1, of which no quantile is finite.
+        reach = -NormalDist().inv_cdf((1 - wanted.level) / 2) * errors
         low, high = estimates - reach, estimates + reach
         if wanted.clip:
             estimates, low, high = (np.clip(own, 0.0, records) for own in (estimates, low, high))
@@ -148,17 +154,18 @@ class CountEstimator:
             squared[i] = counts.totals(runs, squared=True) if is_spread[i] else published[i]
         return published, squared, is_spread
 
-    def _estimated(self, queries: Sequence[CountQuery], published: Floats, squared: Floats) -> Floats:
+    def _chosen(self, queries: Sequence[CountQuery]) -> Floats:
+        """(q, m) the share of each value that is counted."""
+        every = np.ones(self._matrix.n_values)
+        return np.array([every if own.values is None else own.values for own in queries], dtype=np.float64)
+
+    def _estimated(self, chosen: Floats, published: Floats, squared: Floats) -> Floats:
         """(3, q) records selected, estimates and standard errors."""
-        chosen = np.array(
-            [np.ones(self._matrix.n_values) if own.values is None else own.values for own in queries],
-            dtype=np.float64,
-        )
         weights = self._inverse.weights(chosen)
         true = np.maximum(self._inverse.applied(squared), 0.0)
         variance = np.einsum("qm,qm->q", true, deviations(self._matrix, weights, chosen))
         # The columns of the matrix sum to 1: all values together are counted without error.
-        is_all = chosen.all(axis=1)
+        is_all = (chosen == 1.0).all(axis=1)
         weights[is_all], variance[is_all] = 1.0, 0.0
         return np.stack([published.sum(axis=1), np.einsum("qm,qm->q", published, weights), np.sqrt(variance)])
 

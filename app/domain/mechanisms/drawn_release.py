@@ -7,7 +7,6 @@ hierarchies say of their values, and what the mechanism published beside them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol, runtime_checkable
 
@@ -16,6 +15,8 @@ from annotated_types import doc
 
 from app.domain.arrays import Ints
 from app.domain.catalogue.catalogue_types import CellValue
+from app.domain.classes.reconstruction import UniformReplacement
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.tables.table import Table
 
@@ -30,10 +31,33 @@ class PublishedValues:
         doc("All values that can be published; what is told of each is in their order."),
     ]
 
-    def numbers(self, labels: Sequence[str]) -> Ints:
-        """(nodes,) the number of the value that each node of the hierarchy is by its label, else −1."""
-        number = {value: i for i, value in enumerate(self.values)}
-        return np.array([number.get(CellValue(label), -1) for label in labels], dtype=np.int32)
+    def nodes(self, hierarchy: Hierarchy) -> Ints:
+        """(m,) the node of each value, as a cell of the dataset is read: a leaf before what stands above."""
+        return np.array([hierarchy.node_of(value) for value in self.values], dtype=np.int32)
+
+    def numbers(self, hierarchy: Hierarchy) -> Ints:
+        """(nodes,) the number of the value that each node of the hierarchy is, else −1."""
+        found: Ints = np.full(hierarchy.n_nodes, -1, dtype=np.int32)
+        found[self.nodes(hierarchy)] = np.arange(len(self.values), dtype=np.int32)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedRetention(PublishedValues):
+    """The same where every value was kept with one probability, else replaced by any, each as likely."""
+
+    p: Annotated[
+        float,
+        doc(
+            "With this probability a value is kept by the coin; else each of the values is as likely, "
+            "whether a record has it or not."
+        ),
+    ]
+
+    @property
+    def uniform(self) -> UniformReplacement:
+        """What was done to a value."""
+        return UniformReplacement(self.p, len(self.values))
 
 
 @runtime_checkable
@@ -52,8 +76,11 @@ class PublishedMatrix(Protocol):
     def matrix(self) -> TransitionMatrix:
         """By which each value was replaced."""
 
-    def numbers(self, labels: Sequence[str]) -> Ints:
-        """(nodes,) the number of the value that each label is, else −1."""
+    def nodes(self, hierarchy: Hierarchy) -> Ints:
+        """(m,) the node of each value."""
+
+    def numbers(self, hierarchy: Hierarchy) -> Ints:
+        """(nodes,) the number of the value that each node is, else −1."""
 
 
 @runtime_checkable
@@ -96,6 +123,11 @@ class DrawnRelease:
     def replaced_with_prior(self) -> PublishedMatrixAndPrior | None:
         """The same, if the shares of the values before the release are published, too."""
         return self.published if isinstance(self.published, PublishedMatrixAndPrior) else None
+
+    @property
+    def retained(self) -> PublishedRetention | None:
+        """What is known of uniformly replaced values, be their rows independent draws or copies."""
+        return self.published if isinstance(self.published, PublishedRetention) else None
 
     @property
     def drawn_attribute(self) -> str | None:
