@@ -7,11 +7,11 @@ a witness is turned back.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from fractions import Fraction
+from datetime import date, timedelta
+from math import floor
 from typing import Final, Literal
 
-from app.domain.views.ranges import Cell, Range, Value
+from app.domain.views.ranges import Cell, Range, Value, in_digits
 
 Family = Literal["untyped", "number", "text", "padded", "boolean", "date", "timestamp", "opaque"]
 SECONDS_OF_A_DAY: Final = 86_400
@@ -64,13 +64,16 @@ def type_of(range_: Range) -> ColumnType:
 
 
 def shown(cell: Cell, of: ColumnType) -> Cell:
-    """A value as SQL shows it: dates in words."""
+    """A value as SQL shows it: dates in words, and what is no date that there is as any value."""
     if cell is None or isinstance(cell, str) or of.family not in ("date", "timestamp"):
         return cell
+    day = floor(cell)
     try:
-        if of.family == "date" and isinstance(cell, int):
-            return date.fromordinal(cell).isoformat()
-        microseconds = round((Fraction(cell) - 1) * SECONDS_OF_A_DAY * 10**6)
-        return (datetime(1, 1, 1) + timedelta(microseconds=microseconds)).isoformat(" ")
+        words = date.fromordinal(day).isoformat()
     except (ValueError, OverflowError):
-        return cell
+        return f"#{in_digits(cell)}"
+    if of.family == "date":
+        return words
+    seconds, rest = divmod((cell - day) * SECONDS_OF_A_DAY, 1)
+    fraction = f"{floor(rest * 10**12):012}".rstrip("0")
+    return f"{words} {timedelta(seconds=int(seconds))!s:0>8}{f'.{fraction}' if fraction else ''}"

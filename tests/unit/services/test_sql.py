@@ -215,6 +215,7 @@ def test_tables_are_read_in_each_dialect(dialect, text):
 def test_what_a_dialect_does_not_enforce_is_told():
     text = "CREATE TABLE v (a INT NOT NULL, PRIMARY KEY (a))"
     assert any("does not enforce" in own for own in read_tables(text, "snowflake").warnings)
+    assert any("values of any type" in own for own in read_tables(text, "sqlite").warnings)
     assert read_tables(text, "postgres").warnings == []
     assert any("no key" in own for own in read_tables("CREATE TABLE v (a INT)", "postgres").warnings)
 
@@ -229,7 +230,11 @@ def test_a_constraint_that_ties_rows_is_not_left_out():
 def test_dates_are_shown_as_dates():
     assert shown(737_425, ColumnType("date")) == "2020-01-01"
     assert shown(737_425 + Fraction(1, 2), ColumnType("timestamp")) == "2020-01-01 12:00:00"
-    assert shown(-5, ColumnType("date")) == -5
+    assert shown(737_425 + Fraction(1, 3) + Fraction(1, 7), ColumnType("timestamp")) == (
+        "2020-01-01 11:25:42.857142857142"
+    )
+    assert shown(-5, ColumnType("date")) == "#-5"
+    assert shown(10**30, ColumnType("timestamp")) == f"#{10**30}"
     assert shown("flu", ColumnType("text")) == "flu"
 
 

@@ -109,6 +109,10 @@ class _Reader:
             self._text.refuse(0, "not-a-table", "there is no CREATE TABLE.")
         for source, reference in self._references:
             self._found.foreign_keys.append(ForeignKey(source, self._target(reference)))
+        if self._text.dialect == "sqlite":
+            self._found.warnings.append(
+                "SQLite lets a column hold values of any type; the verdicts count on the declared types."
+            )
         if self._text.dialect in ("snowflake", "bigquery", "spark") and any(
             own.keys for own in self._found.definitions.values()
         ):
