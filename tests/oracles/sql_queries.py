@@ -187,15 +187,25 @@ class Drawn:
                 item = f"{table} AS {alias}"
             own = [f"{alias}.{name}" for name in names]
             if number:
-                on = f" ON {self.condition(0, [*columns, *own])}"
-                how = self.random.choice(
-                    [", ", " JOIN ", " CROSS JOIN ", *([" LEFT JOIN "] * 3 if self.wild else [])]
-                )
-                text += how + item + (on if how in (" JOIN ", " LEFT JOIN ") else "")
+                text += self.joined(item, columns, own)
             else:
                 text = item
             columns += own
         return text, columns
+
+    def joined(self, item: str, columns: Sequence[str], own: Sequence[str]) -> str:
+        """A second item of FROM, with how it is joined."""
+        names = [[column.partition(".")[2] for column in side] for side in (columns, own)]
+        shared = [name for name in names[0] if name in names[1]]
+        how = self.random.choice([", ", " JOIN ", " CROSS JOIN ", " JOIN ", " NATURAL JOIN "])
+        if self.wild and self.random.random() < 0.5:
+            # SQLite refuses some conditions beside a FULL JOIN that it is to read from within FROM.
+            how = f" {self.random.choice(['LEFT', 'LEFT', 'RIGHT'])} JOIN "
+        if how in (", ", " CROSS JOIN ", " NATURAL JOIN "):
+            return how + item
+        if shared and self.random.random() < 0.4:
+            return f"{how}{item} USING ({self.random.choice(shared)})"
+        return f"{how}{item} ON {self.condition(0, [*columns, *own])}"
 
     def condition(self, depth: int, columns: Sequence[str]) -> str:
         """A condition on the columns."""
