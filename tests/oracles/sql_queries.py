@@ -46,18 +46,26 @@ def answered(database: sqlite3.Connection, sql: str, instance: Facts) -> Counter
 
 def valuations(rule: Rule, instance: Facts) -> Iterator[dict[Term, object]]:
     """Every way in which the rows of the instance are the rule's subgoals; NULL equals nothing."""
-    rows = [[fact[1:] for fact in instance if fact[0] == atom.relation.lower()] for atom in rule.atoms]
-    for chosen in product(*rows):
-        value: dict[Term, object] = {}
-        fits = True
-        for atom, row in zip(rule.atoms, chosen, strict=True):
-            for term, cell in zip(atom.terms, row, strict=True):
-                value[term] = cell
-        for own in rule.comparisons:
+    ways: list[dict[Term, object]] = [{}]
+    for atom in rule.atoms:
+        rows = [fact[1:] for fact in instance if fact[0] == atom.relation.lower()]
+        ways = [
+            longer
+            for way in ways
+            for row in rows
+            if _may_hold(rule, longer := way | dict(zip(atom.terms, row, strict=True)))
+        ]
+    yield from ways if rule.atoms else (way for way in ways if _may_hold(rule, way))
+
+
+def _may_hold(rule: Rule, value: dict[Term, object]) -> bool:
+    """Whether no comparison is false of the values that are known."""
+    for own in rule.comparisons:
+        if all(isinstance(term, Constant) or term in value for term in (own.left, own.right)):
             left, right = (t.value if isinstance(t, Constant) else value[t] for t in (own.left, own.right))
-            fits = fits and left is not None and right is not None and HOLDS[own.operator](left, right)
-        if fits:
-            yield value
+            if left is None or right is None or not HOLDS[own.operator](left, right):
+                return False
+    return True
 
 
 HOLDS = {
