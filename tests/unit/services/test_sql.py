@@ -114,6 +114,8 @@ def test_what_is_read_exactly(text):
         ("SELECT SUM(ward) FROM d", "SUM"),
         ("SELECT COUNT(*) FILTER (WHERE ward = 1) FROM d", "FILTER"),
         ("SELECT pid FROM d LIMIT 3", "LIMIT"),
+        ("SELECT pid FROM d ORDER BY UNNEST(ARRAY[1, 2])", "ORDER BY of an expression"),
+        ("SELECT pid FROM p WHERE EXISTS (SELECT UNNEST(ARRAY[d.ward]) FROM d)", "UNNEST"),
         ("SELECT pid FROM d WHERE ward IS NULL", "IS NULL"),
         ("SELECT pid FROM d WHERE pid NOT IN (SELECT pid FROM p)", "NOT IN"),
         ("SELECT pid FROM d WHERE ward = (SELECT MAX(ward) FROM d)", "scalar subquery"),

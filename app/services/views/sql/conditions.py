@@ -353,6 +353,7 @@ _WORDS: Final[dict[type[exp.Expr], str]] = {
     exp.Mod: "arithmetic",
     exp.Neg: "arithmetic",
     exp.DPipe: "||",
+    exp.Explode: "UNNEST",
     exp.NullSafeEQ: "IS NOT DISTINCT FROM",
     exp.NullSafeNEQ: "IS DISTINCT FROM",
     exp.Window: "window function",

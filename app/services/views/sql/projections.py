@@ -81,8 +81,9 @@ class Projections:
         group = self._select.args.get("group")
         aggregates = list(self._aggregates())
         shown = self._select.expressions
-        if exists and not aggregates and group is None:
-            self._examined(shown)
+        if exists and not aggregates and group is None and all(map(_is_one_row, shown)):
+            for node in shown:
+                self._conditions.examine(node, self._scope)
             own.columns = [
                 Column(Field(f"@{i}", UNTYPED, True), None, Constant(0)) for i in range(len(shown))
             ]
@@ -117,10 +118,6 @@ class Projections:
             for node in part.walk(prune=lambda node: isinstance(node, exp.Query | exp.Window)):
                 if isinstance(node, exp.AggFunc):
                     yield node
-
-    def _examined(self, nodes: Sequence[exp.Expr]) -> None:
-        for node in nodes:
-            self._conditions.examine(node, self._scope)
 
     def _shown(self, node: exp.Expr) -> Iterator[Column]:
         name = node.alias_or_name
@@ -301,9 +298,16 @@ class Projections:
                 if own.is_set and (self._named(found, "").index, None) not in terms:
                     self._note_sealed(own, node, "ORDER BY of a column that is not shown")
                 continue
-            if own.is_set or node.find(exp.Query) is not None:
+            # A function may make several rows of one, or none.
+            if not (isinstance(node, exp.Count) and node in self._counts):
                 self._note_sealed(own, node, "ORDER BY of an expression")
             self._examine_named(own, node)
+
+
+def _is_one_row(node: exp.Expr) -> bool:
+    """Whether what is shown neither makes several rows of one nor leaves any out, as a function may."""
+    inner = node.unalias()
+    return isinstance(inner, exp.Star | exp.Column) or written(inner) is not None
 
 
 def _literal(literal: Written, name: str) -> Column:
