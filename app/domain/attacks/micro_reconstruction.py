@@ -33,8 +33,8 @@ from app.domain.attacks.told_shares import ToldShares
 from app.domain.classes.grouping import SensitiveName
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import highest_accepted
 from app.domain.tables.table import Table
 
@@ -227,8 +227,8 @@ def _pairs(table: Table, dictionary: Dictionary, known: tuple[int, ...]) -> int:
         are_vague |= ~are_exact(link)
     kinds, groups = dictionary.reduced.size, table.reduced.codes[:, list(known)]
     vague = min(kinds, int(np.count_nonzero(are_vague)))
-    shows_nothing = groups == TOP
-    blank = int(np.count_nonzero((shows_nothing & ~shows_nothing.all(axis=0)).any(axis=1)))
+    is_nothing = shows_nothing(groups)
+    blank = int(np.count_nonzero((is_nothing & ~is_nothing.all(axis=0)).any(axis=1)))
     return vague * len(groups) + (kinds - vague) * blank
 
 

@@ -19,6 +19,7 @@ from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.models.entry import Tick
 from app.domain.tables.distinct import distinct_rows, one_of_each
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.table import Table
 
 PAIRS_AT_ONCE: Final = 1 << 21
@@ -127,8 +128,8 @@ class SoughtGroups:
     @cached_property
     def _is_blank(self) -> Bools:
         """(G,) groups that show nothing in a column in which others show something."""
-        shows_nothing = self._nodes == TOP
-        found: Bools = (shows_nothing & ~shows_nothing.all(axis=0)).any(axis=1)
+        is_nothing = shows_nothing(self._nodes)
+        found: Bools = (is_nothing & ~is_nothing.all(axis=0)).any(axis=1)
         return found
 
     @cached_property
@@ -162,7 +163,7 @@ def are_exact(link: LinkedAttribute) -> Bools:
 
 def _nodes_of_leaves(hierarchy: Hierarchy, shown: Ints) -> Ints:
     """(leaves,) the node by which a column shows each leaf; ⊥ only where it shows nothing else."""
-    nodes = shown[shown != TOP]
+    nodes = shown[~shows_nothing(shown)]
     if not len(nodes):
         return np.full(hierarchy.n_leaves, TOP, dtype=np.int32)
     starts, leaves = hierarchy.leaves_below(nodes)

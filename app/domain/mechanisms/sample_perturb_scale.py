@@ -196,7 +196,7 @@ class _Samples:
         groups = self.column.counts
         if self.is_by_coins:
             gone = chances_of_nothing(groups, self.limits)
-            return _coarse(float(gone.sum())), _coarse(float(groups.sizes @ gone))
+            return _to_one_digit(float(gone.sum())), _to_one_digit(float(groups.sizes @ gone))
         is_gone = self.sizes == 0
         return float(np.count_nonzero(is_gone)), float(groups.sizes[is_gone].sum())
 
@@ -265,8 +265,8 @@ def _constants(samples: _Samples, infeasible: bool) -> dict[str, float]:
     }
 
 
-def _coarse(expected: float) -> float:
-    """To one digit, and whole: more digits of an expectation would tell the shares that it follows from."""
+def _to_one_digit(expected: float) -> float:
+    """Whole: more digits of an expectation would tell the shares that it follows from."""
     return 0.0 if expected < 0.5 else float(f"{expected:.0e}")
 
 
