@@ -151,7 +151,7 @@ async def test_a_matrix_that_cannot_be_undone_is_refused_by_plans_and_counts_ali
     await made(client.post("/v1/releases", json=asked(mechanism=mechanism)))
     answer = await client.post("/v1/releases/drawn/answers", json={"queries": [where(FLU)]})
     assert "no useful inverse" in problem_of(answer, 422, "not-supported")["detail"]
-    body = {"release": "drawn", "measure": {"kind": "population_inference", "method": "inverse"}}
+    body = {"release": "drawn", "measure": {"kind": "group_inference"}}
     problem_of(await client.post("/v1/measurements", json=body), 422, "not-supported")
     plan = (await client.post("/v1/measurements/plans", json=body)).json()
     assert [own["code"] for own in plan["missing"]] == ["not-supported"]
