@@ -73,3 +73,17 @@ def _picked(n, draw, weights):
     r = (z ^ (z >> np.uint64(31))) >> np.uint64(32)
     upper = np.cumsum(weights)
     return np.searchsorted(upper, (r * np.uint64(upper[-1])) >> np.uint64(32), side="right")
+
+
+def likeliest_by_steps(shown, p, steps=4000):
+    """Shares by expectation-maximisation: each record's true value is guessed, and the guesses counted."""
+    m, n = len(shown), sum(shown)
+    c = (1 - p) / m
+    shares = [1 / m] * m
+    for _ in range(steps):
+        of_other = sum(own / (p * share + c) for own, share in zip(shown, shares, strict=True))
+        shares = [
+            share * (c * of_other + p * own / (p * share + c)) / n
+            for own, share in zip(shown, shares, strict=True)
+        ]
+    return np.array(shares)

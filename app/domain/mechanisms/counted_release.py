@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -18,7 +18,14 @@ import numpy as np
 from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.hierarchies.predicates import AskedAttribute, Predicate, Selection
-from app.domain.mechanisms.count_estimates import CountEstimates, CountEstimator, CountQuery, EstimateOptions
+from app.domain.mechanisms.copied_counts import CopiedRecords, PublishedCopies
+from app.domain.mechanisms.count_estimates import (
+    CountEstimates,
+    CountEstimator,
+    CountQuery,
+    EstimateOptions,
+    in_order,
+)
 from app.domain.mechanisms.drawn_release import DrawnRelease, PublishedMatrix
 from app.domain.mechanisms.published_records import PublishedRecords
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
@@ -30,6 +37,10 @@ Asked = Sequence[Predicate]
 Selected = Mapping[int, Selection]
 """The same once it is read, by the attribute's place."""
 
+UNTOLD: Final = (
+    "Values are published in copies of samples whose sizes are not told, so that no standard error follows "
+    "from the release. One that was computed from the original records would tell these."
+)
 FAULTS_SHOWN: Final = 50
 NUMBERS_AT_ONCE: Final = 2**22
 """Shares of nodes and values asked for by the queries that are prepared at a time."""
@@ -41,10 +52,12 @@ SECONDS_PER_QUERY: Final = 5e-5
 SECONDS_PER_VALUE: Final = 3e-8
 
 
-def published_matrix(release: DrawnRelease) -> PublishedMatrix:
+def published_matrix(release: DrawnRelease) -> PublishedMatrix | PublishedCopies:
     """What the release was drawn by; NotSupported if that is no transition matrix."""
     if release.replaced is not None:
         return release.replaced
+    if isinstance(release.published, PublishedCopies):
+        return release.published
     raise NotSupported(
         f"A release of the mechanism {release.mechanism!r} comes with no transition matrix through which it "
         "could be counted.",
@@ -79,27 +92,42 @@ class CountedRelease:
         The records, of a release that was drawn without the attribute that was.
     drawn
         The attribute that was drawn, if one was.
+    copies
+        What is known of its values, if these are published in copies.
     """
 
     def __init__(
-        self, attributes: Sequence[AskedAttribute], records: PublishedRecords, drawn: _Drawn | None
+        self,
+        attributes: Sequence[AskedAttribute],
+        records: PublishedRecords,
+        drawn: _Drawn | None,
+        copies: PublishedCopies | None = None,
     ) -> None:
         self._attributes = dict(enumerate(attributes))
         self._positions = {own.name: j for j, own in self._attributes.items()}
         self._records, self._drawn = records, drawn
         matrix = TransitionMatrix(np.ones(1)) if drawn is None else drawn.matrix
-        self._estimator = CountEstimator(records, matrix)
+        self._copies = copies
+        self._estimator = CountEstimator(
+            records,
+            matrix,
+            None if copies is None else CopiedRecords.told(records, copies),
+            are_independent=copies is None,
+        )
 
     @classmethod
     def drawn(cls, release: DrawnRelease, attributes: Sequence[AskedAttribute]) -> CountedRelease:
         """Of a release that a mechanism drew; NotSupported without a transition matrix."""
         published, table = published_matrix(release), release.table
+        copies = published if isinstance(published, PublishedCopies) else None
+        matrix = published.replacement if isinstance(published, PublishedCopies) else published.matrix
         own = table.position(published.attribute)
-        drawn = _Drawn(own, published.numbers(table.hierarchies[own].labels), published.matrix)
+        drawn = _Drawn(own, published.numbers(table.hierarchies[own].labels), matrix)
         shown = {j: table.codes[:, j] for j in range(table.n_attributes) if j != own}
         values = drawn.numbers.take(table.codes[:, own])
         records = PublishedRecords.of(shown, dict(enumerate(table.sizes)), values, drawn.matrix.n_values)
-        return cls(attributes, records, drawn)
+        groups = records.groups_by([j for j in table.quasi_identifiers if j != own])
+        return cls(attributes, replace(records, of_group=groups), drawn, copies)
 
     @classmethod
     def under_rule(
@@ -115,6 +143,13 @@ class CountedRelease:
     def drawn_attribute(self) -> str | None:
         """The attribute that is counted through a matrix, None if none was drawn."""
         return None if self._drawn is None else self._attributes[self._drawn.attribute].name
+
+    @property
+    def without_errors(self) -> str | None:
+        """Why no standard errors are told; None if they are."""
+        if self._drawn is None:
+            return "Nothing was drawn: what the release shows is counted."
+        return None if self._copies is None or self._copies.sample_size is not None else UNTOLD
 
     @property
     def n_bytes(self) -> int:
@@ -144,7 +179,9 @@ class CountedRelease:
     def estimates(self, queries: Sequence[Selected], options: EstimateOptions) -> CountEstimates:
         """Of queries that were read; ``records`` are those that are selected by all that was not drawn."""
         if self._drawn is None:
-            options = replace(options, clip=False)  # what is counted as it is shown is never out of range
+            options = replace(
+                options, clip=False, estimator="unbiased"
+            )  # what is counted as it is shown is never out of range
         parts: list[CountEstimates] = []
         order: list[int] = []
         for attributes, places in self._by_attributes(queries).items():
@@ -155,9 +192,7 @@ class CountedRelease:
                 asked = self._queries([queries[i] for i in some], attributes)
                 parts.append(self._estimator.estimates(asked, options))
                 order += some
-        back = np.argsort(order)
-        every = ([getattr(own, field.name) for own in parts] for field in fields(CountEstimates))
-        return CountEstimates(*(np.concatenate(own)[back] for own in every))
+        return in_order(parts, order)
 
     def _read(self, query: Asked, pointer: str, faults: list[Fault]) -> Selected:
         found: dict[int, Selection] = {}

@@ -15,7 +15,7 @@ import numpy as np
 from annotated_types import doc
 
 from app.domain.arrays import Longs
-from app.domain.catalogue.catalogue_types import CellValue, Hypothesis
+from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.classes.reconstruction import Bound
 from app.domain.classes.reconstruction_groups import GroupsUnderTest, ReconstructionQuestion
 from app.domain.classes.released import Release
@@ -28,6 +28,7 @@ from app.domain.mechanisms.balanced_samples import (
     sampled_counts,
 )
 from app.domain.mechanisms.drawing import replaced
+from app.domain.mechanisms.drawn_release import PublishedValues
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
@@ -59,13 +60,9 @@ class SamplePerturbScale(UniformReplacementParameters):
 
 
 @dataclass(frozen=True, eq=False)
-class PublishedSamples:
+class PublishedSamples(PublishedValues):
     """What a reader needs to count: the values that may be drawn, p, and what depends on no data."""
 
-    attribute: Annotated[str, doc("The sensitive attribute.")]
-    values: Annotated[
-        tuple[CellValue, ...], doc("All values that may be published, whether a record has them or not.")
-    ]
     p: Annotated[
         float, doc("With this probability a sampled value is kept by the coin; else each is as likely.")
     ]
@@ -74,6 +71,11 @@ class PublishedSamples:
         int | None,
         doc("Of larger groups so many records were drawn, and published in copies; null: not told."),
     ]
+
+    @cached_property
+    def replacement(self) -> TransitionMatrix:
+        """The matrix by which each sampled value was replaced: those published are copies of these."""
+        return TransitionMatrix(np.full(len(self.values), self.p))
 
 
 @dataclass(frozen=True, eq=False)
