@@ -1,5 +1,6 @@
 """Reconstruction of shares from uniformly replaced values, by loops over what one group may show."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -87,3 +88,18 @@ def likeliest_by_steps(shown, p, steps=4000):
             for own, share in zip(shown, shares, strict=True)
         ]
     return np.array(shares)
+
+
+def splitmix64(z):
+    """The hash of a whole number, by whole numbers of any size."""
+    mask = 2**64 - 1
+    z = (z + 0x9E3779B97F4A7C15) & mask
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+    return z ^ (z >> 31)
+
+
+def words_of_pool(start=10**12):
+    """Upper halves of the hashes of a number and of all after it."""
+    for k in itertools.count(start):
+        yield splitmix64(k) >> 32

@@ -20,7 +20,7 @@ from app.domain.classes.reconstruction import UniformReplacement
 
 
 def count_variances(amounts: Longs, sizes: Longs, samples: Longs, replacement: UniformReplacement) -> Floats:
-    """V of counts of one value in one group each, ∞ where nothing is drawn.
+    """V of counts of one value in one group each, 0 where nothing is published and so nothing left to chance.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def count_variances(amounts: Longs, sizes: Longs, samples: Longs, replacement: U
         What was done to the values.
     """
     drawn = np.maximum(samples, 1).astype(np.float64)
-    whole, rest = np.divmod(samples * amounts, sizes)
-    fraction = rest / sizes
+    whole, rest = np.divmod(samples * amounts, np.maximum(sizes, 1))
+    fraction = rest / np.maximum(sizes, 1)
     having = whole + fraction
     times, more = sizes / drawn, np.mod(sizes, np.maximum(samples, 1))
     a, c, p = replacement.kept, replacement.elsewhere, replacement.p
@@ -40,4 +40,4 @@ def count_variances(amounts: Longs, sizes: Longs, samples: Longs, replacement: U
     of_drawn += p**2 * fraction * (1 - fraction)
     spread = more * (drawn - more) / np.maximum(drawn - 1, 1) / drawn**2
     copied = spread * np.maximum(drawn * expected - of_drawn - expected**2, 0.0)
-    return np.where(samples > 0, (times**2 * of_drawn + copied) / p**2, np.inf)
+    return np.where(samples > 0, (times**2 * of_drawn + copied) / p**2, 0.0)
