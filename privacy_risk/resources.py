@@ -221,7 +221,7 @@ class SequentialDisclosures(Collection[Pool]):
 
 
 class ViewChecks(Calls[Pool]):
-    """Whether views of a database could tell anything about queries that stay secret."""
+    """Whether views of a database disclose anything about queries that stay secret."""
 
     @call
     async def create(self, body: Json) -> Json:

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from app.domain.arrays import Floats
+from app.domain.classes.noisy_ratios import tails_of_quotients
 from app.domain.mechanisms.query_pool import GroupedValues
 from app.experiments.report import Claim, Effort, Report, ResultTable, exact, qualitative
 from app.experiments.stand_in_census import EDUCATION, OCCUPATION, base_tables, named
@@ -68,39 +69,11 @@ def occupation(effort: Effort) -> Report:
     return _report("R6", "Wang et al. (2012), table 5", OCCUPATION, 100, _TABLE_5, effort)
 
 
-def ratio_tails(n: int, k: int, scale: float, epsilon: float) -> tuple[float, float]:
-    """The probabilities that the ratio is too high, and too low, by more than ε of k / n.
-
-    With X = n + scale·L, Y = k + scale·L' and r = (1 + ε)·k / n it is too high exactly if Y − r·X has the
-    sign of X; too low, with r = (1 − ε)·k / n, if it has the other.
-    """
-    below = math.exp(-n / scale) / 2
-    found = []
-    for side in (1, -1):
-        ratio = (1 + side * epsilon) * k / n
-        both_below = math.exp(-(n + k) / scale) / (2 * (1 + ratio))
-        beyond = _difference_tail(epsilon * k / scale, ratio)
-        found.append(beyond + side * (both_below - below))
-    high, low = found
-    return high, low
-
-
-def _difference_tail(distance: float, ratio: float) -> float:
-    """The probability that L' − ratio·L is greater than a distance, of standard Laplace L and L'."""
-    if abs(ratio - 1) < 1e-9:
-        return (1 + distance / 2) * math.exp(-distance) / 2
-    own, other = math.exp(-distance), math.exp(-distance / ratio)
-    return (own - ratio**2 * other) / (2 * (1 - ratio**2))
-
-
 def _exact(groups: Sequence[_Group]) -> Floats:
     """(groups, 8) the probabilities of each setting, too high before too low."""
-    return np.array(
-        [
-            [tail for own, epsilon in _SETTINGS for tail in ratio_tails(group.n, group.k, 1 / own, epsilon)]
-            for group in groups
-        ]
-    )
+    k, n = (np.array(own, dtype=np.int64) for own in zip(*((own.k, own.n) for own in groups), strict=True))
+    found = [tails_of_quotients(k, n, own, epsilon) for own, epsilon in _SETTINGS]
+    return np.stack([side for tails in found for side in (tails.high, tails.low)], axis=1)
 
 
 def _simulated(groups: Sequence[_Group], pairs: int) -> Floats:

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 
 from app.domain.arrays import Floats
+from app.domain.classes.noisy_ratios import tails_of_quotients
 from app.domain.classes.reconstruction import UniformReplacement, greatest_p, greatest_posterior
 from app.domain.mechanisms.count_variances import count_variances
 from app.domain.mechanisms.query_pool import GroupedValues
-from app.experiments.noisy_ratios import ratio_tails
 from app.experiments.reconstruction_grid import MIDDLE
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
 from app.experiments.stand_in_census import EDUCATION, OCCUPATION, base_tables, named
@@ -88,9 +88,16 @@ def _of_one_group() -> ResultTable:
     return ResultTable("Example 1: p = 4/9 of ten values", columns, rows)
 
 
+def _ratio(alike: int) -> tuple[float, float]:
+    """Of so many records that all have one value, λ = 0.1: a ratio too high, and too low, by 20 %."""
+    one = np.array([alike], dtype=np.int64)
+    tails = tails_of_quotients(one, one, 0.1, 0.2)
+    return float(tails.high[0]), float(tails.low[0])
+
+
 def _of_noise() -> ResultTable:
     """Example 2: two counts with Laplace noise."""
-    rows = tuple((n, *ratio_tails(n, n, 10.0, 0.2)) for n in (50, 100, 500))
+    rows = tuple((n, *_ratio(n)) for n in (50, 100, 500))
     return ResultTable(
         "Example 2: the ratio of two counts, λ = 0.1",
         ("records", "too high by 20 %", "too low by 20 %"),
@@ -135,7 +142,7 @@ def _of_a_sample() -> ResultTable:
 
 def _claims(education: Floats, occupation: Floats) -> tuple[Claim, ...]:
     own = _example()
-    high, low = ratio_tails(50, 50, 10.0, 0.2)
+    high, low = _ratio(50)
     deviations = [_deviation(alike) * math.sqrt(alike) for alike in ALIKE]
     (first, second), sample = SAMPLE
     shares = (first * sample / (first + second), second * sample / (first + second))
@@ -156,7 +163,7 @@ def _claims(education: Floats, occupation: Floats) -> tuple[Claim, ...]:
         ),
         exact(
             "Example 2: the noise of every count is the same, and the ratio of large ones nearer",
-            ratio_tails(500, 500, 10.0, 0.2)[0] < ratio_tails(100, 100, 10.0, 0.2)[0] < high,
+            _ratio(500)[0] < _ratio(100)[0] < high,
             f"too high by 20 % with {high:.6g}, too low with {low:.6g} for 50 of 50",
         ),
         exact(

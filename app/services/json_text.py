@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -44,7 +45,7 @@ class RepeatedKey(ValueError):
 def whole_json(text: str) -> Any:  # noqa: ANN401 - any JSON value
     """Parse a text in one go; JSONDecodeError says what is wrong with it."""
     return _read(
-        lambda: json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
+        lambda: json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant), text
     )
 
 
@@ -64,7 +65,7 @@ def sliced_json(text: str) -> Any:  # noqa: ANN401 - any JSON value
         raise TooLarge(f"The body holds more than {MOST_PARTS:,} values.", "Send less at once.", MOST_PARTS)
     reader = _Reader(text)
     try:
-        return _read(reader.read)
+        return _read(reader.read, text)
     except Exception:
         dismantle(reader.begun)
         raise
@@ -110,15 +111,23 @@ def is_small(value: Any, most: int = SMALL) -> bool:  # noqa: ANN401 - any JSON 
     return most >= 0
 
 
-def _read(read: Callable[[], Any]) -> Any:  # noqa: ANN401
+def _read(read: Callable[[], Any], text: str) -> Any:  # noqa: ANN401
     try:
         return read()
     except json.JSONDecodeError:
         raise
     except RepeatedKey:
         raise json.JSONDecodeError("an object repeats a key", "", 0) from None
-    except ValueError:  # of a whole number with thousands of digits
-        raise json.JSONDecodeError("a number is too long", "", 0) from None
+    except ValueError:
+        most = sys.get_int_max_str_digits()
+        message = f"a whole number has more than {most:,} digits"
+        raise json.JSONDecodeError(message, text, _place_of_digits(most + 1, text)) from None
+
+
+def _place_of_digits(number: int, text: str) -> int:
+    """Where so many digits in a row begin, outside of texts."""
+    found = re.finditer(rf'"(?:[^"\\]|\\.)*+"|(?P<digits>[0-9]{{{number}}})', text, re.DOTALL)
+    return next((own.start() for own in found if own["digits"]), 0)
 
 
 class _Reader:

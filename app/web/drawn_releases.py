@@ -36,6 +36,7 @@ MOST_READ: Final = 20_000
 
 SHOWN_ROWS: Final = 12
 _LEAST_GROUP: Final = 10
+_ROUND_SHARES: Final = {"half": 0.5, "one in a hundred": 0.01}
 
 
 @dataclass(frozen=True)
@@ -47,20 +48,25 @@ class Matrix:
     names
         Of the values; numbered for who may not read them.
     prior
-        How often each occurs in what readers know.
+        How often each occurs in what readers know; None: the mechanism publishes nothing of it.
     retention, elsewhere
         α and Y: the probability of r for a true c is Y_c, and α_c more where r is c.
     """
 
     names: tuple[str, ...]
-    prior: tuple[float, ...]
+    prior: tuple[float, ...] | None
     retention: tuple[float, ...]
     elsewhere: tuple[float, ...]
 
     @classmethod
     def of(cls, published: Json | None) -> Matrix | None:
         """The matrix, if the mechanism publishes one of this form."""
-        if published is None or not {"values", "prior", "retention", "elsewhere"} <= published.keys():
+        if published is None:
+            return None
+        if {"values", "p"} <= published.keys() and published["values"]:
+            names, p = tuple(map(str, published["values"])), float(published["p"])
+            return cls(names, None, (p,) * len(names), ((1 - p) / len(names),) * len(names))
+        if not {"values", "prior", "retention", "elsewhere"} <= published.keys():
             return None
         values = published["values"] or [None] * len(published["prior"])
         names = tuple(f"value {i + 1}" if own is None else str(own) for i, own in enumerate(values))
@@ -82,8 +88,8 @@ class Matrix:
         anything = math.fsum(own * y for own, y in zip(before, self.elsewhere, strict=True))
         return [anything + own * a for own, a in zip(before, self.retention, strict=True)]
 
-    def deviation(self, value: int) -> float:
-        """The standard error of a count of one value among n records that are as frequent, divided by √n.
+    def deviation(self, value: int, shares: Sequence[float]) -> float:
+        """The standard error of a count of one value among n records of these shares, divided by √n.
 
         By the inverse of the matrix (Sherman and Morrison) and the variance of an estimate (Definitions:
         perturbation). Every retention is above 0, else nothing was drawn.
@@ -97,9 +103,9 @@ class Matrix:
         every = math.fsum(squares)
         total = math.fsum(
             p * (a * square + y * every)
-            for p, a, y, square in zip(self.prior, self.retention, self.elsewhere, squares, strict=True)
+            for p, a, y, square in zip(shares, self.retention, self.elsewhere, squares, strict=True)
         )
-        return math.sqrt(max(total - self.prior[value], 0.0))
+        return math.sqrt(max(total - shares[value], 0.0))
 
 
 async def drawn_facts(visit: Visit, release: Json) -> dict[str, Any]:
@@ -118,7 +124,7 @@ async def drawn_facts(visit: Visit, release: Json) -> dict[str, Any]:
         "is_counted": after is not None,
         "matrix": Markup(_picture(matrix)),  # noqa: S704 - made here, every text in it escaped
         "is_whole_matrix": len(matrix.names) <= MOST_CELLS,
-        "errors_picture": _errors_picture(matrix, release["rows"]),
+        "errors_picture": _errors_picture(_told(matrix, release["mechanism"]), release["rows"]),
     }
 
 
@@ -131,7 +137,8 @@ def report_facts(release: Json) -> dict[str, Any]:
         "asked": _asked(mechanism["parameters"] or {}),
         "drawn_values": [] if matrix is None else list(_values(matrix)),
         "values": 0 if matrix is None else len(matrix.names),
-        "errors": None if matrix is None else _errors(matrix, release["rows"]),
+        "prior_is_known": matrix is not None and matrix.prior is not None,
+        "errors": None if matrix is None else _errors(_told(matrix, mechanism), release["rows"]),
     }
 
 
@@ -147,10 +154,15 @@ def _asked(parameters: Json) -> list[tuple[str, str]]:
 
 
 def _values(matrix: Matrix) -> Iterator[Json]:
-    shares = matrix.expected(matrix.prior)
-    numbers = zip(matrix.names, matrix.prior, matrix.kept, matrix.elsewhere, shares, strict=True)
-    for name, prior, kept, elsewhere, expected in list(numbers)[:MOST_LISTED]:
-        yield {"name": name, "prior": prior, "kept": kept, "elsewhere": elsewhere, "expected": expected}
+    told = [
+        {"name": name, "kept": kept, "elsewhere": elsewhere}
+        for name, kept, elsewhere in zip(matrix.names, matrix.kept, matrix.elsewhere, strict=True)
+    ]
+    if matrix.prior is not None:
+        shares = zip(matrix.prior, matrix.expected(matrix.prior), strict=True)
+        for own, (prior, expected) in zip(told, shares, strict=True):
+            own |= {"prior": prior, "expected": expected}
+    yield from told[:MOST_LISTED]
 
 
 def _counts(matrix: Matrix, before: Mapping[str, int], after: Mapping[str, int] | None) -> Iterator[Json]:
@@ -230,20 +242,37 @@ def _sizes(rows: int) -> list[int]:
     return [*powers, rows]
 
 
-def _told(matrix: Matrix) -> list[tuple[str, float]]:
-    """The most and the least frequent value, each with the standard error of its count divided by √n."""
-    by_frequency = sorted(range(len(matrix.names)), key=lambda i: (-matrix.prior[i], i))
+def _told(matrix: Matrix, mechanism: Json) -> list[tuple[str, float]]:
+    """Values, each with the standard error of its count divided by √n.
+
+    The most and the least frequent one or, where readers know no frequencies, values of round shares. None of
+    a release whose rows are copies of fewer drawn ones: these are no independent draws.
+    """
+    if mechanism["family"] == "sample":
+        return []
+    prior = matrix.prior
+    if prior is None:
+        return _told_by_share(matrix)
+    by_frequency = sorted(range(len(matrix.names)), key=lambda i: (-prior[i], i))
     found = []
     for what, value in (("most frequent", by_frequency[0]), ("least frequent", by_frequency[-1])):
-        deviation = matrix.deviation(value)
+        deviation = matrix.deviation(value, prior)
         if deviation:  # one value alone has no error
             found.append((f"{what}: {matrix.names[value]}", deviation))
     return found
 
 
-def _errors(matrix: Matrix, rows: int) -> Json | None:
+def _told_by_share(matrix: Matrix) -> list[tuple[str, float]]:
+    """Of a matrix that treats all values alike, by which the others' shares make no difference."""
+    others = len(matrix.names) - 1
+    return [
+        (f"a value that {words} have", matrix.deviation(0, (share, *[(1 - share) / others] * others)))
+        for words, share in _ROUND_SHARES.items()
+    ]
+
+
+def _errors(told: Sequence[tuple[str, float]], rows: int) -> Json | None:
     """Standard errors of counts as shares of their groups; None if nothing is estimated."""
-    told = _told(matrix)
     if not told:
         return None
     return {
@@ -254,9 +283,8 @@ def _errors(matrix: Matrix, rows: int) -> Json | None:
     }
 
 
-def _errors_picture(matrix: Matrix, rows: int) -> Markup | None:
+def _errors_picture(told: Sequence[tuple[str, float]], rows: int) -> Markup | None:
     sizes: Sequence[int] = _sizes(rows)
-    told = _told(matrix)
     if not told or len(sizes) < 2:
         return None
     curves = [

@@ -199,13 +199,13 @@ class _Memory:
         # What the process that this one was forked from had freed would count for what runs leave.
         ctypes.CDLL(None).malloc_trim(0)
         self._limit = limit
-        _, self._resident_at_first = _size_and_resident()
+        _, self._resident_at_first = size_and_resident()
         # A crash that writes its memory to disk would write personal data in clear.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     def cap(self) -> None:
         """Let the run that begins have the limit."""
-        size, _ = _size_and_resident()
+        size, _ = size_and_resident()
         cap = size - self._resident_at_first + self._limit
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         resource.setrlimit(
@@ -215,11 +215,15 @@ class _Memory:
     def is_modest(self) -> bool:
         """Whether the runs so far have left little enough for the process to be kept."""
         ctypes.CDLL(None).malloc_trim(0)
-        _, resident = _size_and_resident()
+        _, resident = size_and_resident()
         return resident - self._resident_at_first <= KEPT_SHARE * self._limit
 
 
-def _size_and_resident() -> tuple[int, int]:
-    """Address space and resident memory of this process, in bytes."""
-    size, resident = (int(pages) for pages in Path("/proc/self/statm").read_text().split()[:2])
+def size_and_resident(pid: int | None = None) -> tuple[int, int]:
+    """Address space and resident memory of a process, of this one unless told, in bytes.
+
+    OSError if there is none.
+    """
+    file = Path("/proc", "self" if pid is None else str(pid), "statm")
+    size, resident = (int(pages) for pages in file.read_text().split()[:2])
     return size * resource.getpagesize(), resident * resource.getpagesize()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import resource
 import select
 import signal
 from collections.abc import Sequence
@@ -17,11 +18,14 @@ from multiprocessing.connection import Connection
 from typing import Final
 
 from app.services.resources import Claim, Progress, TenantId
-from app.workers.child import STOP, Ended, Entry, Limits
+from app.workers.child import STOP, Ended, Entry, Limits, size_and_resident
 from app.workers.nursery import Born, Nursery
 
 IDLE_SECONDS: Final = 60.0
 """How long a process is kept that has nothing to do."""
+
+STACK_BYTES: Final = 8 * 1024**2
+"""Of a thread, as Linux has it where nobody says otherwise."""
 
 
 class ChildProcesses:
@@ -145,6 +149,15 @@ class Child:
     def tell_to_stop(self) -> None:
         """Have it finish the run with the best so far; nothing if it is dying."""
         self._send(STOP)
+
+    def has_no_room(self) -> bool:
+        """Whether less address space is left to it than one more thread takes for its stack."""
+        try:
+            limit, _ = resource.prlimit(self.pid, resource.RLIMIT_AS)
+            taken = size_and_resident(self.pid)[0]
+        except OSError:
+            return False
+        return limit != resource.RLIM_INFINITY and limit - taken < STACK_BYTES
 
     async def kill(self) -> None:
         """End the process if it lives; returns when it is dead."""

@@ -18,7 +18,7 @@ from app.domain.errors import Unavailable
 from app.services.ports import Fenced, Store
 from app.services.resources import Claim, JsonObject, Progress
 from app.workers.children import Child, ChildProcesses
-from app.workers.failures import time_limit
+from app.workers.failures import memory_limit, time_limit
 
 BEAT_SECONDS: Final = 0.4
 """Between two heartbeats, each of which brings what users ask of the run: well below the second promised."""
@@ -76,7 +76,7 @@ class Supervisor:
                 return Outcome(await self._judge_beats(beats.result(), child))
             if stopped.done():
                 return Outcome(Ending.STOPPED)
-            return Outcome(Ending.FAILED, time_limit(limit))
+            return Outcome(Ending.FAILED, self._judge_delay(child))
         finally:
             for task in (over, stopped, beats):
                 task.cancel()
@@ -97,6 +97,11 @@ class Supervisor:
             await asyncio.wait_for(stop.wait(), STOP_GRACE_SECONDS)
             return Outcome(Ending.STOPPED)
         return Outcome(Ending.LOST)
+
+    def _judge_delay(self, child: Child) -> JsonObject:
+        """Why the time is over: a thread that finds no memory as it begins is waited for without end."""
+        limits = self._children.limits
+        return memory_limit(limits.memory_bytes) if child.has_no_room() else time_limit(limits.seconds)
 
     async def _judge_beats(self, ending: Ending, child: Child) -> Ending:
         # The claim ends with the child's own success too; then the child is about to say so.

@@ -9,7 +9,7 @@ import httpx
 import psycopg
 import pytest
 
-from tests.api.drawn_people import asked, made, people
+from tests.api.drawn_people import SAMPLED, UNIFORM, asked, made, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
 
@@ -91,6 +91,53 @@ async def test_an_attacker_who_knows_the_people_is_told_about(client: httpx.Asyn
     # What is known of each town is what is known of all: a row tells no more than the guarantee allows.
     assert found["records_with_number"] == 60
     assert 1 < found["greatest_ratio"] <= 3 * (1 - math.log(1 / 3)) / 3 + 1e-9
+
+
+async def test_groups_of_a_drawn_release_are_reconstructed_from_its_rows_for_who_may_read_them(
+    api: Api, client: httpx.AsyncClient
+):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked(mechanism=UNIFORM)))
+    await made(client.post("/v1/dictionaries", json={"name": "knows-all", "from_dataset": "people"}))
+    body = {"release": "drawn", "dictionary": "knows-all"}
+    found = (await measured(client, {"kind": "micro_reconstruction"}, **body))["result"]
+    assert (found["p"], found["groups"], found["records"]) == (0.25, 2, 60)
+    assert (found["sought"]["of_own_group"], found["sought"]["persons"]) == (60, 60)
+    lines = (await client.get("/v1/releases/drawn/data?format=csv")).text.splitlines()[1:]
+    for group in found["worst"]:
+        assert (group["records"], group["persons"]) == (30, 30)
+        for value in group["values"]:
+            assert value["shown"] == lines.count(f"{group['shows'][0]},{value['value']}")
+            assert value["estimated"] == pytest.approx((value["shown"] / 30 - 0.25) / 0.25)
+    refused = await client.post(
+        "/v1/measurements", json={"release": "drawn", "measure": {"kind": "scale_attack"}}
+    )
+    assert "copies none" in problem_of(refused, 422, "not-supported")["detail"]
+    token = (await made(client.post("/v1/api-keys", json={"name": "blind", "scopes": ["assess"]})))["token"]
+    async with api.client(token) as blind:
+        answer = await blind.post(
+            "/v1/measurements", json=body | {"measure": {"kind": "micro_reconstruction"}}
+        )
+        assert answer.json()["result"]["groups"] == 2
+        assert not any(own in answer.text for own in ("flu", "asthma", "gout", "Rome", "Bari"))
+
+
+async def test_copies_of_samples_are_read_in_a_stored_release(client: httpx.AsyncClient):
+    """Of 30 records 6 are sampled at most, whatever they show; as published some 14 of three values alike."""
+    await people(client)
+    paper = {"epsilon": 1.0, "mode": "paper", "accept_known_leak": True}
+    for name, more, copies in (("fixed", {"epsilon": 1.0}, 3), ("paper", paper, 1)):
+        mechanism = SAMPLED | more
+        body = asked(name, mechanism=mechanism, independent_of_earlier=name == "paper")
+        await made(client.post("/v1/releases", json=body))
+        attack = {"kind": "scale_attack", "least_copies": copies}
+        found = (await measured(client, attack, release=name))["result"]
+        told = (found["mode"], found["groups"], found["groups_told"])
+        assert told == (("balanced_fixed", 2, 0) if name == "fixed" else ("paper", 2, 2))
+        reconstructed = (await measured(client, {"kind": "micro_reconstruction"}, release=name))["result"]
+        assert (reconstructed["groups_exposed"] is None) == (name == "paper")
+    assert [own["truth"] for own in found["largest"]] == pytest.approx([1 / 3, 1 / 3])
+    assert "published in copies" in reconstructed["standard_errors"]
 
 
 async def test_values_of_cells_are_shown_to_who_may_read_them(api: Api, client: httpx.AsyncClient):

@@ -130,6 +130,28 @@ async def test_a_release_may_have_fewer_rows_than_its_dataset(client: httpx.Asyn
     assert table.num_rows == 30
 
 
+async def test_samples_as_published_are_for_who_governs_and_accepts_the_leak(
+    api: Api, client: httpx.AsyncClient
+):
+    await people(client)
+    mechanism = SAMPLED | {"epsilon": 1.0, "mode": "paper"}
+    (error,) = problem_of(
+        await client.post("/v1/releases", json=asked(mechanism=mechanism)), 422, "invalid-input"
+    )["errors"]
+    assert (error["pointer"], error["code"]) == ("/mechanism/accept_known_leak", "known-leak")
+    accepted = asked(mechanism=mechanism | {"accept_known_leak": True})
+    key = {"name": "assessor", "scopes": ["assess", "data:read"]}
+    token = (await made(client.post("/v1/api-keys", json=key)))["token"]
+    async with api.client(token) as assessor:
+        for path in ("/v1/releases", "/v1/releases/plans", "/v1/releases/runs"):
+            assert problem_of(await assessor.post(path, json=accepted), 403, "forbidden")["scope"] == "govern"
+    told = (await made(client.post("/v1/releases", json=accepted)))["mechanism"]
+    (guarantee,) = told["guarantees"]
+    assert (guarantee["status"], guarantee["standing"]) == ("as_published", "none")
+    assert any(own.startswith("Known leak") for own in told["warnings"])
+    assert told["published"]["groups_suppressed"] == 0
+
+
 async def test_uniform_perturbation_asks_for_a_cap(client: httpx.AsyncClient):
     await people(client)
     for more, pointer, code in (

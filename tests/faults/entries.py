@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import mmap
 import os
+import resource
 import threading
 import time
 from functools import partial
@@ -13,8 +15,8 @@ import numpy as np
 
 from app.domain.errors import NotSupported
 from app.services.resources import Claim, Progress
-from app.workers.child import Execute, Limits
-from app.workers.children import ChildProcesses
+from app.workers.child import Execute, Limits, size_and_resident
+from app.workers.children import STACK_BYTES, ChildProcesses
 from tests.processes import HANG_SECONDS
 from tests.unit.workers.run_store import TENANT
 
@@ -65,6 +67,15 @@ def fail_while_tidying_up(claim: Claim, report, stopped) -> None:
 def start_too_many_threads(claim: Claim, report, stopped) -> None:
     for _ in range(10_000):
         threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+
+
+def start_a_thread_that_finds_no_memory(claim: Claim, report, stopped) -> None:
+    """There is room for its stack alone: who starts it waits for a sign of life that never comes."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    size, _ = size_and_resident()
+    taken = mmap.mmap(-1, limit - size - STACK_BYTES - 16 * 1024)
+    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+    taken.close()
 
 
 _hoard: list[np.ndarray] = []

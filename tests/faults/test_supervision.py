@@ -79,6 +79,13 @@ def test_memory_beyond_the_limit_fails_the_run_and_states_the_limit(entry):
     assert "512 MiB" in bench.run.error["message"]
 
 
+def test_a_run_that_hangs_for_want_of_memory_states_that_limit_when_its_time_is_over():
+    bench = Bench(entries.start_a_thread_that_finds_no_memory, memory=512 * MIB, seconds=2.0)
+    execute(bench)
+    assert bench.run.state is RunState.FAILED
+    assert bench.run.error["code"] == "memory-limit"
+
+
 def peak_of_a_hoarder() -> float:
     """MiB that a child of 512 MiB holds at most, without pages of the files of programs."""
 

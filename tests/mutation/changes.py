@@ -44,6 +44,20 @@ def files_of(change: Change) -> list[str]:
 
 
 CHANGES = (
+    # Attacks on releases that were drawn
+    Change("expected < own.elsewhere)", "expected < 0)", ("test_reconstructed_shares",)),
+    Change("(factors[groups] + 0.5)", "factors[groups]", ("test_scale_attack",)),
+    Change(
+        "(self.number == 1) & (self.sought",
+        "(self.number >= 1) & (self.sought",
+        ("test_micro_reconstruction",),
+    ),
+    Change("0.5 * np.exp(-records) - both, both)", "0.5 * np.exp(-records), both)", ("test_ratio_attack",)),
+    Change(
+        "request.independent_of_earlier or leaks",
+        "request.independent_of_earlier",
+        ("test_mechanism_releases",),
+    ),
     # Risk and utility
     Change(
         "where=np.asarray(counts) > 0)",

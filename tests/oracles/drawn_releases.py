@@ -21,13 +21,17 @@ from tests.oracles.perturbation_by_hand import stream
 
 def drawn_of(table, seed="a draw", rule=None, **parameters):
     """The table's release by perturbation, its rows in another order."""
-    asked = Perturbation(**({"beta": 2.0} | parameters))
-    drawn = PERTURBATION.draw(MechanismContext(table, rule), asked, stream(seed))
+    return drawn_by(PERTURBATION, Perturbation(**({"beta": 2.0} | parameters)), table, seed, rule)
+
+
+def drawn_by(mechanism, parameters, table, seed="a draw", rule=None):
+    """The table's release by a mechanism, its rows in another order."""
+    drawn = mechanism.draw(MechanismContext(table, rule), parameters, stream(seed))
     codes = np.stack(drawn.columns, axis=1)
     order = np.random.default_rng(len(seed)).permutation(len(codes))
     rows = Table(table.attributes, table.hierarchies, codes[order], sensitive=table.sensitive)
     suppresses = rule is not None and not isinstance(rule, TableRule)
-    return DrawnRelease(rows, PERTURBATION.name, drawn.published, suppresses)
+    return DrawnRelease(rows, mechanism.name, drawn.published, suppresses)
 
 
 def drawn_with(table, matrix, prior, values):

@@ -7,8 +7,10 @@ from random import Random
 
 from app.domain.views.datalog import parse_query
 from app.domain.views.decision import PairVerdict, decide
+from app.domain.views.normal_form import Branch, branches
 from app.domain.views.queries import Query
 from app.domain.views.relational_schema import RelationalSchema, RelationDefinition, built
+from app.domain.views.work import Budget, Work
 from tests.oracles.query_views import Kinds, Relation, Rule, World, drawn_query, drawn_relation, in_datalog
 
 SMALL = ((0, 1), (0, 1, 2))
@@ -18,6 +20,8 @@ STAND_FOR = {
     "integer": tuple(range(-6, 9)),
 }
 """For columns that may hold anything of a kind: enough values around the constants 0, 1 and 2."""
+ANY_AMONG_NUMBERS = tuple(dict.fromkeys(value for values in STAND_FOR.values() for value in values))
+"""For columns that may hold anything, beside some of numbers or integers."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,13 @@ class Case:
 
     def verdict(self) -> PairVerdict:
         """What the product says."""
-        return decide(*self.parsed(), self.schema)
+        return decide(*self.branches(), self.schema)
+
+    def branches(self) -> tuple[tuple[Branch, ...], tuple[Branch, ...]]:
+        """The queries in their normal forms."""
+        secret, view = self.parsed()
+        work = Work(Budget(), lambda: False)
+        return branches(secret, self.schema, "s", work), branches(view, self.schema, "v", work)
 
     def __str__(self) -> str:
         return "\n".join(
@@ -49,14 +59,15 @@ class Case:
         )
 
 
-def product_schema(schema: dict[str, Relation], kind: str | None = None) -> RelationalSchema:
-    """The schema with its columns' values listed, or all of a kind."""
+def product_schema(schema: dict[str, Relation]) -> RelationalSchema:
+    """The schema with its columns' values listed, but for those that stand for all of a kind."""
+    kinds = {values: kind for kind, values in STAND_FOR.items()} | {ANY_AMONG_NUMBERS: "any"}
     definitions = {}
     for name, relation in schema.items():
         attributes = [f"c{i}" for i in range(len(relation.columns))]
         definitions[name] = RelationDefinition(
             attributes,
-            dict(zip(attributes, ([kind] * len(attributes) if kind else relation.columns), strict=True)),
+            {name: kinds.get(own, own) for name, own in zip(attributes, relation.columns, strict=True)},
             [[attributes[i] for i in key] for key in relation.keys],
             [([attributes[i] for i in x], [attributes[i] for i in y]) for x, y in relation.dependencies],
             [attributes[i] for i in relation.nullable],
@@ -81,10 +92,10 @@ def drawn_bags(random: Random, kinds: Kinds) -> tuple[bool, bool]:
     return kinds.bags and random.random() < 0.5, kinds.bags and random.random() < 0.5
 
 
-def tiny_case(random: Random, most_rows: int = 11) -> Case:
+def tiny_case(random: Random, most_rows: int = 11, **more: bool) -> Case:
     """A pair over listed values, with few enough rows to try every instance."""
     while True:
-        kinds = drawn_kinds(random, atoms=random.randint(1, 4))
+        kinds = drawn_kinds(random, atoms=random.randint(1, 4), **more)
         shapes = random.choice([[2], [2, 1], [1, 1], [2, 1, 1], [3]])
         schema = {
             name: drawn_relation(
@@ -100,12 +111,14 @@ def tiny_case(random: Random, most_rows: int = 11) -> Case:
 
 
 def unbounded_case(random: Random, kind: str) -> Case:
-    """A pair over columns of a kind."""
+    """A pair over columns of a kind, or of several ("mixed")."""
     kinds = drawn_kinds(random, variables=3 if kind == "any" else 2, comparisons=kind != "any")
     shapes = random.choice([[2], [2, 1], [1, 1]])
+    mixed = (STAND_FOR["number"], STAND_FOR["integer"], ANY_AMONG_NUMBERS)
+    of = mixed if kind == "mixed" else (STAND_FOR[kind],)
     schema = {
-        name: drawn_relation(random, [STAND_FOR[kind]] * arity, kinds)
+        name: drawn_relation(random, [random.choice(of) for _ in range(arity)], kinds)
         for name, arity in zip("RTU", shapes, strict=False)
     }
     secret, view = drawn_query(random, schema, kinds), drawn_query(random, schema, kinds)
-    return Case(World(schema), product_schema(schema, kind), secret, view, drawn_bags(random, kinds))
+    return Case(World(schema), product_schema(schema), secret, view, drawn_bags(random, kinds))

@@ -40,15 +40,22 @@ class Relation:
         if one[0] != other[0] or one == other:
             return False
         agree = [a == b for a, b in zip(one[1:], other[1:], strict=True)]
-        return any(all(agree[i] for i in key) for key in self.keys) or any(
+        return any(all(agree[i] and one[1 + i] is not None for i in key) for key in self.keys) or any(
             all(agree[i] for i in x) and not all(agree[i] for i in y) for x, y in self.dependencies
         )
 
     def links(self, one: Fact, other: Fact) -> bool:
-        """Whether two rows of it agree on the columns from which all keys and dependencies start."""
+        """Whether two rows are one, or agree on the columns from which all keys and dependencies start.
+
+        A row that is NULL in every key is linked to no other.
+        """
         starts = [*self.keys, *(x for x, y in self.dependencies if not set(y) <= set(x))]
+        starts = [start for start in starts if len(start) < len(self.columns)]
+        if one == other or one[0] != other[0]:
+            return one == other
         block = [i for i in range(len(self.columns)) if all(i in start for start in starts)]
-        return one[0] == other[0] and all(one[1 + i] == other[1 + i] for i in block)
+        tied = (any(all(row[1 + i] is not None for i in start) for start in starts) for row in (one, other))
+        return all(tied) and all(one[1 + i] == other[1 + i] for i in block)
 
 
 @dataclass(frozen=True)
@@ -153,6 +160,15 @@ class World:
             for other in self.critical(view, bag=bags[1])
         )
 
+    def gives_a_row_away(self, secret: Sequence[Rule], view: Sequence[Rule], *, bags: Sequence[bool]) -> bool:
+        """Whether the view has an answer with which some row is in the secret's answer on every instance."""
+        secrets, views = (
+            self.answers(query, bag=bag)[self.consistent]
+            for query, bag in zip((secret, view), bags, strict=True)
+        )
+        alike = np.unique(views, axis=0, return_inverse=True)[1].ravel()
+        return any((secrets[alike == own] > 0).all(axis=0).any() for own in range(alike.max() + 1))
+
     def are_independent(
         self, secret: Sequence[Rule], view: Sequence[Rule], random: Random, *, bags: Sequence[bool]
     ) -> bool:
@@ -226,26 +242,44 @@ class Kinds:
 
 
 def drawn_rule(random: Random, schema: Schema, kinds: Kinds, goal_length: int) -> Rule:
-    """A rule over the schema, with the constants 0, 1 and 2."""
+    """A rule over the schema, with those of the constants 0, 1 and 2 that a column has."""
     variables = [f"?{letter}" for letter in "wxyz"[: kinds.variables]]
     share = random.choice((0.9, 0.7, 0.3))
 
-    def term() -> object:
-        return random.choice(variables) if random.random() < share else random.choice((0, 0, 0, 1, 1, 1, 2))
+    def term(values: tuple[object, ...]) -> object:
+        known = [value for value in (0, 0, 0, 1, 1, 1, 2) if value in values]
+        return random.choice(variables) if random.random() < share else random.choice(known)
 
     names = sorted(schema)
     atoms = []
     for _ in range(random.randint(1, kinds.atoms)):
         name = random.choice(names)
-        atoms.append((name, *(term() for _ in schema[name].columns)))
+        atoms.append((name, *map(term, schema[name].columns)))
+
+    def columns_of(variable: object) -> Iterator[tuple[object, ...]]:
+        for name, *terms in atoms:
+            yield from (own for t, own in zip(terms, schema[str(name)].columns, strict=True) if t == variable)
+
     used = sorted({str(t) for atom in atoms for t in atom[1:] if is_variable(t)})
     goal = tuple(random.choice([*used, *used, 0]) for _ in range(goal_length))
     comparisons = []
     if kinds.comparisons and used:
         for _ in range(random.randint(0, 2)):
-            operator = random.choice(sorted(HOLDS))
-            comparisons.append((random.choice(used), operator, random.choice([*used, 0, 1, 2])))
+            variable, other = random.choice(used), random.choice(used)
+            ordered = all(any(map(is_ordered, columns_of(own))) for own in (variable, other))
+            operator = random.choice(sorted(HOLDS) if ordered else ["!=", "="])
+            known = [
+                value
+                for value in (0, 1, 2)
+                if operator not in ("=", "!=") or all(value in own for own in columns_of(variable))
+            ]
+            comparisons.append((variable, operator, random.choice([other, other, *known])))
     return Rule(goal, tuple(atoms), tuple(comparisons))
+
+
+def is_ordered(values: tuple[object, ...]) -> bool:
+    """Whether all of a column's values are numbers."""
+    return not any(isinstance(value, str) for value in values)
 
 
 def drawn_query(random: Random, schema: Schema, kinds: Kinds) -> tuple[Rule, ...]:
@@ -263,7 +297,8 @@ def drawn_relation(random: Random, columns: Sequence[tuple[object, ...]], kinds:
     keys, dependencies = [], []
     if kinds.keys and free:
         for _ in range(random.randint(0, 2)):
-            keys.append(tuple(sorted(random.sample(free, random.randint(1, max(1, len(free) - 1))))))
+            of = places if random.random() < 0.3 else free
+            keys.append(tuple(sorted(random.sample(of, random.randint(1, max(1, len(of) - 1))))))
         if len(free) > 1 and random.random() < 0.3:
             one, other = random.sample(free, 2)
             dependencies.append(((one,), (other,)))

@@ -89,6 +89,13 @@ def test_bounds_are_bounds_and_the_full_one_is_the_tighter(counts, p, epsilon):
         np.exp(found.log_high("chernoff_full")),
         np.exp(found.log_high("chernoff_simple")),
     )
+    # Nothing is shown by more than all, so that an estimate that needs more is impossible.
+    above = shown * (1 + found.deviation)
+    high_entropy = np.where(above < 1, np.exp(-sizes * divergence(np.minimum(above, 0.999999), shown)), 0.0)
+    possible = above < 0.999999
+    assert (tails.high[possible] <= high_entropy[possible] * near).all()
+    assert (tails.high[above > 1 + 1e-9] == 0).all()
+    assert (high_entropy[possible] <= high_full[possible] * near).all()
     assert (tails.high <= high_full * near).all()
     assert (high_full <= high_simple * near).all()
     assert (full[low] <= high_full[low] * near).all()
@@ -127,6 +134,18 @@ def test_thresholds_and_levels_are_one_anothers_inverses(counts, p, epsilon, del
     if p_level < 1 and (epsilon <= 1 or p_level < 1 / (1 + m * top / size * (epsilon - 1)) * (1 - 1e-9)):
         at_level = Estimates(*own, UniformReplacement(p_level, m), epsilon)
         assert math.exp(at_level.log_low("chernoff_simple")[0]) == pytest.approx(delta, rel=1e-6)
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(groups(60), EIGHTHS, EPSILONS, DELTAS)
+def test_counts_and_quotients_give_the_same_verdict(counts, p, epsilon, delta):
+    """Wang et al., equation 10, as n ≤ 2·Λ·w/(ε·p·f)², beside the form in counts that is computed."""
+    size, top = sum(counts), max(counts)
+    f = top / size
+    w = f * p + (1 - p) / len(counts)
+    greatest = 2 * math.log(1 / delta) * w / (epsilon * p * f) ** 2 if epsilon * p * f <= w else 0.0
+    assume(abs(size / max(greatest, 1e-9) - 1) > 1e-9)
+    assert under_test([counts], p, epsilon, delta).failing("chernoff_simple")[0] == (size > greatest)
 
 
 @settings(max_examples=examples(300), deadline=None)

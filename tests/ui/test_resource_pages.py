@@ -138,6 +138,47 @@ def test_the_guarantee_of_a_drawn_release_is_shown_with_what_it_rests_on(visitor
     assert "drawn once: yes." in page
 
 
+@pytest.mark.parametrize("kind", ["uniform_perturbation", "sample_perturb_scale"])
+def test_the_page_and_the_report_of_values_replaced_alike_show_the_matrix(visitor: Visitor, kind):
+    towns = (kind, "Bari")  # of other content than the other draw
+    cells = "".join(f"{town},{ill}\n" for town in towns for ill in ("flu", "gout", "asthma") * 20)
+    name = kind.replace("_", "-")
+    headers = {"Content-Type": "text/csv"}
+    assert visitor.api.post(
+        f"/uploads?name={name}", content=f"town,illness\n{cells}", headers=headers
+    ).is_success
+    roles = {"town": "quasi_identifier", "illness": "sensitive"}
+    columns = [{"name": own, "type": "categorical", "role": role} for own, role in roles.items()]
+    body = {"name": name, "upload": name, "attributes": columns}
+    assert visitor.api.post("/datasets", json=body).is_success
+    mechanism = {"kind": kind, "p": 0.4, "p_cap": 0.5, "epsilon": 0.5, "delta": 0.3}
+    release = {"name": f"{name}-drawn", "dataset": name, "mechanism": mechanism}
+    assert visitor.api.post("/releases", json=release).is_success
+    page = visitor.browser.get(f"/releases/{name}-drawn").text
+    report = visitor.browser.get(f"/releases/{name}-drawn/report").text
+    assert "Transition matrix" in page
+    for shown in (page, report):
+        assert "Becomes each other one" in shown
+        assert "Known to occur" not in shown
+        assert ("What can be counted" in shown) is (kind == "uniform_perturbation")
+    assert "Records by illness" in page
+
+
+def test_the_page_of_a_measurement_names_the_release_that_was_measured(visitor: Visitor):
+    rule = {"name": "towns", "dataset": "example-members", "rule": "example-proposal"}
+    assert visitor.api.post("/releases", json=rule).is_success
+    measure = {
+        "name": "of-towns",
+        "dataset": "example-members",
+        "release": "towns",
+        "measure": {"kind": "anonymity"},
+    }
+    sent = visitor.api.post("/measurements", json=measure)
+    assert sent.is_success, sent.text
+    page = visitor.browser.get("/measurements/of-towns").text
+    assert 'as the release <a href="/releases/towns">towns</a> shows it' in page
+
+
 def test_a_verdict_answers_the_questions_of_its_policy_one_by_one(visitor: Visitor):
     classes = {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}}
     headings = [

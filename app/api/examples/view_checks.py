@@ -22,7 +22,7 @@ _SECRET: Final = {
 
 VIEW_CHECKS: Final[Examples] = {
     "hospital": {
-        "summary": "a list of wards tells about the cancer patients; ids of hepatitis patients do not",
+        "summary": "a list of wards discloses something about cancer patients; hepatitis ids do not",
         "value": {
             "relational_schema": _HOSPITAL,
             "secrets": [_SECRET],
@@ -33,7 +33,7 @@ VIEW_CHECKS: Final[Examples] = {
         },
     },
     "key": {
-        "summary": "everybody else's rows: with a key they tell who is not treated by this doctor",
+        "summary": "everybody else's rows: with a key they disclose who is not treated by this doctor",
         "value": {
             "relational_schema": {
                 "relations": {"treated": {"attributes": ["name", "doctor", "ward"], "keys": [["name"]]}}
@@ -43,7 +43,7 @@ VIEW_CHECKS: Final[Examples] = {
         },
     },
     "counts": {
-        "summary": "a count keeps duplicates: numbers of patients by ward, of flu alone",
+        "summary": "a count keeps duplicates: flu patients by ward",
         "value": {
             "relational_schema": _HOSPITAL,
             "secrets": [_SECRET],

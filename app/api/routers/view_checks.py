@@ -31,12 +31,13 @@ async def check_views(
     actor: Assessor,
     body: Annotated[NewViewCheck, Body(openapi_examples=VIEW_CHECKS)],
 ) -> ViewCheckAnswer:
-    """Check whether views tell anything about secrets.
+    """Check whether views disclose anything about secrets.
 
-    Each view against each secret, by the queries and the schema alone: no data are looked at. Private means
-    that seeing the view's whole answer changes no belief about the secret's, for any reader to whom rows are
-    independent but for the declared keys and dependencies. A disclosure comes with the row that decides both
-    answers. A pair that is not decided within five seconds, or ten for all, is `UNKNOWN`, which denies.
-    Nothing is stored. Needs the scope `assess`.
+    Each view is checked against each secret, by the queries and the schema alone: no data are looked at.
+    Private means that seeing the view's whole answer changes no belief about the secret's answer, for any
+    reader to whom rows are independent of each other except for the declared keys and dependencies. A
+    disclosure comes with an example of a row that decides both answers. A pair that is not decided within
+    five seconds, or ten for all pairs together, is `UNKNOWN`, which denies. Nothing is stored. Needs the
+    scope `assess`.
     """
     return ViewCheckAnswer.model_validate(await asyncio.to_thread(checked, body.request()))

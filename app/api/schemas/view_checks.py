@@ -1,4 +1,4 @@
-"""Secrets and views, and whether a view could tell anything about a secret."""
+"""Secrets and views, and whether a view discloses anything about a secret."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, StringConstraints
 
-from app.api.schemas.common import Answer, Column, Count, Name, Request
+from app.api.schemas.common import Answer, Count, Name, Request
 from app.domain.views.datalog import MOST_CHARACTERS
 from app.domain.views.decision import Method, Reason, Verdict
 from app.domain.views.query_classes import QueryClass
@@ -16,25 +16,29 @@ from app.domain.views.severity import Severity
 from app.services.views.view_checks import MOST_PAIRS, ViewCheck, WrittenQuery
 
 RelationName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
-ColumnList = Annotated[list[Column], Field(max_length=200)]
-_Value = Annotated[StrictStr, Field(max_length=1000)] | StrictInt | StrictFloat
+ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00]*$")]
+"""As long as databases have them."""
+ColumnList = Annotated[list[ColumnName], Field(max_length=200)]
+_Value = Annotated[StrictStr, Field(max_length=1000, pattern=r"^[^\x00]*$")] | StrictInt | StrictFloat
 Domain = Kind | Annotated[list[_Value], Field(max_length=1000)]
-Domains = Annotated[dict[Column, Domain], Field(max_length=200, examples=[{"ward": "integer"}])]
+Domains = Annotated[dict[ColumnName, Domain], Field(max_length=200, examples=[{"ward": "integer"}])]
 
 
 class RelationBody(Request):
-    """A relation: its columns, and which of its rows exclude each other."""
+    """A relation: its columns, what they may hold, and which of its rows exclude each other."""
 
     attributes: Annotated[ColumnList, Field(examples=[["pid", "diagnosis", "medication", "ward"]])]
     """Columns in the order in which queries write them."""
     domains: Domains = {}  # noqa: RUF012 - pydantic copies it
-    """What a column may hold: `any` (the default), of which only equality is known; `number` or `integer`,
-    which have an order; or a list of all values. A larger domain than the true one makes no disclosure
-    private.
+    """What a column may hold: `any` (the default), values that are only compared for equality; `number` or
+    `integer`, which have an order; or a list of all values. Listed numbers are read as doubles and have at
+    most 60 digits. A domain that is larger than the true one makes no disclosure private. A constant in a
+    query must be in its column's domain.
     """
     keys: Annotated[list[ColumnList], Field(max_length=20, examples=[[["pid"]]])] = []  # noqa: RUF012
-    """Sets of columns of which no two rows have the same values. Keys change verdicts in both directions:
-    declare those that hold, and no others.
+    """Sets of columns in which no two rows have the same values. One with a column that may be NULL is a
+    UNIQUE constraint: rows with NULL in one of its columns exclude no other. Keys change verdicts in both
+    directions: declare those that hold, and no others.
     """
     fds: Annotated[
         list[Annotated[list[ColumnList], Field(min_length=2, max_length=2)]],
@@ -42,7 +46,7 @@ class RelationBody(Request):
     ] = []  # noqa: RUF012
     """Functional dependencies: rows that agree on the first columns agree on the second."""
     nullable: Annotated[ColumnList, Field(examples=[["medication"]])] = []  # noqa: RUF012
-    """Columns that may be NULL; none of a key or a dependency."""
+    """Columns that may be NULL. None of them may be in a functional dependency."""
 
     def definition(self) -> RelationDefinition:
         """The relation as the domain takes it."""
@@ -68,8 +72,8 @@ class RelationalSchemaBody(Request):
     relations: Annotated[dict[RelationName, RelationBody], Field(max_length=500)]
     """Relations by name: letters, digits and underscores, beginning with a letter."""
     foreign_keys: Annotated[list[ForeignKeyBody], Field(max_length=500)] = []  # noqa: RUF012
-    """Which relations refer to which. Rows tied by them tell of each other, which is not decided: a pair that
-    is private without them is then `UNKNOWN`.
+    """Which relations refer to which. A row says something about the row that it refers to, and what a
+    reader learns from that is not decided: a pair that is private but for foreign keys is `UNKNOWN`.
     """
 
 
@@ -99,12 +103,14 @@ class NewViewCheck(Request):
     relational_schema: RelationalSchemaBody
     """The relations that the queries read."""
     secrets: Annotated[list[QueryBody], Field(min_length=1, max_length=50)]
-    """Queries whose answers are to stay secret."""
+    """Queries whose answers are to stay secret. All secrets and views together have at most 250,000
+    characters.
+    """
     views: Annotated[list[QueryBody], Field(min_length=1, max_length=200)]
     """Queries whose answers are to be published, each as a whole."""
     ignore_foreign_keys: StrictBool = False
-    """Leave foreign keys out of account, so that pairs tied by them can be private: then that referenced rows
-    exist is not counted as something the reader knows.
+    """Decide as if there were no foreign keys: that a referenced row must exist is then not counted as
+    something the reader knows.
     """
 
     def request(self) -> ViewCheck:
@@ -120,29 +126,34 @@ class NewViewCheck(Request):
 
 
 CellValue = Annotated[str | int | float | None, Field(examples=["cancer"])]
+"""A value; a number that a double would round is a text of its digits, or a fraction such as 1/3."""
 
 
 class WitnessRow(Answer):
-    """A row of an instance that shows the disclosure; no row of yours."""
+    """A row of the example that shows the disclosure; it is made up, and no row of yours."""
 
     relation: Annotated[str, Field(max_length=100, description="Its relation.", examples=["diagnosis"])]
     values: Annotated[dict[str, CellValue], Field(examples=[{"pid": "#1", "diagnosis": "cancer"}])]
-    """Column → value; texts such as `#1` stand for any value, null is NULL."""
+    """Column → value. A text such as `#1` stands for any value that no query names, null is NULL, and a
+    number that a double would round is written as a text: `0.12345678901234567891` or `1/3`.
+    """
 
 
 class WitnessSide(Answer):
-    """Rows with which one row decides an answer."""
+    """Rows among which one row decides an answer."""
 
     deciding_row: WitnessRow
     """The row that decides."""
     other_rows: Annotated[list[WitnessRow], Field(max_length=200)]
     """The rows that must exist beside it."""
     answer: Annotated[list[CellValue], Field(max_length=200, examples=[["#2"]])]
-    """What is in the answer, or more often in it, exactly if the deciding row exists; empty: yes."""
+    """The row that the answer contains, or contains more often, exactly if the deciding row exists. Empty
+    for a query that is answered by yes or no.
+    """
 
 
 class DisclosureWitness(Answer):
-    """What proves a disclosure: it has been re-evaluated on the queries as they were sent."""
+    """An example that proves a disclosure: it has been re-evaluated on the queries as they were sent."""
 
     secret: WitnessSide
     """How the row decides the secret."""
@@ -151,7 +162,7 @@ class DisclosureWitness(Answer):
 
 
 class PairClasses(Answer):
-    """Classes of queries, by their syntax, that say how cheap the check is."""
+    """Classes of queries, by their syntax, for which the check is known to be cheap."""
 
     secret: Annotated[list[QueryClass], Field(max_length=len(get_args(QueryClass)))]
     """Of the secret."""
@@ -160,15 +171,20 @@ class PairClasses(Answer):
 
 
 class PairWork(Answer):
-    """What the check took."""
+    """What the pair took."""
 
-    subsets: Annotated[Count, Field(description="Pairs of sets of subgoals.", examples=[1])]
-    nodes: Annotated[Count, Field(description="Steps of searches.", examples=[7])]
-    ms: Annotated[float, Field(ge=0, description="Milliseconds.", examples=[0.4])]
+    subsets: Annotated[Count, Field(examples=[1])]
+    """Pairs of sets of subgoals that were compared, at most 65,536 for each relation."""
+    nodes: Annotated[Count, Field(examples=[7])]
+    """Steps of the searches that led to the verdict: a row tried for a subgoal, a value tried for a
+    variable, a set of subgoals or a pair of them looked at. Above 400,000 the pair is `UNKNOWN`.
+    """
+    ms: Annotated[float, Field(ge=0, examples=[0.4])]
+    """Milliseconds, the severity and the words included."""
 
 
 class ViewCheckPair(Answer):
-    """Whether a view could tell anything about a secret."""
+    """Whether a view discloses anything about a secret."""
 
     secret: Annotated[
         str, Field(max_length=100, description="Id of the secret.", examples=["cancer-patients"])
@@ -180,15 +196,19 @@ class ViewCheckPair(Answer):
     reason_code: Annotated[Reason, Field(description="Why.", examples=["SHARED_CRITICAL_TUPLE"])]
     explanation: Annotated[str, Field(description="Why, in words.")]
     witness: DisclosureWitness | None
-    """The rows that show a disclosure; null unless the verdict is `DISCLOSES`."""
+    """The rows that show a disclosure; null unless the verdict is `DISCLOSES`, and where witnesses would make
+    the answer too large: then the explanation says so.
+    """
     severity: Annotated[Severity | None, Field(examples=["statistical"])]
-    """Advice on a disclosure: `certain` if some answers let anybody derive a row of the secret; `statistical`
-    if none is known to; null where that is not asked (comparisons, unions, keys, dependencies, NULL).
+    """Advice on a disclosure, of this view alone: `certain` if some answer lets anybody derive a row of the
+    secret; `statistical` if none is known to. Several views together may let a row be derived that none of
+    them gives away alone. Null where it is not examined: with comparisons, unions, keys, dependencies,
+    foreign keys or NULL.
     """
     classes: PairClasses
-    """Classes of both queries."""
+    """Classes of both queries, as far as they are of any."""
     work: PairWork
-    """What the check took."""
+    """What the pair took."""
 
 
 class ViewCheckAnswer(Answer):

@@ -32,8 +32,11 @@ from app.domain.attacks.background_knowledge_attack import BACKGROUND_KNOWLEDGE_
 from app.domain.attacks.group_inference import GROUP_INFERENCE
 from app.domain.attacks.homogeneity_attack import HOMOGENEITY_ATTACK
 from app.domain.attacks.linking_attack import LINKING_ATTACK
+from app.domain.attacks.micro_reconstruction import MICRO_RECONSTRUCTION
 from app.domain.attacks.population_inference import POPULATION_INFERENCE
 from app.domain.attacks.posterior_beliefs import POSTERIOR_BELIEFS
+from app.domain.attacks.ratio_attack import RATIO_ATTACK
+from app.domain.attacks.scale_attack import SCALE_ATTACK
 from app.domain.attacks.similarity_attack import SIMILARITY_ATTACK
 from app.domain.attacks.skewness_attack import SKEWNESS_ATTACK
 from app.domain.models.alpha_k_anonymity import ALPHA_K_ANONYMITY
@@ -87,6 +90,9 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     BETA_LIKENESS,
     RECONSTRUCTION_PRIVACY,
     EXPECTED_COUNT_ERRORS,
+    MICRO_RECONSTRUCTION,
+    SCALE_ATTACK,
+    RATIO_ATTACK,
     SKEWNESS_ATTACK,
     SIMILARITY_ATTACK,
     POPULATION_INFERENCE,

@@ -33,6 +33,10 @@ class PublishedCopies(Protocol):
         """How many records of each larger group were drawn; None if that is not told."""
 
     @property
+    def keeps_sizes(self) -> bool:
+        """Whether as many records are published of each group as it has."""
+
+    @property
     def replacement(self) -> TransitionMatrix:
         """By which each sampled value was replaced."""
 

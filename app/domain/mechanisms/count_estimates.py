@@ -129,6 +129,8 @@ class CountEstimator:
     ----------
     are_independent, copies
         Whether each record's value was drawn by itself; else what standard errors follow from, if any do.
+    sizes_are_kept
+        Whether as many records are published of each group as it has.
     """
 
     def __init__(
@@ -138,10 +140,12 @@ class CountEstimator:
         copies: CopiedRecords | None = None,
         *,
         are_independent: bool = True,
+        sizes_are_kept: bool = True,
     ) -> None:
         self._records, self._matrix = records, matrix
         self._inverse = InverseMatrix(matrix)
         self._copies, self._are_independent = copies, are_independent
+        self._sizes_are_kept = sizes_are_kept
         self._p = uniform_retention(matrix)
 
     def estimates(
@@ -200,7 +204,7 @@ class CountEstimator:
                 variance[is_set] = shown.variances()[is_set]
         else:
             variance = np.full(len(queries), np.nan)
-        errors = np.sqrt(np.where(is_all, 0.0, variance))
+        errors = np.sqrt(np.where(is_all & self._sizes_are_kept, 0.0, variance))
         reach = quantile(wanted.level)
         low, high = estimates - reach * errors, estimates + reach * errors
         has_underlying = self._are_independent & is_set & ~is_all & ~is_spread & (records > 0)

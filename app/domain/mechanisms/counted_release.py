@@ -113,6 +113,7 @@ class CountedRelease:
             matrix,
             None if copies is None else CopiedRecords.told(records, copies),
             are_independent=copies is None,
+            sizes_are_kept=copies is None or copies.keeps_sizes,
         )
 
     @classmethod

@@ -16,6 +16,7 @@ from annotated_types import doc
 
 from app.domain.arrays import Ints
 from app.domain.catalogue.catalogue_types import CellValue
+from app.domain.classes.reconstruction import UniformReplacement
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.tables.table import Table
 
@@ -34,6 +35,24 @@ class PublishedValues:
         """(nodes,) the number of the value that each node of the hierarchy is by its label, else −1."""
         number = {value: i for i, value in enumerate(self.values)}
         return np.array([number.get(CellValue(label), -1) for label in labels], dtype=np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedRetention(PublishedValues):
+    """The same where every value was kept with one probability, else replaced by any, each as likely."""
+
+    p: Annotated[
+        float,
+        doc(
+            "With this probability a value is kept by the coin; else each of the values is as likely, "
+            "whether a record has it or not."
+        ),
+    ]
+
+    @property
+    def uniform(self) -> UniformReplacement:
+        """What was done to a value."""
+        return UniformReplacement(self.p, len(self.values))
 
 
 @runtime_checkable
@@ -96,6 +115,11 @@ class DrawnRelease:
     def replaced_with_prior(self) -> PublishedMatrixAndPrior | None:
         """The same, if the shares of the values before the release are published, too."""
         return self.published if isinstance(self.published, PublishedMatrixAndPrior) else None
+
+    @property
+    def retained(self) -> PublishedRetention | None:
+        """What is known of uniformly replaced values, be their rows independent draws or copies."""
+        return self.published if isinstance(self.published, PublishedRetention) else None
 
     @property
     def drawn_attribute(self) -> str | None:

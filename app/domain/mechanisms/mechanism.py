@@ -87,6 +87,11 @@ class Drawn(Generic[D]):
     published: D
 
 
+def no_leak(parameters: object) -> bool:
+    """``accepts_leak`` of mechanisms that are not known to tell more than they promise."""
+    return False
+
+
 @dataclass(frozen=True)
 class Mechanism(Generic[P, D]):
     """An entry of the catalogue.
@@ -111,6 +116,9 @@ class Mechanism(Generic[P, D]):
         Whether the released records are the table's, one for each, with some cells changed.
     takes_rule
         Whether a rule may generalise the quasi-identifiers first.
+    accepts_leak
+        Whether the parameters ask for what is known to tell more than mechanisms promise: only who governs
+        may.
     supports
         None if it fits a table, else why not and what would make it fit.
     plan
@@ -133,3 +141,4 @@ class Mechanism(Generic[P, D]):
     randomised: bool = True
     keeps_records: bool = True
     takes_rule: bool = True
+    accepts_leak: Callable[[P], bool] = no_leak

@@ -1,8 +1,8 @@
 """Sample, perturb, scale: large groups are drawn from fewer records and published in copies of these.
 
-Wang et al. (2012), algorithm 1, in two safer modes (Definitions: balanced samples). The copies tell how large
-the sample was. Where that follows from the group's shares, as published, it tells these better than the
-records do; ``balanced_fixed`` takes the same size of every large group.
+Wang et al. (2012), algorithm 1, as published and in two safer modes (Definitions: balanced samples). The
+copies tell how large the sample was. Where that follows from the group's shares, as published, it tells these
+better than the records do; ``balanced_fixed`` takes the same size of every large group.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Annotated, Final, Literal
 import numpy as np
 from annotated_types import doc
 
-from app.domain.arrays import Longs
-from app.domain.catalogue.catalogue_types import Hypothesis
-from app.domain.classes.reconstruction import Bound
+from app.domain.arrays import Bools, Floats, Ints, Longs
+from app.domain.catalogue.catalogue_types import ADDED_LATER, Hypothesis
+from app.domain.classes.reconstruction import Bound, Estimates
 from app.domain.classes.reconstruction_groups import GroupsUnderTest, ReconstructionQuestion
 from app.domain.classes.released import Release
-from app.domain.errors import Fault, NotSupported, refuse
+from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.mechanisms.balanced_samples import (
     balanced_sizes,
     copies,
@@ -27,19 +27,32 @@ from app.domain.mechanisms.balanced_samples import (
     fixed_size,
     sampled_counts,
 )
+from app.domain.mechanisms.coin_samples import chances_of_nothing, coin_copies, coin_sampled_counts
 from app.domain.mechanisms.drawing import replaced
-from app.domain.mechanisms.drawn_release import PublishedValues
-from app.domain.mechanisms.guarantee import PrivacyGuarantee
+from app.domain.mechanisms.drawn_release import PublishedRetention
+from app.domain.mechanisms.guarantee import PrivacyGuarantee, Status
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_column import UniformColumn, UniformReplacementParameters, unfit
 from app.domain.mechanisms.uniform_guarantees import guarantee_of_groups, warnings_of
+from app.domain.tables.distinct import one_of_each
 
 SECONDS_PER_RECORD: Final = 1.2e-7
 SECONDS_PER_ENTRY: Final = 3e-7
 """Of the counts of values in groups."""
 BYTES_PER_RECORD: Final = 160
-SampleMode = Literal["balanced_fixed", "balanced"]
+SampleMode = Literal["balanced_fixed", "balanced", "paper"]
+
+_STATUS: Final[dict[SampleMode, Status]] = {
+    "balanced_fixed": "certified",
+    "balanced": "heuristic",
+    "paper": "as_published",
+}
+KNOWN_LEAK: Final = (
+    "Known leak: how often values are repeated tells how large a group's sample was, and its size follows "
+    "from the group's shares. A reader may compute these from it better than from values that are perturbed "
+    "without any sampling, as the measure scale_attack does."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,27 +63,64 @@ class SamplePerturbScale(UniformReplacementParameters):
         SampleMode,
         doc(
             "`balanced_fixed`: of every larger group as many records as are within the bound whatever they "
-            "show. `balanced`: as many as its own shares allow, which the copies give away."
+            "show. `balanced`: as many as its own shares allow, which the copies give away. `paper`: as "
+            "published, with samples of random size that may be above the bound and give the shares away, to "
+            "compare with; needs `accept_known_leak`."
         ),
     ] = "balanced_fixed"
     bound: Annotated[
         Bound,
         doc("By which upper bound samples are small enough: the one of the source, or the tighter one."),
     ] = "chernoff_simple"
+    accept_known_leak: Annotated[
+        bool,
+        ADDED_LATER,
+        doc(
+            "Draw with the mode `paper`, though its copies tell a group's shares better than plain "
+            "perturbation does. Needs the scope `govern`."
+        ),
+    ] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.accept_known_leak and self.mode != "paper":
+            raise InvalidInput.of(
+                "/accept_known_leak",
+                "not-of-mode",
+                f"The mode {self.mode} has no leak that is to be accepted.",
+                "Leave accept_known_leak out.",
+            )
 
 
 @dataclass(frozen=True, eq=False)
-class PublishedSamples(PublishedValues):
-    """What a reader needs to count: the values that may be drawn, p, and what depends on no data."""
+class PublishedSamples(PublishedRetention):
+    """What a reader needs to count: the values that may be drawn, p, and what sizes of samples follow from.
 
-    p: Annotated[
-        float, doc("With this probability a sampled value is kept by the coin; else each is as likely.")
-    ]
+    No size of a sample that depends on data.
+    """
+
     mode: Annotated[SampleMode, doc("How large samples are.")]
     sample_size: Annotated[
         int | None,
         doc("Of larger groups so many records were drawn, and published in copies; null: not told."),
     ]
+    groups_suppressed: Annotated[
+        int | None,
+        doc(
+            "Of the mode `paper`: groups of which by chance no record was sampled, so that none is "
+            "published; null: the plan counts them."
+        ),
+    ] = None
+    epsilon: Annotated[
+        float | None, doc("What sizes of samples follow from, with delta and the bound; null: not told.")
+    ] = None
+    delta: Annotated[float | None, doc("See there.")] = None
+    bound: Annotated[Bound | None, doc("See there.")] = None
+
+    @property
+    def keeps_sizes(self) -> bool:
+        """Whether as many records are published of each group as it has: not where coins decide."""
+        return self.mode != "paper"
 
     @cached_property
     def replacement(self) -> TransitionMatrix:
@@ -95,34 +145,92 @@ class _Samples:
         return fixed_size(self.question, self.parameters.bound)
 
     @cached_property
+    def _tops(self) -> Longs:
+        return GroupsUnderTest(self.column.counts, self.question).tops
+
+    @cached_property
+    def limits(self) -> Floats:
+        """(G,) as published: the real number of records to draw of each group, ∞ of one within its bound."""
+        own, sizes = self.question, self.column.counts.sizes
+        found = Estimates(self._tops, sizes, own.replacement, own.epsilon)
+        bound = self.parameters.bound
+        return np.where(found.within(bound, own.delta), np.inf, found.greatest_sizes(bound, own.delta))
+
+    @cached_property
     def sizes(self) -> Longs:
-        """(G,) records to draw of each group, 0 for one that is suppressed."""
+        """(G,) records to draw of each group, 0 for one that is suppressed; of a mode that rounds exactly."""
         groups = self.column.counts
         if self.parameters.mode == "balanced_fixed":
             return np.minimum(groups.sizes, self.fixed)
-        tops = GroupsUnderTest(groups, self.question).tops
-        return balanced_sizes(tops, groups.sizes, self.question, self.parameters.bound)
+        return balanced_sizes(self._tops, groups.sizes, self.question, self.parameters.bound)
+
+    @property
+    def is_by_coins(self) -> bool:
+        """Whether sizes of samples are chance."""
+        return self.parameters.mode == "paper"
+
+    @property
+    def is_cut(self) -> Bools:
+        """(G,) groups of which fewer records are drawn than they have, but some."""
+        sizes = self.column.counts.sizes
+        return np.isfinite(self.limits) if self.is_by_coins else (self.sizes > 0) & (self.sizes < sizes)
+
+    def sampled(self, bits: Bits) -> tuple[Longs, Ints]:
+        """(s,) group and value of each record of the samples, groups ascending."""
+        groups = self.column.counts
+        if self.is_by_coins:
+            return expanded(groups, coin_sampled_counts(groups, self.limits, bits))
+        return expanded(groups, sampled_counts(groups, self.sizes, bits))
+
+    def copies(self, owners: Longs, bits: Bits) -> Longs:
+        """(s,) how often each record of the samples is published; ``owners`` (s,) are their groups."""
+        sizes = self.column.counts.sizes
+        if self.is_by_coins:
+            return coin_copies(owners, sizes, bits)
+        return copies(owners, sizes, self.sizes, bits)
 
     def missing(self) -> tuple[Fault, ...]:
         """What is in the way of a draw."""
-        above = self.column.above_cap()
-        if above or self.sizes.any():
+        own, above = self.parameters, self.column.above_cap()
+        if self.is_by_coins and not own.accept_known_leak:
+            return (*above, _leak_not_accepted())
+        if above or self._is_sure_of_rows:
             return above
-        own = self.parameters
+        why = (
+            "of no group a record is sure to be sampled: nothing at all might be published."
+            if self.is_by_coins
+            else f"not even a group of one record is within {own.bound}: every group would be suppressed."
+        )
         fault = Fault(
             "/mechanism/p",
             "sample-below-one",
-            f"With p = {own.p:.9g}, epsilon = {own.epsilon:.9g} and delta = {own.delta:.9g} not even a group "
-            f"of one record is within {own.bound}: every group would be suppressed.",
+            f"With p = {own.p:.9g}, epsilon = {own.epsilon:.9g} and delta = {own.delta:.9g} {why}",
             "Give a smaller p, epsilon or delta.",
         )
         return (fault,)
 
     @property
-    def suppressed(self) -> tuple[int, int]:
-        """Groups that are suppressed, and their records."""
-        gone = self.sizes == 0
-        return int(np.count_nonzero(gone)), int(self.column.counts.sizes[gone].sum())
+    def suppressed(self) -> tuple[float, float]:
+        """Groups that are suppressed, and their records; as many as are expected where that is chance."""
+        groups = self.column.counts
+        gone = chances_of_nothing(groups, self.limits) if self.is_by_coins else self.sizes == 0
+        return float(gone.sum()), float(groups.sizes @ gone)
+
+    @property
+    def _is_sure_of_rows(self) -> bool:
+        """Whether something is published whatever comes of the draw."""
+        if self.is_by_coins:
+            return bool((chances_of_nothing(self.column.counts, self.limits) == 0).any())
+        return bool(self.sizes.any())
+
+
+def _leak_not_accepted() -> Fault:
+    return Fault(
+        "/mechanism/accept_known_leak",
+        "known-leak",
+        f"The mode paper is drawn as published, to compare with. {KNOWN_LEAK}",
+        "Choose balanced_fixed; or, with the scope govern, set accept_known_leak.",
+    )
 
 
 def _supports(context: MechanismContext, parameters: SamplePerturbScale) -> str | None:
@@ -164,8 +272,7 @@ def _constants(samples: _Samples, infeasible: bool) -> dict[str, float]:
     }
     if infeasible:
         return constants
-    is_cut = (samples.sizes > 0) & (samples.sizes < groups.sizes)
-    gone, records_gone = samples.suppressed
+    is_cut, (gone, records_gone) = samples.is_cut, samples.suppressed
     return constants | {
         "groups_sampled": int(np.count_nonzero(is_cut)),
         "records_of_groups_sampled": int(groups.sizes[is_cut].sum()),
@@ -181,21 +288,28 @@ def _warnings(samples: _Samples) -> tuple[str, ...]:
         "larger error than as many records of a plain perturbation."
     )
     gone, records = samples.suppressed
-    if gone:
+    if samples.is_by_coins:
+        found.append(KNOWN_LEAK)
         found.append(
-            f"{gone:,} groups with {records:,} records are suppressed: no sample of them is small enough."
+            "How many records are published is chance, of each group and together. Groups of which no record "
+            f"is sampled are suppressed: {gone:.3g} groups with {records:.3g} records are expected to be."
+        )
+    elif gone:
+        found.append(
+            f"{gone:,.0f} groups with {records:,.0f} records are suppressed: no sample of them is small "
+            "enough."
         )
     if own.mode == "balanced":
         found.append(
             "How often values are repeated tells how large a group's sample was, and that follows from its "
-            "shares: a reader may compute them better than from the values. Choose balanced_fixed."
+            "shares: a reader may compute them better than from the values, as the measure scale_attack "
+            "does. Choose balanced_fixed."
         )
     return tuple(found)
 
 
 def _guarantee(samples: _Samples) -> PrivacyGuarantee:
     column, own = samples.column, samples.parameters
-    is_fixed = own.mode == "balanced_fixed"
     return guarantee_of_groups(
         column,
         own.bound,
@@ -203,24 +317,40 @@ def _guarantee(samples: _Samples) -> PrivacyGuarantee:
         f"the estimate of the share of a {column.attribute!r} in it is off by more than "
         f"{own.epsilon:.6g} of it is at least {own.delta:.6g}. This says nothing of the "
         "probability itself.",
-        "certified" if is_fixed else "heuristic",
-        (
-            Hypothesis(
-                "samples_within_bound",
-                "yes",
-                "The largest share that any rounding of a sample can have was computed of every group.",
-            ),
-            Hypothesis(
-                "sizes_tell_nothing",
-                "yes" if is_fixed else "assumed",
-                "Of every larger group as many records are drawn, whatever they show."
-                if is_fixed
-                else "Readers are taken not to infer from repeated values how large a sample was.",
-            ),
-        ),
+        _STATUS[own.mode],
+        (_samples_within_bound(samples), _sizes_tell_nothing(samples)),
         "Wang et al. (2012), theorem 5.16, claims it of samples of random size, which may be above the "
         "bound, and whose sizes tell the shares (Definitions: balanced samples).",
     )
+
+
+def _samples_within_bound(samples: _Samples) -> Hypothesis:
+    cut = int(np.count_nonzero(samples.is_cut))
+    if samples.is_by_coins and cut:
+        reason = (
+            f"Of {cut:,} groups samples are drawn, whose sizes and shares are chance: each may be above the "
+            "bound."
+        )
+        return Hypothesis("samples_within_bound", "no", reason)
+    return Hypothesis(
+        "samples_within_bound",
+        "yes",
+        "No group is sampled."
+        if samples.is_by_coins
+        else "The largest share that any rounding of a sample can have was computed of every group.",
+    )
+
+
+def _sizes_tell_nothing(samples: _Samples) -> Hypothesis:
+    name, mode = "sizes_tell_nothing", samples.parameters.mode
+    if mode == "balanced_fixed":
+        return Hypothesis(name, "yes", "Of every larger group as many records are drawn, whatever they show.")
+    if mode == "balanced":
+        return Hypothesis(
+            name, "assumed", "Readers are taken not to infer from repeated values how large a sample was."
+        )
+    cut = samples.is_cut.any()
+    return Hypothesis(name, "no" if cut else "yes", KNOWN_LEAK if cut else "No group is sampled.")
 
 
 def _draw(context: MechanismContext, parameters: SamplePerturbScale, bits: Bits) -> Drawn[PublishedSamples]:
@@ -230,18 +360,24 @@ def _draw(context: MechanismContext, parameters: SamplePerturbScale, bits: Bits)
     column = UniformColumn.of(context, parameters)
     samples = _Samples(column, parameters)
     refuse(samples.missing())
-    groups, sizes = column.counts, samples.sizes
-    owners, values = expanded(groups, sampled_counts(groups, sizes, bits))
+    owners, values = samples.sampled(bits)
     drawn = replaced(values, TransitionMatrix(np.full(column.m, parameters.p)), bits)
-    published = np.repeat(drawn, copies(owners, groups.sizes, sizes, bits))
-    # The rows of each group, one group after another as the drawn values are; suppressed groups have none.
-    rows = np.argsort(column.of_record, kind="stable")
-    rows = rows[sizes[column.of_record[rows]] > 0]
+    times = samples.copies(owners, bits)
+    published = np.repeat(drawn, times)
+    # Records of a group are alike in all that is not drawn, so that one of each stands for them.
+    rows = one_of_each(column.of_record, column.counts.n_classes)[np.repeat(owners, times)]
     columns = [column.shown[rows, j] for j in range(column.shown.shape[1])]
     columns[column.column] = column.leaves.take(published).astype(np.int32)
-    is_fixed = parameters.mode == "balanced_fixed"
     told = PublishedSamples(
-        column.attribute, column.values, parameters.p, parameters.mode, samples.fixed if is_fixed else None
+        column.attribute,
+        column.values,
+        parameters.p,
+        parameters.mode,
+        samples.fixed if parameters.mode == "balanced_fixed" else None,
+        column.counts.n_classes - len(np.unique(owners)) if samples.is_by_coins else None,
+        parameters.epsilon,
+        parameters.delta,
+        parameters.bound,
     )
     return Drawn(tuple(columns), told)
 
@@ -249,7 +385,9 @@ def _draw(context: MechanismContext, parameters: SamplePerturbScale, bits: Bits)
 SAMPLE_PERTURB_SCALE: Final = Mechanism(
     name="sample_perturb_scale",
     title="Sample, perturb, scale: values of large groups drawn from fewer records, and copied",
-    source="Wang et al. (2012), algorithm 1, with exact totals (Definitions: balanced samples)",
+    source=(
+        "Wang et al. (2012), algorithm 1, with exact totals (Definitions: balanced samples) or as published"
+    ),
     family="sample",
     parameters=SamplePerturbScale,
     published=PublishedSamples,
@@ -257,4 +395,5 @@ SAMPLE_PERTURB_SCALE: Final = Mechanism(
     plan=_plan,
     draw=_draw,
     keeps_records=False,
+    accepts_leak=lambda parameters: parameters.accept_known_leak,
 )

@@ -129,7 +129,7 @@ def underlying_intervals(
 def likeliest_shares(shown: Floats, p: float) -> Floats:
     """(…, m) the shares, none below 0, under which the counts shown (…, m) are most probable; 0 without any.
 
-    The maximum of Σ O_j·ln(p·F_j + c) over F ≥ 0, ΣF = 1 (Definitions: estimates within bounds): with the
+    The maximum of Σ O_j·ln(p·F_j + c) over F ≥ 0, ΣF = 1 (Definitions: reconstructed shares): with the
     values in descending order of O and S_k the sum of the first k, q_j = O_j·(1 − c·(m − k)) / S_k of the
     first k, for the greatest k with q_k ≥ c, and c of all others; F = (q − c) / p.
     """

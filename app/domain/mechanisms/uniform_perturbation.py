@@ -24,7 +24,7 @@ from app.domain.classes.reconstruction_groups import (
 )
 from app.domain.errors import NotSupported, refuse
 from app.domain.mechanisms.drawing import BYTES_PER_RECORD, RECORDS_AT_ONCE, replaced
-from app.domain.mechanisms.drawn_release import PublishedValues
+from app.domain.mechanisms.drawn_release import PublishedRetention
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
@@ -57,16 +57,8 @@ class UniformPerturbation(UniformReplacementParameters):
 
 
 @dataclass(frozen=True, eq=False)
-class PublishedUniform(PublishedValues):
+class PublishedUniform(PublishedRetention):
     """What a reader needs to count: the values, whether a record has them or not, and p."""
-
-    p: Annotated[
-        float,
-        doc(
-            "With this probability a value is kept by the coin; else each of the values is as likely, "
-            "whether a record has it or not."
-        ),
-    ]
 
     @cached_property
     def matrix(self) -> TransitionMatrix:

@@ -6,6 +6,7 @@ from typing import Any
 
 from app.domain.classes.grouping import Grouping, positions_of
 from app.domain.mechanisms.drawn_release import DrawnRelease
+from app.domain.mechanisms.sample_perturb_scale import PublishedSamples
 from app.domain.models.entry import Measure, MeasureContext, given
 from app.domain.tables.masks import shows_nothing
 
@@ -29,10 +30,13 @@ def unreadable(measure: Measure[Any, Any], context: MeasureContext, parameters: 
         return unclassed(context, parameters)
     if measure.reads & {"rows", "matrix", "matrix_and_prior"}:
         return _not_published(measure, drawn)
+    if measure.reads & {"retention", "samples"}:
+        return _not_uniform(measure, drawn)
     return (
         f"The measure {measure.name} compares released rows with the records that they are of, and nobody "
         f"can tell whose a row is that the mechanism {drawn.mechanism} made. Choose a measure that reads "
-        "classes, matrix or rows, as the catalogue tells in reads, or measure the dataset under a rule."
+        "classes, matrix, retention or rows, as the catalogue tells in reads, or measure the dataset under a "
+        "rule."
     )
 
 
@@ -47,6 +51,22 @@ def _not_published(measure: Measure[Any, Any], drawn: DrawnRelease) -> str | Non
         return (
             f"The measure {measure.name} needs to know how frequent values are before the release, which the "
             f"mechanism {drawn.mechanism} does not publish. Measure a release of a mechanism that does."
+        )
+    return None
+
+
+def _not_uniform(measure: Measure[Any, Any], drawn: DrawnRelease) -> str | None:
+    """What the measure would need to know of values that were all kept with the same probability."""
+    if drawn.retained is None:
+        return (
+            f"The measure {measure.name} reads the one probability with which all values were kept, and the "
+            f"mechanism {drawn.mechanism} publishes none. Measure a release of uniform_perturbation or of "
+            "sample_perturb_scale."
+        )
+    if "samples" in measure.reads and not isinstance(drawn.published, PublishedSamples):
+        return (
+            f"The measure {measure.name} reads the copies in which values of samples are published, and the "
+            f"mechanism {drawn.mechanism} copies none. Measure a release of sample_perturb_scale."
         )
     return None
 

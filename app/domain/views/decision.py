@@ -1,8 +1,8 @@
 """Decides whether a view is perfectly private with respect to a secret query.
 
 Perfect privacy: seeing the view's answer changes no belief about the secret's answer, for any reader to whom
-rows are independent of each other but for the declared keys and dependencies. It holds if no row that can
-decide the secret's answer can decide the view's, nor is in one block with a row that can.
+rows are independent of each other except for the declared keys and dependencies. It holds if no row that can
+decide the secret's answer can decide the view's, or lies in one block with a row that can.
 
 ``PRIVATE`` is a proof. ``DISCLOSES`` comes with a witness that :mod:`app.domain.views.evaluation` has
 verified on the queries as they are written. All else is ``UNKNOWN``.
@@ -12,17 +12,18 @@ Source: Machanavajjhala (2008), chapter 2, with the corrections that docs/defini
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Literal
 
 from app.domain.views.enumeration import Enumeration
 from app.domain.views.evaluation import is_disclosure
 from app.domain.views.freezing import frozen
 from app.domain.views.instances import Side, Witness
-from app.domain.views.normal_form import NormalQuery, branches, normalised
-from app.domain.views.patterns import Hit, Patterns
+from app.domain.views.normal_form import Branch, NormalQuery
+from app.domain.views.patterns import Candidate, Hit, Patterns
 from app.domain.views.queries import Query
 from app.domain.views.query_classes import is_row_determined
 from app.domain.views.relational_schema import RelationalSchema
@@ -46,24 +47,24 @@ Reason = Literal[
 ]
 WORST: tuple[Verdict, ...] = ("DISCLOSES", "UNKNOWN", "PRIVATE")
 """Verdicts, the worst first."""
-_NODES_OF_A_FIRST_LOOK = 3_000
+_STEPS_OF_A_FIRST_LOOK = 3_000
 
 
 @dataclass(frozen=True)
 class PairVerdict:
-    """Whether a view discloses something of a secret, why, and at what cost."""
+    """Whether a view discloses something about a secret, why, and at what cost."""
 
     verdict: Verdict
     method: Method
     reason: Reason
     witness: Witness | None = None
     subset_pairs: int = 0
-    nodes: int = 0
+    steps: int = 0
 
 
 def decide(
-    secret: Query,
-    view: Query,
+    secret: Sequence[Branch],
+    view: Sequence[Branch],
     schema: RelationalSchema,
     *,
     ignore_foreign_keys: bool = False,
@@ -73,23 +74,25 @@ def decide(
     """The verdict on a secret and a view; ``is_late`` tells when no time is left, so that it is UNKNOWN."""
     work = Work(budget or Budget(), is_late)
     found: list[PairVerdict] = []
-    for one in branches(secret):
-        for other in branches(view):
-            pair = _Pair(one, other, schema, work)
-            found.append(_with_foreign_keys(pair, ignored=ignore_foreign_keys))
-    worst = min(found, key=lambda own: WORST.index(own.verdict))
-    return PairVerdict(
-        worst.verdict, worst.method, worst.reason, worst.witness, work.subset_pairs, work.nodes
-    )
+    for one, other in product(secret, view):
+        pair = _Pair(one, other, schema, work)
+        found.append(_with_foreign_keys(pair, ignored=ignore_foreign_keys))
+        if found[-1].verdict == "DISCLOSES":
+            break
+    return replace(min(found, key=_badness), subset_pairs=work.subset_pairs, steps=work.steps)
+
+
+def _badness(found: PairVerdict) -> tuple[int, bool]:
+    """By which verdicts are compared, the worst first; that a branch is empty explains the least."""
+    return WORST.index(found.verdict), found.reason == "EMPTY_QUERY"
 
 
 def _with_foreign_keys(pair: _Pair, *, ignored: bool) -> PairVerdict:
-    """Rows that a foreign key ties tell of each other, which the other steps leave out of account."""
+    """The verdict of a pair; private only if no foreign key ties the rows that the two answers depend on."""
     found = pair.verdict()
     if ignored or found.verdict != "PRIVATE" or pair.is_constant:
         return found
-    linked = {end for own in pair.schema.foreign_keys for end in (own.source, own.target)}
-    if not linked & pair.secret.relations & pair.schema.tied(pair.view.relations):
+    if not pair.schema.are_tied(pair.secret.relations, pair.view.relations):
         return found
     return PairVerdict("UNKNOWN", "foreign_key", "FOREIGN_KEY_LINK")
 
@@ -97,10 +100,10 @@ def _with_foreign_keys(pair: _Pair, *, ignored: bool) -> PairVerdict:
 class _Pair:
     """A secret and a view, each one branch."""
 
-    def __init__(self, secret: Query, view: Query, schema: RelationalSchema, work: Work) -> None:
+    def __init__(self, secret: Branch, view: Branch, schema: RelationalSchema, work: Work) -> None:
         self.schema = schema
-        self.secret, self.view = normalised(secret, schema, "s"), normalised(view, schema, "v")
-        self._written = secret, view
+        self.secret, self.view = secret.normal, view.normal
+        self._written = secret.written, view.written
         self._work = work
 
     @property
@@ -110,10 +113,10 @@ class _Pair:
 
     @cached_property
     def _stand_ins(self) -> StandIns:
-        return StandIns(self.secret, self.view, self.schema)
+        return StandIns(self.secret, self.view, self.schema, self._work)
 
     def verdict(self) -> PairVerdict:
-        """The verdict, foreign keys left out of account."""
+        """The verdict as if there were no foreign keys."""
         if self.is_constant:
             return PairVerdict("PRIVATE", "constant", "EMPTY_QUERY")
         if not self.secret.relations & self.view.relations:
@@ -127,19 +130,21 @@ class _Pair:
         patterns = Patterns(self.secret, self.view, self.schema, self._work)
         if next(patterns.overlaps(), None) is None:
             return PairVerdict("PRIVATE", "no_overlap", "NO_UNIFIABLE_SUBGOALS")
-        determined = self._is_row_determined(self.secret, 0) and self._is_row_determined(self.view, 1)
+        determined = all(map(self._is_row_determined, (self.secret, self.view), self._written))
         hits = patterns.overlaps() if determined else patterns.hits()
-        undecided: list[Hit] = []
+        # Of a hit, only the candidate is kept: patterns are large, and there may be thousands.
+        undecided: list[Candidate] = []
         for hit in hits:
             witness = self._verified(self._first_look(hit))
             if witness is not None:
                 return self._disclosure(witness, "row_determined" if determined else "pattern")
-            undecided.append(hit)
-        return self._enumerated(undecided) if undecided else PairVerdict("PRIVATE", "pattern", "NOT_CRITICAL")
+            undecided.append(hit.candidate)
+        if not undecided:
+            return PairVerdict("PRIVATE", "pattern", "NOT_CRITICAL")
+        return self._enumerated(filter(None, map(patterns.joined, undecided)))
 
-    def _is_row_determined(self, query: NormalQuery, number: int) -> bool:
-        duplicates = self._written[number].keeps_duplicates
-        return is_row_determined(query, self.schema, keeps_duplicates=duplicates)
+    def _is_row_determined(self, query: NormalQuery, written: Query) -> bool:
+        return is_row_determined(query, self.schema, keeps_duplicates=written.keeps_duplicates)
 
     def _first_look(self, hit: Hit) -> Iterator[Witness]:
         """Witnesses that are soon found: with values that no query names, or the first of all values."""
@@ -147,13 +152,13 @@ class _Pair:
         if not self.secret.has_comparisons and not self.view.has_comparisons:
             yield from frozen(hit, stand_ins, self._work)
             return
-        short = Work(Budget(nodes=_NODES_OF_A_FIRST_LOOK), lambda: False)
+        short = self._work.part(_STEPS_OF_A_FIRST_LOOK)
         try:
             yield from Enumeration(self.secret, self.view, self.schema, stand_ins).witnesses(hit, short)
         except OutOfBudget:
             return
 
-    def _enumerated(self, hits: list[Hit]) -> PairVerdict:
+    def _enumerated(self, hits: Iterator[Hit]) -> PairVerdict:
         """What trying all values of the patterns finds."""
         try:
             enumeration = Enumeration(self.secret, self.view, self.schema, self._stand_ins)

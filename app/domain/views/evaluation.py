@@ -7,30 +7,36 @@ it found is believed only if the plain reading of the queries agrees.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import combinations, islice
+from itertools import islice
 
 from app.domain.views.instances import Row, Side, Witness
 from app.domain.views.queries import Atom, Comparison, Constant, Query, Rule, Term
 from app.domain.views.ranges import Cell
-from app.domain.views.relational_schema import RelationalSchema
+from app.domain.views.relational_schema import Positions, RelationalSchema
 from app.domain.views.work import Work
 
 
 def is_disclosure(witness: Witness, secret: Query, view: Query, schema: RelationalSchema, work: Work) -> bool:
-    """Whether the witness proves that the view discloses something of the secret."""
+    """Whether the witness proves that the view discloses something about the secret."""
     one, other = witness.secret.deciding, witness.view.deciding
-    if one.relation != other.relation:
-        return False
-    block = schema.relations[one.relation].block
-    if any(one.cells[column] != other.cells[column] for column in block):
+    if one.relation != other.relation or not _are_linked(one, other, schema):
         return False
     return _decides(witness.secret, secret, schema, work) and _decides(witness.view, view, schema, work)
+
+
+def _are_linked(one: Row, other: Row, schema: RelationalSchema) -> bool:
+    """Whether the rows are one, or lie in one block in which rows can exclude each other."""
+    relation = schema.relations[one.relation]
+    if one == other:
+        return True
+    agree = all(one.cells[column] == other.cells[column] for column in relation.block)
+    return agree and relation.is_tied(one.cells) and relation.is_tied(other.cells)
 
 
 def _decides(side: Side, query: Query, schema: RelationalSchema, work: Work) -> bool:
     """Whether the answer is found, or found more often, with the deciding row."""
     everything = side.others | {side.deciding}
-    if side.deciding in side.others or not _is_consistent(everything, schema):
+    if side.deciding in side.others or not _is_consistent(everything, schema, work):
         return False
     if query.keeps_duplicates:
         return _times(query, everything, side.answer, work) > _times(query, side.others, side.answer, work)
@@ -39,26 +45,29 @@ def _decides(side: Side, query: Query, schema: RelationalSchema, work: Work) -> 
     )
 
 
-def _is_consistent(rows: Iterable[Row], schema: RelationalSchema) -> bool:
+def _is_consistent(rows: Iterable[Row], schema: RelationalSchema, work: Work) -> bool:
     """Whether the rows lie in the domains and keep all dependencies."""
-    rows = list(rows)
     for row in rows:
         relation = schema.relations[row.relation]
         for column, (cell, range_) in enumerate(zip(row.cells, relation.ranges, strict=True)):
             if column not in relation.nullable if cell is None else cell not in range_:
                 return False
-    return not any(
-        one.relation == other.relation and _exclude(one, other, schema)
-        for one, other in combinations(rows, 2)
+    return all(
+        _keeps(relation_rows, determining, determined, work)
+        for relation, relation_rows in _by_relation(rows).items()
+        for determining, determined in schema.relations[relation].dependencies
     )
 
 
-def _exclude(one: Row, other: Row, schema: RelationalSchema) -> bool:
-    return any(
-        all(one.cells[i] == other.cells[i] for i in determining)
-        and any(one.cells[i] != other.cells[i] for i in determined)
-        for determining, determined in schema.relations[one.relation].dependencies
-    )
+def _keeps(rows: Iterable[Row], determining: Positions, determined: Positions, work: Work) -> bool:
+    """Whether rows with the same values, none of them NULL, in some columns have the same in others."""
+    values: dict[tuple[Cell, ...], set[tuple[Cell, ...]]] = {}
+    for row in rows:
+        work.check()
+        start = tuple(row.cells[i] for i in determining)
+        if not any(cell is None for cell in start):
+            values.setdefault(start, set()).add(tuple(row.cells[i] for i in determined))
+    return all(len(own) == 1 for own in values.values())
 
 
 def _is_found(query: Query, rows: Iterable[Row], answer: tuple[Cell, ...], work: Work) -> bool:

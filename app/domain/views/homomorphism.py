@@ -23,59 +23,65 @@ def finds(
     A homomorphism that is safe for NULL: a variable whose value is compared is mapped to nothing that
     ``may_be_null``, and each comparison must ``follow`` after the mapping.
     """
-    mapping = _matched(query.goal, goal, {}, query, may_be_null)
-    if mapping is None:
+    mapping: dict[Term, Term] = {}
+    of_goal = _bound(query.goal, goal, mapping, query, may_be_null)
+    if of_goal is None:
         return False
+    mapping.update(of_goal)
     by_relation: dict[str, list[Atom]] = {}
     for row in rows:
         by_relation.setdefault(row.relation, []).append(row)
 
-    def place(left: list[Atom], mapping: dict[Term, Term]) -> bool:
+    def place(left: list[Atom]) -> bool:
         if not left:
             return all(follows(_mapped(own, mapping)) for own in query.comparisons)
-        chosen, fewest = left[0], ways_of(left[0], mapping)
+        chosen, fewest = left[0], ways_of(left[0])
         for atom in left[1:]:
             if len(fewest) < 2:
                 break
-            ways = ways_of(atom, mapping)
+            ways = ways_of(atom)
             if len(ways) < len(fewest):
                 chosen, fewest = atom, ways
         rest = [atom for atom in left if atom is not chosen]
-        return any(place(rest, way) for way in fewest)
+        for way in fewest:
+            mapping.update(way)
+            if place(rest):
+                return True
+            for term in way:
+                del mapping[term]
+        return False
 
-    def ways_of(atom: Atom, mapping: dict[Term, Term]) -> list[dict[Term, Term]]:
+    def ways_of(atom: Atom) -> list[dict[Term, Term]]:
         found = []
         for row in by_relation.get(atom.relation, ()):
             work.step()
-            way = _matched(atom.terms, row.terms, mapping, query, may_be_null)
+            way = _bound(atom.terms, row.terms, mapping, query, may_be_null)
             if way is not None:
                 found.append(way)
         return found
 
-    return place(list(query.body), mapping)
+    return place(list(query.body))
 
 
-def _matched(
+def _bound(
     terms: Sequence[Term],
     onto: Sequence[Term],
     mapping: Mapping[Term, Term],
     query: Disjunct,
     may_be_null: Callable[[Term], bool],
 ) -> dict[Term, Term] | None:
-    """The mapping that also takes these terms onto those; None if there is none."""
-    extended = dict(mapping)
+    """What must be added to the mapping for it to take these terms onto those; None if nothing can."""
+    added: dict[Term, Term] = {}
     for term, target in zip(terms, onto, strict=True):
-        if isinstance(term, Constant):
-            if term != target:
-                return None
-        elif term in extended:
-            if extended[term] != target:
+        known = term if isinstance(term, Constant) else mapping.get(term) or added.get(term)
+        if known is not None:
+            if known != target:
                 return None
         elif term not in query.may_be_null and may_be_null(target):
             return None
         else:
-            extended[term] = target
-    return extended
+            added[term] = target
+    return added
 
 
 def _mapped(own: Comparison, mapping: Mapping[Term, Term]) -> Comparison:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from app.domain.views.orders import holds, may_hold
 from app.domain.views.queries import Atom, Comparison, Constant, Operator, Query, Rule, Term, Variable
-from app.domain.views.ranges import Range
+from app.domain.views.ranges import Range, common
 from app.domain.views.relational_schema import RelationalSchema
 from app.domain.views.substitution import Substitution
+from app.domain.views.work import Work
 
 _TURNED: Final[Mapping[Operator, Operator]] = {">": "<", ">=": "<="}
 
@@ -36,17 +38,17 @@ class NormalQuery:
 
     disjuncts: tuple[Disjunct, ...]
 
-    @property
+    @cached_property
     def is_constant(self) -> bool:
         """Whether its answer depends on no row."""
         return not any(own.body for own in self.disjuncts)
 
-    @property
+    @cached_property
     def has_comparisons(self) -> bool:
         """Whether any disjunct compares."""
         return any(own.comparisons for own in self.disjuncts)
 
-    @property
+    @cached_property
     def relations(self) -> frozenset[str]:
         """The relations that its answer may depend on."""
         return frozenset(atom.relation for own in self.disjuncts for atom in own.body)
@@ -56,26 +58,48 @@ class NormalQuery:
         """Of any disjunct."""
         return max((len(own.ranges) for own in self.disjuncts), default=0)
 
+    @property
+    def most_ordered_variables(self) -> int:
+        """Of any disjunct, those that may be any number or integer."""
+        return max(
+            (
+                sum(range_.values is None and range_.is_ordered for range_ in own.ranges.values())
+                for own in self.disjuncts
+            ),
+            default=0,
+        )
 
-def branches(query: Query) -> tuple[Query, ...]:
-    """The queries whose answers the answer consists of.
 
-    A union that keeps duplicates is as telling as its rules published one by one, at most; the rest is one.
+@dataclass(frozen=True)
+class Branch:
+    """A query whose answer is part of an answer, or all of it: as it is written, and in its normal form."""
+
+    written: Query
+    normal: NormalQuery
+
+
+def branches(query: Query, schema: RelationalSchema, side: str, work: Work) -> tuple[Branch, ...]:
+    """The queries whose answers the answer consists of; ``side`` tells the variables of two queries apart.
+
+    A union that keeps duplicates discloses at most what its rules disclose when published one by one; any
+    other query is one branch.
     """
-    if not query.keeps_duplicates:
-        return (query,)
-    return tuple(Query((rule,), keeps_duplicates=True) for rule in query.rules)
+    own = (
+        [Query((rule,), keeps_duplicates=True) for rule in query.rules] if query.keeps_duplicates else [query]
+    )
+    return tuple(Branch(part, normalised(part, schema, side, work)) for part in own)
 
 
-def normalised(query: Query, schema: RelationalSchema, side: str) -> NormalQuery:
-    """The normal form; ``side`` is what tells the variables of two queries apart.
+def normalised(query: Query, schema: RelationalSchema, side: str, work: Work) -> NormalQuery:
+    """The normal form, whose variables begin with ``side``.
 
     How often a row is found depends on a row of the instance exactly if the set of all valuations does, so
     that a query that keeps duplicates becomes one with all of its variables in its goal.
     """
     found = []
     for number, rule in enumerate(query.rules):
-        disjunct = _disjunct(_renamed(rule, f"{side}{number}."), schema, whole=query.keeps_duplicates)
+        work.check()
+        disjunct = _disjunct(_renamed(rule, f"{side}{number}."), schema, work, whole=query.keeps_duplicates)
         if disjunct is not None:
             found.append(disjunct)
     return NormalQuery(tuple(found))
@@ -97,7 +121,7 @@ def _turned(own: Comparison) -> Comparison:
     return own if operator is None else Comparison(own.right, operator, own.left)
 
 
-def _disjunct(rule: Rule, schema: RelationalSchema, *, whole: bool) -> Disjunct | None:
+def _disjunct(rule: Rule, schema: RelationalSchema, work: Work, *, whole: bool) -> Disjunct | None:
     """The rule in its normal form; None: it never produces a row."""
     equal = Substitution()
     for own in rule.comparisons:
@@ -111,7 +135,7 @@ def _disjunct(rule: Rule, schema: RelationalSchema, *, whole: bool) -> Disjunct 
         if range_.values is not None and len(range_.values) == 1 and term not in may_be_null:
             equal.merge(term, Constant(*range_.values))
     comparisons = list(_left(rule, equal))
-    if not may_hold(comparisons, lambda term: ranges.get(term, Range())):
+    if not may_hold(comparisons, lambda term: ranges.get(term, Range()), work):
         return None
     goal = rule.goal
     if whole:
@@ -137,16 +161,16 @@ def _may_be_null(rule: Rule, schema: RelationalSchema) -> Iterator[Term]:
 
 def _ranges(rule: Rule, schema: RelationalSchema, equal: Substitution) -> dict[Term, Range] | None:
     """What each class of equal variables may be; None: a constant or a class fits nowhere."""
+    found = common(
+        (equal.of(term), schema.relations[relation].ranges[column])
+        for term, relation, column in rule.occurrences
+    )
     ranges: dict[Term, Range] = {}
-    for term, relation, column in rule.occurrences:
-        range_, stands = schema.relations[relation].ranges[column], equal.of(term)
-        if isinstance(stands, Constant):
-            if stands.value is None or stands.value not in range_:
-                return None
-        else:
-            ranges[stands] = ranges.get(stands, Range()).meet(range_)
-            if ranges[stands].is_empty:
-                return None
+    for term, range_ in found.items():
+        if not isinstance(term, Constant):
+            ranges[term] = range_
+        if range_.is_empty or (isinstance(term, Constant) and term.value not in range_):
+            return None
     return ranges
 
 

@@ -16,6 +16,7 @@ from typing import Final
 
 from app.domain.views.queries import Comparison, Constant, Operator, Term
 from app.domain.views.ranges import Cell, Range
+from app.domain.views.work import Work
 
 MOST_TERMS: Final = 24
 _MOST_TIGHTENINGS: Final = 20
@@ -26,7 +27,7 @@ _NOWHERE: Final[_Length] = (0, 0)
 
 
 def holds(left: Cell, operator: Operator, right: Cell) -> bool:
-    """Whether the comparison of two values is true; of NULL none is."""
+    """Whether a comparison of a normal form is true of two values; of NULL none is."""
     if left is None or right is None:
         return False
     match operator:
@@ -36,18 +37,10 @@ def holds(left: Cell, operator: Operator, right: Cell) -> bool:
             return left != right
     if isinstance(left, str) or isinstance(right, str):
         return False
-    match operator:
-        case "<":
-            return left < right
-        case "<=":
-            return left <= right
-        case ">":
-            return left > right
-        case ">=":
-            return left >= right
+    return left < right if operator == "<" else left <= right
 
 
-def may_hold(comparisons: Sequence[Comparison], range_of: Callable[[Term], Range]) -> bool:
+def may_hold(comparisons: Sequence[Comparison], range_of: Callable[[Term], Range], work: Work) -> bool:
     """Whether the comparisons may be true together; False is a proof that they are not."""
     if not all(_may_hold_alone(own) for own in comparisons):
         return False
@@ -58,7 +51,7 @@ def may_hold(comparisons: Sequence[Comparison], range_of: Callable[[Term], Range
     ordered = [term for term in terms if range_of(term).is_ordered]
     if len(ordered) > MOST_TERMS or not ordered:
         return True
-    distances = _Distances(ordered, range_of)
+    distances = _Distances(ordered, range_of, work)
     for own in comparisons:
         distances.add(own)
     return distances.are_possible(unequal)
@@ -67,7 +60,7 @@ def may_hold(comparisons: Sequence[Comparison], range_of: Callable[[Term], Range
 def _may_hold_alone(own: Comparison) -> bool:
     if isinstance(own.left, Constant) and isinstance(own.right, Constant):
         return holds(own.left.value, own.operator, own.right.value)
-    return own.left != own.right or own.operator in ("=", "<=", ">=")
+    return own.left != own.right or own.operator in ("=", "<=")
 
 
 def _rules_out_all(unequal: Sequence[Comparison], range_of: Callable[[Term], Range]) -> bool:
@@ -85,8 +78,9 @@ def _rules_out_all(unequal: Sequence[Comparison], range_of: Callable[[Term], Ran
 class _Distances:
     """How much one term is at most above another."""
 
-    def __init__(self, terms: Sequence[Term], range_of: Callable[[Term], Range]) -> None:
-        self._terms = [_ZERO, *terms]
+    def __init__(self, terms: Sequence[Term], range_of: Callable[[Term], Range], work: Work) -> None:
+        self._terms = dict.fromkeys([_ZERO, *terms])
+        self._work = work
         self._whole = {_ZERO, *(term for term in terms if _is_whole(range_of(term)))}
         self._at_most: dict[tuple[Term, Term], _Length] = {}
         for term in terms:
@@ -97,17 +91,16 @@ class _Distances:
 
     def add(self, own: Comparison) -> None:
         """Take a comparison into account, if it is one of orders."""
+        self._work.check()
         match own.operator:
             case "<" | "<=":
                 low, high = own.left, own.right
-            case ">" | ">=":
-                low, high = own.right, own.left
             case "=":
                 self.add(Comparison(own.left, "<=", own.right))
                 low, high = own.right, own.left
             case _:
                 return
-        strict = -1 if own.operator in ("<", ">") else 0
+        strict = -1 if own.operator == "<" else 0
         (low, less), (high, more) = _anchored(low), _anchored(high)
         if low in self._terms and high in self._terms:
             self._bound(low, high, (more - less, strict))
@@ -136,10 +129,15 @@ class _Distances:
 
     def _close(self) -> bool:
         """Take ways over others into account; False if one leads back below where it began."""
-        for middle, one, other in product(self._terms, repeat=3):
-            first, second = self._at_most.get((one, middle)), self._at_most.get((middle, other))
-            if first is not None and second is not None:
-                self._bound(one, other, (first[0] + second[0], min(first[1], second[1])))
+        for middle, one in product(self._terms, repeat=2):
+            self._work.check()
+            first = self._at_most.get((one, middle))
+            if first is None:
+                continue
+            for other in self._terms:
+                second = self._at_most.get((middle, other))
+                if second is not None:
+                    self._bound(one, other, (first[0] + second[0], min(first[1], second[1])))
         return all(self._at_most.get((term, term), _NOWHERE) >= _NOWHERE for term in self._terms)
 
     def _forced_equal(self, own: Comparison) -> bool:

@@ -12,18 +12,18 @@ unification is joint, and comparisons that follow from those of the pattern are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import Final
 
 from app.domain.views.homomorphism import finds
 from app.domain.views.normal_form import Disjunct, NormalQuery
 from app.domain.views.orders import may_hold
 from app.domain.views.queries import Atom, Comparison, Constant, Operator, Term
-from app.domain.views.ranges import Range
-from app.domain.views.relational_schema import RelationalSchema
+from app.domain.views.ranges import Range, common
+from app.domain.views.relational_schema import Positions, RelationalSchema
 from app.domain.views.substitution import Substitution, chase
 from app.domain.views.work import Work
 
@@ -37,16 +37,16 @@ class Pattern:
 
     disjuncts: tuple[Disjunct, ...]
     substitution: Substitution
+    work: Work
 
     @cached_property
     def ranges(self) -> dict[Term, Range]:
         """What each class of variables may be."""
-        found: dict[Term, Range] = {}
-        for own in self.disjuncts:
-            for term, range_ in own.ranges.items():
-                stands = self.substitution.of(term)
-                found[stands] = found.get(stands, Range()).meet(range_)
-        return found
+        return common(
+            (self.substitution.of(term), range_)
+            for own in self.disjuncts
+            for term, range_ in own.ranges.items()
+        )
 
     @cached_property
     def null(self) -> frozenset[Term]:
@@ -66,6 +66,32 @@ class Pattern:
         return tuple(map(self.substitution.comparison, every))
 
     @cached_property
+    def compared(self) -> Mapping[Term, None]:
+        """The variables in comparisons, each after one that it is compared with, as far as there is one."""
+        beside: dict[Term, list[Term]] = {}
+        for own in self.comparisons:
+            beside.setdefault(own.left, []).append(own.right)
+            beside.setdefault(own.right, []).append(own.left)
+        found: dict[Term, None] = {}
+        for first in beside:
+            waiting = [first]
+            while waiting:
+                term = waiting.pop()
+                if term not in found and not isinstance(term, Constant):
+                    found[term] = None
+                    waiting += beside[term]
+        return found
+
+    @cached_property
+    def comparisons_of(self) -> Callable[[Term], Sequence[Comparison]]:
+        """The comparisons that a term is in."""
+        found: dict[Term, list[Comparison]] = {}
+        for own in self.comparisons:
+            for term in {own.left, own.right}:
+                found.setdefault(term, []).append(own)
+        return lambda term: found.get(term, ())
+
+    @cached_property
     def _unequal(self) -> frozenset[Comparison]:
         return frozenset(own for own in self.comparisons if own.operator == "!=")
 
@@ -73,12 +99,9 @@ class Pattern:
     def is_possible(self) -> bool:
         """Whether each class has a value left, and the comparisons may hold."""
         for term, range_ in self.ranges.items():
-            if isinstance(term, Constant):
-                if term.value is None or term.value not in range_:
-                    return False
-            elif range_.is_empty:
+            if range_.is_empty or (isinstance(term, Constant) and term.value not in range_):
                 return False
-        return may_hold(self.comparisons, self.range_of)
+        return may_hold(self.comparisons, self.range_of, self.work)
 
     def range_of(self, term: Term) -> Range:
         """What the class may be."""
@@ -88,7 +111,7 @@ class Pattern:
         """Whether the comparison holds wherever those of the pattern do."""
         if {comparison, Comparison(comparison.right, comparison.operator, comparison.left)} & self._unequal:
             return True
-        return not may_hold([*self.comparisons, _denied(comparison)], self.range_of)
+        return not may_hold([*self.comparisons, _denied(comparison)], self.range_of, self.work)
 
 
 _OPPOSITES: Final[dict[Operator, tuple[Operator, bool]]] = {
@@ -105,14 +128,34 @@ def _denied(own: Comparison) -> Comparison:
 
 
 @dataclass(frozen=True)
-class Hit:
-    """Two disjuncts with the subgoals whose row both answers may depend on."""
+class Candidate:
+    """Sets of subgoals of two disjuncts, each of which might be one row."""
 
+    secret: Disjunct
+    view: Disjunct
+    secret_places: Places
+    view_places: Places
+    linked: Positions
+    """The columns on which the two rows agree."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A candidate whose row both answers may depend on."""
+
+    candidate: Candidate
     pattern: Pattern
     """Of the secret's disjunct and the view's."""
-    secret_place: int
-    view_place: int
-    """A subgoal each of the sets."""
+
+    @property
+    def secret_place(self) -> int:
+        """A subgoal of the secret's set."""
+        return self.candidate.secret_places[0]
+
+    @property
+    def view_place(self) -> int:
+        """A subgoal of the view's set."""
+        return self.candidate.view_places[0]
 
     @property
     def rows(self) -> tuple[Atom, Atom]:
@@ -133,12 +176,12 @@ class Patterns:
     def overlaps(self) -> Iterator[Hit]:
         """Pairs of single subgoals that may be one row, or rows of one block."""
         for secret, view, relation in self._pairs():
-            for a in _places(secret, relation):
-                for b in _places(view, relation):
+            for a, b in product(_places(secret, relation), _places(view, relation)):
+                for linked in self._schema.relations[relation].links:
                     self.work.step()
-                    pattern = self._joint(secret, view, relation, (a,), (b,))
-                    if pattern is not None:
-                        yield Hit(pattern, a, b)
+                    hit = self.joined(Candidate(secret, view, (a,), (b,), linked))
+                    if hit is not None:
+                        yield hit
 
     def hits(self) -> Iterator[Hit]:
         """Patterns of rows that may decide both answers, smallest sets first."""
@@ -152,9 +195,10 @@ class Patterns:
                         for b in sides[1].sets(size - of_secret):
                             tried += 1
                             self.work.subset_pair(tried)
-                            hit = self._hit(secret, view, relation, a, b)
-                            if hit is not None:
-                                yield hit
+                            for linked in self._schema.relations[relation].links:
+                                hit = self.joined(Candidate(secret, view, a, b, linked))
+                                if hit is not None and self._depend(hit):
+                                    yield hit
 
     def _pairs(self) -> Iterator[tuple[Disjunct, Disjunct, str]]:
         for secret in self._secret.disjuncts:
@@ -164,15 +208,25 @@ class Patterns:
                     if relation in reads:
                         yield secret, view, relation
 
-    def _hit(self, secret: Disjunct, view: Disjunct, relation: str, a: Places, b: Places) -> Hit | None:
-        pattern = self._joint(secret, view, relation, a, b)
-        if pattern is None:
+    def joined(self, candidate: Candidate) -> Hit | None:
+        """The most general rows that are all of the sets' subgoals; None: there are none."""
+        secret, view = candidate.secret, candidate.view
+        a, b = candidate.secret_places, candidate.view_places
+        equal = Substitution()
+        if not _unify(secret, a, equal) or not _unify(view, b, equal):
             return None
-        if not self.depends(self._secret, secret, pattern, a[0]):
+        if not equal.merge_rows(secret.body[a[0]], view.body[b[0]], candidate.linked):
             return None
-        if not self.depends(self._view, view, pattern, b[0]):
+        if not chase([secret.body, view.body], equal, self._schema, self.work):
             return None
-        return Hit(pattern, a[0], b[0])
+        pattern = Pattern((secret, view), equal, self.work)
+        return Hit(candidate, pattern) if pattern.is_possible else None
+
+    def _depend(self, hit: Hit) -> bool:
+        secret, view = hit.pattern.disjuncts
+        return self.depends(self._secret, secret, hit.pattern, hit.secret_place) and self.depends(
+            self._view, view, hit.pattern, hit.view_place
+        )
 
     def depends(self, query: NormalQuery, own: Disjunct, pattern: Pattern, place: int) -> bool:
         """Whether the query may lose the goal of ``own`` with the subgoal's row: no disjunct finds it."""
@@ -195,21 +249,9 @@ class Patterns:
     def alone(self, own: Disjunct, places: Places) -> Pattern | None:
         """The pattern of a disjunct whose subgoals are one row; None: they cannot be."""
         equal = Substitution()
-        if not _unify(own, places, equal) or not chase([own.body], equal, self._schema):
+        if not _unify(own, places, equal) or not chase([own.body], equal, self._schema, self.work):
             return None
-        pattern = Pattern((own,), equal)
-        return pattern if pattern.is_possible else None
-
-    def _joint(self, secret: Disjunct, view: Disjunct, relation: str, a: Places, b: Places) -> Pattern | None:
-        equal = Substitution()
-        if not _unify(secret, a, equal) or not _unify(view, b, equal):
-            return None
-        block = self._schema.relations[relation].block
-        if not equal.merge_rows(secret.body[a[0]], view.body[b[0]], block):
-            return None
-        if not chase([secret.body, view.body], equal, self._schema):
-            return None
-        pattern = Pattern((secret, view), equal)
+        pattern = Pattern((own,), equal, self.work)
         return pattern if pattern.is_possible else None
 
 

@@ -68,8 +68,3 @@ class Query:
     rules: tuple[Rule, ...]
     keeps_duplicates: bool = False
     """Whether the answer says how often each of its rows is found (SQL without DISTINCT)."""
-
-    @property
-    def relations(self) -> frozenset[str]:
-        """The relations that it reads."""
-        return frozenset(atom.relation for rule in self.rules for atom in rule.atoms)

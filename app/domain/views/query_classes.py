@@ -6,13 +6,14 @@ Source: Machanavajjhala (2008), section 2.5 and Figure 2.3.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
 from typing import Final, Literal
 
 from app.domain.views.normal_form import Disjunct, NormalQuery
 from app.domain.views.queries import Atom, Constant, Term
 from app.domain.views.relational_schema import RelationalSchema
+from app.domain.views.work import Work
 
 QueryClass = Literal[
     "no_self_join",
@@ -24,11 +25,14 @@ QueryClass = Literal[
 ]
 
 
-def classes_of(query: NormalQuery, schema: RelationalSchema) -> tuple[QueryClass, ...]:
-    """The classes that all disjuncts are of, in a fixed order."""
-    return tuple(
-        name for name, belongs in _CLASSES.items() if all(belongs(own, schema) for own in query.disjuncts)
-    )
+def classes_of(disjuncts: Sequence[Disjunct], schema: RelationalSchema, work: Work) -> tuple[QueryClass, ...]:
+    """The classes that all disjuncts of a query are of, in a fixed order."""
+
+    def is_of(own: Disjunct, belongs: Callable[[Disjunct, RelationalSchema], bool]) -> bool:
+        work.check()
+        return belongs(own, schema)
+
+    return tuple(name for name, belongs in _CLASSES.items() if all(is_of(own, belongs) for own in disjuncts))
 
 
 def is_row_determined(query: NormalQuery, schema: RelationalSchema, *, keeps_duplicates: bool) -> bool:

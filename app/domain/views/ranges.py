@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
-from typing import Final, Literal
+from functools import reduce
+from typing import Final, Literal, TypeVar
 
 Value = str | int | Fraction
 """A constant: a text or an exact number; a text never equals a number."""
 Cell = Value | None
 """What a row holds in a column; None is NULL."""
 Kind = Literal["any", "number", "integer"]
+T = TypeVar("T", bound=Hashable)
+MOST_DIGITS: Final = 60
+"""Of a number, before and after the point."""
 _NARROWNESS: Final[dict[Kind, int]] = {"any": 0, "number": 1, "integer": 2}
 
 
@@ -18,6 +24,34 @@ def exact(number: int | float | str | Fraction) -> int | Fraction:
     """The number as it is written: 0.1 is a tenth, 1.0 is 1."""
     fraction = Fraction(str(number) if isinstance(number, float) else number)
     return fraction.numerator if fraction.denominator == 1 else fraction
+
+
+def digits_of(written: str) -> int:
+    """How many digits a number is written with."""
+    return sum(map(str.isdigit, written))
+
+
+def is_short(number: int | float) -> bool:
+    """Whether the number can be written with at most MOST_DIGITS digits and no exponent."""
+    if isinstance(number, int):
+        most: int = 10**MOST_DIGITS
+        return -most < number < most
+    return digits_of(format(Decimal(str(number)), "f")) <= MOST_DIGITS
+
+
+def in_digits(number: int | Fraction) -> str:
+    """The number exactly: as a decimal number if it is one, else as a fraction such as 1/3."""
+    rest, places = number.denominator, 0
+    for factor in (2, 5):
+        times = 0
+        while rest % factor == 0:
+            rest, times = rest // factor, times + 1
+        places = max(places, times)
+    if rest != 1:
+        return str(number)
+    digits = str(abs(number.numerator) * 10**places // number.denominator).rjust(places + 1, "0")
+    whole, part = digits[: len(digits) - places], digits[len(digits) - places :]
+    return ("-" if number < 0 else "") + whole + ("." + part if part else "")
 
 
 @dataclass(frozen=True)
@@ -29,24 +63,28 @@ class Range:
     values: frozenset[Value] | None = None
     """The members of a finite range; None: all of the kind."""
 
-    def __contains__(self, value: Value) -> bool:
+    def __contains__(self, value: Cell) -> bool:
         if self.values is not None:
             return value in self.values
         match self.kind:
             case "any":
-                return True
+                return value is not None
             case "number":
-                return not isinstance(value, str)
+                return isinstance(value, int | Fraction)
             case "integer":
                 return isinstance(value, int)
 
     def meet(self, other: Range) -> Range:
         """The values that are in both."""
-        if self.values is not None:
-            return Range("any", frozenset(value for value in self.values if value in other))
+        if self.values is None:
+            if other.values is not None:
+                return other.meet(self)
+            return max(self, other, key=lambda own: _NARROWNESS[own.kind])
         if other.values is not None:
-            return other.meet(self)
-        return max(self, other, key=lambda own: _NARROWNESS[own.kind])
+            return Range("any", self.values & other.values)
+        if other.kind == "any":
+            return self
+        return Range("any", frozenset(value for value in self.values if value in other))
 
     @property
     def is_empty(self) -> bool:
@@ -59,3 +97,11 @@ class Range:
         if self.values is None:
             return self.kind != "any"
         return not any(isinstance(value, str) for value in self.values)
+
+
+def common(ranges: Iterable[tuple[T, Range]]) -> dict[T, Range]:
+    """What each term may be that stands where all of its ranges apply."""
+    every: dict[T, dict[Range, None]] = {}
+    for term, range_ in ranges:
+        every.setdefault(term, {})[range_] = None
+    return {term: reduce(Range.meet, own, Range()) for term, own in every.items()}

@@ -10,8 +10,10 @@ from functools import cached_property
 from typing import Final
 
 from app.domain.errors import Fault, joined, refuse
-from app.domain.views.ranges import Kind, Range, exact
+from app.domain.views.ranges import MOST_DIGITS, Kind, Range, exact, is_short
 
+MOST_LISTED: Final = 20_000
+"""Values in the lists of all domains together."""
 NAME: Final = re.compile(r"[^\W\d]\w*")
 """A relation's name, as queries write it."""
 
@@ -39,12 +41,15 @@ class Relation:
     attributes: tuple[str, ...]
     ranges: tuple[Range, ...]
     dependencies: tuple[tuple[Positions, Positions], ...]
-    """Rows that agree on the first columns agree on the second; a key determines all columns."""
+    """Rows that agree on the first columns agree on the second; a key determines all columns.
+
+    A row that is NULL in one of the first columns agrees with no other.
+    """
     nullable: frozenset[int]
 
     @cached_property
     def block(self) -> Positions:
-        """The columns on which two rows must agree to tell something about each other.
+        """The columns on which two rows must agree for one to say something about the other.
 
         All of them without dependencies, else those that every key and dependency starts from: rows that
         differ there can neither exclude each other nor be linked by a chain of rows that do.
@@ -53,6 +58,26 @@ class Relation:
         for determining, _ in self.dependencies:
             left &= set(determining)
         return tuple(sorted(left))
+
+    @cached_property
+    def certain_dependencies(self) -> tuple[tuple[Positions, Positions], ...]:
+        """Those that apply to all rows, since no column that they start from can be NULL."""
+        return tuple(own for own in self.dependencies if not self.nullable.intersection(own[0]))
+
+    @cached_property
+    def links(self) -> tuple[Positions, ...]:
+        """On which columns two rows may agree, so that one says something about the other.
+
+        The block; and all columns, where a row can be NULL in the columns that every dependency starts from:
+        no other row says anything about it.
+        """
+        everything = tuple(range(len(self.attributes)))
+        may_be_free = bool(self.dependencies) and not self.certain_dependencies
+        return (self.block, everything) if may_be_free else (self.block,)
+
+    def is_tied(self, cells: Sequence[object]) -> bool:
+        """Whether a dependency can tie a row to others: where it starts from, the row is not NULL."""
+        return any(all(cells[i] is not None for i in determining) for determining, _ in self.dependencies)
 
 
 @dataclass(frozen=True)
@@ -70,17 +95,26 @@ class RelationalSchema:
     relations: Mapping[str, Relation]
     foreign_keys: tuple[ForeignKey, ...] = ()
 
-    def tied(self, names: frozenset[str]) -> frozenset[str]:
-        """The relations that foreign keys tie to any of these, directly or by others, with these."""
-        reached = set(names)
-        while more := {
-            end
-            for own in self.foreign_keys
-            for end in (own.source, own.target)
-            if {own.source, own.target} & reached and end not in reached
-        }:
-            reached |= more
-        return frozenset(reached)
+    def are_tied(self, some: frozenset[str], others: frozenset[str]) -> bool:
+        """Whether foreign keys tie one of these relations to one of those, directly or by others."""
+        groups = {self._groups[name] for name in some if name in self._groups}
+        return any(self._groups.get(name) in groups for name in others)
+
+    @cached_property
+    def _groups(self) -> Mapping[str, str]:
+        """For each relation with a foreign key, one of those that it is tied to, the same for all of them."""
+        neighbours: dict[str, set[str]] = {}
+        for own in self.foreign_keys:
+            neighbours.setdefault(own.source, set()).add(own.target)
+            neighbours.setdefault(own.target, set()).add(own.source)
+        groups: dict[str, str] = {}
+        for first in neighbours:
+            reached = [] if first in groups else [first]
+            while reached:
+                name = reached.pop()
+                groups[name] = first
+                reached += [other for other in neighbours[name] if other not in groups]
+        return groups
 
 
 def built(
@@ -90,6 +124,17 @@ def built(
     faults = [fault for name, own in relations.items() for fault in _faults(name, own)]
     if not relations:
         faults.append(Fault("/relations", "no-relation", "The schema has no relation.", "Declare one."))
+    lists = (own for one in relations.values() for own in one.domains.values() if not isinstance(own, str))
+    if sum(map(len, lists)) > MOST_LISTED:
+        faults.append(
+            Fault(
+                "/relations",
+                "too-many-values",
+                f"The domains list more than {MOST_LISTED:,} values together.",
+                "Declare those with long lists as any, number or integer: a domain larger than the true one "
+                "makes no disclosure private.",
+            )
+        )
     for number, key in enumerate(foreign_keys):
         for end, named in (("from", key.source), ("to", key.target)):
             if named not in relations:
@@ -132,11 +177,27 @@ def _faults(name: str, own: RelationDefinition) -> Iterator[Fault]:
                 f"Name one of {', '.join(list(own.attributes)[:10])}.",
             )
     for attribute, domain in own.domains.items():
-        if not isinstance(domain, str) and not domain:
-            yield Fault(
-                joined(f"{place}/domains", attribute), "empty-domain", "A domain has at least one value."
-            )
+        if not isinstance(domain, str):
+            yield from _faults_of_list(joined(f"{place}/domains", attribute), domain)
     yield from _sets_of_attributes(place, own)
+
+
+def _faults_of_list(place: str, values: Sequence[str | int | float]) -> Iterator[Fault]:
+    if not values:
+        yield Fault(
+            place,
+            "empty-domain",
+            "The list has no value.",
+            "List all values that the column may have, or leave the domain out.",
+        )
+    for number, value in enumerate(values):
+        if not isinstance(value, str) and not is_short(value):
+            yield Fault(
+                f"{place}/{number}",
+                "number-too-long",
+                f"A number of a list has at most {MOST_DIGITS} digits, written without an exponent.",
+                "Write so long a number as a text, here and in the queries, or leave the domain out.",
+            )
 
 
 def _named(own: RelationDefinition) -> Iterator[tuple[str, str]]:
@@ -154,13 +215,6 @@ def _sets_of_attributes(place: str, own: RelationDefinition) -> Iterator[Fault]:
     for number, key in enumerate(own.keys):
         if not key:
             yield Fault(f"{place}/keys/{number}", "empty-key", "A key has at least one attribute.")
-        if null := set(key) & set(own.nullable):
-            yield Fault(
-                f"{place}/keys/{number}",
-                "nullable-key",
-                f"The key has the nullable attribute {min(null)!r}.",
-                "Declare the attributes of a key as never NULL.",
-            )
     for number, (determining, determined) in enumerate(own.dependencies):
         if not determining or not determined:
             yield Fault(
@@ -170,8 +224,10 @@ def _sets_of_attributes(place: str, own: RelationDefinition) -> Iterator[Fault]:
             yield Fault(
                 f"{place}/fds/{number}",
                 "nullable-dependency",
-                f"The dependency has the nullable attribute {min(null)!r}: what it says of NULL is open.",
-                "Declare the attributes of a dependency as never NULL.",
+                f"The dependency has the nullable attribute {min(null)!r}, and what it says of NULL is open.",
+                "Take the attribute out of nullable only if it is never NULL. Otherwise views of this "
+                "relation cannot be checked: without the dependency, or without NULL, a disclosure could "
+                "seem private.",
             )
 
 

@@ -6,7 +6,7 @@ a few of each such kind suffice: as many as there are variables. Enumeration ove
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Set
 from fractions import Fraction
 from itertools import count, islice, pairwise
 from math import ceil, floor
@@ -16,10 +16,10 @@ from app.domain.views.normal_form import NormalQuery
 from app.domain.views.queries import Constant
 from app.domain.views.ranges import Range, Value, exact
 from app.domain.views.relational_schema import RelationalSchema
-from app.domain.views.work import OutOfBudget
+from app.domain.views.work import OutOfBudget, Work
 
 Number = int | Fraction
-MOST_VALUES: Final = 50_000
+MOST_VALUES: Final = 20_000
 """Above that, values are too many to try, and to hold."""
 _START: Final = 0
 
@@ -27,24 +27,25 @@ _START: Final = 0
 class StandIns:
     """The values to try for the variables of a secret and a view."""
 
-    def __init__(self, secret: NormalQuery, view: NormalQuery, schema: RelationalSchema) -> None:
+    def __init__(self, secret: NormalQuery, view: NormalQuery, schema: RelationalSchema, work: Work) -> None:
         self.constants = frozenset(_constants(secret)) | frozenset(_constants(view))
         relations = [schema.relations[name] for name in secret.relations | view.relations]
         ranges = [range_ for relation in relations for range_ in relation.ranges]
         listed = {value for range_ in ranges for value in range_.values or ()}
-        self._variables = secret.most_variables + view.most_variables
+        variables = secret.most_variables + view.most_variables
+        ordered = secret.most_ordered_variables + view.most_ordered_variables
         self._known = self.constants | listed
         numbers = {value for value in self._known if not isinstance(value, str)}
         kinds = {range_.kind for range_ in ranges if range_.values is None}
-        gaps = (len(numbers) + 1) * (self._variables if kinds >= {"integer", "number"} else 1)
-        if gaps * self._variables > MOST_VALUES:
+        gaps = (len(numbers) + 1) * (ordered if kinds >= {"integer", "number"} else 1)
+        if gaps * ordered > MOST_VALUES:
             raise OutOfBudget
-        integers = set(_integers(numbers, self._variables)) if "integer" in kinds else set[Number]()
-        self._whole = tuple(sorted(integers | {own for own in numbers if isinstance(own, int)}))
-        dense = set(_dense(numbers | integers, self._variables)) if "number" in kinds else set[Number]()
-        self._numbers = tuple(sorted(dense | integers | numbers))
-        self._all = self._preferred(self._known | dense | integers)
-        self.fresh = tuple(islice(self.new_texts(), self._variables))
+        integers = set(_integers(numbers, ordered, work)) if "integer" in kinds else set[Number]()
+        self._whole = integers | {own for own in numbers if isinstance(own, int)}
+        dense = set(_dense(numbers | integers, ordered, work)) if "number" in kinds else set[Number]()
+        self._numbers = dense | integers | numbers
+        self._preferred: dict[Range, tuple[Value, ...]] = {}
+        self.fresh = tuple(islice(self.new_texts(), variables))
 
     def new_texts(self) -> Iterator[str]:
         """Texts that nothing names: #1, #2, and so on."""
@@ -57,18 +58,21 @@ class StandIns:
 
     def of(self, range_: Range) -> tuple[Value, ...]:
         """The values to try; those of no query first. A range of ``any`` has the ``fresh`` ones besides."""
+        if range_ not in self._preferred:
+            values = sorted(self._members(range_), key=in_order)
+            self._preferred[range_] = tuple(sorted(values, key=self.constants.__contains__))
+        return self._preferred[range_]
+
+    def _members(self, range_: Range) -> Set[Value]:
         if range_.values is not None:
-            return self._preferred(range_.values)
+            return range_.values
         match range_.kind:
             case "any":
-                return self._all
+                return self._known | self._numbers
             case "number":
-                return self._preferred(self._numbers)
+                return self._numbers
             case "integer":
-                return self._preferred(self._whole)
-
-    def _preferred(self, values: Iterable[Value]) -> tuple[Value, ...]:
-        return tuple(sorted(values, key=lambda own: (own in self.constants, *in_order(own))))
+                return self._whole
 
 
 def in_order(value: Value) -> tuple[bool, Number, str]:
@@ -85,7 +89,7 @@ def _constants(query: NormalQuery) -> Iterator[Value]:
                 yield term.value
 
 
-def _integers(numbers: set[Number], wanted: int) -> Iterator[int]:
+def _integers(numbers: Set[Number], wanted: int, work: Work) -> Iterator[int]:
     """As many whole numbers as are wanted in every gap between the numbers, as far as there are any."""
     marks = sorted(numbers) or [_START]
     yield from (ceil(marks[0]) - 1 - i for i in range(wanted))
@@ -93,10 +97,11 @@ def _integers(numbers: set[Number], wanted: int) -> Iterator[int]:
     if not numbers:
         yield _START
     for low, high in pairwise(marks):
+        work.check()
         yield from islice((n for n in range(floor(low) + 1, ceil(high))), wanted)
 
 
-def _dense(numbers: set[Number], wanted: int) -> Iterator[Number]:
+def _dense(numbers: Set[Number], wanted: int, work: Work) -> Iterator[Number]:
     """As many numbers as are wanted in every gap."""
     marks = sorted(numbers) or [_START]
     yield from (marks[0] - 1 - i for i in range(wanted))
@@ -104,5 +109,6 @@ def _dense(numbers: set[Number], wanted: int) -> Iterator[Number]:
     if not numbers:
         yield _START
     for low, high in pairwise(marks):
+        work.check()
         step = Fraction(high - low) / (wanted + 1)
         yield from (exact(low + step * (i + 1)) for i in range(wanted))

@@ -6,21 +6,21 @@ from collections.abc import Iterable, Sequence
 
 from app.domain.views.queries import Atom, Comparison, Constant, Term
 from app.domain.views.relational_schema import Positions, RelationalSchema
+from app.domain.views.work import Work
 
 
 class Substitution:
     """Classes of terms that are equal; a class with a constant is that constant."""
 
-    def __init__(self, parents: dict[Term, Term] | None = None) -> None:
-        self._parents = {} if parents is None else dict(parents)
-
-    def copy(self) -> Substitution:
-        """A substitution to go on with, which leaves this one as it is."""
-        return Substitution(self._parents)
+    def __init__(self) -> None:
+        self._parents: dict[Term, Term] = {}
 
     def of(self, term: Term) -> Term:
         """What stands for the term."""
-        while (parent := self._parents.get(term)) is not None:
+        parents = self._parents
+        while (parent := parents.get(term)) is not None:
+            if (above := parents.get(parent)) is not None:
+                parents[term] = above
             term = parent
         return term
 
@@ -53,31 +53,43 @@ class Substitution:
         return Comparison(self.of(own.left), own.operator, self.of(own.right))
 
 
-def chase(bodies: Sequence[Sequence[Atom]], substitution: Substitution, schema: RelationalSchema) -> bool:
+def chase(
+    bodies: Sequence[Sequence[Atom]], substitution: Substitution, schema: RelationalSchema, work: Work
+) -> bool:
     """Make equal what the dependencies make equal in any consistent instance; False if nothing can be.
 
     The bodies lie in different instances, so that rows are compared within each; the substitution is shared.
     """
-    pairs = [
-        (one, other, dependency)
-        for body in bodies
-        for number, one in enumerate(body)
-        for other in body[:number]
-        if one.relation == other.relation
-        for dependency in schema.relations[one.relation].dependencies
-    ]
     changed = True
     while changed:
         changed = False
-        for one, other, (determining, determined) in pairs:
-            if not _agree(one, other, determining, substitution):
-                continue
-            if not _agree(one, other, determined, substitution):
-                if not substitution.merge_rows(one, other, determined):
-                    return False
-                changed = True
+        for body in bodies:
+            for relation in dict.fromkeys(atom.relation for atom in body):
+                rows = [atom for atom in body if atom.relation == relation]
+                for determining, determined in schema.relations[relation].certain_dependencies:
+                    merged = _merge_alike(rows, determining, determined, substitution, work)
+                    if merged is None:
+                        return False
+                    changed |= merged
     return True
 
 
-def _agree(one: Atom, other: Atom, columns: Positions, substitution: Substitution) -> bool:
-    return all(substitution.of(one.terms[i]) == substitution.of(other.terms[i]) for i in columns)
+def _merge_alike(
+    rows: Sequence[Atom],
+    determining: Positions,
+    determined: Positions,
+    substitution: Substitution,
+    work: Work,
+) -> bool | None:
+    """Make rows that agree on some columns agree on others; whether that was new, None if they cannot."""
+    first: dict[tuple[Term, ...], Atom] = {}
+    changed = False
+    for row in rows:
+        work.check()
+        like = first.setdefault(tuple(substitution.of(row.terms[i]) for i in determining), row)
+        if all(substitution.of(row.terms[i]) == substitution.of(like.terms[i]) for i in determined):
+            continue
+        if not substitution.merge_rows(like, row, determined):
+            return None
+        changed = True
+    return changed

@@ -2,50 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from app.domain.views.decision import PairVerdict, Reason
 from app.domain.views.instances import Row, Side
+from app.domain.views.normal_form import Branch
 from app.domain.views.queries import Query
-from app.domain.views.ranges import Cell
+from app.domain.views.ranges import Cell, in_digits
 from app.domain.views.relational_schema import RelationalSchema
 
 ASSUMPTIONS: Final = (
-    "Rows are independent of each other for the reader, but for the declared keys and dependencies. "
-    "Other correlations, readers who already hold a view that discloses, and other releases are not covered.",
-    "Each relation is a set of rows: none stands in it twice.",
-    "Values are equal only as they are written: 1212 and '1212' differ, and so do texts in upper and lower "
-    "case. A database that compares otherwise is not covered.",
+    "To the reader, rows are independent of each other, except for the declared keys and dependencies. Not "
+    "covered are rows that are correlated in other ways, readers who already hold a view that discloses, and "
+    "other releases.",
+    "No relation holds the same row twice.",
+    "Two values are equal only if they are written alike: 1212 and '1212' differ, and so do 'Flu' and 'flu'. "
+    "A database that compares values in another way is not covered.",
 )
 """What every verdict rests on."""
 FOREIGN_KEYS_IGNORED: Final = (
-    "Foreign keys were left out of account, as was asked: that referenced rows exist is not counted as "
-    "something the reader knows."
+    "Foreign keys were ignored, as requested: that a referenced row must exist is not counted as something "
+    "the reader knows."
 )
 SETS_OF_VIEWS: Final = (
-    "A set of views is private exactly if each of them is: readers who pool them learn nothing."
+    "Views that are private one by one are private together: readers who pool them learn nothing about the "
+    "secret."
 )
 SETS_WITH_FOREIGN_KEYS: Final = (
-    "With foreign keys it is not claimed that views which are private one by one are so together."
+    "With foreign keys it is not claimed that views which are private one by one are private together."
 )
+SEVERITY_OF_ONE_VIEW: Final = (
+    "The severity is that of each view alone. Published together, views may let a reader derive a row of the "
+    "secret with certainty that none of them gives away alone. The verdicts do not depend on it."
+)
+WITNESS_LEFT_OUT: Final = (
+    "A row that can change both answers was found and verified, but this answer has no room left for it. "
+    "Check this pair alone to see it."
+)
+MOST_ROWS_IN_WORDS: Final = 6
+"""Beside the row that decides; the witness has all of them."""
 
+_DENIED: Final = "The pair is denied as if it disclosed something."
 _REASONS: Final[Mapping[Reason, str]] = {
-    "EMPTY_QUERY": "One of the two queries has the same answer whatever the rows are.",
-    "NO_COMMON_RELATION": "The two queries read no relation in common.",
-    "NO_UNIFIABLE_SUBGOALS": "No row fits both queries: what they ask of a row of the same relation excludes "
-    "each other.",
-    "NOT_CRITICAL": "Rows fit both queries, but none that can change the answer of one can change that of "
-    "the other.",
-    "BUDGET_EXCEEDED": "Undecided within the limits of work and time: whether a row can change both answers. "
-    "It counts as a disclosure. Fewer joins of a relation with itself, or fewer listed values, make it "
-    "easier.",
-    "FOREIGN_KEY_LINK": "No row can change both answers, but a foreign key ties rows that change one to rows "
-    "that change the other, and what that tells is not decided. It counts as a disclosure.",
-    "NO_CERTIFIED_WITNESS": "A row seems to change both answers, but no instance that shows it could be "
-    "verified. It counts as a disclosure.",
+    "NO_COMMON_RELATION": "No relation is read by both queries.",
+    "NO_UNIFIABLE_SUBGOALS": "No row can matter to both queries: where they read the same relation, their "
+    "conditions exclude each other.",
+    "NOT_CRITICAL": "Some rows fit both queries, but no row can change both answers, and no key or "
+    "dependency ties a row that can change one to a row that can change the other.",
+    "BUDGET_EXCEEDED": "Whether a row can change both answers was not decided within the limits on work and "
+    f"time. {_DENIED} Fewer joins of a relation with itself, fewer comparisons and shorter lists of values "
+    "make a pair easier to decide.",
+    "FOREIGN_KEY_LINK": "No row can change both answers, but foreign keys tie rows that can change one to "
+    f"rows that can change the other, and what a reader learns from that is not decided. {_DENIED}",
+    "NO_CERTIFIED_WITNESS": "A row seems to change both answers, but no example of it could be verified. "
+    f"{_DENIED}",
 }
+
+
+def explained_constant(*queries: tuple[str, str, Sequence[Branch]]) -> str:
+    """Why a pair with a constant query is private; each query by what it is, its id and its branches."""
+    parts = []
+    for what, name, branches in queries:
+        if not any(branch.normal.disjuncts for branch in branches):
+            parts.append(
+                f"The {what} {name!r} never finds a row: its conditions contradict each other, or a variable "
+                "stands in columns without a value in common."
+            )
+        elif all(branch.normal.is_constant for branch in branches):
+            parts.append(f"The answer of the {what} {name!r} is always the same: it reads no relation.")
+    return " ".join([*parts, "So neither answer says anything about the other."])
 
 
 def explained(found: PairVerdict, secret: Query, view: Query, schema: RelationalSchema) -> str:
@@ -56,38 +82,38 @@ def explained(found: PairVerdict, secret: Query, view: Query, schema: Relational
     same = one.deciding == other.deciding
     which = "The same row" if same else f"The row {row_in_words(other.deciding, schema)}"
     parts = [
-        f"The row {row_in_words(one.deciding, schema)} can decide the secret: {_effect(one, secret, schema)}",
-        f"{which} can decide what is published: {_effect(other, view, schema)}",
+        f"The row {row_in_words(one.deciding, schema)} can decide the secret's answer: "
+        f"{_effect(one, secret, schema)}",
+        f"{which} can decide the view's answer: {_effect(other, view, schema)}",
     ]
     if not same:
-        parts.append("Keys or dependencies tie the two rows: whether one exists tells of the other.")
+        parts.append(
+            "Keys or dependencies tie the two rows: whether one exists says something about the other."
+        )
     constrained = any(own.dependencies for own in schema.relations.values()) or schema.foreign_keys
     if constrained or secret.keeps_duplicates or view.keeps_duplicates:
-        parts.append("So the view's answer changes what a reader believes of the secret's.")
+        parts.append("So the view's answer can change what a reader believes about the secret's.")
     else:
         parts.append(
-            f"So whoever learns that the view's answer {_holds(other)} has reason to think it more likely "
-            f"than before that the secret's {_holds(one)}."
+            f"So a reader who learns that the view's answer {_contains(other)} has reason to think it more "
+            f"likely than before that the secret's {_contains(one)}."
         )
     if schema.foreign_keys:
-        parts.append("Rows that foreign keys would ask for are not shown.")
+        parts.append("Rows that foreign keys require are left out of this example.")
     return " ".join(parts)
 
 
 def _effect(side: Side, query: Query, schema: RelationalSchema) -> str:
     """What the deciding row does to the answer."""
-    if side.others:
-        beside = f"beside {_listed(sorted(row_in_words(row, schema) for row in side.others))}, "
-    else:
-        beside = "with no other row, "
+    beside = f"beside {_listed(side, schema)}" if side.others else "where no other row exists"
     if query.keeps_duplicates:
         row = f"({', '.join(map(_shown, side.answer))})"
-        return f"{beside}its answer has {row} more often if that row exists."
-    return f"{beside}its answer {_holds(side)} exactly if that row exists."
+        return f"{beside}, it contains {row} more often if that row exists."
+    return f"{beside}, it {_contains(side)} exactly if that row exists."
 
 
-def _holds(side: Side) -> str:
-    return f"has ({', '.join(map(_shown, side.answer))})" if side.answer else "is yes"
+def _contains(side: Side) -> str:
+    return f"contains ({', '.join(map(_shown, side.answer))})" if side.answer else "is yes"
 
 
 def row_in_words(row: Row, schema: RelationalSchema) -> str:
@@ -97,8 +123,12 @@ def row_in_words(row: Row, schema: RelationalSchema) -> str:
     return f"{row.relation}({cells})"
 
 
-def _listed(texts: Iterable[str]) -> str:
-    *all_but_last, last = texts
+def _listed(side: Side, schema: RelationalSchema) -> str:
+    """The rows beside the deciding one, as many as are read with ease."""
+    rows = sorted(row_in_words(row, schema) for row in side.others)
+    *all_but_last, last = rows
+    if len(rows) > MOST_ROWS_IN_WORDS:
+        all_but_last, last = rows[:MOST_ROWS_IN_WORDS], f"{len(rows) - MOST_ROWS_IN_WORDS} more rows"
     return f"{', '.join(all_but_last)} and {last}" if all_but_last else last
 
 
@@ -107,4 +137,4 @@ def _shown(cell: Cell) -> str:
         return "NULL"
     if isinstance(cell, str):
         return "'{}'".format(cell.replace("'", "''"))
-    return str(float(cell)) if isinstance(cell, Fraction) else str(cell)
+    return in_digits(cell)

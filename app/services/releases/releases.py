@@ -14,7 +14,7 @@ from app.services.ports import Store, UnitOfWork
 from app.services.questions import RUN_BYTES, Claimant, DirectBudget, RunStarted
 from app.services.releases.count_answers import AskCounts, CountAnswers, ReleaseCounts
 from app.services.releases.draw_runs import DrawRuns
-from app.services.releases.mechanism_manifests import is_drawn, shown_release
+from app.services.releases.mechanism_manifests import BY_NAME, is_drawn, shown_release
 from app.services.releases.mechanism_releases import MechanismReleases, ReleasePlan
 from app.services.releases.released_tables import ReleasedTable, release_of
 from app.services.releases.requests import CreateRelease, LineOrder
@@ -160,9 +160,11 @@ class ReleaseService(TableResources):
         return await self._counts.answers(actor.tenant, ref, request)
 
     def _require_may(self, actor: Actor, request: CreateRelease) -> None:
-        """Raise if the fields do not fit together, or the key may not ask for a further draw."""
+        """Raise if the fields do not fit together, or the key may not ask for what promises less."""
         request.require_whole()
-        if request.independent_of_earlier:
+        chosen = request.mechanism
+        leaks = chosen is not None and BY_NAME[chosen.name].accepts_leak(chosen.parameters)
+        if request.independent_of_earlier or leaks:
             require(actor, Scope.GOVERN)
 
     async def _shown(self, work: UnitOfWork, actor: Actor, found: Sequence[Stored]) -> tuple[Stored, ...]:

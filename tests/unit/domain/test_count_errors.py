@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from app.domain.arrays import Longs
 from app.domain.catalogue.catalogue_types import CellValue
+from app.domain.classes.reconstructed_shares import likeliest_shares as likeliest_in_groups
 from app.domain.classes.reconstruction import UniformReplacement
 from app.domain.classes.reconstruction_groups import ReconstructionQuestion
 from app.domain.classes.sensitive_counts import SensitiveCounts
@@ -24,6 +25,7 @@ from app.domain.mechanisms.sample_perturb_scale import PublishedSamples
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_errors import ShownRecords, likeliest_shares
 from app.domain.mechanisms.uniform_perturbation import PublishedUniform
+from tests.oracles.closeness_by_hand import counts_of
 from tests.oracles.effort import examples
 from tests.oracles.perturbation_by_hand import stream
 from tests.oracles.reconstruction_by_hand import likeliest_by_steps
@@ -164,6 +166,8 @@ def test_the_likeliest_shares_are_those_that_expectation_maximisation_ends_in(sh
         return
     assert own.sum() == pytest.approx(1)
     c, n = (1 - p) / len(shown), sum(shown)
+    of_groups = likeliest_in_groups(counts_of(shown, [shown]), UniformReplacement(p, len(shown)))
+    assert own[np.flatnonzero(shown)] == pytest.approx(of_groups, abs=1e-12)
     plain = (np.array(shown) / n - c) / p
     if (plain >= 0).all():
         assert own == pytest.approx(plain, abs=1e-12)
@@ -254,10 +258,8 @@ def test_the_error_of_copies_that_a_reader_computes_is_on_average_not_below_the_
     assert independent.variances()[0] < 0.6 * true
 
 
-def samples_of(size):
-    return counted(
-        small(PublishedSamples("code", tuple(map(CellValue, VALUES)), 0.6, "balanced_fixed", size))
-    )
+def samples_of(size, mode="balanced_fixed"):
+    return counted(small(PublishedSamples("code", tuple(map(CellValue, VALUES)), 0.6, mode, size)))
 
 
 def test_counts_in_copies_have_errors_only_where_sizes_of_samples_are_told():
@@ -271,6 +273,9 @@ def test_counts_in_copies_have_errors_only_where_sizes_of_samples_are_told():
     assert np.isnan([whole.underlying_errors, untold.underlying_errors]).all()
     assert (samples_of(6).without_errors, UNIFORM.without_errors) == (None, None)
     assert "not told" in samples_of(None).without_errors
+    by_coins = found(("gender", "F"), of=samples_of(None, "paper"))
+    assert by_coins.estimates[0] == 20
+    assert np.isnan(by_coins.standard_errors[0])
     everybody = found(("gender", "F"), of=samples_of(None))
     assert (everybody.estimates[0], everybody.standard_errors[0]) == (20, 0)
 

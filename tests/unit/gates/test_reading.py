@@ -93,6 +93,7 @@ def test_measures_of_usefulness_and_of_other_releases_protect_nobody():
         "safe_harbor_values", "distinction_and_separation", "consistent_entities",
         "population_inference", "group_inference",
         "reconstruction_privacy", "expected_count_errors",
+        "micro_reconstruction", "ratio_attack", "scale_attack",
     }  # fmt: skip
 
 

@@ -1,10 +1,16 @@
-"""What is not decided in time is UNKNOWN, and denies."""
+"""Checks end in time whatever is asked, and say exactly what they found."""
 
 from __future__ import annotations
 
-from itertools import count
+import time
+from fractions import Fraction
+from itertools import pairwise
 
-from app.domain.views.relational_schema import RelationDefinition
+import pytest
+
+from app.domain.errors import InvalidInput
+from app.domain.views.relational_schema import ForeignKey, RelationDefinition
+from app.services.views import view_checks
 from app.services.views.view_checks import CHECK_SECONDS, PAIR_SECONDS, ViewCheck, WrittenQuery, checked
 
 ASKED = ViewCheck(
@@ -15,6 +21,15 @@ ASKED = ViewCheck(
 )
 
 
+CHAIN = ", ".join(f"R(x{i}, x{i + 1})" for i in range(12))
+HARD = ViewCheck(
+    {"R": RelationDefinition(["a", "b"], {"a": (0, 1), "b": (0, 1)})},
+    (),
+    [WrittenQuery("s", f"S(x0, x12) :- {CHAIN}.")],
+    [WrittenQuery("v", f"V(x0) :- {CHAIN}, R(x12, x0)."), WrittenQuery("constant", "V(1) :- true.")],
+)
+
+
 def test_all_is_decided_where_there_is_time():
     found = checked(ASKED, lambda: 0.0)
     assert [pair["verdict"] for pair in found["pairs"]] == ["DISCLOSES", "PRIVATE"]
@@ -22,8 +37,13 @@ def test_all_is_decided_where_there_is_time():
 
 
 def test_a_pair_that_takes_too_long_is_unknown():
-    ticks = count(step=PAIR_SECONDS)
-    found = checked(ASKED, lambda: next(ticks))
+    now = [0.0]
+
+    def clock():
+        now[0] += PAIR_SECONDS / 200
+        return now[0]
+
+    found = checked(HARD, clock)
     assert [pair["verdict"] for pair in found["pairs"]] == ["UNKNOWN", "PRIVATE"]
     assert found["pairs"][0]["reason_code"] == "BUDGET_EXCEEDED"
     assert (found["verdict"], found["gate"]) == ("UNKNOWN", "DENY")
@@ -40,3 +60,201 @@ def test_the_pairs_share_the_time_of_the_check():
     found = checked(ViewCheck(ASKED.relations, (), ASKED.secrets, views), clock)
     assert found["pairs"][-1]["verdict"] == "UNKNOWN"
     assert now[0] < CHECK_SECONDS * 1.5
+
+
+FAST = 40
+"""How many times faster than a real clock the hostile checks' clock is."""
+COLUMNS = [f"c{i}" for i in range(24)]
+WIDE = ", ".join(f"x{i}" for i in range(24))
+
+
+def times(rule, number):
+    return " ".join(rule.replace("#", str(i)) for i in range(number))
+
+
+def rows(relation, number, columns):
+    """As many subgoals, all of different variables."""
+    return ", ".join(f"{relation}({', '.join(f'x{i}_{j}' for j in range(columns))})" for i in range(number))
+
+
+def alike(relation, number, columns):
+    """As many subgoals, each of one variable."""
+    return ", ".join(f"{relation}({', '.join([f'x{i}'] * columns)})" for i in range(number))
+
+
+def keyed(**more):
+    keys = [[name] for name in COLUMNS[:20]]
+    dependencies = [([one], [other]) for one, other in pairwise(COLUMNS)]
+    return {"R": RelationDefinition(COLUMNS, keys=keys, **({"dependencies": dependencies} | more))}
+
+
+ORDERS = ", ".join(f"x{i} < x{j}" for j in range(24) for i in range(j))
+UNEQUAL = ", ".join(f"x1 != {i}" for i in range(700))
+PLAIN = {"R": RelationDefinition(["a", "b"])}
+INTEGERS = {"R": RelationDefinition(COLUMNS, dict.fromkeys(COLUMNS, "integer"))}
+LISTED = {"R": RelationDefinition(COLUMNS, {name: [i / 2 for i in range(800)] for name in COLUMNS})}
+HOSTILE = {
+    "joins": (HARD.relations, f"Q() :- {CHAIN}, R(0, 0).", f"Q(x0) :- {CHAIN}, R(x12, x0)."),
+    "chase": (keyed(), f"Q() :- {rows('R', 90, 24)}.", f"Q() :- {rows('R', 90, 24)}, R({WIDE})."),
+    "unique": (
+        keyed(dependencies=(), nullable=COLUMNS),
+        f"Q() :- {rows('R', 60, 24)}.",
+        f"Q() :- {rows('R', 60, 24)}, R({WIDE}).",
+    ),
+    "orders": (
+        INTEGERS,
+        f"Q() :- R({WIDE}), R({WIDE.replace('x3,', 'y,')}), {ORDERS}, {UNEQUAL}.",
+        f"Q(x1) :- R({WIDE}), R({WIDE.replace('x3,', 'y,')}), {ORDERS}, {UNEQUAL}.",
+    ),
+    "rules with orders": (
+        INTEGERS,
+        times(
+            f"Q() :- R({WIDE}), {', '.join(f'x{i} < x{i + 1}' for i in range(23))}, x23 <= 99, x0 != #.", 50
+        ),
+        times(
+            f"Q(x1) :- R({WIDE}), {', '.join(f'x{i} < x{i + 1}' for i in range(23))}, x23 <= 99, x0 != #.", 50
+        ),
+    ),
+    "rules": (
+        PLAIN,
+        times("Q() :- R(#, x), R(x, #), R(#, #).", 64),
+        times("Q(x) :- R('a#', x), R(x, 'a#'), R('b', #).", 64),
+    ),
+    "lists": (
+        LISTED,
+        f"Q() :- {alike('R', 60, 24)}.",
+        f"Q(x1) :- {alike('R', 60, 24)}.",
+    ),
+    "gaps": (
+        {"R": RelationDefinition(["a"], {"a": "number"})},
+        times("Q() :- R(x), x > #.123456789012345678901234567890, x != #.5, R(#).", 64),
+        f"Q() :- {', '.join(f'R(y{i})' for i in range(60))}, y1 < y2, y2 < y3, y0 < 5.5, y1 != y2.",
+    ),
+}
+
+
+@pytest.mark.parametrize("duplicates", [False, True])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_hardest_pairs_end_in_time(name, duplicates):
+    relations, secret, view = HOSTILE[name]
+    began, now = time.monotonic(), time.process_time()
+    asked = ViewCheck(
+        relations, (), [WrittenQuery("s", secret, duplicates)], [WrittenQuery("v", view, duplicates)]
+    )
+    found = checked(asked, lambda: (time.monotonic() - began) * FAST)
+    (pair,) = found["pairs"]
+    assert pair["verdict"] == "UNKNOWN" or pair["witness"] or pair["reason_code"] == "NO_UNIFIABLE_SUBGOALS"
+    assert time.process_time() - now < CHECK_SECONDS / FAST + 0.75
+
+
+def test_long_chains_of_foreign_keys_are_followed_once():
+    relations = {f"R{i}": RelationDefinition(["a"]) for i in range(400)}
+    keys = [ForeignKey(f"R{i}", f"R{i + 1}") for i in range(398, -1, -1)]
+    queries = [[WrittenQuery("q", times(f"Q() :- R#({i}).", 64), keeps_duplicates=True)] for i in (1, 2)]
+    began = time.process_time()
+    (pair,) = checked(ViewCheck(relations, keys, *queries))["pairs"]
+    assert pair["reason_code"] == "FOREIGN_KEY_LINK"
+    assert time.process_time() - began < 1
+
+
+def test_the_clock_runs_while_the_queries_are_read():
+    started = [0.0]
+
+    def clock():
+        started[0] += CHECK_SECONDS
+        return started[0]
+
+    found = checked(ASKED, clock)
+    assert {pair["reason_code"] for pair in found["pairs"]} == {"BUDGET_EXCEEDED"}
+    assert found["gate"] == "DENY"
+
+
+def one_pair(relations, secret, view):
+    (pair,) = checked(ViewCheck(relations, (), [WrittenQuery("s", secret)], [WrittenQuery("v", view)]))[
+        "pairs"
+    ]
+    return pair
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        ("0.1234567890123456789", "0.1234567890123456799"),
+        ("12345678901234567890", "12345678901234567892"),
+        ("-0.3", "0.30000000000000000000000001"),
+        ("99999999999999999999999999999999999.5", "99999999999999999999999999999999999.6"),
+    ],
+)
+def test_the_numbers_of_a_witness_are_exact(low, high):
+    conditions = f"R(x, 0.1), R(y, 0.1), {low} < x, x < y, y < {high}"
+    relations = {"R": RelationDefinition(["a", "b"], dict.fromkeys("ab", "number"))}
+    pair = one_pair(relations, f"S(x, y) :- {conditions}.", f"V(y, x) :- {conditions}.")
+    side = pair["witness"]["secret"]
+    one, other = (Fraction(str(own)) for own in side["answer"])
+    assert Fraction(low) < one < other < Fraction(high)
+    found = {Fraction(str(row["values"]["a"])) for row in (side["deciding_row"], *side["other_rows"])}
+    assert found == {one, other}
+    assert side["deciding_row"]["values"]["b"] == 0.1
+    assert all(str(own) in pair["explanation"] for own in side["answer"])
+
+
+@pytest.mark.parametrize(
+    ("secret", "view", "said", "unsaid"),
+    [
+        (
+            "S() :- R(x, y), x = 1, x = 2.",
+            "V(x) :- R(x, y).",
+            ["The secret 's' never finds a row"],
+            "view 'v'",
+        ),
+        ("S() :- R(x, y).", "V(1) :- true.", ["The answer of the view 'v' is always the same"], "secret 's'"),
+        (
+            "S() :- R(x, y), x != x.",
+            "V(1) :- true.",
+            ["The secret 's' never finds a row", "The answer of the view 'v' is always the same"],
+            "NULL",
+        ),
+    ],
+)
+def test_a_query_that_depends_on_no_row_is_named(secret, view, said, unsaid):
+    pair = one_pair({"R": RelationDefinition(["a", "b"])}, secret, view)
+    assert (pair["verdict"], pair["reason_code"]) == ("PRIVATE", "EMPTY_QUERY")
+    assert all(own in pair["explanation"] for own in said)
+    assert unsaid not in pair["explanation"]
+
+
+def test_an_empty_rule_does_not_explain_a_whole_union():
+    relations = {"R": RelationDefinition(["a", "b"])}
+    union = WrittenQuery("s", "S() :- R(x, y), x != x. S() :- R(1, 2).", keeps_duplicates=True)
+    asked = ViewCheck(relations, (), [union], [WrittenQuery("v", "V() :- R(3, 4).")])
+    assert [pair["reason_code"] for pair in checked(asked)["pairs"]] == ["NO_UNIFIABLE_SUBGOALS"]
+
+
+def test_witnesses_that_an_answer_has_no_room_for_are_left_out_and_the_verdict_stays(monkeypatch):
+    views = [WrittenQuery(f"v{i}", "V(x) :- R(x, y).") for i in range(3)]
+    monkeypatch.setattr(view_checks, "WITNESS_CHARACTERS", 200)
+    first, *_, last = checked(ViewCheck(ASKED.relations, (), ASKED.secrets, views))["pairs"]
+    assert first["witness"]
+    assert (last["verdict"], last["witness"]) == ("DISCLOSES", None)
+    assert "Check this pair alone" in last["explanation"]
+
+
+def test_many_rows_are_counted_in_words_and_listed_in_the_witness():
+    body = ", ".join(f"R(x, {i})" for i in range(20))
+    pair = one_pair({"R": RelationDefinition(["a", "b"])}, f"S(x) :- {body}.", "V(x) :- R(x, 0).")
+    assert "and 13 more rows" in pair["explanation"]
+    assert len(pair["witness"]["secret"]["other_rows"]) == 19
+
+
+def test_the_severity_of_several_views_is_said_to_be_that_of_each_alone():
+    several = ViewCheck(ASKED.relations, (), ASKED.secrets, ASKED.views)
+    one = ViewCheck(ASKED.relations, (), ASKED.secrets, ASKED.views[:1])
+    assert any("each view alone" in own for own in checked(several)["assumptions"])
+    assert not any("each view alone" in own for own in checked(one)["assumptions"])
+
+
+def test_too_many_characters_are_refused():
+    long = WrittenQuery("v", "V() :- R(5, 6)." + " " * 20_000)
+    views = [WrittenQuery(f"v{i}", long.query) for i in range(13)]
+    with pytest.raises(InvalidInput, match="more than 250,000 characters"):
+        checked(ViewCheck(ASKED.relations, (), ASKED.secrets, views))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from app.domain.errors import InvalidInput
 from app.domain.views.datalog import MOST_CHARACTERS, parse_query
 from app.domain.views.queries import Atom, Comparison, Constant, Variable
+from app.domain.views.ranges import in_digits
 from app.domain.views.relational_schema import ForeignKey, RelationDefinition, built
 
 SCHEMA = built(
@@ -43,7 +45,7 @@ FAULTS = {
     "Q(x) :- R(x, y)": ("datalog-syntax", "Line 1, column 16: '.' is expected, not the end."),
     "Q(x) :-\n  R(x, y),\n  N(x).": ("unknown-relation", "Line 3, column 3: the schema has no relation 'N'."),
     "Q(x) :- R(x).": ("wrong-arity", "Line 1, column 9: R has 2 columns, not 1."),
-    "Q(z) :- R(x, y).": ("unsafe-variable", "the variable z of the head stands in no relation."),
+    "Q(z) :- R(x, y).": ("unsafe-variable", "the variable z of the head occurs in no relation."),
     "Q() :- R(x, y), z < 3.": ("unsafe-variable", "Line 1, column 17: the variable z"),
     "Q() :- R(x, y), x < 3.": ("no-order", "Line 1, column 17: < compares numbers"),
     "Q() :- R(x, y), y < 'a'.": ("no-order", "Line 1, column 17"),
@@ -58,10 +60,24 @@ FAULTS = {
     "Q() :- R(x y).": ("datalog-syntax", "Line 1, column 12: ',' is expected, not 'y'."),
     "Q() :- R(x, y) x.": ("datalog-syntax", "Line 1, column 16: '.' is expected"),
     "Q() :- x.": ("datalog-syntax", "Line 1, column 9: a comparison"),
-    "Q() :- R(x, " + "9" * 61 + ").": ("datalog-syntax", "at most 60 digits"),
+    "Q() :- R(x, " + "9" * 61 + ").": (
+        "number-too-long",
+        "Line 1, column 13: a number has at most 60 digits.",
+    ),
+    "Q(" + "x, " * 200 + "x) :- R(x, y).": ("query-too-large", "column 603: a head has at most 200 terms."),
+    "Q() :- R(x, 'a').": (
+        "outside-domain",
+        "Line 1, column 13: the column 'b' of R never has this value: its domain is number.",
+    ),
+    "Q() :- T(2).": (
+        "outside-domain",
+        "the column 'c' of T never has this value: its domain is a list of 2.",
+    ),
+    "Q() :- R(x, y),\n x = y, y != 'a'.": ("outside-domain", "Line 2, column 14: the column 'b' of R"),
+    "Q() :- R(x, y), T(x), 'z' = x.": ("outside-domain", "Line 1, column 23: the column 'c' of T"),
     "Q() :- " + ", ".join(["R(x, y)"] * 101) + ".": ("query-too-large", "at most 100 subgoals"),
     "Q() :- R(x, y). " * 65: ("query-too-large", "at most 64 rules"),
-    " " * (MOST_CHARACTERS + 1): ("query-too-large", "at most 20,000 characters"),
+    " " * (MOST_CHARACTERS + 1): ("query-too-large", "a query has at most 20,000 characters"),
     "DROP TABLE R": ("datalog-syntax", "Line 1, column 6: '(' is expected, not 'TABLE'."),
     "Q() :- R(x, y);": ("datalog-syntax", "Line 1, column 15: ';' is unexpected."),
 }
@@ -95,7 +111,11 @@ SCHEMAS = {
     "unknown-attribute": ({"R": RelationDefinition(["x"], keys=[["y"]])}, ()),
     "empty-domain": ({"R": RelationDefinition(["x"], {"x": ()})}, ()),
     "empty-key": ({"R": RelationDefinition(["x"], keys=[[]])}, ()),
-    "nullable-key": ({"R": RelationDefinition(["x"], keys=[["x"]], nullable=["x"])}, ()),
+    "number-too-long": ({"R": RelationDefinition(["x"], {"x": (1, 10**60)})}, ()),
+    "too-many-values": (
+        {f"R{i}": RelationDefinition(["x"], {"x": tuple(range(1000))}) for i in range(21)},
+        (),
+    ),
     "empty-dependency": ({"R": RelationDefinition(["x"], dependencies=[([], ["x"])])}, ()),
     "nullable-dependency": (
         {"R": RelationDefinition(["x", "y"], dependencies=[(["x"], ["y"])], nullable=["y"])},
@@ -112,6 +132,41 @@ def test_a_schema_that_makes_no_sense_is_refused(code):
         built(relations, foreign_keys)
     assert code in {fault.code for fault in raised.value.faults}
     assert all(fault.message.endswith(".") for fault in raised.value.faults)
+
+
+@pytest.mark.parametrize(
+    "number", [10**60, -(10**60), 1e60, 1e-60, 10**5000], ids=["long", "negative", "large", "small", "huge"]
+)
+def test_a_listed_number_that_no_query_can_write_is_refused_at_its_place(number):
+    with pytest.raises(InvalidInput) as raised:
+        built({"R": RelationDefinition(["x"], {"x": (1, number)})})
+    (fault,) = raised.value.faults
+    assert (fault.pointer, fault.code) == ("/relations/R/domains/x/1", "number-too-long")
+    assert fault.remedy
+
+
+@pytest.mark.parametrize("number", [10**60 - 1, 1 - 10**60, 1e59, 1e-59, 0.1])
+def test_a_listed_number_that_a_query_can_write_is_taken(number):
+    schema = built({"R": RelationDefinition(["x"], {"x": (number,)})})
+    (value,) = schema.relations["R"].ranges[0].values
+    assert parse_query(f"Q() :- R({in_digits(value)}).", schema).rules[0].atoms[0].terms == (Constant(value),)
+
+
+@given(st.fractions(), st.integers(0, 30))
+@settings(max_examples=50)
+def test_numbers_in_digits_are_exact(fraction, places):
+    assert Fraction(in_digits(fraction)) == fraction
+    decimal = Fraction(fraction.numerator, 10**places)
+    assert "/" not in in_digits(decimal)
+    assert Fraction(in_digits(decimal)) == decimal
+
+
+def test_a_long_number_is_read_in_linear_time():
+    began = time.process_time()
+    for text in ("9" * 19_000 + "x", "9" * 9_000 + "." + "9" * 9_000 + "x", "9" * 19_000):
+        with pytest.raises(InvalidInput):
+            parse_query(f"Q() :- R(x, {text}).", SCHEMA)
+    assert time.process_time() - began < 0.5
 
 
 def test_a_block_is_what_all_keys_and_dependencies_start_from():

@@ -12,9 +12,11 @@ from typing import Any
 from app.domain.views.datalog import parse_query
 from app.domain.views.decision import PairVerdict, decide
 from app.domain.views.instances import Row, Side, Witness
+from app.domain.views.normal_form import Branch, branches
 from app.domain.views.queries import Query
 from app.domain.views.ranges import exact
 from app.domain.views.relational_schema import ForeignKey, RelationalSchema, RelationDefinition, built
+from app.domain.views.work import Budget, Work
 
 VECTORS: dict[str, dict[str, Any]] = {
     own["id"]: own for own in json.loads(Path(__file__).with_name("vectors.json").read_text(encoding="utf-8"))
@@ -51,7 +53,22 @@ def queries_of(vector: dict[str, Any]) -> tuple[Query, list[Query]]:
 def verdicts(vector: dict[str, Any]) -> list[PairVerdict]:
     """What the product says of each view."""
     secret, views = queries_of(vector)
-    return [decide(secret, view, schema_of(vector)) for view in views]
+    return [decided(secret, view, schema_of(vector)) for view in views]
+
+
+def decided(secret: Query, view: Query, schema: RelationalSchema, **how: Any) -> PairVerdict:
+    """What the product says of a pair."""
+    return decide(branches_of(secret, schema, "s"), branches_of(view, schema, "v"), schema, **how)
+
+
+def branches_of(query: Query, schema: RelationalSchema, side: str) -> tuple[Branch, ...]:
+    """The query in its normal form."""
+    return branches(query, schema, side, free_work())
+
+
+def free_work(steps: int = 400_000) -> Work:
+    """Work for which there is time enough."""
+    return Work(Budget(steps=steps), lambda: False)
 
 
 def row_of(cells: list[Any]) -> Row:

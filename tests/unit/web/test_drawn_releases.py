@@ -25,7 +25,8 @@ def published(**other):
 
 
 def release(**other):
-    mechanism = {"parameters": {"beta": 2, "mode": "safe", "reference": None}, "published": published()}
+    asked = {"beta": 2, "mode": "safe", "reference": None}
+    mechanism = {"family": "perturb", "parameters": asked, "published": published()}
     return {"rows": 1000, "mechanism": {**mechanism, **other}}
 
 
@@ -41,7 +42,7 @@ def test_the_error_of_a_count_is_that_of_estimates_of_many_draws(value):
     """The variance over draws of the estimate, written out for each record: a multinomial of its column."""
     weights = np.linalg.inv(DENSE)[value]
     per_value = (DENSE * weights[:, None] ** 2).sum(axis=0) - (weights @ DENSE) ** 2
-    assert Matrix.of(published()).deviation(value) == pytest.approx(np.sqrt(PRIOR @ per_value))
+    assert Matrix.of(published()).deviation(value, PRIOR) == pytest.approx(np.sqrt(PRIOR @ per_value))
 
 
 def test_what_is_published_otherwise_has_no_matrix():
@@ -49,6 +50,41 @@ def test_what_is_published_otherwise_has_no_matrix():
     assert Matrix.of({"kind": "other", "retention": 0.3}) is None
     told = report_facts(release(published={"kind": "other", "retention": 0.3}))
     assert (told["drawn_values"], told["errors"], told["values"]) == ([], None, 0)
+
+
+def uniform(**other):
+    return {
+        "kind": "uniform_perturbation",
+        "attribute": "illness",
+        "values": ["flu", "gout", "ague"],
+        "p": 0.4,
+    } | other
+
+
+def test_a_matrix_that_treats_all_values_alike_is_told_without_frequencies():
+    matrix = Matrix.of(uniform())
+    assert np.array(matrix.entries()) == pytest.approx(np.full((3, 3), 0.2) + 0.4 * np.eye(3))
+    told = report_facts(release(published=uniform()))
+    assert told["drawn_values"][0] == {
+        "name": "flu",
+        "kept": pytest.approx(0.6),
+        "elsewhere": pytest.approx(0.2),
+    }
+    assert not told["prior_is_known"]
+    assert Matrix.of(uniform(values=None)) is None
+
+
+def test_its_errors_are_those_of_round_shares_whatever_the_other_values_are():
+    errors = report_facts(release(published=uniform()))["errors"]
+    for name, share, at in zip(errors["names"], (0.5, 0.01), range(2), strict=True):
+        variance = (share * 0.6 * 0.4 + (1 - share) * 0.2 * 0.8) / 0.4**2
+        assert errors["rows"][1]["shares"][at] == pytest.approx(np.sqrt(variance / 100)), name
+
+
+def test_of_values_published_in_copies_no_error_is_told():
+    told = report_facts(release(published=uniform(mode="balanced"), family="sample"))
+    assert told["errors"] is None
+    assert len(told["drawn_values"]) == 3
 
 
 def test_who_may_not_read_values_is_told_their_numbers():

@@ -1,0 +1,294 @@
+"""Scale attack: the share of a group's most frequent value, from how often its values are repeated.
+
+Sample, perturb, scale publishes the values of a sample in copies. Where the size of the sample follows from
+the group's shares, as in Wang et al. (2012), algorithm 1, a reader who knows the parameters computes the size
+from the copies, and the share from the size: better than from the values, and of large groups better than
+from values that are perturbed without any sampling (Definitions: sizes of samples).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Annotated, Final
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt, doc
+
+from app.domain.arrays import Floats, Longs
+from app.domain.attacks.copy_patterns import copy_factors, shares_of_sizes
+from app.domain.attacks.population_inference import QuasiIdentifiers
+from app.domain.attacks.shown_groups import ShownGroups, generalised_values, shown_groups
+from app.domain.catalogue.catalogue_types import CellValue
+from app.domain.catalogue.meanings import FROM_ZERO, LOW, SHARE
+from app.domain.classes.grouping import SensitiveName
+from app.domain.classes.reconstructed_shares import estimated_shares
+from app.domain.classes.reconstruction import Bound, Estimates, UniformReplacement
+from app.domain.classes.reconstruction_groups import ReconstructionQuestion
+from app.domain.classes.sensitive_counts import greatest_by_class
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.mechanisms.sample_perturb_scale import PublishedSamples
+from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
+
+SECONDS_PER_CELL: Final = 6e-8
+SECONDS_PER_GROUP: Final = 2e-6
+
+UNTOLD: Final = (
+    "The release was drawn when it was not published what sizes of samples follow from. Measure a later one."
+)
+
+Given = Annotated[float | None, Gt(0), Lt(1)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaleParameters:
+    """Of what attribute, and, where nothing was drawn, what samples would follow from."""
+
+    quasi_identifiers: QuasiIdentifiers = None
+    attribute: SensitiveName = None
+    p: Annotated[
+        Given, doc("Of records: with this probability a sampled value would be kept. null: as published.")
+    ] = None
+    epsilon: Annotated[
+        float | None,
+        Ge(1e-9),
+        Le(1000),
+        doc("Of records: what sizes of samples would follow from, with delta. null: as published."),
+    ] = None
+    delta: Annotated[Given, doc("See there.")] = None
+    least_copies: Annotated[
+        int,
+        Ge(1),
+        Le(10**6),
+        doc("Nothing is read from fewer copies of a value: two or three may be chance."),
+    ] = 3
+    top: Annotated[int, Ge(1), Le(200), doc("Most groups to list.")] = 10
+
+
+@dataclass(frozen=True)
+class ShareRead:
+    """What the copies of one group tell."""
+
+    shows: Annotated[tuple[CellValue, ...], doc("What its rows show, in the order of `quasi_identifiers`.")]
+    records: Annotated[int, doc("Its rows.")]
+    copies: Annotated[int, doc("Every sampled value is published so often, or once more.")]
+    sample: Annotated[float, FROM_ZERO, doc("How large the sample then was, about.")]
+    share: Annotated[float, SHARE, doc("The share of the most frequent value that this size follows from.")]
+    estimated: Annotated[
+        float | None, doc("The unbiased estimate of that share from the values; null of records.")
+    ]
+    truth: Annotated[
+        float | None,
+        SHARE,
+        doc("The true share of the most frequent value; null where a rule generalised the groups."),
+    ]
+
+
+@dataclass(frozen=True)
+class ScaleAttack:
+    """What the copies of a release tell of its groups, beside its values."""
+
+    attribute: Annotated[str, doc("The sensitive attribute.")]
+    quasi_identifiers: Annotated[tuple[str, ...], doc("Attributes that rows were grouped by.")]
+    mode: Annotated[str, doc("How large samples are; `paper` of records, of which it is what would be told.")]
+    verdict: Annotated[str, doc("What the copies tell, in a sentence.")]
+    groups: Annotated[int, doc("Groups larger than a sample of records of one value would be.")]
+    groups_told: Annotated[int, LOW, doc("Groups whose copies tell the share of their most frequent value.")]
+    records_told: Annotated[int, LOW, doc("Rows in these groups.")]
+    error_of_copies: Annotated[
+        float | None,
+        FROM_ZERO,
+        doc("Root of the mean square of (share − truth) / truth over these groups; null where not known."),
+    ]
+    error_of_values: Annotated[
+        float | None, FROM_ZERO, doc("The same of `estimated`; null where not known, and of records.")
+    ]
+    largest: Annotated[tuple[ShareRead, ...], doc("The groups told, the largest first.")]
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What sizes of samples follow from, and what was published."""
+
+    question: ReconstructionQuestion
+    bound: Bound
+    published: PublishedSamples | None
+
+    @classmethod
+    def of(cls, context: MeasureContext, own: ScaleParameters, m: int) -> _Asked:
+        """InvalidInput if something is missing, or given beside what is published."""
+        published = None if context.drawn is None else context.drawn.published
+        if not isinstance(published, PublishedSamples):
+            p, epsilon, delta = (_present(own, name) for name in ("p", "epsilon", "delta"))
+            return cls(
+                ReconstructionQuestion(UniformReplacement(p, m), epsilon, delta), "chernoff_simple", None
+            )
+        for name in ("p", "epsilon", "delta"):
+            if getattr(own, name) is not None:
+                raise InvalidInput.of(
+                    f"/measure/{name}",
+                    "published",
+                    f"The release says itself what {name} is.",
+                    "Leave it out.",
+                )
+        if published.epsilon is None or published.delta is None or published.bound is None:
+            raise NotSupported.because(UNTOLD)
+        question = ReconstructionQuestion(published.uniform, published.epsilon, published.delta)
+        return cls(question, published.bound, published)
+
+    @property
+    def mode(self) -> str:
+        """Of records as published."""
+        return "paper" if self.published is None else self.published.mode
+
+    def limits(self, tops: Longs, sizes: Longs) -> Floats:
+        """(k,) the greatest samples of groups with these most frequent values."""
+        own = self.question
+        return Estimates(tops, sizes, own.replacement, own.epsilon).greatest_sizes(self.bound, own.delta)
+
+
+def _present(own: ScaleParameters, name: str) -> float:
+    found = getattr(own, name)
+    if found is None:
+        raise InvalidInput.of(
+            f"/measure/{name}",
+            "missing",
+            f"Of records nothing says what {name} would be.",
+            f"Give {name}, or measure a release that sample_perturb_scale has drawn.",
+        )
+    return float(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """What copies tell of some groups (k,)."""
+
+    groups: Longs
+    copies: Longs
+    shares: Floats
+    estimated: Floats | None
+    truths: Floats | None
+
+
+def _read(shown: ShownGroups, asked: _Asked, least_copies: int, truths: Floats | None) -> _Read:
+    """The groups whose copies tell something; ``truths`` (G,)."""
+    counts, one = shown.counts, np.ones(1, dtype=np.int64)
+    tops = greatest_by_class(counts, counts.counts, 0)
+    large = counts.sizes > asked.limits(one, one)[0]
+    if asked.published is None:
+        limits = asked.limits(tops, counts.sizes)
+        large &= counts.sizes > limits
+        factors = np.where(large, counts.sizes / np.where(large, limits, 1.0), 0.0).astype(np.int64)
+    else:
+        factors = np.where(large, copy_factors(counts), 0)
+    if asked.mode == "balanced_fixed":
+        factors[:] = 0
+    groups = np.flatnonzero(factors >= least_copies)
+    groups = groups[np.argsort(-counts.sizes[groups], kind="stable")]
+    samples = counts.sizes[groups] / (factors[groups] + 0.5)
+    shares = shares_of_sizes(samples, asked.question, asked.bound)
+    estimated = estimated_shares(tops[groups], counts.sizes[groups], asked.question.replacement)
+    return _Read(
+        groups,
+        factors[groups],
+        shares,
+        None if asked.published is None else estimated,
+        None if truths is None else truths[groups],
+    )
+
+
+def _truths(context: MeasureContext, shown: ShownGroups, parameters: ScaleParameters) -> Floats | None:
+    """(G,) the true share of the most frequent value of each group; None where a rule made other groups."""
+    if context.drawn is None:
+        own = shown
+    else:
+        own = shown_groups(replace(context, drawn=None), shown.name, parameters.quasi_identifiers)
+    tops = greatest_by_class(own.counts, own.counts.counts, 0) / own.counts.sizes
+    place = {tuple(nodes): i for i, nodes in enumerate(own.nodes.tolist())}
+    found = [place.get(tuple(nodes), -1) for nodes in shown.nodes.tolist()]
+    return None if -1 in found else np.asarray(tops[found])
+
+
+def _compute(context: MeasureContext, parameters: ScaleParameters, tick: Tick) -> ScaleAttack:
+    shown = shown_groups(context, parameters.attribute, parameters.quasi_identifiers)
+    asked = _Asked.of(context, parameters, len(shown.labels))
+    sizes, one = shown.counts.sizes, np.ones(1, dtype=np.int64)
+    read = _read(shown, asked, parameters.least_copies, _truths(context, shown, parameters))
+    tick(1)
+    return ScaleAttack(
+        attribute=shown.name,
+        quasi_identifiers=shown.names,
+        mode=asked.mode,
+        verdict=_verdict(asked, read, int(sizes[read.groups].sum())),
+        groups=int(np.count_nonzero(sizes > asked.limits(one, one)[0])),
+        groups_told=len(read.groups),
+        records_told=int(sizes[read.groups].sum()),
+        error_of_copies=_error(read.shares, read.truths),
+        error_of_values=None if read.estimated is None else _error(read.estimated, read.truths),
+        largest=tuple(
+            ShareRead(
+                shows=shown.shows(int(group)),
+                records=int(sizes[group]),
+                copies=int(read.copies[i]),
+                sample=float(sizes[group] / (read.copies[i] + 0.5)),
+                share=float(read.shares[i]),
+                estimated=None if read.estimated is None else float(read.estimated[i]),
+                truth=None if read.truths is None else float(read.truths[i]),
+            )
+            for i, group in enumerate(read.groups[: parameters.top].tolist())
+        ),
+    )
+
+
+def _error(found: Floats, truths: Floats | None) -> float | None:
+    """Root of the mean square of the relative error; None without a truth or a group."""
+    if truths is None or not len(truths):
+        return None
+    return math.sqrt(float(((found / truths - 1.0) ** 2).mean()))
+
+
+def _verdict(asked: _Asked, read: _Read, records: int) -> str:
+    if asked.mode == "balanced_fixed":
+        return (
+            "Of every larger group as many records were sampled, whatever they show, and that number is "
+            "published: copies tell nothing more."
+        )
+    told = f"{len(read.groups):,} groups with {records:,} rows"
+    if asked.published is None:
+        return f"Sampled as published, {told} would have copies that tell their most frequent value's share."
+    return f"The copies of {told} tell the share of their most frequent value by the sizes of samples."
+
+
+def _supports(context: MeasureContext, parameters: ScaleParameters) -> str | None:
+    published = None if context.drawn is None else context.drawn.published
+    if isinstance(published, PublishedSamples) and published.epsilon is None:
+        return UNTOLD
+    _Asked.of(context, parameters, 2)
+    return generalised_values(context, parameters.attribute)
+
+
+def _cost(context: MeasureContext, parameters: ScaleParameters) -> Cost:
+    table = context.table if context.drawn is None else context.drawn.table
+    rows = table.n_records + context.table.n_records
+    seconds = SECONDS_PER_CELL * rows * (table.n_attributes + 4) + SECONDS_PER_GROUP * table.reduced.size
+    return Cost(seconds, 60 * rows + 200 * table.reduced.size, 1, "classes")
+
+
+SCALE_ATTACK: Final = Measure(
+    name="scale_attack",
+    title="Scale attack: shares in groups from the copies of samples",
+    source="Definitions: sizes of samples; of Wang et al. (2012), algorithm 1",
+    guarantee="heuristic",
+    parameters=ScaleParameters,
+    result=ScaleAttack,
+    cost=_cost,
+    compute=_compute,
+    supports=_supports,
+    example=Example(
+        "would the copies of samples tell the shares of large groups?",
+        "proposal-copies",
+        parameters={"p": 0.5, "epsilon": 1.0, "delta": 0.6, "quasi_identifiers": ("race",), "top": 3},
+    ),
+    protects=False,
+    reads=frozenset({"records", "samples"}),
+)

@@ -1,0 +1,203 @@
+"""What copies of samples tell: much of samples as published, and nothing of those of a fixed size."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.attacks.copy_patterns import copy_factors, shares_of_sizes
+from app.domain.attacks.scale_attack import SCALE_ATTACK
+from app.domain.classes.reconstruction import Estimates, UniformReplacement
+from app.domain.classes.reconstruction_groups import ReconstructionQuestion
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.mechanisms.balanced_samples import copies, expanded, sampled_counts
+from app.domain.mechanisms.coin_samples import coin_copies, coin_sampled_counts
+from app.domain.mechanisms.drawing import replaced
+from app.domain.mechanisms.sample_perturb_scale import SAMPLE_PERTURB_SCALE, SamplePerturbScale
+from app.domain.mechanisms.transition_matrix import TransitionMatrix
+from app.domain.mechanisms.uniform_perturbation import UNIFORM_PERTURBATION, UniformPerturbation
+from app.domain.models.reading import unreadable
+from app.domain.rules.rule import TableRule
+from tests.oracles.closeness_by_hand import counts_of
+from tests.oracles.drawn_releases import context_of, drawn_by, measured
+from tests.oracles.perturbation_by_hand import stream
+from tests.unit.measures.closeness_tables import of_classes
+
+M = 14
+SIMPLE = "chernoff_simple"
+QUESTION = ReconstructionQuestion(UniformReplacement(0.5, M), 0.3, 0.3)
+FOURTEEN = tuple(f"v{i:02}" for i in range(M))
+SAMPLED = {"p": 0.5, "p_cap": 0.5}
+PAPER = {"mode": "paper", "accept_known_leak": True}
+
+
+def spread(top, n=1000):
+    """A group whose most frequent value comes first, the rest as even as can be."""
+    rest = [(n - top) // (M - 1)] * (M - 1)
+    rest[0] += n - top - sum(rest)
+    return (top, *rest)
+
+
+def published(group, runs, seed, fixed=None):
+    """(runs, m) counts that are published of a group: by coins, or of a sample of fixed size."""
+    counts, bits = counts_of([max(1, own) * runs for own in group], [group] * runs), stream(seed)
+    sizes = np.full(runs, sum(group))
+    if fixed is None:
+        top = Estimates(np.array([max(group)]), sizes[:1], QUESTION.replacement, QUESTION.epsilon)
+        limits = np.full(runs, top.greatest_sizes(SIMPLE, QUESTION.delta)[0])
+        owners, values = expanded(counts, coin_sampled_counts(counts, limits, bits))
+    else:
+        owners, values = expanded(counts, sampled_counts(counts, np.full(runs, fixed), bits))
+    drawn = replaced(values, TransitionMatrix(np.full(M, 0.5)), bits)
+    if fixed is None:
+        times = coin_copies(owners, sizes, bits)
+    else:
+        times = copies(owners, sizes, np.full(runs, fixed), bits)
+    found = np.zeros((runs, M), dtype=np.int64)
+    np.add.at(found, (owners, drawn), times)
+    return found
+
+
+def read(shown):
+    """The share of the most frequent value that copies tell of each group, and that of the values."""
+    counts = counts_of(np.maximum(shown.sum(axis=0), 1).tolist(), shown.tolist())
+    shares = shares_of_sizes(counts.sizes / (copy_factors(counts) + 0.5), QUESTION, SIMPLE)
+    return shares, (shown[:, 0] / counts.sizes - 0.5 / M) / 0.5
+
+
+def off(found, truth):
+    """Root of the mean square of the relative error, and how often it is beyond 0.3."""
+    error = found / truth - 1
+    return math.sqrt((error**2).mean()), (np.abs(error) > 0.3).mean()
+
+
+@pytest.mark.spec("RP-T14")
+def test_copies_of_samples_as_published_tell_the_share_and_values_do_not():
+    """In 2,000 runs of a group of 1,000; the margins are more than five standard errors."""
+    group = (900, *[10] * 9, 5, 5, 0, 0)
+    shares, estimated = read(published(group, 2000, "as published"))
+    by_copies, missed = off(shares, 0.9)
+    by_values, beyond = off(estimated, 0.9)
+    assert by_copies < 0.045
+    assert missed < 0.005
+    assert 0.12 < by_values < 0.15
+    assert 0.012 < beyond < 0.045
+
+
+@pytest.mark.spec("RP-T14")
+@pytest.mark.parametrize(("top", "by_values"), [(300, 0.279), (500, 0.200), (900, 0.143)])
+def test_copies_of_a_fixed_sample_read_the_same_whatever_the_share(top, by_values):
+    shown = published(spread(top), 1000, f"fixed {top}", 57)
+    assert (shown.sum(axis=1) == 1000).all()
+    shares, estimated = read(shown)
+    assert set(shares.tolist()) == {1.0}
+    assert off(estimated, top / 1000)[0] == pytest.approx(by_values, rel=0.1)
+
+
+@given(st.lists(st.integers(1, 80), min_size=1, max_size=5))
+def test_factors_are_the_largest_that_every_count_fits(counts):
+    def fits(factor):
+        return all(any(factor * k <= own <= (factor + 1) * k for k in range(own + 1)) for own in counts)
+
+    largest = max(factor for factor in range(1, min(counts) + 1) if fits(factor))
+    groups = counts_of([1000] * len(counts), [counts])
+    assert copy_factors(groups).tolist() == [largest]
+
+
+def test_factors_of_large_counts_are_found_in_parts(monkeypatch):
+    counts = counts_of([10**4] * 2, [[101 * 7, 101 * 5 + 3], [4000, 4001]])
+    whole = copy_factors(counts)
+    monkeypatch.setattr("app.domain.attacks.copy_patterns.FACTORS_AT_ONCE", 3)
+    assert copy_factors(counts).tolist() == whole.tolist()
+    assert whole[1] == 4000
+
+
+@given(
+    st.floats(1, 1e4), st.floats(0.05, 0.95), st.integers(2, 30), st.floats(0.05, 0.99), st.floats(0.1, 0.9)
+)
+def test_the_share_of_a_size_is_the_root_in_closed_form(size, p, m, epsilon, delta):
+    """(ε·p·f)²·s = 2·Λ·(p·f + c), solved for f."""
+    twice, c, a = 2 * math.log(1 / delta), (1 - p) / m, size * (epsilon * p) ** 2
+    root = (twice * p + math.sqrt((twice * p) ** 2 + 4 * a * twice * c)) / (2 * a)
+    asked = ReconstructionQuestion(UniformReplacement(p, m), epsilon, delta)
+    found = shares_of_sizes(np.array([size]), asked, SIMPLE)
+    assert found == pytest.approx([min(1, root)], rel=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.95])
+def test_the_tighter_bound_is_inverted_as_well(share):
+    own = Estimates(np.array([int(share * 1e6)]), np.array([10**6]), QUESTION.replacement, 0.3)
+    sizes = own.greatest_sizes("chernoff_full", 0.3)
+    assert shares_of_sizes(sizes, QUESTION, "chernoff_full") == pytest.approx([share], rel=1e-6)
+
+
+GROUPS = of_classes([spread(900), spread(700, 1001), spread(501, 1002), spread(3, 14)], FOURTEEN)
+
+
+def sampled(seed="drawn", rule=None, **parameters):
+    return drawn_by(SAMPLE_PERTURB_SCALE, SamplePerturbScale(**SAMPLED | parameters), GROUPS, seed, rule)
+
+
+@pytest.mark.parametrize(
+    "parameters", [PAPER, {"mode": "balanced"}, {"mode": "balanced", "bound": "chernoff_full"}]
+)
+def test_the_copies_of_a_stored_release_are_read_and_compared_with_the_truth(parameters):
+    found = measured(SCALE_ATTACK, context_of(GROUPS, sampled(**parameters)))
+    assert (found.mode, found.groups, found.groups_told) == (parameters["mode"], 3, 3)
+    assert "3 groups with" in found.verdict
+    truths = {"c0": 0.9, "c1": 700 / 1001, "c2": 0.5}
+    assert {own.shows[0]: own.truth for own in found.largest} == pytest.approx(truths)
+    for own in found.largest:
+        assert own.share == pytest.approx(own.truth, rel=0.2)
+        assert own.sample == pytest.approx(own.records / (own.copies + 0.5))
+    errors = [own.share / own.truth - 1 for own in found.largest]
+    assert found.error_of_copies == pytest.approx(math.sqrt(np.mean(np.square(errors))))
+    assert found.error_of_copies < 0.12
+    values = [own.estimated / own.truth - 1 for own in found.largest]
+    assert found.error_of_values == pytest.approx(math.sqrt(np.mean(np.square(values))))
+
+
+def test_copies_of_a_fixed_size_tell_nothing():
+    found = measured(SCALE_ATTACK, context_of(GROUPS, sampled()))
+    assert (found.mode, found.groups, found.groups_told) == ("balanced_fixed", 3, 0)
+    assert (found.error_of_copies, found.largest) == (None, ())
+    assert "copies tell nothing more" in found.verdict
+
+
+def test_where_a_rule_made_other_groups_no_truth_is_told():
+    found = measured(SCALE_ATTACK, context_of(GROUPS, sampled(rule=TableRule((1, 0)), **PAPER)))
+    assert (found.groups_told, found.error_of_copies, found.largest[0].truth) == (1, None, None)
+
+
+def test_beforehand_it_is_told_what_copies_would_tell_of_records():
+    asked = {"p": 0.5, "epsilon": 0.3, "delta": 0.3}
+    found = measured(SCALE_ATTACK, context_of(GROUPS, None), **asked)
+    assert (found.mode, found.groups_told, found.error_of_values) == ("paper", 3, None)
+    assert "Sampled as published" in found.verdict
+    first = found.largest[-1]
+    assert (first.records, first.copies) == (1000, 15)  # of samples of 64.17
+    assert (first.share, first.truth) == (pytest.approx(0.9, rel=0.03), 0.9)
+    assert first.estimated is None
+    few = measured(SCALE_ATTACK, context_of(GROUPS, None), **asked, least_copies=13)
+    assert few.groups_told == 1
+
+
+def test_what_is_refused_and_why():
+    uniform = drawn_by(UNIFORM_PERTURBATION, UniformPerturbation(p=0.5, p_cap=0.5), GROUPS)
+    asked = SCALE_ATTACK.parameters()
+    assert "copies none" in unreadable(SCALE_ATTACK, context_of(GROUPS, uniform), asked)
+    with pytest.raises(InvalidInput, match="Of records nothing says what p would be"):
+        measured(SCALE_ATTACK, context_of(GROUPS, None))
+    drawn = sampled(**PAPER)
+    with pytest.raises(InvalidInput, match="The release says itself what epsilon is"):
+        measured(SCALE_ATTACK, context_of(GROUPS, drawn), epsilon=0.3)
+    before = replace(drawn, published=replace(drawn.published, epsilon=None, delta=None, bound=None))
+    context = context_of(GROUPS, before)
+    assert "not published what sizes" in SCALE_ATTACK.supports(context, asked)
+    with pytest.raises(NotSupported):
+        SCALE_ATTACK.compute(context, asked, lambda _: None)
