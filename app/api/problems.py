@@ -126,8 +126,8 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         "withdrawn",
         410,
         "The release was withdrawn",
-        "Somebody decided that the table of this release is not given out any more. Its manifest says since "
-        "when.",
+        "Somebody decided that the table of this release is not given out any more, nor counted, measured or "
+        "judged. Its manifest says since when.",
         "Use the release that takes its place.",
     ),
     ProblemType(

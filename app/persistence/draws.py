@@ -34,7 +34,7 @@ class PostgresDraws(Repository):
     async def of_subject(self, subject_sha256: str, *, hold: bool = False) -> Sequence[Draw]:
         """All draws of the same data and attribute, the oldest first; see the port."""
         if hold:
-            await self._transaction.take_turn()
+            await self._transaction.take_turn_at_draws()
         return await self._where(draws.c.subject_sha256 == subject_sha256)
 
     async def of_release(self, release_id: str) -> Sequence[Draw]:

@@ -38,6 +38,9 @@ _HELD: Final = frozenset(Kind) - {
 }  # fmt: skip
 """Kinds of what questions name, which processes keep in memory beyond one request or run."""
 
+_DRAWN_OF: Final = frozenset({Kind.DATASET, Kind.RULE})
+"""Kinds that a release is drawn of, and that take along what was asked of them and not drawn."""
+
 _KEYED: Final = frozenset({Kind.UPLOAD, Kind.RELEASE})
 """Kinds whose data are encrypted under a key of their own."""
 
@@ -137,6 +140,8 @@ class PostgresResources(Repository):
     async def delete(self, kind: Kind, ref: str) -> None:
         """Delete it with its pieces, their key, its runs and the results that only it leads to."""
         row = await self._row(kind, ref)
+        if kind in _DRAWN_OF:
+            await self._transaction.take_turn_at_draws()
         await self._refuse_if_used(row)
         inputs, alone = await self._input_hashes(row), await self._results_alone(row)
         connection = await self._transaction.connection()
@@ -184,12 +189,17 @@ class PostgresResources(Repository):
 
     async def _give_up_draws(self, row: Any) -> None:  # noqa: ANN401 - a row
         """Destroy the secrets of draws from a dataset that were begun and not stored; they stay counted."""
-        unfinished = (draws.c.dataset_id == row.id, draws.c.sealed.is_not(None))
-        begun = select(draws.c.id).where(*unfinished)
+        # The draws before their keys, as they are held by whoever stores one.
+        given_up = (
+            update(draws)
+            .where(draws.c.dataset_id == row.id, draws.c.sealed.is_not(None))
+            .values(sealed=None)
+            .returning(draws.c.id)
+        )
+        begun = (await self._transaction.execute(given_up)).scalars().all()
         await self._transaction.execute(
             delete(data_keys).where(data_keys.c.id.in_(begun), data_keys.c.purpose == "release")
         )
-        await self._transaction.execute(update(draws).where(*unfinished).values(sealed=None))
 
     async def _insert(
         self, resource_id: str, new: NewResource, document: bytes, created_at: datetime

@@ -28,6 +28,7 @@ _THREAD_BYTES = 64 * 1024
 
 _SET_TENANT: Final = text("SELECT set_config('app.tenant', :tenant, true)")
 _TAKE_TURN: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:tenant, 1))")
+_TAKE_TURN_AT_DRAWS: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:tenant, 2))")
 
 _TENANT: Final = select(func.set_config("app.tenant", bindparam("tenant"), true()).label("id")).cte("tenant")
 
@@ -99,8 +100,18 @@ class TenantTransaction:
         return await self._connection.execute(statement, {"tenant": self.tenant, **parameters})
 
     async def take_turn(self) -> None:
-        """Wait until no other writer of this tenant has the turn; kept until the transaction ends."""
+        """Wait until no other writer of this tenant has the turn; kept until the transaction ends.
+
+        It is the last that a transaction waits for: whoever has it waits for no row that others hold.
+        """
         await self.execute(_TAKE_TURN, {"tenant": self.tenant})
+
+    async def take_turn_at_draws(self) -> None:
+        """Wait until nobody else of this tenant begins a draw, or deletes what is drawn of; kept as above.
+
+        It is the first that a transaction waits for, before any row, so that none waits for it in a circle.
+        """
+        await self.execute(_TAKE_TURN_AT_DRAWS, {"tenant": self.tenant})
 
     async def commit(self) -> None:
         """Make everything durable and give the connection back; a later statement begins anew."""

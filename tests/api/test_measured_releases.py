@@ -9,6 +9,7 @@ import httpx
 import psycopg
 import pytest
 
+from app.domain.errors import Withdrawn
 from tests.api.drawn_people import SAMPLED, UNIFORM, asked, made, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
@@ -254,11 +255,39 @@ async def test_the_same_question_of_another_release_is_another_question(client: 
     assert anew["mechanism"]["draw"] == 3
 
 
-async def test_a_withdrawn_release_can_be_measured_by_who_has_to_know(client: httpx.AsyncClient):
+async def test_a_plan_of_query_accuracy_tells_what_its_creation_would_refuse(client: httpx.AsyncClient):
     await drawn(client)
+    for more, pointer in (
+        ({"predicates": 2}, "/measure/predicates"),
+        ({"attribute": "town"}, "/measure/attribute"),
+    ):
+        body = {"release": "drawn", "measure": {"kind": "query_accuracy", "predicates": 1, **more}}
+        refused = problem_of(await client.post("/v1/measurements", json=body), 422, "invalid-input")
+        plan = (await client.post("/v1/measurements/plans", json=body)).json()
+        told = [
+            [(own["pointer"], own["code"]) for own in faults]
+            for faults in (refused["errors"], plan["missing"])
+        ]
+        assert told[0] == told[1]
+        assert told[0][0][0] == pointer
+
+
+async def test_no_measure_tells_the_rows_of_a_release_that_was_withdrawn(api: Api, client: httpx.AsyncClient):
+    await drawn(client)
+    rows = {"kind": "group_inference", "least_records": 1}
+    before = await measured(client, rows, name="before", release="drawn")
+    run = await client.post("/v1/measurements/runs", json={"release": "drawn", "measure": {**rows, "top": 3}})
     assert (await client.post("/v1/releases/drawn/withdrawal")).status_code == 200
-    assert (await measured(client, release="drawn"))["result"]["k"] == 30
-    problem_of(await client.get("/v1/releases/drawn/data"), 410, "withdrawn")
+    for measure in (rows, CLASSES, {"kind": "beta_likeness"}):
+        body = {"release": "drawn", "measure": measure}
+        for path in ("", "/runs"):
+            problem_of(await client.post(f"/v1/measurements{path}", json=body), 410, "withdrawn")
+        plan = (await client.post("/v1/measurements/plans", json=body)).json()
+        assert [own["code"] for own in plan["missing"]] == ["withdrawn"]
+    with pytest.raises(Withdrawn):
+        await api.work_off(run.json()["id"])
+    # What was told while it was given out stays.
+    assert (await client.get("/v1/measurements/before")).json()["result"] == before["result"]
 
 
 async def test_nobody_measures_another_tenants_release(

@@ -110,6 +110,72 @@ async def test_what_cannot_be_meant_is_refused_by_name(api: Api, client: httpx.A
     assert "'Paris'" in unknown.text
 
 
+async def test_a_value_that_is_called_as_a_group_of_others_is_counted_measured_and_read_as_the_value(
+    client: httpx.AsyncClient,
+):
+    """The leaf `other` is of the lung; the group `other` has burns and falls."""
+    rows = [["other", "lung", "*"], ["asthma", "lung", "*"], ["burn", "other", "*"], ["fall", "other", "*"]]
+    await made(
+        client.post("/v1/hierarchies", json={"name": "ill", "definition": {"kind": "rows", "rows": rows}})
+    )
+    text = "ill\n" + "other\nasthma\nburn\nfall\n" * 15
+    await made(client.post("/v1/uploads?name=ill", content=text, headers={"Content-Type": "text/csv"}))
+    attributes = [{"name": "ill", "type": "categorical", "role": "sensitive", "hierarchy": "ill"}]
+    await made(
+        client.post("/v1/datasets", json={"name": "people", "upload": "ill", "attributes": attributes})
+    )
+    published = (await made(client.post("/v1/releases", json=asked())))["mechanism"]["published"]
+    cells = (await data(client)).decode().splitlines()[1:]
+    values = published["values"]
+    assert sorted(values) == ["asthma", "burn", "fall", "other"]
+    matrix = np.diag(published["retention"]) + np.array(published["elsewhere"])
+    true = np.linalg.inv(matrix) @ [cells.count(own) for own in values]
+    queries = [where({"attribute": "ill", "values": [own]}) for own in values]
+    found = (await answered(client, *queries))["answers"]
+    assert [own["estimate"] for own in found] == pytest.approx(true.tolist())
+    assert all(own["standard_error"] > 0 and not own["is_biased"] for own in found)
+    measure = {"kind": "beta_likeness", "top": 10}
+    body = {"release": "drawn", "measure": measure, "name": "likeness"}
+    likeness = (await made(client.post("/v1/measurements", json=body)))["result"]
+    shown = {own["value"]: own["exposed"]["records"] for own in likeness["by_value"]}
+    assert shown == {own: cells.count(own) for own in values}
+
+
+async def test_a_matrix_that_cannot_be_undone_is_refused_by_plans_and_counts_alike(client: httpx.AsyncClient):
+    """Of two rare values no record is kept but by chance, so that nothing tells one from the other."""
+    ills = ["flu"] * 70 + ["gout"] * 20 + ["hiv"] * 5 + ["sars"] * 5
+    text = "town,illness\n" + "".join(f"Rome,{own}\n" for own in ills)
+    await made(client.post("/v1/uploads?name=ill", content=text, headers={"Content-Type": "text/csv"}))
+    await people(client, upload="ill")
+    mechanism = {"kind": "perturbation", "beta": 1, "alpha_floor": 1e-300}
+    await made(client.post("/v1/releases", json=asked(mechanism=mechanism)))
+    answer = await client.post("/v1/releases/drawn/answers", json={"queries": [where(FLU)]})
+    assert "no useful inverse" in problem_of(answer, 422, "not-supported")["detail"]
+    body = {"release": "drawn", "measure": {"kind": "population_inference", "method": "inverse"}}
+    problem_of(await client.post("/v1/measurements", json=body), 422, "not-supported")
+    plan = (await client.post("/v1/measurements/plans", json=body)).json()
+    assert [own["code"] for own in plan["missing"]] == ["not-supported"]
+
+
+async def test_any_level_below_1_has_a_finite_interval(client: httpx.AsyncClient):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked()))
+    for level in (5e-324, 0.9999999999999999):
+        (found,) = (await answered(client, where(FLU), level=level))["answers"]
+        reach = (found["high"] - found["low"]) / 2 / found["standard_error"]
+        assert reach == pytest.approx(0 if level < 0.5 else 8.2923611)
+
+
+async def test_queries_that_would_take_too_long_are_refused_before_any_is_answered(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked()))
+    monkeypatch.setattr("app.services.releases.count_answers.MOST_SECONDS", 1e-3)
+    assert len((await answered(client, where(FLU)))["answers"]) == 1
+    assert await faults(client, *[where(FLU)] * 100) == [("/queries", "too-much-work")]
+
+
 async def test_only_who_may_read_the_data_of_the_tenant_is_answered_and_only_while_it_is_given_out(
     api: Api, client: httpx.AsyncClient
 ):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pkgutil import resolve_name
 from typing import Any
 
 import httpx
@@ -215,6 +217,101 @@ async def test_a_dataset_takes_the_questions_about_it_along_once_no_run_is_at_wo
     with psycopg.connect(database_urls.admin) as connection:
         left = "SELECT count(*) FROM resources WHERE kind = 'draw' AND tenant_id = %s"
         assert connection.execute(left, [owner[0].tenant]).fetchone() == (0,)
+
+
+async def at_once_with(
+    database_urls: Any,
+    first: Callable[[Callable[[], Awaitable[None]]], Awaitable[Any]],
+    second: Callable[[], Awaitable[Any]],
+) -> tuple[Any, Any]:
+    """Both answers, the second one asked for in the middle of the first.
+
+    ``first`` is given what it awaits in its middle: that goes on once the second waits for it, or is done.
+    """
+    asking: list[asyncio.Task[Any]] = []
+
+    async def others_turn() -> None:
+        asking.append(asyncio.ensure_future(second()))
+        waiting = (
+            "SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid) WHERE NOT l.granted"
+        )
+        waiting += " AND a.datname = current_database()"
+        with psycopg.connect(database_urls.admin, autocommit=True) as connection:
+            async with asyncio.timeout(10):
+                while not asking[0].done() and connection.execute(waiting).fetchone() == (0,):  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+
+    answer = await first(others_turn)
+    return answer, await asking[0]
+
+
+def paused(monkeypatch: pytest.MonkeyPatch, place: str, others_turn: Callable[[], Awaitable[None]]) -> None:
+    """Let others go on before the asynchronous function at this place does, the first time."""
+    module, _, name = place.rpartition(".")
+    owner = resolve_name(module)
+    real, turns = getattr(owner, name), [others_turn]
+
+    async def waiting(*own: Any) -> Any:
+        if turns:
+            await turns.pop()()
+        return await real(*own)
+
+    monkeypatch.setattr(owner, name, waiting)
+
+
+async def test_who_asks_for_a_run_and_who_deletes_its_dataset_meanwhile_are_both_answered(
+    client: httpx.AsyncClient, database_urls: Any, monkeypatch: pytest.MonkeyPatch
+):
+    await people(client)
+
+    async def ask(others_turn: Callable[[], Awaitable[None]]) -> httpx.Response:
+        paused(monkeypatch, "app.services.releases.draw_runs._same_question", others_turn)
+        return await client.post("/v1/releases/runs", json=asked())
+
+    run, deletion = await at_once_with(database_urls, ask, lambda: client.delete("/v1/datasets/people"))
+    assert run.status_code == 202, run.text
+    assert problem_of(deletion, 409, "conflict")["details"]["users"] == [
+        {"kind": "run", "name": run.json()["id"]}
+    ]
+
+
+@pytest.mark.parametrize("route", ["/v1/releases/runs", "/v1/releases"])
+async def test_who_deletes_a_dataset_and_who_asks_for_a_draw_of_it_meanwhile_are_both_answered(
+    api: Api,
+    client: httpx.AsyncClient,
+    at_once: httpx.AsyncClient,
+    database_urls: Any,
+    draws: Draws,
+    monkeypatch: pytest.MonkeyPatch,
+    route: str,
+):
+    await people(client)
+
+    async def drop(others_turn: Callable[[], Awaitable[None]]) -> httpx.Response:
+        paused(monkeypatch, "app.persistence.resources:PostgresResources._drop_results", others_turn)
+        return await client.delete("/v1/datasets/people")
+
+    deletion, draw = await at_once_with(database_urls, drop, lambda: at_once.post(route, json=asked()))
+    assert deletion.status_code == 204, deletion.text
+    problem_of(draw, 404, "not-found")
+    # Nothing is counted of what is gone, and no secret is left.
+    assert draws() == (0, 0)
+
+
+async def test_who_stores_a_draw_and_who_deletes_its_dataset_meanwhile_are_both_answered(
+    at_once: httpx.AsyncClient, database_urls: Any, draws: Draws, monkeypatch: pytest.MonkeyPatch
+):
+    await people(at_once)
+
+    async def ask(others_turn: Callable[[], Awaitable[None]]) -> httpx.Response:
+        paused(monkeypatch, "app.persistence.draws:PostgresDraws._write", others_turn)
+        return await at_once.post("/v1/releases", json=asked())
+
+    release, deletion = await at_once_with(database_urls, ask, lambda: at_once.delete("/v1/datasets/people"))
+    assert release.status_code == 201, release.text
+    users = problem_of(deletion, 409, "conflict")["details"]["users"]
+    assert users == [{"kind": "release", "name": "drawn"}]
+    assert draws() == (1, 0)
 
 
 async def test_a_run_of_a_deleted_release_answers_no_further_question(

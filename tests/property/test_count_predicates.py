@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from datetime import date, timedelta
 from decimal import Decimal
@@ -19,6 +20,7 @@ from app.domain.hierarchies.predicates import AskedAttribute, Predicate
 from app.domain.mechanisms.count_estimates import EstimateOptions
 from app.domain.mechanisms.counted_release import CountedRelease
 from app.domain.mechanisms.drawn_release import DrawnRelease
+from app.domain.tables.table import Table
 from tests.oracles.drawn_releases import drawn_of
 from tests.oracles.effort import examples
 from tests.unit.measures.ill_people import AGES, ILLNESSES, TOWNS, people
@@ -185,6 +187,78 @@ def test_counts_of_a_draw_are_those_of_loops_over_its_rows(monkeypatch, at_once)
         assert found.estimates[q] == pytest.approx(sum((inverse @ amounts)[chosen]))
 
 
+ORGANS = Hierarchy.from_rows(
+    [("other", "lung", "*"), ("asthma", "lung", "*"), ("burn", "other", "*"), ("fall", "other", "*")]
+)
+"""A leaf and what stands above two others have the same label."""
+
+
+def ills_of(labels, hierarchy, seed="a draw"):
+    """A table of nothing but ills, and a release of it."""
+    codes = hierarchy.encode(labels)[0][:, None]
+    table = Table(("ill",), (hierarchy,), codes, sensitive=frozenset({"ill"}))
+    return table, drawn_of(table, seed, beta=1.0)
+
+
+def counted_by_hand(drawn, share_of):
+    """(estimate, standard error) of the records, each with its value's share, by the dense matrix."""
+    published = drawn.published
+    dense = published.matrix.dense()
+    shown = Counter(drawn.table.hierarchies[0].labels[node] for node in drawn.table.codes[:, 0].tolist())
+    amounts = np.array([shown[value] for value in published.values])
+    shares = np.array([share_of[value] for value in published.values])
+    true, weights = np.linalg.inv(dense) @ amounts, np.linalg.inv(dense).T @ shares
+    variance = np.maximum(true, 0) @ (dense.T @ weights**2 - shares**2)
+    return weights @ amounts, np.sqrt(max(variance, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("values", "inside"),
+    [(("other",), {"other"}), (("lung",), {"other", "asthma"}), (("other", "burn"), {"other", "burn"})],
+)
+def test_a_drawn_leaf_that_is_called_as_a_group_of_others_is_counted_as_the_leaf(values, inside):
+    labels = ["other"] * 40 + ["asthma"] * 20 + ["burn"] * 30 + ["fall"] * 10
+    table, drawn = ills_of(labels, ORGANS)
+    counted = CountedRelease.drawn(drawn, asked_of(table))
+    found = counted.estimates(counted.read([[Predicate("ill", values)]]), EstimateOptions())
+    right = counted_by_hand(drawn, {own: float(own in inside) for own in labels})
+    assert (found.estimates[0], found.standard_errors[0]) == pytest.approx(right)
+    assert found.standard_errors[0] > 0
+    assert not found.is_biased[0]
+
+
+def test_a_drawn_value_that_stands_for_several_counts_with_its_share_of_those_asked_for():
+    """Some records are only known to be of the lung, where there are two ills."""
+    labels = ["lung"] * 30 + ["asthma"] * 20 + ["burn"] * 40
+    table, drawn = ills_of(labels, ORGANS)
+    counted = CountedRelease.drawn(drawn, asked_of(table))
+    asked = [[Predicate("ill", (own,))] for own in ("asthma", "lung", "burn")]
+    found = counted.estimates(counted.read(asked), EstimateOptions())
+    shares = [{"lung": 0.5, "asthma": 1.0}, {"lung": 1.0, "asthma": 1.0}, {"burn": 1.0}]
+    right = [counted_by_hand(drawn, dict.fromkeys(labels, 0.0) | own) for own in shares]
+    assert list(zip(found.estimates, found.standard_errors, strict=True)) == [pytest.approx(r) for r in right]
+    assert found.is_spread.tolist() == found.is_biased.tolist() == [True, False, False]
+    # Over draws the mean is that of the records, each with its share.
+    total = 0.0
+    for seed in range(200):
+        _, again = ills_of(labels, ORGANS, f"draw {seed}")
+        counted = CountedRelease.drawn(again, asked_of(table))
+        total += counted.estimates(counted.read(asked[:1]), EstimateOptions()).estimates[0]
+    assert total / 200 == pytest.approx(35, abs=5 * right[0][1] / np.sqrt(200))
+
+
+def test_intervals_are_finite_at_every_level():
+    table = people(1, 80)
+    counted = CountedRelease.drawn(drawn_of(table), asked_of(table))
+    queries = counted.read([[Predicate("ill", ("flu",))]])
+    widths = []
+    for level in (5e-324, 0.5, 0.95, 0.999999, 1 - 2**-53):
+        (found,) = [counted.estimates(queries, EstimateOptions(level))]
+        assert np.isfinite([found.low, found.high]).all()
+        widths.append(float(found.high[0] - found.low[0]) / 2 / found.standard_errors[0])
+    assert widths == pytest.approx([0, 0.6744897501960817, 1.959963984540054, 4.891638475699, 8.2923611])
+
+
 def test_counts_under_a_rule_are_those_of_its_rows():
     table = people(3, 80)
     rows = Counter(map(tuple, table.codes.tolist()))
@@ -214,9 +288,79 @@ def test_a_release_without_a_matrix_is_refused_by_the_name_of_its_mechanism():
         CountedRelease.drawn(DrawnRelease(table, "synthesis", object()), asked_of(table))
 
 
+def test_of_many_values_that_there_are_not_the_first_are_told_without_holding_them_all():
+    table = people(1, 60)
+    counted = CountedRelease.drawn(drawn_of(table), asked_of(table))
+    queries = [[Predicate("town", ("nowhere",) * 50_000)]] * 4
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidInput) as refused:
+            counted.read(queries)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert [own.pointer for own in refused.value.faults] == [
+        f"/queries/0/where/0/values/{i}" for i in range(50)
+    ]
+    assert peak < 2**20
+    with pytest.raises(InvalidInput) as refused:
+        counted.read([[Predicate("nothing", ("x",))] * 1_000])
+    assert len(refused.value.faults) == 50
+
+
+def test_nested_groups_that_are_all_named_take_no_more_memory_than_their_leaves():
+    """Each of 400 groups holds all 2,000 leaves: together they have 800,000."""
+    depth, n = 400, 2_000
+    parents = {"g0": [None], **{f"g{i}": [f"g{i - 1}"] for i in range(1, depth)}}
+    nested = Hierarchy.from_parents(parents | {f"v{i}": [f"g{depth - 1}"] for i in range(n)})
+    attribute = AskedAttribute("a", nested, None, top_is_missing=False)
+    selection = attribute.read(Predicate("a", tuple(parents)), "/p")
+    assert attribute.shares([selection]).all()
+    tracemalloc.start()
+    try:
+        attribute.shares([selection])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2**18
+
+
 def test_an_estimate_of_the_time_grows_with_rows_queries_and_values():
     table = people(1, 60)
     counted = CountedRelease.drawn(drawn_of(table), asked_of(table))
     one, two = [[Predicate("town", ("Rome",))]], [[Predicate("town", ("Rome",)), Predicate("age", ("old",))]]
     seconds = [counted.seconds(counted.read(own)) for own in (one, two, two * 100)]
     assert 0 < seconds[0] < seconds[1] < seconds[2] / 10
+
+
+def test_an_estimate_of_the_time_knows_that_rows_are_gone_through_for_every_batch_of_queries(monkeypatch):
+    """Of a great hierarchy few queries are prepared at a time, and each time the rows are reduced anew."""
+    table = people(1, 60)
+    counted = CountedRelease.drawn(drawn_of(table), asked_of(table))
+    queries = counted.read([[Predicate("town", ("Rome",))]] * 100)
+    together = counted.seconds(queries)
+    monkeypatch.setattr("app.domain.mechanisms.counted_release.NUMBERS_AT_ONCE", 1)
+    monkeypatch.setattr("app.domain.mechanisms.counted_release.SECONDS_PER_ROW", 1.0)
+    assert counted.seconds(queries) > 100 * together
+    rows = len({tuple(own) for own in drawn_of(table).table.codes.tolist()})
+    assert counted.seconds(queries) == pytest.approx(100 * 2 * rows, rel=0.01)
+
+
+def test_many_queries_of_a_great_hierarchy_of_drawn_values_take_bounded_memory_and_their_time_is_known():
+    """Few of its 20,000 values occur, so that what is published says nothing of the work."""
+    great = Hierarchy.from_rows([(f"v{i}", f"g{i % 50}", "*") for i in range(20_000)])
+    table, drawn = ills_of(["v1", "v2", "v3"] * 20, great)
+    counted = CountedRelease.drawn(drawn, asked_of(table))
+    queries = counted.read([[Predicate("ill", ("g1",))]] * 1_000)
+    one = counted.seconds(queries[:1])
+    # 10,000 of them are above the 10 s that a request may take.
+    assert 10 * counted.seconds(queries) == pytest.approx(10_000 * one, rel=0.01)
+    assert 10_000 * one > 1
+    tracemalloc.start()
+    try:
+        found = counted.estimates(queries, EstimateOptions())
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 100 * 2**20
+    assert len(found.estimates) == 1_000

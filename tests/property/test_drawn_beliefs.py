@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from app.domain.attacks import posterior_beliefs
 from app.domain.attacks.posterior_beliefs import POSTERIOR_BELIEFS
 from app.domain.dictionaries.dictionary import Dictionary, link_identity
 from app.domain.models.reading import unreadable
@@ -97,3 +98,23 @@ def test_a_prior_of_the_table_itself_is_what_the_guarantee_is_about():
     context = context_of(table, drawn_of(table, beta=1.0), Dictionary(len(rows), links))
     found = measured(POSTERIOR_BELIEFS, context)
     assert 1.2 < found.greatest_ratio <= 2 * (1 + 1e-9)
+
+
+def test_the_estimate_is_of_the_rows_and_of_the_values_that_can_be_published():
+    """All records are alike; the rows show the 40 values of the reference, of which beliefs are told."""
+    ills = [f"i{k:02}" for k in range(40)]
+    hierarchies = [tables.flat(PLACES), tables.flat(ills)]
+    table = tables.table(("place", "ill"), hierarchies, [("a", ills[0])] * 500, {"ill"})
+    links = tuple(
+        link_identity(name, own, [label] * 3)
+        for name, own, label in zip(("place", "ill"), hierarchies, ("a", ills[0]), strict=True)
+    )
+    drawn = drawn_of(table, reference=dict.fromkeys(ills, 10))
+    context, asked = context_of(table, drawn, Dictionary(3, links)), POSTERIOR_BELIEFS.parameters()
+    cost, shown = POSTERIOR_BELIEFS.cost(context, asked), len(np.unique(drawn.table.codes, axis=0))
+    assert (table.reduced.size, cost.units) == (1, shown)
+    assert shown > 30
+    assert cost.seconds >= 40 * shown * posterior_beliefs.SECONDS_PER_PAIR
+    ticks = []
+    POSTERIOR_BELIEFS.compute(context, asked, ticks.append)
+    assert ticks[-1] == shown

@@ -75,10 +75,8 @@ def test_extremes_and_counts_are_those_of_the_dense_matrix(seed):
 def test_beta_likeness_of_a_draw_is_what_the_dense_matrix_says(seed):
     rng = np.random.default_rng(1000 + seed)
     table, matrix, prior = instance(rng)
-    beta, values = float(rng.choice([0.1, 0.5, 1, 3])), [f"v{i}" for i in range(len(prior))]
-    context = context_of(table, drawn_with(table, matrix, prior, values))
-    found = measured(BETA_LIKENESS, context, beta=beta, bound=rng.choice(["basic", "enhanced"]).item())
-    pairs = pairs_by_hand(matrix, prior)
+    context = context_of(table, drawn_with(table, matrix, prior, [f"v{i}" for i in range(len(prior))]))
+    found, pairs = measured(BETA_LIKENESS, context), pairs_by_hand(matrix, prior)
     gain = max(0.0, *(r - 1 for r, _, _ in pairs))
     caps = [(v, i) for r, v, i in pairs if r - 1 > -math.log(prior[i]) + 1e-8]
     assert found.beta_basic == NEAR(gain)
@@ -86,15 +84,25 @@ def test_beta_likeness_of_a_draw_is_what_the_dense_matrix_says(seed):
     assert found.caps_broken == len(caps)
     assert found.beta_negative == NEAR(max(1 - r for r, _, _ in pairs))
     assert found.max_absolute_gain == NEAR(max(prior[i] * (r - 1) for r, _, i in pairs))
-    shown = np.bincount(np.unique(table.codes[:, 1], return_inverse=True)[1], minlength=len(prior))
-    failing = {v for r, v, i in pairs if prior[i] * r > bound(prior[i], beta) + 1e-8}
-    if found.classes_failing != len(failing):  # basic
-        failing = {v for r, v, i in pairs if r > 1 + beta + 1e-8 and prior[i] * (1 + beta) < 1}
-    assert (found.classes_failing, found.is_met) == (len(failing), not failing)
-    assert found.records_failing == sum(int(shown[v]) for v in failing)
     assert found.worst.gain == NEAR(max(r for r, _, _ in pairs) - 1)
     assert [own.gain for own in found.caps] == sorted((own.gain for own in found.caps), reverse=True)
     assert (found.reference, found.values, found.judged.classes) == ("published", len(prior), len(prior))
+
+
+@pytest.mark.parametrize("kind", ["basic", "enhanced"])
+@pytest.mark.parametrize("seed", range(examples(25)))
+def test_the_published_values_that_fail_a_bound_are_those_of_the_dense_matrix(seed, kind):
+    rng = np.random.default_rng(3000 + seed)
+    table, matrix, prior = instance(rng)
+    context = context_of(table, drawn_with(table, matrix, prior, [f"v{i}" for i in range(len(prior))]))
+    shown = np.bincount(np.unique(table.codes[:, 1], return_inverse=True)[1], minlength=len(prior))
+    pairs = pairs_by_hand(matrix, prior)
+    for beta in (0.1, 0.5, 1, 3, 10):
+        found = measured(BETA_LIKENESS, context, beta=beta, bound=kind)
+        most = [bound(p, beta) if kind == "enhanced" else min(1.0, p * (1 + beta)) for p in prior]
+        failing = {v for r, v, i in pairs if prior[i] * r > most[i] + 1e-8}
+        assert (found.classes_failing, found.is_met) == (len(failing), not failing)
+        assert found.records_failing == sum(int(shown[v]) for v in failing)
 
 
 def test_what_the_mechanism_promises_is_what_the_measure_finds():
@@ -137,6 +145,35 @@ def test_a_reader_with_another_prior_gains_otherwise():
     assert (found.beta_basic, found.reference, found.is_met) == (NEAR(gain), "given", False)
     found = measured(BETA_LIKENESS, context, reference={"v0": 1, "v1": 1})
     assert (found.beta_basic, found.values_mismatched, found.records_failing) == (math.inf, 1, 100)
+
+
+def test_what_is_told_of_a_published_reference_is_of_its_shares_and_of_no_rounded_counts():
+    """Of ten rows the least share is less than half a record, and the others are no whole numbers either."""
+    prior, values = [0.55, 0.42, 0.03], ["v0", "v1", "v2"]
+    table, matrix = table_of(np.array([5, 4, 1])), TransitionMatrix(np.array([0.5, 0.4, 0.2]))
+    context = context_of(table, drawn_with(table, matrix, prior, values))
+    for beta in (0.5, 1.0, 2.0):
+        found = measured(BETA_LIKENESS, context, beta=beta)
+        assert (found.values, found.beta_saturation) == (3, NEAR(-math.log(0.03)))
+        assert found.values_frequent == sum(-math.log(p) < beta for p in prior)
+        bounds = sorted((bound(p, beta) for p in prior), reverse=True)
+        needed = next(k for k in (1, 2, 3) if sum(bounds[:k]) >= 1 - 1e-9)
+        most = min(beta, -math.log(0.55))
+        assert (found.implies.least_values, found.implies.least_frequency_l) == (needed, NEAR(1 / bounds[0]))
+        assert found.implies.delta == NEAR(math.log1p(most))
+        assert found.implies.enough_records == math.ceil(10 / (1 + most))
+        size = next(
+            n for n in range(1, 11)
+            if sum(min(math.floor(n * bound(p, beta) + 1e-9), 10 * p) for p in prior) >= n - 1e-9
+        )  # fmt: skip
+        assert found.implies.least_records == max(needed, size)
+
+
+def test_a_reference_given_beside_a_draw_says_which_leaves_nobody_is_expected_to_have():
+    table = table_of(np.array([6, 3, 1]))
+    context = context_of(table, drawn_of(table, reference={"v0": 6, "v1": 3, "v2": 1}))
+    found = measured(BETA_LIKENESS, context, reference={"v0": 5, "v1": 5})
+    assert (found.values, found.values_unused, found.values_mismatched) == (2, 1, 1)
 
 
 def test_uniform_values_reach_their_bound_and_keep_it():
@@ -202,6 +239,20 @@ def test_what_is_known_of_others_moves_the_prior_and_nothing_else(seed):
         if over:
             by_hand[f"v{i}"] = (len(over), NEAR(max(rows[v][i] for v in range(m))))
     assert raised == by_hand
+
+
+def test_of_a_published_reference_so_many_are_left_as_its_shares_expect_and_not_a_rounded_number():
+    prior, values = np.array([0.55, 0.42, 0.03]), ["v0", "v1", "v2"]
+    table, matrix = table_of(np.array([5, 4, 1])), TransitionMatrix(np.array([0.5, 0.4, 0.2]))
+    context = context_of(table, drawn_with(table, matrix, prior, values))
+    found = measured(SKEWNESS_ATTACK, context, known={"v0": 2, "v1": 1})
+    moved = (10 * prior - [2, 1, 0]) / 7
+    rows = posteriors(matrix.dense().tolist(), moved.tolist())
+    assert found.greatest_prior_shift == NEAR(max(abs(moved - prior)))
+    assert found.worst_posterior == NEAR(max(map(max, rows)))
+    assert found.worst_gain == NEAR(max(rows[v][i] / prior[i] - 1 for v in range(3) for i in range(3)))
+    with pytest.raises(InvalidInput, match=r"By the published shares 0\.3 of 10 records have the value 'v2'"):
+        measured(SKEWNESS_ATTACK, context, known={"v2": 1})
 
 
 def test_more_than_there_are_cannot_be_known_and_a_rule_has_no_such_reader():

@@ -86,7 +86,7 @@ def test_the_loss_of_a_sample_is_not_told():
 def answers_by_hand(table, drawn, queries, counted):
     """(right, estimate, baseline) of each query, record by record and by the inverse of the dense matrix."""
     inverse = np.linalg.inv(drawn.published.matrix.dense())
-    number = drawn.published.numbers(ILLS.labels)
+    number = drawn.published.numbers(ILLS)
     found = []
     for query in queries:
         inside = {j: set(range(first, last + 1)) for j, (first, last) in query.items()}

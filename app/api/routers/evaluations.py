@@ -56,7 +56,7 @@ Gate = Annotated[PolicyRef, Path(openapi_examples=gate_examples.POLICY)]
     "/{policy}/evaluations",
     status_code=201,
     response_model=Evaluation,
-    responses=MADE | problems("direct-budget-exceeded", "not-supported", "not-found"),
+    responses=MADE | problems("direct-budget-exceeded", "not-supported", "not-found", "withdrawn"),
 )
 @takes_up_to(LARGEST_BYTES)
 async def evaluate_gate(

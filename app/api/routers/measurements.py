@@ -36,7 +36,8 @@ router = COLLECTION.router()
     "",
     status_code=201,
     response_model=Measurement,
-    responses=MADE | problems("invalid-input", "direct-budget-exceeded", "not-supported", "not-found"),
+    responses=MADE
+    | problems("invalid-input", "direct-budget-exceeded", "not-supported", "not-found", "withdrawn"),
 )
 @takes_up_to(LARGEST_BYTES)
 async def create_measurement(
@@ -51,8 +52,7 @@ async def create_measurement(
     One measure of the catalogue, for a dataset or a stored release and whatever else the measure needs. Work
     that is too large for a direct answer is refused with `direct-budget-exceeded`, which names the route that
     takes it as a run; a measure that does not cover the case is refused with `not-supported` and the reason.
-    A release that was withdrawn can be measured: what has gone out cannot be called back, and no row of it is
-    told. Needs the scope `assess`.
+    A release that was withdrawn is not measured. Needs the scope `assess`.
     """
     request = await asyncio.to_thread(body.request)
     if dry_run:
@@ -61,7 +61,7 @@ async def create_measurement(
     return answered(Measurement, COLLECTION.path, found, response)
 
 
-@router.post("/runs", status_code=202, responses=QUEUED)
+@router.post("/runs", status_code=202, responses=QUEUED | problems("withdrawn"))
 @takes_up_to(LARGEST_BYTES)
 async def create_measurement_run(
     actor: Assessor,

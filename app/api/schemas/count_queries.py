@@ -98,7 +98,9 @@ class CountQueryAnswer(Answer):
     among them, whatever the predicates are. Null of a release in which nothing was drawn.
     """
     is_spread: Annotated[bool, Field(examples=[False])]
-    """Whether generalised cells were taken as evenly spread over the values below them."""
+    """Whether generalised cells, or drawn values that stand for several, were taken as evenly spread over
+    the values below them.
+    """
     is_biased: Annotated[bool, Field(examples=[False])]
     """Whether the mean over draws may be another number: because of that, of clipping or of the estimator."""
 

@@ -38,18 +38,18 @@ class DrawnAnswers:
         grouping: Grouping,
     ) -> None:
         drawn = given(context.drawn)
-        codes, labels = drawn.table.codes, [own.labels for own in drawn.table.hierarchies]
+        codes = drawn.table.codes
         kept: Bools = ~lacking_records(codes, quasi_identifiers, grouping.missing)
         if grouping.suppressed == "excluded":
             kept &= ~context.of_rows.release.is_suppressed
         matrix, numbers = AS_SHOWN, np.zeros(int(kept.sum()), dtype=np.int32)
-        self._drawn, self._nodes = -1, np.zeros(0, dtype=np.int64)
+        self._drawn, self._nodes = -1, np.zeros(0, dtype=np.int32)
         if drawn.replaced is not None:
             self._drawn = drawn.table.position(drawn.replaced.attribute)
-            number = drawn.replaced.numbers(labels[self._drawn])
-            matrix, numbers = drawn.replaced.matrix, number.take(codes[kept, self._drawn])
-            nodes = np.flatnonzero(number >= 0)
-            self._nodes = nodes[np.argsort(number[nodes])]
+            hierarchy = drawn.table.hierarchies[self._drawn]
+            self._nodes = drawn.replaced.nodes(hierarchy)
+            numbers = drawn.replaced.numbers(hierarchy).take(codes[kept, self._drawn])
+            matrix = drawn.replaced.matrix
         told = [j for j in attributes if j != self._drawn]
         # What shows nothing may be anything if a rule hid it, and nothing that is asked for if it is missing.
         self._in_no_interval = {

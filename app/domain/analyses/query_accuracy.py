@@ -26,6 +26,7 @@ from app.domain.losses.count_queries import (
     Workload,
 )
 from app.domain.losses.released import suppresses
+from app.domain.mechanisms.inverse_matrix import InverseMatrix
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import JudgedOn, judged_on
 from app.domain.models.reading import unclassed
@@ -293,7 +294,13 @@ def _of_release(context: MeasureContext, parameters: QueryAccuracyParameters) ->
 
 
 def _supports(context: MeasureContext, parameters: QueryAccuracyParameters) -> str | None:
-    return None if context.drawn is None else unclassed(context, parameters)
+    """Why not; InvalidInput for what cannot be asked, NotSupported for a matrix without an inverse."""
+    reason = None if context.drawn is None else unclassed(context, parameters)
+    if context.drawn is not None and context.drawn.replaced is not None:
+        InverseMatrix(context.drawn.replaced.matrix)
+    if reason is None:
+        _question(context.release, _of_release(context, parameters))  # a plan tells its faults, too
+    return reason
 
 
 def _cost(context: MeasureContext, parameters: QueryAccuracyParameters) -> Cost:

@@ -32,9 +32,8 @@ class DrawnBeliefs:
         self, drawn: DrawnRelease, published: PublishedMatrix, units: Units, population: Population
     ) -> None:
         j = drawn.table.position(published.attribute)
-        number = published.numbers(drawn.table.hierarchies[j].labels)
-        values = np.flatnonzero(number >= 0)
-        self.nodes: Ints = values[np.argsort(number[values])].astype(np.int32)
+        number = published.numbers(drawn.table.hierarchies[j])
+        self.nodes: Ints = published.nodes(drawn.table.hierarchies[j])
         """(m,) node of each value that can be published; nobody has another one."""
         self.numbers: Longs = np.full(drawn.table.n_records, -1, dtype=np.int64)
         """(rows,) the most probable value of each row, once its block was found."""

@@ -179,7 +179,9 @@ def _compute(context: MeasureContext, parameters: GroupParameters, tick: Tick) -
 
 
 def _supports(context: MeasureContext, parameters: GroupParameters) -> str | None:
+    """Why not; NotSupported for a matrix without an inverse."""
     shown = shown_values(context, parameters.attribute, parameters.quasi_identifiers)
+    _ = shown.inverse
     if shown.n_values <= DENSE_LIMIT:
         return None
     return (
@@ -191,7 +193,8 @@ def _supports(context: MeasureContext, parameters: GroupParameters) -> str | Non
 def _cost(context: MeasureContext, parameters: GroupParameters) -> Cost:
     shown = shown_values(context, parameters.attribute, parameters.quasi_identifiers)
     rows, m, known = len(shown.numbers), shown.n_values, len(shown.quasi_identifiers)
-    groups = min(context.table.reduced.size, rows // parameters.least_records)
+    table = context.table if context.drawn is None else context.drawn.table
+    groups = min(table.reduced.size, rows // parameters.least_records)
     seconds = SECONDS_PER_CELL * rows * (known + 2)
     seconds += groups * m * (SECONDS_PER_ESTIMATE + SECONDS_PER_PRODUCT * m)
     return Cost(seconds, 40 * rows + 48 * groups + 80 * NUMBERS_AT_ONCE, 1, "classes")

@@ -258,7 +258,7 @@ class _Naming:
 def _compute(context: MeasureContext, parameters: PosteriorParameters, tick: Tick) -> PosteriorBeliefs:
     _check(parameters)
     asked = believed_units(context, parameters, parameters.attribute)
-    table, units, population, last = asked.table, asked.units, asked.population, context.table.reduced.size
+    table, units, population, last = asked.table, asked.units, asked.population, asked.table.reduced.size
     tally = _Tally(parameters)
     for block in asked.blocks:
         tally.add(block)
@@ -326,11 +326,15 @@ def _attribute(context: MeasureContext, parameters: PosteriorParameters) -> str:
 
 
 def _cost(context: MeasureContext, parameters: PosteriorParameters) -> Cost:
-    table = context.table
+    if context.drawn is not None:
+        drawn, published = matrix_of(context)
+        table, values = drawn.table, len(published.values)
+    else:
+        table = context.table
+        values = len(table.used_nodes[table.position(context.release.sensitive(parameters.attribute))]) + 1
     n, m = table.n_records, table.n_attributes
-    sensitive = table.position(_attribute(context, parameters))
     # At most as many kinds of person as distinct records, each with every value that there is.
-    pairs = table.reduced.size * (len(table.used_nodes[sensitive]) + 1)
+    pairs = table.reduced.size * values
     entities = given(context.dictionary).n_entities
     seconds = n * (m + 10) * SECONDS_PER_CELL + (pairs + entities) * SECONDS_PER_PAIR
     size = 8 * n * (m + 10) + 150 * min(pairs, PAIRS_AT_ONCE) + 16 * entities

@@ -112,7 +112,7 @@ def _numbered(
     """(nodes,) the number of the value that each node is, −1 for others, and the values' texts."""
     hierarchy = table.hierarchies[attribute]
     if retained is not None:
-        return retained.numbers(hierarchy.labels), retained.values
+        return retained.numbers(hierarchy), retained.values
     numbers = np.full(hierarchy.n_nodes, -1, dtype=np.int32)
     numbers[hierarchy.leaves] = np.arange(hierarchy.n_leaves, dtype=np.int32)
     return numbers, tuple(CellValue(hierarchy.labels[node]) for node in hierarchy.leaves.tolist())

@@ -69,34 +69,43 @@ class ShownValues:
 
     @cached_property
     def inverse(self) -> InverseMatrix:
-        """The inverse of the matrix; InvalidInput if it has none."""
+        """The inverse of the matrix; NotSupported if it has none."""
         return InverseMatrix(self.matrix)
 
-    def reconstructed(self, published: Floats, method: Method, rounds: int) -> Floats:
-        """(…, m) how many records have each value, of published counts (…, m)."""
+    def reconstructed(self, published: Floats, method: Method, rounds: int) -> Reconstructed:
+        """How many records have each value, of published counts (…, m)."""
         if method == "inverse":
-            return self.inverse.applied(published)
+            return Reconstructed(self.inverse.applied(published), 0, True)
         return expectation_maximisation(published, self.matrix, self.prior, rounds)
+
+
+@dataclass(frozen=True, eq=False)
+class Reconstructed:
+    """Counts (…, m), the rounds that they took, and whether further ones would change nothing."""
+
+    counts: Floats
+    rounds: int
+    is_converged: bool
 
 
 def expectation_maximisation(
     published: Floats, matrix: TransitionMatrix, prior: Floats, rounds: int
-) -> Floats:
-    """(…, m) the likeliest counts that are not negative, from so many rounds n ← n∘PMᵀ(e / PM·n).
+) -> Reconstructed:
+    """The likeliest counts that are not negative, from at most so many rounds n ← n∘PMᵀ(e / PM·n).
 
     ``published`` are the counts e, (…, m); the rounds begin with the prior. Where nothing is published all
     are 0.
     """
     total = published.sum(axis=-1, keepdims=True)
     found = total * prior
-    for _ in range(rounds):
+    for done in range(1, rounds + 1):
         expected = found * matrix.retention + (found @ matrix.elsewhere)[..., None]
         ratio = np.divide(published, expected, out=np.zeros_like(expected), where=expected > 0)
         back = ratio * matrix.retention + ratio.sum(axis=-1)[..., None] * matrix.elsewhere
         before, found = found, found * back
         if (np.abs(found - before) <= CONVERGED * total).all():
-            break
-    return np.asarray(found)
+            return Reconstructed(found, done, True)
+    return Reconstructed(found, rounds, False)
 
 
 def shown_values(
@@ -112,7 +121,7 @@ def shown_values(
         own = table.position(replaced.attribute)
         _require(attribute in (None, replaced.attribute), f"The release has drawn {replaced.attribute!r}.")
         rows = context.drawn.table
-        numbers = replaced.numbers(table.hierarchies[own].labels)
+        numbers = replaced.numbers(table.hierarchies[own])
         shown = ShownValues(
             own, replaced.attribute, known, rows.codes, numbers.take(rows.codes[:, own]), replaced.values,
             np.array(replaced.prior), replaced.matrix, numbers.take(table.codes[:, own]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
@@ -13,7 +13,7 @@ from app.domain.arrays import Bools, Floats, Longs, greatest_first
 from app.domain.catalogue.catalogue_types import ADDED_LATER, CellValue
 from app.domain.catalogue.meanings import FAILING, FROM_MINUS_ONE, GAIN, LOW_SHARE, SHARE
 from app.domain.classes.diversity import most_frequent
-from app.domain.classes.gains import frequency_bounds
+from app.domain.classes.gains import CAP_TOLERANCE, frequency_bounds
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import records_per_entry, value_numbers
@@ -23,6 +23,7 @@ from app.domain.models.beta_likeness import BetaLikeness
 from app.domain.models.drawn_gains import (
     TOLERANCE,
     DrawnGains,
+    KnownBefore,
     judged_by_value,
     known_before,
     matrix_and_prior_of,
@@ -186,7 +187,7 @@ def _of_draw(context: MeasureContext, parameters: SkewnessParameters, tick: Tick
     gains = DrawnGains(
         published, public.prior, public.bounds(gain, "enhanced"), numbers_shown(drawn, published)
     )
-    rows, prior, n = gains.rows, _prior_of(context, parameters, gains), len(gains.numbers)
+    rows, prior, n = gains.rows, _prior_of(parameters, public, published.values), len(gains.numbers)
     shift, posteriors = prior / public.prior, Posteriors(published.matrix, prior)
     with np.errstate(divide="ignore"):
         raised = posteriors.above((1 + float(gain)) * (1 + TOLERANCE) / shift)
@@ -225,25 +226,28 @@ def _of_draw(context: MeasureContext, parameters: SkewnessParameters, tick: Tick
     )
 
 
-def _prior_of(context: MeasureContext, parameters: SkewnessParameters, gains: DrawnGains) -> Floats:
+def _prior_of(parameters: SkewnessParameters, public: KnownBefore, values: Sequence[CellValue]) -> Floats:
     """(m,) what the attacker expects of a person of whom nothing is known: the published shares, or the rest.
 
     Records are drawn one by one, so that what is known of some tells nothing of what others' rows show: it
-    only moves the prior to (N_i − known_i) / (N − Σ known).
+    only moves the prior to (N_i − known_i) / (N − Σ known). Published shares of a reference say how many
+    records to expect, which need not be a whole number.
     """
-    published, n = gains.published, len(gains.numbers)
     if parameters.known is None:
-        return gains.prior
-    left = np.rint(gains.prior * n)
-    number = {value: i for i, value in enumerate(published.values)}
+        return public.prior
+    left, whole = public.totals.copy(), np.rint(public.totals)
+    # Shares of the table itself are those of whole numbers, up to rounding.
+    is_whole = np.abs(left - whole) <= CAP_TOLERANCE * public.total
+    left[is_whole] = whole[is_whole]
+    number = {value: i for i, value in enumerate(values)}
     for value, records in parameters.known.items():
-        most = int(left[number[value]]) if value in number else 0
+        most = float(left[number[value]]) if value in number else 0.0
         if records > most:
             raise InvalidInput.of(
                 "/measure/known",
                 "more-known-than-there-are",
-                f"By the published shares {most:,} of {n:,} records have the value {str(value)!r}; "
-                f"{records:,} are said to be known.",
+                f"By the published shares {most:,.12g} of {public.total:,.12g} records have the value "
+                f"{str(value)!r}; {records:,} are said to be known.",
                 "Name values that are published, with at most as many records.",
             )
         left[number[value]] -= records

@@ -118,15 +118,17 @@ class Gains:
         return is_below(self.found, factor, self.expected) & is_below(self.expected, factor, self.found)
 
 
-def surprisals(totals: Longs, population: int) -> Floats:
-    """−ln p_i of each value; ∞ where N_i is 0."""
+def surprisals(totals: Longs | Floats, population: float) -> Floats:
+    """−ln p_i of each value; ∞ where N_i is 0. Of shares times a population, N_i need not be whole."""
     rest = population - totals
     with np.errstate(divide="ignore"):
-        rare = -np.log(totals / population)
+        rare: Floats = -np.log(totals / population)
     return np.where(2 * totals > population, -np.log1p(-np.minimum(rest / population, 0.5)), rare)
 
 
-def frequency_bounds(totals: Longs, population: int, beta: Fraction, bound: LikenessBound) -> Floats:
+def frequency_bounds(
+    totals: Longs | Floats, population: float, beta: Fraction, bound: LikenessBound
+) -> Floats:
     """f(p_i) of each value: the largest share that β-likeness allows it in a class, at most 1."""
     gain = np.full(len(totals), float(beta))
     if bound == "enhanced":
@@ -136,20 +138,20 @@ def frequency_bounds(totals: Longs, population: int, beta: Fraction, bound: Like
         return np.where(totals > 0, np.minimum(p * (1 + gain), 1.0), 0.0)
 
 
-def saturation(totals: Longs) -> float:
+def saturation(totals: Longs | Floats) -> float:
     """−ln of the least share: from this β on enhanced β-likeness no longer depends on β."""
-    return float(surprisals(totals[totals > 0].min(keepdims=True), int(totals.sum()))[0])
+    return float(surprisals(totals[totals > 0].min(keepdims=True), float(totals.sum()))[0])
 
 
-def implied_delta(totals: Longs, beta: float) -> float:
+def implied_delta(totals: Longs | Floats, beta: float) -> float:
     """The δ (natural) of the δ-disclosure privacy that implies enhanced β-likeness."""
-    most = float(surprisals(totals.max(keepdims=True), int(totals.sum()))[0])
+    most = float(surprisals(totals.max(keepdims=True), float(totals.sum()))[0])
     return math.log1p(min(beta, most))
 
 
-def always_within(totals: Longs, beta: float, bound: LikenessBound) -> int:
+def always_within(totals: Longs | Floats, beta: float, bound: LikenessBound) -> int:
     """Every class of at least so many records satisfies β-likeness (L5): N / (1 + min(β, −ln p_max))."""
-    population = int(totals.sum())
+    population = round(totals.sum())
     gain = beta
     if bound == "enhanced":
         gain = min(beta, float(surprisals(totals.max(keepdims=True), population)[0]))

@@ -30,13 +30,13 @@ MOST_STEPS: Final = 64
 """Steps towards the records that can pass: all before are bounds, too."""
 
 
-def least_size(possible: Callable[[Longs], Bools], totals: Longs) -> int:
+def least_size(possible: Callable[[Longs], Bools], totals: Longs | Floats) -> int:
     """The least number of records that a class may have, at least 1.
 
     ``possible`` says of sizes which are not ruled out. Of values with the ``totals`` at most the whole table
     is tried.
     """
-    most = min(int(totals.sum()), MOST_SIZES, max(2, MOST_CELLS // len(totals)))
+    most = min(round(totals.sum()), MOST_SIZES, max(2, MOST_CELLS // len(totals)))
     for start in range(1, most, SIZES_AT_ONCE):
         sizes = np.arange(start, min(start + SIZES_AT_ONCE, most), dtype=np.int64)
         passing = possible(sizes)
@@ -45,12 +45,12 @@ def least_size(possible: Callable[[Longs], Bools], totals: Longs) -> int:
     return most
 
 
-def fills_up(totals: Longs, shares: Floats) -> Callable[[Longs], Bools]:
+def fills_up(totals: Longs | Floats, shares: Floats) -> Callable[[Longs], Bools]:
     """Sizes that can be filled with no value above its greatest share, for :func:`least_size`."""
 
     def possible(sizes: Longs) -> Bools:
         room = np.floor(np.multiply.outer(sizes, shares) + SAFE)
-        return np.asarray(np.minimum(room, totals).sum(axis=1) >= sizes)
+        return np.asarray(np.minimum(room, totals).sum(axis=1) >= sizes - SAFE)
 
     return possible
 

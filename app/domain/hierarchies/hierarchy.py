@@ -211,6 +211,10 @@ class Hierarchy:
         first, indices = self._leaves_by_node
         return starts, indices[concatenated_ranges(first[nodes], self.leaf_count[nodes])]
 
+    def leaves_outside(self, nodes: Ints) -> int:
+        """How many leaves lie below none of the nodes."""
+        return self.n_leaves - len(np.unique(self.leaves_below(nodes)[1]))
+
     def up(self, node: int) -> frozenset[int]:
         """The node itself and all its ancestors, ⊥ included."""
         found: set[int] = set()

@@ -32,6 +32,9 @@ Order = Literal["number", "date", "listed"]
 OUTSIDE: Final = -1
 """The place of a leaf that has none in the order: it lies in no interval."""
 
+FAULTS_SHOWN: Final = 50
+"""So many are told of a request, however many values it has."""
+
 _Key = int | Decimal
 
 _WRONG_BOUNDS: Final = {
@@ -94,8 +97,14 @@ class AskedAttribute:
         self.name, self._hierarchy, self._order = name, hierarchy, order
         self._top_is_missing = top_is_missing and hierarchy.n_nodes > 1
 
+    @property
+    def numbers_per_query(self) -> int:
+        """How many numbers are made for each selection whose shares are asked for."""
+        h = self._hierarchy
+        return h.n_nodes + h.n_leaves if h.is_tree else len(h.leaf_ancestors[0])
+
     def read(self, predicate: Predicate, pointer: str) -> Selection:
-        """What the predicate selects; InvalidInput, below the pointer, for what it cannot mean."""
+        """What the predicate selects; InvalidInput, below the pointer, with the first that it cannot mean."""
         if predicate.is_interval == (predicate.values is not None):
             raise InvalidInput.of(
                 pointer,
@@ -111,6 +120,8 @@ class AskedAttribute:
             node = self._node_of(value)
             if isinstance(node, str):
                 faults.append(Fault(f"{pointer}/values/{i}", "unknown-value", node, _KNOWN_VALUES))
+                if len(faults) == FAULTS_SHOWN:
+                    break
             else:
                 nodes.add(node)
         if faults or not nodes:
@@ -143,8 +154,19 @@ class AskedAttribute:
             selected[intervals] = (begin_inside & np.less.outer(ordered.last_of, after)).T
         for i, own in enumerate(selections):
             if own.nodes is not None:
-                selected[i, self._hierarchy.leaves_below(own.nodes)[1]] = True
+                selected[i] = self._below(own.nodes)
         return selected
+
+    def _below(self, nodes: Ints) -> Bools:
+        """(leaves,) which are below some of the nodes, in a tree in time and memory of no more than both."""
+        h = self._hierarchy
+        if h.is_tree:
+            steps = np.bincount(h.leaf_lo[nodes], minlength=h.n_leaves + 1)
+            steps -= np.bincount(h.leaf_hi[nodes], minlength=h.n_leaves + 1)
+            return np.asarray(steps[:-1].cumsum() > 0)
+        found: Bools = np.zeros(h.n_leaves, dtype=bool)
+        found[h.leaves_below(nodes)[1]] = True
+        return found
 
     def _node_of(self, label: str) -> int | str:
         """The node of a label: a leaf, else the highest of those below one another; else what is wrong."""

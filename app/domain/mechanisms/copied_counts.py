@@ -15,6 +15,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from app.domain.arrays import Floats, Ints
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.published_records import PublishedRecords
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_errors import ShownRecords
@@ -40,8 +41,11 @@ class PublishedCopies(Protocol):
     def replacement(self) -> TransitionMatrix:
         """By which each sampled value was replaced."""
 
-    def numbers(self, labels: Sequence[str]) -> Ints:
-        """(nodes,) the number of the value that each label is, else −1."""
+    def nodes(self, hierarchy: Hierarchy) -> Ints:
+        """(m,) the node of each value."""
+
+    def numbers(self, hierarchy: Hierarchy) -> Ints:
+        """(nodes,) the number of the value that each node is, else −1."""
 
 
 class CopiedRecords:
@@ -94,6 +98,11 @@ class CopiedRecords:
                 ]
             ),
         )
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the sums take."""
+        return self._sums.n_bytes
 
     def on(self, attributes: Sequence[int]) -> CopiedSums:
         """The sums by some attributes."""

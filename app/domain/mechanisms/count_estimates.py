@@ -3,8 +3,9 @@
 Who knows the transition matrix can undo on average what it did: see "Definitions: perturbation" for the
 estimate and its variance. The standard error is over draws of the same records. Where a rule generalised the
 quasi-identifiers, a record counts with the share of what its cell may stand for, as if these were evenly
-spread: how far that is off is in no standard error. Values that are all replaced alike, and those in copies,
-have modules of their own (``uniform_errors``, ``copied_counts``).
+spread, and so it does where its sensitive value is one that stands for several: how far that is off is in no
+standard error. Values that are all replaced alike, and those in copies, have modules of their own
+(``uniform_errors``, ``copied_counts``).
 """
 
 from __future__ import annotations
@@ -44,11 +45,12 @@ class CountQuery:
         Per attribute asked about (nodes,), the share of what each node may stand for that is asked for:
         0 or 1 of values as they are. An attribute that is not named may have any value.
     values
-        (m,) which sensitive values are counted; None: all, so that nothing has to be estimated.
+        (m,) the share of what each sensitive value may stand for that is counted, or whether it is; None:
+        all of all, so that nothing has to be estimated.
     """
 
     shares: Mapping[int, Floats]
-    values: Bools | None = None
+    values: Floats | Bools | None = None
 
 
 @dataclass(frozen=True)
@@ -114,16 +116,17 @@ class CountEstimates:
 def deviations(matrix: TransitionMatrix, weights: Floats, chosen: Floats) -> Floats:
     """What a record with each true value adds to the variance of an estimate, (…, m).
 
-    ``chosen`` is the indicator of the values that are counted, ``weights`` PM⁻ᵀ of it, both (…, m). For a
-    true j the weight of the published value has the variance Σ_i PM[i][j]·z_i² − [j ∈ R].
+    ``chosen`` is how much a record with each value counts, 0 or 1 where it is the indicator of a set, and
+    ``weights`` PM⁻ᵀ of it, both (…, m). For a true j the weight of the published value has the mean chosen_j
+    and the variance Σ_i PM[i][j]·z_i² − chosen_j².
     """
     squares = weights**2
     of_any = squares.sum(axis=-1)[..., None]
-    return np.maximum(matrix.retention * squares + matrix.elsewhere * of_any - chosen, 0.0)
+    return np.maximum(matrix.retention * squares + matrix.elsewhere * of_any - chosen**2, 0.0)
 
 
 class CountEstimator:
-    """Estimates from the records of a release; InvalidInput if the matrix has no inverse.
+    """Estimates from the records of a release; NotSupported if the matrix has no inverse.
 
     Parameters
     ----------
@@ -185,12 +188,10 @@ class CountEstimator:
         wanted: EstimateOptions,
     ) -> CountEstimates:
         published, squared, is_spread, is_one = self._published(queries, reduced)
-        chosen = np.array(
-            [np.ones(self._matrix.n_values) if own.values is None else own.values for own in queries],
-            dtype=np.float64,
-        )
+        chosen = self._chosen(queries)
         # The columns of the matrix sum to 1: all values together are counted without error.
         is_all, is_set = (chosen == 1.0).all(axis=1), ((chosen == 0.0) | (chosen == 1.0)).all(axis=1)
+        is_spread |= ~is_set
         weights = np.where(is_all[:, None], 1.0, self._inverse.weights(chosen))
         records, estimates = published.sum(axis=1), np.einsum("qm,qm->q", published, weights)
         shown = self._shown(squared, chosen)
@@ -207,7 +208,7 @@ class CountEstimator:
         errors = np.sqrt(np.where(is_all & self._sizes_are_kept, 0.0, variance))
         reach = quantile(wanted.level)
         low, high = estimates - reach * errors, estimates + reach * errors
-        has_underlying = self._are_independent & is_set & ~is_all & ~is_spread & (records > 0)
+        has_underlying = self._are_independent & ~is_all & ~is_spread & (records > 0)
         underlying = underlying_intervals(shown, estimates, has_underlying, wanted.level)
         if wanted.estimator == "maximum_likelihood" and self._p is not None:
             shares = likeliest_shares(published, self._p)
@@ -230,6 +231,11 @@ class CountEstimator:
             underlying_high=underlying_high,
             is_wilson=underlying.is_wilson,
         )
+
+    def _chosen(self, queries: Sequence[CountQuery]) -> Floats:
+        """(q, m) the share of each value that is counted."""
+        every = np.ones(self._matrix.n_values)
+        return np.array([every if own.values is None else own.values for own in queries], dtype=np.float64)
 
     def _shown(self, squared: Floats, chosen: Floats) -> ShownRecords | None:
         """What is shown of the records selected, where all values were replaced alike."""

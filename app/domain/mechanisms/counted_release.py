@@ -15,9 +15,9 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.arrays import Bools, Floats, Ints, Longs
+from app.domain.arrays import Floats, Ints, Longs
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
-from app.domain.hierarchies.predicates import AskedAttribute, Predicate, Selection
+from app.domain.hierarchies.predicates import FAULTS_SHOWN, AskedAttribute, Predicate, Selection
 from app.domain.mechanisms.copied_counts import CopiedRecords, PublishedCopies
 from app.domain.mechanisms.count_estimates import (
     CountEstimates,
@@ -41,14 +41,15 @@ UNTOLD: Final = (
     "Values are published in copies of samples whose sizes are not told, so that no standard error follows "
     "from the release. One that was computed from the original records would tell these."
 )
-FAULTS_SHOWN: Final = 50
+COPIES_TAKE: Final = 2
+"""Times as long a count takes with what its standard error follows from in copies."""
 NUMBERS_AT_ONCE: Final = 2**22
 """Shares of nodes and values asked for by the queries that are prepared at a time."""
 
 SECONDS_PER_ROW: Final = 4e-8
 SECONDS_PER_COMBINATION: Final = 1e-8
-SECONDS_PER_NODE: Final = 3e-9
-SECONDS_PER_QUERY: Final = 5e-5
+SECONDS_PER_NUMBER: Final = 5e-9
+SECONDS_PER_QUERY: Final = 1e-4
 SECONDS_PER_VALUE: Final = 3e-8
 
 
@@ -67,18 +68,11 @@ def published_matrix(release: DrawnRelease) -> PublishedMatrix | PublishedCopies
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """The attribute that was drawn: its place, and the number of each node in the matrix."""
+    """The attribute that was drawn: its place, and the node of each value of the matrix."""
 
     attribute: int
-    numbers: Ints
+    nodes: Ints
     matrix: TransitionMatrix
-
-    def chosen(self, shares: Floats) -> Bools:
-        """(q, m) the values of which all that they stand for is asked for, of shares (q, nodes)."""
-        found: Bools = np.zeros((len(shares), self.matrix.n_values), dtype=bool)
-        known = np.flatnonzero(self.numbers >= 0)
-        found[:, self.numbers[known]] = shares[:, known] == 1.0
-        return found
 
 
 class CountedRelease:
@@ -108,10 +102,11 @@ class CountedRelease:
         self._records, self._drawn = records, drawn
         matrix = TransitionMatrix(np.ones(1)) if drawn is None else drawn.matrix
         self._copies = copies
+        self._errors = None if copies is None else CopiedRecords.told(records, copies)
         self._estimator = CountEstimator(
             records,
             matrix,
-            None if copies is None else CopiedRecords.told(records, copies),
+            self._errors,
             are_independent=copies is None,
             sizes_are_kept=copies is None or copies.keeps_sizes,
         )
@@ -123,9 +118,10 @@ class CountedRelease:
         copies = published if isinstance(published, PublishedCopies) else None
         matrix = published.replacement if isinstance(published, PublishedCopies) else published.matrix
         own = table.position(published.attribute)
-        drawn = _Drawn(own, published.numbers(table.hierarchies[own].labels), matrix)
+        hierarchy = table.hierarchies[own]
+        drawn = _Drawn(own, published.nodes(hierarchy), matrix)
         shown = {j: table.codes[:, j] for j in range(table.n_attributes) if j != own}
-        values = drawn.numbers.take(table.codes[:, own])
+        values = published.numbers(hierarchy).take(table.codes[:, own])
         records = PublishedRecords.of(shown, dict(enumerate(table.sizes)), values, drawn.matrix.n_values)
         groups = records.groups_by([j for j in table.quasi_identifiers if j != own])
         return cls(attributes, replace(records, of_group=groups), drawn, copies)
@@ -154,15 +150,17 @@ class CountedRelease:
 
     @property
     def n_bytes(self) -> int:
-        """Memory that the records take."""
-        records = self._records
-        columns = sum(own.nbytes for own in records.columns.values())
-        return columns + records.values.nbytes + records.counts.nbytes
+        """Memory that the records take, and what is kept of copies beside them."""
+        return self._records.n_bytes + (0 if self._errors is None else self._errors.n_bytes)
 
     def read(self, queries: Sequence[Asked], pointer: str = "/queries") -> Sequence[Selected]:
-        """What queries select, by attribute; InvalidInput with all that they cannot mean."""
+        """What queries select, by attribute; InvalidInput with the first of what they cannot mean."""
         faults: list[Fault] = []
-        found = [self._read(own, f"{pointer}/{i}/where", faults) for i, own in enumerate(queries)]
+        found: list[Selected] = []
+        for i, own in enumerate(queries):
+            found.append(self._read(own, f"{pointer}/{i}/where", faults))
+            if len(faults) >= FAULTS_SHOWN:
+                break
         refuse(faults[:FAULTS_SHOWN])
         return found
 
@@ -172,10 +170,12 @@ class CountedRelease:
         for attributes, places in self._by_attributes(queries).items():
             sizes = sorted(self._records.sizes[j] for j in attributes)
             combinations = min(rows, math.prod(sizes[:-1]))
-            of_query = SECONDS_PER_COMBINATION * combinations + SECONDS_PER_NODE * sum(sizes)
-            of_query += SECONDS_PER_QUERY + SECONDS_PER_VALUE * self._records.n_values
-            total += SECONDS_PER_ROW * rows * (1 + len(attributes)) + of_query * len(places)
-        return total
+            of_query = SECONDS_PER_QUERY + SECONDS_PER_COMBINATION * combinations
+            of_query += SECONDS_PER_VALUE * self._records.n_values
+            batches = -(-len(places) // self._at_once(attributes))
+            total += SECONDS_PER_ROW * rows * (1 + len(attributes)) * batches + of_query * len(places)
+        numbers = sum(self._attributes[j].numbers_per_query for query in queries for j in query)
+        return (1 if self._errors is None else COPIES_TAKE) * total + SECONDS_PER_NUMBER * numbers
 
     def estimates(self, queries: Sequence[Selected], options: EstimateOptions) -> CountEstimates:
         """Of queries that were read; ``records`` are those that are selected by all that was not drawn."""
@@ -186,8 +186,7 @@ class CountedRelease:
         parts: list[CountEstimates] = []
         order: list[int] = []
         for attributes, places in self._by_attributes(queries).items():
-            nodes = sum(self._records.sizes[j] for j in attributes)
-            at_once = max(1, NUMBERS_AT_ONCE // (nodes + self._records.n_values))
+            at_once = self._at_once(attributes)
             for start in range(0, len(places), at_once):
                 some = places[start : start + at_once]
                 asked = self._queries([queries[i] for i in some], attributes)
@@ -198,6 +197,8 @@ class CountedRelease:
     def _read(self, query: Asked, pointer: str, faults: list[Fault]) -> Selected:
         found: dict[int, Selection] = {}
         for i, predicate in enumerate(query):
+            if len(faults) >= FAULTS_SHOWN:
+                break
             place, j = f"{pointer}/{i}", self._positions.get(predicate.attribute)
             if j is None:
                 faults.append(no_attribute(f"{place}/attribute", predicate.attribute, list(self._positions)))
@@ -217,6 +218,12 @@ class CountedRelease:
             found.setdefault(tuple(sorted(self._shown(query))), []).append(i)
         return found
 
+    def _at_once(self, attributes: Sequence[int]) -> int:
+        """How many queries on these attributes, and the one that was drawn, are prepared at a time."""
+        own = [] if self._drawn is None else [self._drawn.attribute]
+        numbers = sum(self._attributes[j].numbers_per_query for j in (*attributes, *own))
+        return max(1, NUMBERS_AT_ONCE // (numbers + self._records.n_values))
+
     def _shown(self, query: Selected) -> Selected:
         """What is selected by attributes that are shown as they are."""
         if self._drawn is None:
@@ -226,13 +233,13 @@ class CountedRelease:
     def _queries(self, queries: Sequence[Selected], attributes: Sequence[int]) -> list[CountQuery]:
         """Queries that select records by the same attributes."""
         shares = {j: self._attributes[j].shares([own[j] for own in queries]) for j in attributes}
-        values: list[Bools | None] = [None] * len(queries)
+        values: list[Floats | None] = [None] * len(queries)
         if self._drawn is not None:
             own = self._drawn.attribute
             asking = [i for i, query in enumerate(queries) if own in query]
             of_values = self._attributes[own].shares([queries[i][own] for i in asking])
-            for i, chosen in zip(asking, self._drawn.chosen(of_values), strict=True):
-                values[i] = chosen
+            for i, of_query in zip(asking, of_values.take(self._drawn.nodes, axis=1), strict=True):
+                values[i] = of_query
         return [
             CountQuery({j: of_query[i] for j, of_query in shares.items()}, values[i])
             for i in range(len(queries))

@@ -7,7 +7,6 @@ hierarchies say of their values, and what the mechanism published beside them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol, runtime_checkable
 
@@ -17,6 +16,7 @@ from annotated_types import doc
 from app.domain.arrays import Ints
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.classes.reconstruction import UniformReplacement
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.tables.table import Table
 
@@ -31,10 +31,15 @@ class PublishedValues:
         doc("All values that can be published; what is told of each is in their order."),
     ]
 
-    def numbers(self, labels: Sequence[str]) -> Ints:
-        """(nodes,) the number of the value that each node of the hierarchy is by its label, else −1."""
-        number = {value: i for i, value in enumerate(self.values)}
-        return np.array([number.get(CellValue(label), -1) for label in labels], dtype=np.int32)
+    def nodes(self, hierarchy: Hierarchy) -> Ints:
+        """(m,) the node of each value, as a cell of the dataset is read: a leaf before what stands above."""
+        return np.array([hierarchy.node_of(value) for value in self.values], dtype=np.int32)
+
+    def numbers(self, hierarchy: Hierarchy) -> Ints:
+        """(nodes,) the number of the value that each node of the hierarchy is, else −1."""
+        found: Ints = np.full(hierarchy.n_nodes, -1, dtype=np.int32)
+        found[self.nodes(hierarchy)] = np.arange(len(self.values), dtype=np.int32)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +76,11 @@ class PublishedMatrix(Protocol):
     def matrix(self) -> TransitionMatrix:
         """By which each value was replaced."""
 
-    def numbers(self, labels: Sequence[str]) -> Ints:
-        """(nodes,) the number of the value that each label is, else −1."""
+    def nodes(self, hierarchy: Hierarchy) -> Ints:
+        """(m,) the node of each value."""
+
+    def numbers(self, hierarchy: Hierarchy) -> Ints:
+        """(nodes,) the number of the value that each node is, else −1."""
 
 
 @runtime_checkable

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from app.domain.arrays import Floats
-from app.domain.errors import InvalidInput
+from app.domain.errors import NotSupported
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 
 GREATEST_CONDITION: Final = 1e12
@@ -25,7 +25,7 @@ GREATEST_CONDITION: Final = 1e12
 class InverseMatrix:
     """PM⁻¹ in vectors.
 
-    InvalidInput, with the condition number, for a matrix without a useful inverse: if two values or more have
+    NotSupported, with the condition number, for a matrix without a useful inverse: if two values or more have
     a retention of 0, or other retentions happen to be such.
     """
 
@@ -42,9 +42,7 @@ class InverseMatrix:
             self._pivot = float(self._elsewhere[self._last] + self._retention[self._last] * self._rest)
             self._is_singular = self._pivot == 0
         if not self.condition <= GREATEST_CONDITION:
-            raise InvalidInput.of(
-                "/retention",
-                "singular-matrix",
+            raise NotSupported(
                 f"The transition matrix has no useful inverse: its condition number is {self.condition:g}.",
                 "Nothing can be counted with it. Perturb with a greater alpha_floor, or in the mode safe.",
             )

@@ -21,6 +21,7 @@ from app.domain.classes.gains import saturation
 from app.domain.errors import Fault, NotSupported, refuse
 from app.domain.mechanisms.drawing import BYTES_PER_RECORD, MOST_VALUES, RECORDS_AT_ONCE, replaced
 from app.domain.mechanisms.drawn_release import PublishedValues
+from app.domain.mechanisms.inverse_matrix import InverseMatrix
 from app.domain.mechanisms.likeness_matrix import greatest_floor
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.perturbation_guarantee import likeness_guarantee, warnings_of
@@ -120,8 +121,20 @@ def _plan(context: MechanismContext, parameters: Perturbation) -> MechanismPlan:
         seconds=SECONDS_PER_RECORD * context.table.n_records + SECONDS_PER_VALUE * m,
         bytes=4 * context.table.n_records + BYTES_PER_VALUE * m + 6 * BYTES_PER_RECORD * RECORDS_AT_ONCE,
         guarantees=() if missing else (likeness_guarantee(column),),
-        warnings=warnings_of(column),
+        warnings=(*warnings_of(column), *(() if missing else _of_no_use(column))),
     )
+
+
+def _of_no_use(column: PerturbedColumn) -> tuple[str, ...]:
+    """A warning where nobody could count in the release."""
+    try:
+        InverseMatrix(column.found.matrix)
+    except NotSupported:
+        return (
+            f"So little of {column.attribute!r} is kept that nothing can be counted in the release: the "
+            "transition matrix has no useful inverse. Ask for a greater alpha_floor.",
+        )
+    return ()
 
 
 def _constants(column: PerturbedColumn, infeasible: bool) -> dict[str, float]:

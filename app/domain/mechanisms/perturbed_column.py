@@ -16,6 +16,7 @@ from app.domain.classes.gains import frequency_bounds
 from app.domain.classes.ratios import as_written
 from app.domain.classes.released import Release
 from app.domain.errors import InvalidInput, require_bounds
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.mechanisms.drawing import MOST_VALUES
 from app.domain.mechanisms.likeness_matrix import (
     LikenessMatrix,
@@ -25,6 +26,7 @@ from app.domain.mechanisms.likeness_matrix import (
     safe_matrix,
 )
 from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.mechanisms.reference import reference_totals
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.tables.masks import shows_nothing
 from app.domain.tables.table import Table
@@ -112,7 +114,8 @@ class PerturbedColumn:
         records[shows_nothing(np.arange(size)) & (size > 1)] = 0
         totals = records
         if parameters.reference is not None:
-            totals = _reference(table, column, parameters.reference)
+            hierarchy, name = table.hierarchies[column], table.attributes[column]
+            totals = reference_totals(parameters.reference, hierarchy, name, "/mechanism/reference")
             _require_known(table, column, records, totals)
         nodes = np.flatnonzero(totals).astype(np.int32)
         return cls(table, column, nodes, totals[nodes], parameters)
@@ -131,8 +134,7 @@ class PerturbedColumn:
     @property
     def unused(self) -> int:
         """Leaves of the hierarchy that no value stands for: they take no part."""
-        hierarchy = self.table.hierarchies[self.column]
-        return hierarchy.n_leaves - len(np.unique(hierarchy.leaves_below(self.nodes)[1]))
+        return self.table.hierarchies[self.column].leaves_outside(self.nodes)
 
     @cached_property
     def without_value(self) -> int:
@@ -177,25 +179,19 @@ class PerturbedColumn:
         return self.found.matrix.greatest_posteriors(self.prior)
 
 
-def _reference(table: Table, column: int, reference: Mapping[CellValue, int]) -> Longs:
-    """(nodes,) how often each occurs in what readers know; InvalidInput for a value that there is not."""
-    hierarchy = table.hierarchies[column]
-    totals = np.zeros(hierarchy.n_nodes, dtype=np.int64)
-    for label, records in reference.items():
-        node = hierarchy.node_of(label)
-        if node is None:
-            raise InvalidInput.of(
-                "/mechanism/reference",
-                "unknown-value",
-                f"The hierarchy of {table.attributes[column]!r} has no value {str(label)!r}.",
-                "Name values of the attribute's hierarchy.",
-            )
-        totals[node] += records
-    return totals
-
-
 def _require_known(table: Table, column: int, records: Longs, totals: Longs) -> None:
-    """Refuse a reference that lacks a value of the table: nothing bounds the gain on what was impossible."""
+    """Refuse a reference that lacks a value of the table: nothing bounds the gain on what was impossible.
+
+    Nor may it count what stands for all values: that is what a missing one is shown as.
+    """
+    if totals[TOP] and len(totals) > 1:
+        raise InvalidInput.of(
+            "/mechanism/reference",
+            "missing-value",
+            f"The reference counts {table.hierarchies[column].labels[TOP]!r}, which stands for all values of "
+            f"{table.attributes[column]!r} and would be published like a missing one.",
+            "Leave it out, or spread its records over the values.",
+        )
     unknown = (records > 0) & (totals == 0)
     if unknown.any():
         raise InvalidInput.of(

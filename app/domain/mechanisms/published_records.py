@@ -191,6 +191,13 @@ class PublishedRecords:
         numbers = np.ascontiguousarray(rows.codes[:, -1])
         return cls(own, sizes, numbers, n_values, rows.counts.astype(np.float64))
 
+    @property
+    def n_bytes(self) -> int:
+        """Memory that they take."""
+        columns = sum(own.nbytes for own in self.columns.values())
+        groups = 0 if self.of_group is None else self.of_group.nbytes
+        return columns + self.values.nbytes + self.counts.nbytes + groups
+
     def total(self) -> Floats:
         """(m,) all records by published value."""
         return np.asarray(np.bincount(self.values, self.counts, self.n_values), dtype=np.float64)

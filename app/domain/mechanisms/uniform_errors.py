@@ -82,9 +82,9 @@ class ShownRecords:
         return (self.shown <= 0) | (self.shown >= self.records)
 
     def wilson(self, level: float) -> tuple[Floats, Floats]:
-        """(q,) ends of Wilson's interval of q at a level, as counts of records with one of the values."""
+        """(q,) ends of Wilson's interval of q at a level, as counts; of records that count once each."""
         z = quantile(level)
-        n = np.maximum(self.records, 1e-300)
+        n = np.maximum(self.records, 1.0)
         q = self.shown / n
         centre = (q + z**2 / (2 * n)) / (1 + z**2 / n)
         reach = z * np.sqrt(q * (1 - q) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)

@@ -20,14 +20,13 @@ from app.domain.classes.gains import (
     frequency_bounds,
     greatest_gains,
     greatest_losses,
-    saturation,
     unlike,
 )
 from app.domain.classes.necessary import fills_up, least_size, least_values, most_passing
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.mechanisms.reference import reference_totals
 from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.distinct_l_diversity import least_classes
 from app.domain.models.drawn_gains import other_attribute
@@ -40,7 +39,7 @@ from app.domain.models.likeness_found import (
     BetaLikenessFound,
     BetaLikenessParameters,
     BoundOfValues,
-    implied,
+    told_of_reference,
 )
 from app.domain.models.sensitive_values import (
     Attribute,
@@ -130,18 +129,7 @@ def with_reference(values: SensitiveValues, reference: Mapping[CellValue, int] |
     counts = values.counts
     if reference is None:
         return counts
-    known: dict[int, int] = {}
-    for label, records in reference.items():
-        node = values.hierarchy.node_of(label)
-        if node is None:
-            raise InvalidInput.of(
-                "/measure/reference",
-                "unknown-value",
-                f"The hierarchy of {values.name!r} has no value {str(label)!r}.",
-                "Name values of the attribute's hierarchy.",
-            )
-        known[node] = known.get(node, 0) + records
-    total = sum(known.values())
+    total = sum(reference.values())
     most = LARGEST_PRODUCT // max(1, int(counts.sizes.max(initial=1)))
     if not 0 < total <= most:
         raise InvalidInput.of(
@@ -150,16 +138,11 @@ def with_reference(values: SensitiveValues, reference: Mapping[CellValue, int] |
             f"The reference has {total:,} records.",
             f"Give at least 1 and, for exact numbers, at most {most:,} in all.",
         )
-    nodes = np.union1d(counts.nodes, np.array([node for node, n in known.items() if n], dtype=np.int32))
-    totals = np.array([known.get(node, 0) for node in nodes.tolist()], dtype=np.int64)
+    known = reference_totals(reference, values.hierarchy, values.name, "/measure/reference")
+    nodes = np.union1d(counts.nodes, np.flatnonzero(known)).astype(np.int32)
+    totals = known.take(nodes)
     numbers = np.searchsorted(nodes, counts.nodes)[counts.values].astype(np.int32)
-    return SensitiveCounts(counts.starts, numbers, counts.counts, totals, nodes.astype(np.int32))
-
-
-def _unused(hierarchy: Hierarchy, counts: SensitiveCounts) -> int:
-    """Leaves below no value of the reference; a missing value, at the top, stands for none of them."""
-    used = counts.nodes[(counts.totals > 0) & (~shows_nothing(counts.nodes) | (len(counts.nodes) == 1))]
-    return hierarchy.n_leaves - len(np.unique(hierarchy.leaves_below(used)[1]))
+    return SensitiveCounts(counts.starts, numbers, counts.counts, totals, nodes)
 
 
 def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: Tick) -> BetaLikenessFound:
@@ -172,10 +155,11 @@ def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: 
     bounds = frequency_bounds(counts.totals, population, beta, parameters.bound)
     listed = GainsOfClasses(values, counts, bounds)
     gains: Gains = listed.gains
-    known = counts.totals[counts.totals > 0]
+    is_known = counts.totals > 0
+    # A missing value, at the top, stands for none of the leaves.
+    used = counts.nodes[is_known & (~shows_nothing(counts.nodes) | (counts.n_values == 1))]
     failing = unlike(counts, beta, parameters.bound)
     caps = np.flatnonzero(gains.breaks_cap)
-    mismatched = counts.n_values - len(known)
     basic = float(greatest_gains(counts, gains).max()) if values.judged.any() else None
     losses = greatest_losses(counts, gains)
     of_classes = listed.greatest(listed.one_per_class(), parameters.top)
@@ -183,17 +167,14 @@ def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: 
     return BetaLikenessFound(
         judged=judged_on(context.table, parameters, values.classes),
         attribute=values.name,
-        values=len(known),
+        **told_of_reference(counts.totals[is_known], values.hierarchy.leaves_outside(used), parameters),
         records_without_value=values.without_value,
         reference="dataset" if parameters.reference is None else "given",
-        values_unused=_unused(values.hierarchy, counts),
-        values_mismatched=mismatched,
+        values_mismatched=int(np.count_nonzero(~is_known)),
         beta_basic=basic,
         beta_enhanced=math.inf if len(caps) and basic is not None else basic,
         beta_negative=None if basic is None else float(losses.max()),
-        beta_saturation=saturation(known),
         max_absolute_gain=None if basic is None else max(0.0, float(gains.absolute.max())),
-        values_frequent=listed.frequent(parameters.beta),
         is_met=not failing.any(),
         classes_failing=int(np.count_nonzero(failing)),
         records_failing=values.records_of(failing),
@@ -202,7 +183,6 @@ def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: 
         classes=of_classes,
         by_value=listed.greatest(listed.one_per_value(), parameters.top),
         caps=listed.greatest(caps, parameters.top),
-        implies=implied(known, parameters),
         worst_negative=values.ref(values.worst(losses)),
         worst_absolute=values.ref(None if basic is None else _class_of_greatest(counts, gains.absolute)),
     )

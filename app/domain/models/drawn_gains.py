@@ -21,6 +21,7 @@ from app.domain.classes.grouping import Grouping
 from app.domain.errors import InvalidInput
 from app.domain.mechanisms.drawn_release import DrawnRelease, PublishedMatrix, PublishedMatrixAndPrior
 from app.domain.mechanisms.posteriors import Pairs, Posteriors
+from app.domain.mechanisms.reference import reference_totals
 from app.domain.models.entry import MeasureContext, given
 from app.domain.models.gains_found import GainFound
 from app.domain.models.judged import ROWS_NAMED, ClassRef, JudgedOn
@@ -131,7 +132,7 @@ def _cap(p: float) -> float:
 def numbers_shown(drawn: DrawnRelease, published: PublishedMatrix) -> Ints:
     """(rows,) the number of the value that each row shows."""
     j = drawn.table.position(published.attribute)
-    number = published.numbers(drawn.table.hierarchies[j].labels)
+    number = published.numbers(drawn.table.hierarchies[j])
     return np.asarray(number.take(drawn.table.codes[:, j]))
 
 
@@ -142,58 +143,48 @@ class KnownBefore:
     Parameters
     ----------
     totals, others
-        (m,) of the published values, and of others, all above 0.
-    are_shares
-        Whether they are shares rather than whole numbers.
+        (m,) records of the published values, and of others, those above 0; of published shares, shares of as
+        many records as there are rows, which need not be whole.
+    nodes
+        The nodes of all that are above 0.
     """
 
     totals: Floats
     others: Floats
-    are_shares: bool
+    nodes: Ints
+
+    @property
+    def all_totals(self) -> Floats:
+        """All above 0."""
+        return np.concatenate([self.totals[self.totals > 0], self.others])
+
+    @cached_property
+    def total(self) -> float:
+        """All records together."""
+        return math.fsum(self.all_totals)
 
     @cached_property
     def prior(self) -> Floats:
         """p, (m,), of the published values."""
-        return np.asarray(self.totals / (math.fsum(self.totals) + math.fsum(self.others)))
-
-    def counts(self, rows: int) -> Longs:
-        """All above 0 as whole numbers: as they are, or of shares those of so many rows, at least 1."""
-        found = np.concatenate([self.totals[self.totals > 0], self.others])
-        return np.maximum(np.rint(found * (rows if self.are_shares else 1)), 1).astype(np.int64)
+        return np.asarray(self.totals / self.total)
 
     def bounds(self, beta: Fraction, bound: LikenessBound) -> Floats:
-        """f(p), (m,): of counts exactly as for classes, of shares in doubles."""
-        if not self.are_shares:
-            total = int(self.totals.sum() + self.others.sum())
-            return frequency_bounds(self.totals.astype(np.int64), total, beta, bound)
-        gain = np.full(len(self.totals), float(beta))
-        if bound == "enhanced":
-            gain = np.minimum(gain, -np.log(self.prior))
-        return np.asarray(np.minimum(self.prior * (1 + gain), 1.0))
+        """f(p), (m,)."""
+        return frequency_bounds(self.totals, self.total, beta, bound)
 
 
 def known_before(
     context: MeasureContext, published: PublishedMatrixAndPrior, reference: Mapping[CellValue, int] | None
 ) -> KnownBefore:
     """The published prior, or how often each value occurs elsewhere; InvalidInput for a value unheard of."""
-    if reference is None:
-        return KnownBefore(np.array(published.prior), np.zeros(0), are_shares=True)
     hierarchy = context.table.hierarchies[context.table.position(published.attribute)]
-    number = published.numbers(hierarchy.labels)
-    totals, others = np.zeros(len(published.values)), []
-    for label, records in reference.items():
-        node = hierarchy.node_of(label)
-        if node is None:
-            raise InvalidInput.of(
-                "/measure/reference",
-                "unknown-value",
-                f"The hierarchy of {published.attribute!r} has no value {str(label)!r}.",
-                "Name values of the attribute's hierarchy.",
-            )
-        if number[node] >= 0:
-            totals[number[node]] += records
-        elif records:
-            others.append(float(records))
+    nodes = published.nodes(hierarchy)
+    if reference is None:
+        shares = np.array(published.prior)
+        return KnownBefore(shares * given(context.drawn).table.n_records, np.zeros(0), nodes[shares > 0])
+    found = reference_totals(reference, hierarchy, published.attribute, "/measure/reference")
+    totals, known = found.take(nodes).astype(np.float64), np.flatnonzero(found).astype(np.int32)
+    found[nodes] = 0
     if not totals.any():
         raise InvalidInput.of(
             "/measure/reference",
@@ -201,7 +192,7 @@ def known_before(
             "The reference has none of the values that the release publishes.",
             "Give how often these occur, or leave the reference out.",
         )
-    return KnownBefore(totals, np.array(others), are_shares=False)
+    return KnownBefore(totals, found[found > 0].astype(np.float64), known)
 
 
 def judged_by_value(grouping: Grouping, gains: DrawnGains) -> JudgedOn:

@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from app.domain.arrays import Floats
-from app.domain.classes.gains import saturation, surprisals
 from app.domain.classes.ratios import as_written
 from app.domain.mechanisms.posteriors import Pairs
 from app.domain.models.drawn_gains import (
@@ -24,7 +23,7 @@ from app.domain.models.drawn_gains import (
     numbers_shown,
 )
 from app.domain.models.entry import MeasureContext, Tick
-from app.domain.models.likeness_found import BetaLikenessFound, BetaLikenessParameters, implied
+from app.domain.models.likeness_found import BetaLikenessFound, BetaLikenessParameters, told_of_reference
 
 
 def likeness_of_draw(
@@ -51,22 +50,17 @@ def _found(
     basic, n_caps = max(0.0, float(greatest.ratios.max()) - 1), int(caps.counts().sum())
     lost, worst_lost = 1 - float(least.ratios.min()), int(least.published[least.ratios.argmin()])
     of_classes = gains.found(posteriors.greatest_of_published(), parameters.top)
-    counts = known.counts(len(gains.numbers))
-    nodes = np.flatnonzero(published.numbers(hierarchy.labels) >= 0).astype(np.int32)
     return BetaLikenessFound(
         judged=judged_by_value(parameters, gains),
         attribute=published.attribute,
-        values=len(counts),
+        **told_of_reference(known.all_totals, hierarchy.leaves_outside(known.nodes), parameters),
         records_without_value=0,
         reference="published" if parameters.reference is None else "given",
-        values_unused=hierarchy.n_leaves - len(np.unique(hierarchy.leaves_below(nodes)[1])),
         values_mismatched=int(np.count_nonzero(~posteriors.is_known)),
         beta_basic=basic,
         beta_enhanced=math.inf if n_caps else basic,
         beta_negative=1.0 if len(known.others) else max(0.0, lost),
-        beta_saturation=saturation(counts),
         max_absolute_gain=max(0.0, float(absolute.max())),
-        values_frequent=int(np.count_nonzero(surprisals(counts, int(counts.sum())) < parameters.beta)),
         is_met=not failing.any(),
         classes_failing=int(np.count_nonzero(failing)),
         records_failing=int(gains.rows[failing].sum()),
@@ -75,7 +69,6 @@ def _found(
         classes=of_classes,
         by_value=gains.found(greatest, parameters.top),
         caps=gains.found(caps.greatest(parameters.top), parameters.top),
-        implies=implied(counts, parameters),
         worst_negative=gains.class_of(0 if len(known.others) else worst_lost),
         worst_absolute=gains.class_of(_published_at(greatest, absolute)),
     )

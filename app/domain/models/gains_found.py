@@ -6,13 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-import numpy as np
 from annotated_types import doc
 
 from app.domain.arrays import Floats, Longs, firsts_of_greatest, greatest_first
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FROM_MINUS_ONE, GAIN, LOW, LOW_AMOUNT, RATIO, SHARE
-from app.domain.classes.gains import Gains, surprisals
+from app.domain.classes.gains import Gains
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import NotSupported
 from app.domain.models.judged import ClassRef, class_ref
@@ -93,11 +92,6 @@ class GainsOfClasses:
     def one_per_value(self) -> Longs:
         """The entry of greatest gain of each value, the first of equals."""
         return firsts_of_greatest(self._counts.values, self._counts.n_values, self.gains.relative)
-
-    def frequent(self, beta: float) -> int:
-        """Values of the reference whose bound is −ln p rather than β."""
-        totals = self._counts.totals
-        return int(np.count_nonzero(surprisals(totals[totals > 0], self.gains.population) < beta))
 
 
 def require_values(values: SensitiveValues) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+import numpy as np
 from annotated_types import Ge, Gt, Le, Len, doc
 
-from app.domain.arrays import Longs
+from app.domain.arrays import Floats, Longs
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import (
     FAILING,
@@ -20,7 +21,14 @@ from app.domain.catalogue.meanings import (
     LOW_SHARE,
     MET,
 )
-from app.domain.classes.gains import LikenessBound, always_within, frequency_bounds, implied_delta
+from app.domain.classes.gains import (
+    LikenessBound,
+    always_within,
+    frequency_bounds,
+    implied_delta,
+    saturation,
+    surprisals,
+)
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.necessary import fills_up, least_size, least_values
 from app.domain.classes.ratios import as_written
@@ -133,10 +141,27 @@ class BetaLikenessFound:
     ] = None
 
 
-def implied(totals: Longs, parameters: BetaLikenessParameters) -> LikenessImplies:
-    """What follows from the counts (m,) of the reference, all above 0."""
+def told_of_reference(
+    totals: Longs | Floats, unused: int, parameters: BetaLikenessParameters
+) -> Mapping[str, Any]:
+    """What a result tells of the reference alone: of its counts (m,), all above 0, of the values in it.
+
+    Counts that are shares times a number of records need not be whole. ``unused`` are the leaves of the
+    hierarchy that no value of the reference stands for.
+    """
+    surprising = surprisals(totals, float(totals.sum()))
+    return {
+        "values": len(totals),
+        "values_unused": unused,
+        "beta_saturation": saturation(totals),
+        "values_frequent": int(np.count_nonzero(surprising < parameters.beta)),
+        "implies": _implied(totals, parameters),
+    }
+
+
+def _implied(totals: Longs | Floats, parameters: BetaLikenessParameters) -> LikenessImplies:
     beta = as_written(parameters.beta)
-    bounds = frequency_bounds(totals, int(totals.sum()), beta, parameters.bound)
+    bounds = frequency_bounds(totals, float(totals.sum()), beta, parameters.bound)
     values = least_values(bounds, 1.0)
     return LikenessImplies(
         least_records=max(values, least_size(fills_up(totals, bounds), totals)),

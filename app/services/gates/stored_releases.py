@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from app.domain.errors import InvalidInput, Withdrawn
+from app.domain.errors import InvalidInput
 from app.services.gates.requests import CreateEvaluation, StoredRelease
 from app.services.ports import UnitOfWork
 from app.services.releases.mechanism_manifests import is_drawn
 from app.services.releases.releases import ORDER_BEFORE
 from app.services.releases.requests import LineOrder
 from app.services.releases.standing_guarantees import standing_guarantees
+from app.services.releases.withdrawal import require_given_out
 from app.services.resources import JsonObject, Kind, Stored
 
 _RULE: Final = 1
@@ -96,8 +97,5 @@ async def given_out(work: UnitOfWork, ref: str, dataset: Stored) -> JudgedReleas
             f"The release {stored.name!r} is of the dataset {stored.summary['dataset']!r}.",
             "Name that dataset, or a release of this one.",
         )
-    if is_drawn(stored):
-        state = (await work.draws.states([stored.id]))[stored.id]
-        if state.withdrawn_at is not None:
-            raise Withdrawn(stored.name, state.withdrawn_at)
+    await require_given_out(work, stored)
     return JudgedRelease(stored)

@@ -18,10 +18,11 @@ _MOST_NAMED: Final = 10
 async def known_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored | None:
     """The release that was drawn for the same question, or the draw that was begun for it; None: nothing was.
 
-    Nobody else begins a draw of the same data until the work ends. Conflict if the name is taken, or
-    something else was drawn of the same data.
+    Until the work ends nobody else begins a draw of the same data, or deletes the dataset. NotFound if it is
+    gone, Conflict if the name is taken, or something else was drawn of the same data.
     """
     earlier = await work.draws.of_subject(prepared.subject, hold=True)
+    await work.resources.described(Kind.DATASET, prepared.dataset.id)
     same = [own for own in earlier if own.question_sha256 in prepared.wordings]
     for own in same:
         if own.release is not None:

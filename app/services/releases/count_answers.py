@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from app.domain.errors import InvalidInput, TooLarge
+from app.domain.errors import InvalidInput
 from app.domain.hierarchies.predicates import AskedAttribute, Order, Predicate
 from app.domain.mechanisms.count_estimates import CountEstimates, EstimateOptions, Estimator
 from app.domain.mechanisms.counted_release import CountedRelease
@@ -22,7 +22,7 @@ from app.services.releases.drawn_tables import read_drawn_release
 from app.services.releases.mechanism_manifests import is_drawn
 from app.services.releases.released_tables import release_of
 from app.services.resources import Kind, Stored, TenantId
-from app.services.rules.rule_documents import SUPPRESSION_KEYS, require_rule_of, rule_of
+from app.services.rules.rule_documents import may_suppress_records, require_rule_of, rule_of
 
 MOST_QUERIES: Final = 10_000
 MOST_PREDICATES: Final = 10_000
@@ -187,17 +187,17 @@ def _order(declaration: AttributeDeclaration, kind_of_hierarchy: str | None) -> 
 def _top_is_missing(release: Stored, attribute: str, height: int) -> bool:
     """Whether the manifest tells that no value of the attribute is suppressed."""
     rule = release.summary["rule"]
-    if rule["levels"] is None or any(rule.get(key) is not None for key in SUPPRESSION_KEYS):
-        return False
-    return bool(rule["levels"][attribute] < height)
+    return not may_suppress_records(rule) and bool(rule["levels"][attribute] < height)
 
 
 def _answered(release: Stored, counted: CountedRelease, request: AskCounts) -> CountAnswers:
     queries = counted.read([own.where for own in request.queries])
     seconds = counted.seconds(queries)
     if seconds > MOST_SECONDS:
-        raise TooLarge(
-            f"The {len(queries):,} queries are estimated to take {seconds:.0f} s; a request may take "
+        raise InvalidInput.of(
+            "/queries",
+            "too-much-work",
+            f"The {len(queries):,} queries are estimated to take {seconds:.3g} s; a request may take "
             f"{MOST_SECONDS:g} s.",
             "Ask fewer queries at once, or with predicates on fewer attributes.",
         )

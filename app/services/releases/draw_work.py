@@ -124,8 +124,9 @@ class DrawPreparation:
         """
         prepared = await prepare_release(self._store, self._loader, claim.tenant, _request_of(stored))
         async with self._store.work(claim.tenant) as work:
-            await work.runs.heartbeat(claim, None)
+            # The turn at draws comes before the run's row; nothing is begun unless the claim holds, too.
             found = await begun_draw(work, prepared)
+            await work.runs.heartbeat(claim, None)
             await work.commit()
         seconds = prepared.cost.seconds
         if isinstance(found, Stored):

@@ -12,24 +12,25 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
 from app.domain.arrays import Ints
-from app.domain.errors import NotSupported, Withdrawn
+from app.domain.errors import NotSupported
 from app.domain.hierarchies.shown_labels import nodes_shown
 from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.tables.table import Table
 from app.services.datasets.tables import TableLoader, bytes_of_table
 from app.services.ports import Store
 from app.services.releases.mechanism_manifests import BY_NAME, published_fields
+from app.services.releases.withdrawal import require_given_out
 from app.services.resources import Kind, Stored, TenantId
-from app.services.rules.rule_documents import SUPPRESSION_KEYS
+from app.services.rules.rule_documents import may_suppress_records
 
 
 async def read_drawn_release(
-    store: Store, loader: TableLoader, tenant: TenantId, release: Stored, *, even_withdrawn: bool = False
+    store: Store, loader: TableLoader, tenant: TenantId, release: Stored
 ) -> DrawnRelease:
     """What is stored of a release that a mechanism made, read with its document.
 
-    Withdrawn if it is given out no more, unless what is made of it tells none of its rows; NotSupported if
-    another version of its mechanism made it. What was read is kept in memory as tables are.
+    Withdrawn if it is given out no more; NotSupported if another version of its mechanism made it. What was
+    read is kept in memory as tables are.
     """
     kept = release.summary["mechanism"]
     mechanism = BY_NAME.get(kept["name"])
@@ -40,9 +41,7 @@ async def read_drawn_release(
             "Use its table and its manifest as they are.",
         )
     async with store.work(tenant) as work:
-        state = (await work.draws.states([release.id]))[release.id]
-        if state.withdrawn_at is not None and not even_withdrawn:
-            raise Withdrawn(release.name, state.withdrawn_at)
+        await require_given_out(work, release)
         dataset = await work.resources.get(Kind.DATASET, release.uses[0])
 
     async def load() -> tuple[DrawnRelease, int]:
@@ -51,9 +50,11 @@ async def read_drawn_release(
         table = await loader.table(tenant, dataset)
         published = TypeAdapter(mechanism.published).validate_python(published_fields(release))
         rule = release.summary["rule"]
-        rows = await asyncio.to_thread(rows_of, parquet, table, rule["levels"] or {})
-        suppresses = rule["levels"] is None or any(rule[key] is not None for key in SUPPRESSION_KEYS)
-        return DrawnRelease(rows, mechanism.name, published, suppresses), bytes_of_table(rows)
+        # No rule changes what is drawn: a label of it is what it is in the dataset.
+        levels = {**(rule["levels"] or {}), published.attribute: 0}
+        rows = await asyncio.to_thread(rows_of, parquet, table, levels)
+        made = DrawnRelease(rows, mechanism.name, published, may_suppress_records(rule))
+        return made, bytes_of_table(rows)
 
     drawn: DrawnRelease = await loader.release(tenant, release, "drawn release", load)
     return drawn

@@ -63,7 +63,8 @@ class Draws(Protocol):
     async def of_subject(self, subject_sha256: str, *, hold: bool = False) -> Sequence[Draw]:
         """All draws of the same data and attribute, the oldest first.
 
-        With ``hold`` nobody else begins one until this work ends.
+        With ``hold``, for which nothing may have been changed by this work before, nobody else begins one or
+        deletes what it would be drawn of until this work ends.
         """
 
     async def of_release(self, release_id: str) -> Sequence[Draw]:

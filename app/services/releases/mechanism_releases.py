@@ -13,7 +13,6 @@ from app.domain.errors import (
     InvalidInput,
     NotFound,
     NotSupported,
-    Withdrawn,
     refuse,
 )
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
@@ -29,6 +28,7 @@ from app.services.releases.prepared_releases import chosen_in, prepare_release
 from app.services.releases.requests import CreateRelease
 from app.services.releases.shown_otherwise import Released, releases_of_upload, shown_otherwise
 from app.services.releases.stored_tables import csv_chunks, parquet_chunks
+from app.services.releases.withdrawal import require_given_out
 from app.services.resources import Actor, Created, DataFormat, DataStream, JsonObject, Kind, Stored
 from app.services.scoring.scoring_inputs import missing_inputs
 
@@ -113,9 +113,7 @@ class MechanismReleases:
 
     async def data(self, work: UnitOfWork, release: Stored, format: DataFormat) -> DataStream:
         """The stored table, as it was drawn; Withdrawn if it is given out no more."""
-        state = (await work.draws.states([release.id]))[release.id]
-        if state.withdrawn_at is not None:
-            raise Withdrawn(release.name, state.withdrawn_at)
+        await require_given_out(work, release)
         parquet = b"".join([piece async for piece in work.draws.read(release.id)])
         if format is DataFormat.PARQUET:
             return stream(parquet_chunks(parquet), format, release.name)

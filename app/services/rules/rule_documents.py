@@ -230,6 +230,14 @@ def suppression_in_short(document: JsonObject) -> JsonObject:
     return shown
 
 
+def may_suppress_records(rule: JsonObject) -> bool:
+    """Whether a rule, by what its summary or document says, shows attributes of some records otherwise.
+
+    It does if it is for single records, or suppresses what is in classes; else its levels say it all.
+    """
+    return rule["levels"] is None or any(rule.get(key) is not None for key in SUPPRESSION_KEYS)
+
+
 def with_rule_in_short(result: JsonObject) -> JsonObject:
     """A result as it is shown: its rule, if it has one, without the packed levels of single records."""
     rule = result.get("rule")

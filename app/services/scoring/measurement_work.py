@@ -215,12 +215,10 @@ class MeasurementPreparation:
         return Question(measure, parameters, sources, ScoringOptions.of(document), rule, referred, release)
 
     async def _drawn(self, tenant: TenantId, question: Question) -> DrawnRelease | None:
-        """The release that a mechanism made, if it is one that is measured, withdrawn or not."""
+        """The release that a mechanism made, if it is one that is measured."""
         if question.release is None or not is_drawn(question.release):
             return None
-        return await read_drawn_release(
-            self._store, self._loader, tenant, question.release, even_withdrawn=True
-        )
+        return await read_drawn_release(self._store, self._loader, tenant, question.release)
 
     async def _dictionaries(self, tenant: TenantId, question: Question) -> Mapping[str, Dictionary]:
         dataset = question.sources.dataset

@@ -16,6 +16,7 @@ from app.services.named import all_resources
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import DirectBudget, Route
 from app.services.releases.mechanism_manifests import is_drawn
+from app.services.releases.withdrawal import require_given_out
 from app.services.resources import Actor, JsonObject, Kind, NewResource, Stored, document_of
 from app.services.rules.rule_definitions import RuleDefinition
 from app.services.rules.rules import find_rule, rule_kept
@@ -82,11 +83,12 @@ class CreateMeasurement:
     async def of_release(self, work: UnitOfWork) -> tuple[CreateMeasurement, Stored | None]:
         """The request with the dataset, and the rule if that made it, of the release that it names.
 
-        InvalidInput if the request names another dataset.
+        Withdrawn if it is given out no more, InvalidInput if the request names another dataset.
         """
         if self.release is None:
             return self, None
         release = await work.resources.get(Kind.RELEASE, self.release)
+        await require_given_out(work, release)
         dataset = await work.resources.get(Kind.DATASET, release.uses[0])
         if self.dataset is not None:
             named = await work.resources.get(Kind.DATASET, self.dataset)

@@ -258,6 +258,24 @@ def test_the_error_of_copies_that_a_reader_computes_is_on_average_not_below_the_
     assert independent.variances()[0] < 0.6 * true
 
 
+def test_of_nobody_there_is_nothing_to_be_off():
+    rows = [("M", "Eng", "0")] * 10
+    same = table(("gender", "job", "code"), (flat("MF"), flat(("Eng", "Law")), flat(VALUES)), rows, {"code"})
+    told = counted(DrawnRelease(same, "drawn", PublishedUniform("code", tuple(map(CellValue, VALUES)), 0.6)))
+    for options in ({}, {"estimator": "maximum_likelihood"}):
+        own = found(("gender", "F"), ("code", "0"), of=told, **options)
+        assert (own.records[0], own.estimates[0], own.standard_errors[0]) == (0, 0, 0)
+        assert np.isnan(own.underlying_errors[0])
+        assert not own.is_one_group[0]
+
+
+def test_what_is_kept_of_copies_counts_in_memory_and_time():
+    plain, cut = UNIFORM, samples_of(6)
+    query = [[Predicate("gender", ("F",)), Predicate("code", ("0",))]]
+    assert cut.n_bytes > 2 * plain.n_bytes
+    assert cut.seconds(cut.read(query)) > 1.5 * plain.seconds(plain.read(query))
+
+
 def samples_of(size, mode="balanced_fixed"):
     return counted(small(PublishedSamples("code", tuple(map(CellValue, VALUES)), 0.6, mode, size)))
 

@@ -71,6 +71,16 @@ def test_the_published_formula_has_no_options(name, value):
     assert (fault.pointer, fault.code) == (f"/{name}", "not-of-mode")
 
 
+def test_who_keeps_next_to_nothing_is_warned_that_nothing_can_be_counted():
+    of = table(("flu",) * 14 + ("hiv",) * 4 + ("ulcer", "gout"))
+    told = [
+        any("nothing can be counted" in own for own in plan(of, alpha_floor=floor).warnings)
+        for floor in (None, 0.01, 1e-13)
+    ]
+    assert told == [False, False, True]
+    assert not any("counted" in own for own in plan(of, alpha_floor=0.9).warnings)
+
+
 def test_a_floor_above_its_bound_is_refused_with_the_bound():
     found = plan(alpha_floor=0.9)
     [fault] = found.missing
@@ -127,6 +137,7 @@ def test_an_attribute_that_there_is_not_is_refused():
         ({"flu": 1, "hiv": 1, "cough": 1}, "unknown-value"),
         ({"flu": 1, "hiv": 1}, "reference-lacks-values"),
         ({"flu": 1, "hiv": 1, "ulcer": 0}, "reference-lacks-values"),
+        ({"flu": 1, "hiv": 1, "ulcer": 1, "*": 1}, "missing-value"),
     ],
 )
 def test_a_reference_has_every_value_of_the_table(reference, code):
@@ -140,7 +151,7 @@ def test_values_of_the_reference_are_the_prior_and_are_published():
     assert drawn.published.values == ("flu", "hiv", "ulcer", "gout")
     assert drawn.published.prior == (0.5, 0.2, 0.2, 0.1)
     assert draw().published.values == ("flu", "hiv", "ulcer")
-    assert drawn.published.numbers(ILLNESSES.labels).tolist() == [-1, 0, 1, 2, 3]
+    assert drawn.published.numbers(ILLNESSES).tolist() == [-1, 0, 1, 2, 3]
 
 
 def test_unused_values_take_no_part():

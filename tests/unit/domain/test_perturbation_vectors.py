@@ -9,7 +9,7 @@ import pytest
 
 from app.domain.classes.gains import frequency_bounds
 from app.domain.classes.ratios import as_written
-from app.domain.errors import InvalidInput
+from app.domain.errors import InvalidInput, NotSupported
 from app.domain.mechanisms.count_estimates import deviations
 from app.domain.mechanisms.inverse_matrix import InverseMatrix
 from app.domain.mechanisms.likeness_matrix import excess_amplification, published_matrix, safe_matrix
@@ -202,7 +202,7 @@ def test_a_large_group_tells_its_values_whatever_beta_is():
     context = MechanismContext(by_hand.table_of(totals, np.repeat([1, 2, 1, 2], totals)))
     drawn = PERTURBATION.draw(context, Perturbation(beta=1), by_hand.stream("group"))
     group = np.flatnonzero(drawn.columns[0] == 1)
-    numbers = drawn.published.numbers(context.table.hierarchies[1].labels)
+    numbers = drawn.published.numbers(context.table.hierarchies[1])
     shown = np.bincount(numbers[drawn.columns[1][group]], minlength=4)
     rebuilt = InverseMatrix(drawn.published.matrix).applied(shown.astype(float)) / len(group)
     assert rebuilt.tolist() == pytest.approx([0.5, 0, 0.5, 0], abs=0.1)
@@ -218,8 +218,7 @@ def test_one_retention_of_0_can_be_inverted_and_two_cannot():
     found = inverse.applied(np.eye(4)).T
     assert found == pytest.approx(np.linalg.inv(matrix.dense()), abs=1e-12)
     assert inverse.condition == pytest.approx(np.linalg.cond(matrix.dense(), 1))
-    with pytest.raises(InvalidInput, match="condition number is inf") as refused:
+    with pytest.raises(NotSupported, match="condition number is inf"):
         InverseMatrix(TransitionMatrix(np.array([0.5, 0.0, 0.0, 0.3])))
-    assert refused.value.faults[0].code == "singular-matrix"
-    with pytest.raises(InvalidInput, match="condition number is"):
+    with pytest.raises(NotSupported, match="condition number is"):
         InverseMatrix(TransitionMatrix(np.array([0.5, 1e-14, 1e-14, 0.3])))

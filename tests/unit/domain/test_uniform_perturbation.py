@@ -150,7 +150,7 @@ def test_the_matrix_is_that_of_the_source():
     assert (inverse[0, 0], inverse[0, 1]) == pytest.approx((2.125, -0.125))
     posterior = published.matrix.greatest_posteriors(np.full(10, 0.1))
     assert posterior == pytest.approx([0.5] * 10)
-    assert published.numbers(("nobody", "v03")).tolist() == [-1, 3]
+    assert published.numbers(ten.hierarchies[1]).tolist() == [-1, *range(10)]
 
 
 def test_what_is_refused_of_a_table():

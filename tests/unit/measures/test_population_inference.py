@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.domain.analyses.query_accuracy import QUERY_ACCURACY
+from app.domain.attacks.group_inference import GROUP_INFERENCE
 from app.domain.attacks.population_inference import POPULATION_INFERENCE
-from app.domain.errors import InvalidInput
+from app.domain.errors import InvalidInput, NotSupported
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.models.reading import unreadable
 from app.domain.rules.rule import TableRule, apply
@@ -59,6 +61,29 @@ def test_guesses_from_a_draw_are_those_of_loops_over_records(method, seed, rule)
     assert (found.records, found.rows, found.values) == (60, 60, 4)
     frequent = max(range(4), key=lambda i: published.prior[i])
     assert found.success_before == truths.count(frequent) / 60
+    unbiased, _ = by_hand(
+        table, rows, of, truths, published.prior, lambda counts: solved(published.matrix, counts)
+    )
+    assert found.success_by_inverse == pytest.approx(unbiased[0])
+
+
+def test_rounds_that_were_not_enough_are_told():
+    table = people(2)
+    context = context_of(table, drawn_of(table, beta=4.0))
+
+    def told(**asked):
+        found = measured(POPULATION_INFERENCE, context, **asked)
+        return found.rounds_done, found.is_converged
+
+    few, enough = told(rounds=3), told(rounds=10_000)
+    assert few == (3, False)
+    assert enough[0] < 10_000
+    assert enough[1] is True
+    assert told(rounds=enough[0]) == enough
+    assert told(rounds=enough[0] - 1) == (enough[0] - 1, False)
+    assert told(method="inverse") == (None, None)
+    found = measured(POPULATION_INFERENCE, context, method="inverse")
+    assert found.success_by_inverse == found.success_rate
 
 
 @pytest.mark.parametrize("levels", [(0, 0, 0), (1, 1, 0), (2, 1, 0)])
@@ -72,6 +97,7 @@ def test_under_a_rule_the_values_themselves_are_counted(levels):
     rates, undecided = by_hand(table, rows, numbers, numbers, prior, lambda counts: counts)
     assert [found.success_rate, *(own.success_rate for own in found.by_attribute)] == pytest.approx(rates)
     assert found.undecided == undecided
+    assert (found.rounds_done, found.is_converged, found.success_by_inverse) == (None, None, None)
 
 
 def test_what_decides_the_value_is_found_through_a_draw_that_keeps_enough():
@@ -110,7 +136,12 @@ def test_a_matrix_without_an_inverse_is_refused_and_likelihood_still_counts():
     flat = replace(drawn.published, retention=(0.0,) * 4, elsewhere=(0.25,) * 4)
     assert (flat.matrix.retention == TransitionMatrix(np.zeros(4)).retention).all()
     context = context_of(table, replace(drawn, published=flat))
-    with pytest.raises(InvalidInput, match="no useful inverse"):
-        measured(POPULATION_INFERENCE, context, method="inverse")
+    asked = POPULATION_INFERENCE.parameters(method="inverse")
+    with pytest.raises(NotSupported, match="no useful inverse"):
+        POPULATION_INFERENCE.supports(context, asked)
+    for measure in (GROUP_INFERENCE, QUERY_ACCURACY):
+        with pytest.raises(NotSupported, match="no useful inverse"):
+            measure.supports(context, measure.parameters())
     found = measured(POPULATION_INFERENCE, context)
     assert found.success_rate == pytest.approx(found.success_before)
+    assert (found.is_converged, found.success_by_inverse) == (True, None)
