@@ -18,6 +18,7 @@ from app.charts.curves import Curve, draw_curves
 from app.charts.drawing import Caption
 from app.charts.matrix import draw_matrix
 from app.charts.rows import Amount, draw_amounts
+from app.web.measured import measured
 from app.web.visits import Visit, found
 from app.web.words import letter, number, words
 from privacy_risk import Json
@@ -35,6 +36,8 @@ MOST_READ: Final = 20_000
 """Rows up to which a released table is read to count its values."""
 
 SHOWN_ROWS: Final = 12
+GROUPS_TOLD: Final = {"kind": "micro_reconstruction", "top": 5}
+_RETAINING: Final = ("uniform_perturbation", "sample_perturb_scale")
 _LEAST_GROUP: Final = 10
 _ROUND_SHARES: Final = {"half": 0.5, "one in a hundred": 0.01}
 
@@ -112,10 +115,12 @@ async def drawn_facts(visit: Visit, release: Json) -> dict[str, Any]:
     """What the page of the release tells beside its manifest."""
     matrix = Matrix.of(release["mechanism"]["published"])
     attribute = (release["mechanism"]["published"] or {}).get("attribute")
-    before, (rows, after) = await asyncio.gather(
-        _before(visit, release["dataset"], attribute), _released(visit, release, attribute)
+    before, (rows, after), groups = await asyncio.gather(
+        _before(visit, release["dataset"], attribute),
+        _released(visit, release, attribute),
+        _groups_told(visit, release),
     )
-    shown: dict[str, Any] = {**report_facts(release), "rows": rows}
+    shown: dict[str, Any] = {**report_facts(release), "rows": rows, "groups": groups}
     if matrix is None:
         return {**shown, "counts": [], "matrix": None, "errors_picture": None}
     return {
@@ -189,6 +194,15 @@ async def _before(visit: Visit, dataset: str, attribute: str | None) -> Mapping[
     own = next((column for column in columns if column["name"] == attribute), None)
     frequent = None if own is None else own["frequent"]
     return {one["value"]: one["rows"] for one in frequent or ()}
+
+
+async def _groups_told(visit: Visit, release: Json) -> Json | None:
+    """What the groups of a table that is not large tell; None where that is not asked, or not to be had."""
+    is_told = visit.reads_data and release["rows"] <= MOST_READ and not release.get("withdrawn_at")
+    if not is_told or release["mechanism"]["name"] not in _RETAINING:
+        return None
+    asked = {"dataset": release["dataset"], "release": release["name"], "measure": GROUPS_TOLD}
+    return await measured(visit, asked, release["sha256"])
 
 
 async def _released(

@@ -162,6 +162,8 @@ def test_the_page_and_the_report_of_values_replaced_alike_show_the_matrix(visito
         assert "Known to occur" not in shown
         assert ("What can be counted" in shown) is (kind == "uniform_perturbation")
     assert "Records by illness" in page
+    assert "Whoever knows town of a person can estimate" in page
+    assert "Of 0 of 2 groups, with 0 of 120 records" in page
 
 
 def test_the_page_of_a_measurement_names_the_release_that_was_measured(visitor: Visitor):
