@@ -352,17 +352,16 @@ async def test_values_replaced_alike_come_with_both_errors_and_with_estimates_wi
     await made(client.post("/v1/releases", json=asked(mechanism=UNIFORM)))
     found = await answered(client, where(ROME, FLU), where(FLU), where(ROME))
     assert (found["estimator"], found["without_errors"]) == ("unbiased", None)
-    micro, aggregate, told = found["answers"]
+    *estimated, told = found["answers"]
     assert [own["kind"] for own in found["answers"]] == ["micro", "aggregate", "micro"]
-    p, n, c = 0.25, 30, 0.25
-    shown = micro["estimate"] * p + n * c
-    true, q = min(max(micro["estimate"], 0), n), shown / n
-    assert micro["standard_error"] == pytest.approx(
-        np.sqrt(true * (p + c) * (1 - p - c) + (n - true) * c * (1 - c)) / p
-    )
-    assert micro["underlying"]["standard_error"] == pytest.approx(np.sqrt(n * q * (1 - q)) / p)
-    assert micro["underlying"]["interval"] == "normal"
-    assert aggregate["underlying"]["standard_error"] > aggregate["standard_error"]
+    p, c = 0.25, 0.25
+    for own, n in zip(estimated, (30, 60), strict=True):
+        shown = own["estimate"] * p + n * c
+        true, q = min(max(own["estimate"], 0), n), shown / n
+        variance = (true * (p + c) * (1 - p - c) + (n - true) * c * (1 - c)) / p**2
+        assert own["standard_error"] == pytest.approx(np.sqrt(variance))
+        assert own["underlying"]["standard_error"] == pytest.approx(np.sqrt(n * q * (1 - q)) / p)
+        assert own["underlying"]["interval"] == ("normal" if 0 < round(shown) < n else "wilson")
     assert told["underlying"] is None
     queries = [where(ROME, {"attribute": "illness", "values": [own]}) for own in ("flu", "asthma", "gout")]
     bounded = await answered(client, *queries, estimator="maximum_likelihood")

@@ -15,19 +15,13 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from app.domain.arrays import Floats, Ints
-from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.published_records import PublishedRecords
-from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_errors import ShownRecords
 
 
 @runtime_checkable
 class PublishedCopies(Protocol):
     """What mechanisms publish that replace values of samples and publish them in copies."""
-
-    @property
-    def attribute(self) -> str:
-        """The attribute."""
 
     @property
     def sample_size(self) -> int | None:
@@ -38,14 +32,8 @@ class PublishedCopies(Protocol):
         """Whether as many records are published of each group as it has."""
 
     @property
-    def replacement(self) -> TransitionMatrix:
-        """By which each sampled value was replaced."""
-
-    def nodes(self, hierarchy: Hierarchy) -> Ints:
-        """(m,) the node of each value."""
-
-    def numbers(self, hierarchy: Hierarchy) -> Ints:
-        """(nodes,) the number of the value that each node is, else −1."""
+    def p(self) -> float:
+        """With which probability a sampled value was kept, else replaced by any, each as likely."""
 
 
 class CopiedRecords:
@@ -69,8 +57,7 @@ class CopiedRecords:
         """Of records with groups, drawn as was published; None where sizes of samples are not told."""
         if copies.sample_size is None or records.of_group is None:
             return None
-        p = float(copies.replacement.retention[0])
-        return cls(records, records.of_group, p, copies.sample_size)
+        return cls(records, records.of_group, copies.p, copies.sample_size)
 
     def __init__(self, records: PublishedRecords, of_group: Ints, p: float, sample_size: int) -> None:
         self._p, self._m = p, records.n_values

@@ -53,12 +53,10 @@ SECONDS_PER_QUERY: Final = 1e-4
 SECONDS_PER_VALUE: Final = 3e-8
 
 
-def published_matrix(release: DrawnRelease) -> PublishedMatrix | PublishedCopies:
-    """What the release was drawn by; NotSupported if that is no transition matrix."""
-    if release.replaced is not None:
-        return release.replaced
-    if isinstance(release.published, PublishedCopies):
-        return release.published
+def published_matrix(release: DrawnRelease) -> PublishedMatrix:
+    """Through what the release is counted; NotSupported if that is no transition matrix."""
+    if release.counted_through is not None:
+        return release.counted_through
     raise NotSupported(
         f"A release of the mechanism {release.mechanism!r} comes with no transition matrix through which it "
         "could be counted.",
@@ -115,11 +113,10 @@ class CountedRelease:
     def drawn(cls, release: DrawnRelease, attributes: Sequence[AskedAttribute]) -> CountedRelease:
         """Of a release that a mechanism drew; NotSupported without a transition matrix."""
         published, table = published_matrix(release), release.table
-        copies = published if isinstance(published, PublishedCopies) else None
-        matrix = published.replacement if isinstance(published, PublishedCopies) else published.matrix
+        copies = release.published if isinstance(release.published, PublishedCopies) else None
         own = table.position(published.attribute)
         hierarchy = table.hierarchies[own]
-        drawn = _Drawn(own, published.nodes(hierarchy), matrix)
+        drawn = _Drawn(own, published.nodes(hierarchy), published.matrix)
         shown = {j: table.codes[:, j] for j in range(table.n_attributes) if j != own}
         values = published.numbers(hierarchy).take(table.codes[:, own])
         records = PublishedRecords.of(shown, dict(enumerate(table.sizes)), values, drawn.matrix.n_values)

@@ -122,11 +122,6 @@ class PublishedSamples(PublishedRetention):
         """Whether as many records are published of each group as it has: not where coins decide."""
         return self.mode != "paper"
 
-    @cached_property
-    def replacement(self) -> TransitionMatrix:
-        """The matrix by which each sampled value was replaced: those published are copies of these."""
-        return TransitionMatrix(np.full(len(self.values), self.p))
-
 
 @dataclass(frozen=True, eq=False)
 class _Samples:
