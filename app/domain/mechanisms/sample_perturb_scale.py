@@ -39,6 +39,7 @@ from app.domain.mechanisms.sample_guarantees import (
 )
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_column import UniformColumn, UniformReplacementParameters, unfit
+from app.domain.tables.distinct import one_of_each
 
 SECONDS_PER_RECORD: Final = 1.2e-7
 SECONDS_PER_ENTRY: Final = 3e-7
@@ -107,6 +108,11 @@ class PublishedSamples(PublishedRetention):
     ] = None
     delta: Annotated[float | None, doc("See there.")] = None
     bound: Annotated[Bound | None, doc("See there.")] = None
+
+    @property
+    def keeps_sizes(self) -> bool:
+        """Whether as many records are published of each group as it has: not where coins decide."""
+        return self.mode != "paper"
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,8 +287,8 @@ def _draw(context: MechanismContext, parameters: SamplePerturbScale, bits: Bits)
     drawn = replaced(values, TransitionMatrix(np.full(column.m, parameters.p)), bits)
     times = samples.copies(owners, bits)
     published = np.repeat(drawn, times)
-    # Records of a group are alike in all that is not drawn, so that the first of each stands for them.
-    rows = np.unique(column.of_record, return_index=True)[1][np.repeat(owners, times)]
+    # Records of a group are alike in all that is not drawn, so that one of each stands for them.
+    rows = one_of_each(column.of_record, column.counts.n_classes)[np.repeat(owners, times)]
     columns = [column.shown[rows, j] for j in range(column.shown.shape[1])]
     columns[column.column] = column.leaves.take(published).astype(np.int32)
     told = PublishedSamples(
