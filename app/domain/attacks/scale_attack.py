@@ -324,9 +324,10 @@ def _verdict(asked: _Asked, read: _Read, records: int) -> str:
             "published: copies tell nothing more."
         )
     if not len(read.groups):
+        fit = "would fit" if asked.published is None else "fit"
         return (
-            "No group's counts fit a number of copies that counts of their size would not fit by chance as "
-            "well: this reader learns nothing from them."
+            f"No group's counts {fit} a number of copies that counts of their size would not fit by chance "
+            "as well: this reader learns nothing from them."
         )
     told = f"{len(read.groups):,} groups with {records:,} rows"
     if asked.published is None:

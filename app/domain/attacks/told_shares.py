@@ -38,8 +38,8 @@ OF_RECORDS: Final = (
     "are their means, which are the shares themselves."
 )
 OF_SAMPLES: Final = (
-    "Standard errors are over draws: of the estimate, from the release alone, for copies of samples whose "
-    "size is published, one of each group of the release."
+    "Standard errors are over draws: of the estimate, from the release alone, for copies of a sample of each "
+    "group whose size is published."
 )
 OF_COPIES: Final = (
     "There is no standard error: values are published in copies of samples whose sizes are not told. What a "
