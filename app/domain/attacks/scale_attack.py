@@ -232,7 +232,8 @@ def _read(shown: ShownGroups, asked: _Asked, least_copies: int, truths: Floats |
         factors = np.zeros(len(most), dtype=np.int64)
     elif asked.published is None:
         limits = asked.limits(tops, counts.sizes)
-        is_cut = large & (counts.sizes > limits)
+        # Of less than one record there is hardly a sample: the group would be suppressed.
+        is_cut = large & (counts.sizes > limits) & (limits >= 1)
         factors = np.where(is_cut, counts.sizes / np.where(is_cut, limits, 1.0), 0.0).astype(np.int64)
     else:
         factors = copy_factors(counts, most)

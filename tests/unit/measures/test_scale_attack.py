@@ -281,6 +281,14 @@ def test_beforehand_it_is_told_what_copies_would_tell_of_records():
     assert few.groups_told == 1
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("asked", [{"epsilon": 1000, "delta": 0.3}, {"epsilon": 0.9, "delta": 0.999999}])
+def test_of_groups_that_would_hardly_be_sampled_nothing_would_be_told(asked):
+    found = measured(SCALE_ATTACK, context_of(GROUPS, None), p=0.9, **asked)
+    assert (found.groups, found.groups_told) == (4, 0)
+    assert found.verdict.startswith("No group's counts would fit")
+
+
 def test_what_is_refused_and_why():
     uniform = drawn_by(UNIFORM_PERTURBATION, UniformPerturbation(p=0.5, p_cap=0.5), GROUPS)
     asked = SCALE_ATTACK.parameters()
