@@ -50,6 +50,18 @@ PARTS: Final[Mapping[str, tuple[str, str]]] = {
         "Releases by a mechanism",
         "From the request to the table, beside the same table's release under a rule.",
     ),
+    "perturbation": (
+        "Draws and counts",
+        "In one process: values drawn through a matrix, and COUNT queries of the release with their errors.",
+    ),
+    "reconstruction": (
+        "Reconstruction privacy",
+        "In one process: groups tested, released in copies, and the errors of counts expected.",
+    ),
+    "views": (
+        "Query views",
+        "In one process: queries read and pairs decided.",
+    ),
     "estimates": (
         "Estimates",
         "What dry runs estimate, as a multiple of the processor time that the work then took.",
