@@ -301,6 +301,57 @@ async def test_a_further_draw_that_is_asked_for_is_worth_less_and_so_is_the_firs
         assert problem["scope"] == "govern"
 
 
+async def together_of(client: httpx.AsyncClient, name: str = "drawn") -> dict[str, Any]:
+    """What the draws of the same data promise together, as the release of this name tells it."""
+    found: dict[str, Any] = (await client.get(f"/v1/releases/{name}")).json()["mechanism"]["together"]
+    return found
+
+
+async def test_draws_by_different_mechanisms_are_worth_the_product_of_their_odds(client: httpx.AsyncClient):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked()))
+    other = asked("uniform", mechanism=UNIFORM, independent_of_earlier=True)
+    await made(client.post("/v1/releases", json=other))
+    joint = await together_of(client)
+    assert (joint["model"], joint["standing"], joint["parameters"]["draws"]) == (
+        "amplification", "certified", 2,
+    )  # fmt: skip
+    # X/Y of the rarer values by the one, a/c = (0.25 + 0.25)/0.25 by the other.
+    told = (await client.get("/v1/releases/drawn")).json()["mechanism"]["published"]
+    rarest = max(
+        (a + y) / min(told["elsewhere"]) for a, y in zip(told["retention"], told["elsewhere"], strict=True)
+    )
+    assert joint["parameters"]["gamma"] == pytest.approx(2 * rarest)
+    assert await together_of(client, "uniform") == joint
+
+
+async def test_where_a_draw_is_deleted_nothing_is_known_of_all_and_that_is_said(client: httpx.AsyncClient):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked()))
+    await made(client.post("/v1/releases", json=asked("second", independent_of_earlier=True)))
+    assert (await client.delete("/v1/releases/second")).status_code == 204
+    joint = await together_of(client)
+    assert joint["standing"] == "none"
+    assert "no release that could be read is stored of draw 2" in joint["sentence"]
+
+
+async def test_draws_promise_nothing_together_where_the_values_are_shown_otherwise(
+    client: httpx.AsyncClient,
+):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked()))
+    await made(client.post("/v1/releases", json=asked("second", independent_of_earlier=True)))
+    assert (await together_of(client))["standing"] == "certified"
+    await made(
+        client.post("/v1/rules", json={"name": "all", "dataset": "people", "rule": {"kind": "identity"}})
+    )
+    await made(client.post("/v1/releases", json={"name": "shown", "dataset": "people", "rule": "all"}))
+    joint = await together_of(client)
+    assert (joint["status"], joint["standing"]) == ("certified", "none")
+    (fails,) = [own for own in joint["hypotheses"] if own["holds"] == "no"]
+    assert fails["id"] == "not_shown_otherwise"
+
+
 async def test_two_clients_who_ask_the_same_at_once_get_the_same_draw(
     client: httpx.AsyncClient, database_urls
 ):

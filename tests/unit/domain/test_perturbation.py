@@ -11,6 +11,7 @@ from app.domain.errors import InvalidInput, NotSupported, TooLarge
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms import perturbed_column
 from app.domain.mechanisms.catalogue import MECHANISMS
+from app.domain.mechanisms.common_hypotheses import one_record_per_person
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.mechanism import MechanismContext
 from app.domain.mechanisms.perturbation import PERTURBATION
@@ -216,13 +217,11 @@ def test_a_broken_matrix_promises_nothing(monkeypatch):
 
 def test_two_draws_are_worth_less_than_one():
     first, second = (draw(bits=stream(own), beta=beta).published for own, beta in (("a", 1.0), ("b", 2.0)))
-    one, both = guarantee_together([first]), guarantee_together([first, second])
+    persons = one_record_per_person(WHOLE)
+    one, both = (guarantee_together("illness", draws, persons) for draws in ([first], [first, second]))
     assert isinstance(both, PrivacyGuarantee)
     assert both.parameters["beta"] > one.parameters["beta"] > 0
     assert both.parameters["draws"] == 2
-    other = draw(reference={"flu": 5, "hiv": 2, "ulcer": 3}).published
-    with pytest.raises(ValueError, match="same prior"):
-        guarantee_together([first, other])
 
 
 def test_the_same_bits_draw_the_same_and_others_do_not():
