@@ -370,6 +370,19 @@ async def test_of_two_who_ask_for_different_draws_at_once_one_is_refused(client:
     assert sorted(own.status_code for own in answers) == [201, 409, 409]
 
 
+async def test_a_plan_names_the_rows_that_have_no_value_to_draw(client: httpx.AsyncClient):
+    text = "town,illness\nRome,flu\nBari,\nRome,gout\nBari,\n"
+    await made(client.post("/v1/uploads?name=gaps", content=text, headers={"Content-Type": "text/csv"}))
+    await people(client, "gaps", "gaps")
+    for mechanism in (PERTURBED, UNIFORM, SAMPLED):
+        body = asked("x", "gaps", mechanism=mechanism)
+        (fault,) = (await client.post("/v1/releases/plans", json=body)).json()["missing"]
+        assert (fault["pointer"], fault["code"]) == ("/mechanism/attribute", "missing-sensitive-values")
+        assert "2 records have no value of 'illness' that could be replaced: rows 2, 4." in fault["message"]
+        problem = problem_of(await client.post("/v1/releases", json=body), 422, "invalid-input")
+        assert problem["errors"] == [fault]
+
+
 async def test_a_plan_draws_nothing_and_tells_what_stands_in_the_way(
     client: httpx.AsyncClient, database_urls
 ):

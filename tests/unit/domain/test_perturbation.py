@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from app.domain.catalogue.catalogue_types import Hypothesis
-from app.domain.errors import InvalidInput, NotSupported, TooLarge
+from app.domain.errors import InvalidInput, TooLarge
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms import perturbed_column
 from app.domain.mechanisms.catalogue import MECHANISMS
@@ -95,11 +95,12 @@ def test_a_floor_above_its_bound_is_refused_with_the_bound():
 
 
 def test_missing_values_are_refused_with_what_to_do():
-    reason = supports(table())
-    assert reason is not None
-    assert reason.startswith("1 records have no value of 'illness'")
-    with pytest.raises(NotSupported, match="1 records"):
-        draw(table())
+    for work in (supports, draw):
+        fault = fault_of(lambda work=work: work(table()))
+        assert (fault.pointer, fault.code) == ("/mechanism/attribute", "missing-sensitive-values")
+        assert fault.message == "1 records have no value of 'illness' that could be replaced: rows 6."
+    many = fault_of(lambda: supports(table((None,) * 30 + ("flu", "hiv"))))
+    assert many.message.endswith("rows 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more.")
     assert supports() is None
     assert plan(table()).constants["values"] == 3
 
