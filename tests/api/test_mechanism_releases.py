@@ -10,10 +10,12 @@ from collections import Counter
 from typing import Any
 
 import httpx
+import numpy as np
 import psycopg
 import pyarrow.parquet as pq
 import pytest
 
+from app.domain.mechanisms.perturbation import PERTURBATION
 from app.persistence.draws import PostgresDraws
 from tests.api.drawn_people import ILLNESSES, PERTURBED, SAMPLED, TOWNS, UNIFORM, asked, data, made, people
 from tests.api.problem_documents import problem_of
@@ -381,6 +383,33 @@ async def test_a_plan_names_the_rows_that_have_no_value_to_draw(client: httpx.As
         assert "2 records have no value of 'illness' that could be replaced: rows 2, 4." in fault["message"]
         problem = problem_of(await client.post("/v1/releases", json=body), 422, "invalid-input")
         assert problem["errors"] == [fault]
+
+
+async def test_the_catalogue_tells_what_is_promised_and_what_numbers_of_plans_mean(
+    client: httpx.AsyncClient,
+):
+    await people(client)
+    listed = {own["name"]: own for own in (await client.get("/v1/catalogue")).json()["mechanisms"]}
+    assert (listed["rule"]["guarantees"], listed["rule"]["constants"]) == ([], {})
+    for mechanism in (PERTURBED, UNIFORM, SAMPLED):
+        body = asked(mechanism=mechanism | {"epsilon": 1.0} if mechanism is SAMPLED else mechanism)
+        plan = (await client.post("/v1/releases/plans", json=body)).json()
+        own = listed[mechanism["kind"]]
+        assert plan["constants"].keys() <= own["constants"].keys()
+        models = {one["model"] for one in own["guarantees"]}
+        assert {one["model"] for one in plan["guarantees"]} <= models
+    assert listed["perturbation"]["guarantees"] == [{"model": "beta_likeness", "title": "β-likeness"}]
+
+
+async def test_a_published_matrix_is_written_out_as_the_documentation_says(client: httpx.AsyncClient):
+    await people(client)
+    told = (await made(client.post("/v1/releases", json=asked())))["mechanism"]["published"]
+    matrix = np.diag(told["retention"]) + np.array(told["elsewhere"])
+    assert matrix.sum(axis=0).tolist() == pytest.approx([1, 1, 1])
+    published = PERTURBATION.published(
+        told["attribute"], *(tuple(told[name]) for name in ("values", "prior", "retention", "elsewhere"))
+    )
+    assert matrix.tolist() == published.matrix.dense().tolist()
 
 
 async def test_a_plan_draws_nothing_and_tells_what_stands_in_the_way(

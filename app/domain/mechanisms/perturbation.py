@@ -27,11 +27,13 @@ from app.domain.mechanisms.drawing import (
     require_values,
 )
 from app.domain.mechanisms.drawn_release import PublishedValues
+from app.domain.mechanisms.guarantee_models import LIKENESS
 from app.domain.mechanisms.inverse_matrix import InverseMatrix
 from app.domain.mechanisms.likeness_matrix import greatest_floor
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.perturbation_guarantee import likeness_guarantee, warnings_of
 from app.domain.mechanisms.perturbed_column import Perturbation, PerturbedColumn
+from app.domain.mechanisms.plan_constants import PERTURBATION_CONSTANTS
 from app.domain.mechanisms.rule_before import changes, disclosed, touched
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 
@@ -195,6 +197,8 @@ PERTURBATION: Final = Mechanism(
     family="perturb",
     parameters=Perturbation,
     published=PublishedPerturbation,
+    guarantees=(LIKENESS,),
+    constants=PERTURBATION_CONSTANTS,
     supports=_supports,
     plan=_plan,
     draw=_draw,

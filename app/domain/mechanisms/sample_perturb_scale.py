@@ -32,9 +32,10 @@ from app.domain.mechanisms.drawing import replaced
 from app.domain.mechanisms.drawn_release import PublishedRetention
 from app.domain.mechanisms.guarantee import PrivacyGuarantee, Status
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
+from app.domain.mechanisms.plan_constants import SAMPLE_CONSTANTS
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_column import UniformColumn, UniformReplacementParameters, unfit
-from app.domain.mechanisms.uniform_guarantees import guarantee_of_groups, warnings_of
+from app.domain.mechanisms.uniform_guarantees import RECONSTRUCTION_BOUND, guarantee_of_groups, warnings_of
 
 SECONDS_PER_RECORD: Final = 1.2e-7
 SECONDS_PER_ENTRY: Final = 3e-7
@@ -380,6 +381,8 @@ SAMPLE_PERTURB_SCALE: Final = Mechanism(
     family="sample",
     parameters=SamplePerturbScale,
     published=PublishedSamples,
+    guarantees=(RECONSTRUCTION_BOUND,),
+    constants=SAMPLE_CONSTANTS,
     supports=_supports,
     plan=_plan,
     draw=_draw,
