@@ -208,6 +208,28 @@ async def test_of_several_draws_what_they_promise_together_is_left(client: httpx
     assert "drawn once does not hold: 2 draws" in gone["criteria"][0]["explanation"]
 
 
+async def test_draws_by_two_mechanisms_keep_the_product_of_their_odds_until_one_is_gone(
+    client: httpx.AsyncClient,
+):
+    await drawn(client)
+    await made(
+        client.post("/v1/releases", json=asked("more", mechanism=UNIFORM, independent_of_earlier=True))
+    )
+    gamma = (await client.get("/v1/releases/more")).json()["mechanism"]["together"]["parameters"]["gamma"]
+    model = {"kind": "amplification", "gamma": {"at_most": gamma}}
+    demand = {"kind": "guarantee", "model": model, "may_rest_on_assumptions": True}
+    own = await gate(client, "p", demand)
+    assert (await verdict(client, own))["criteria"][0]["outcome"] == "passed"
+    stricter = {**demand, "model": {"kind": "amplification", "gamma": {"at_most": gamma * 0.99}}}
+    below = await gate(client, "below", stricter)
+    assert (await verdict(client, below))["criteria"][0]["outcome"] == "failed"
+    await client.delete("/v1/releases/more")
+    (gone,) = (await verdict(client, own))["criteria"]
+    assert (gone["outcome"], gone["promised"]["standing"]) == ("failed", "none")
+    assert gone["explanation"].startswith("Nothing is known of what 2 draws of 'illness' tell together")
+    assert "matrices known does not hold" in gone["explanation"]
+
+
 async def test_what_cannot_be_read_of_it_is_an_error_and_never_passes(client: httpx.AsyncClient):
     await drawn(client)
     unreadable = [
