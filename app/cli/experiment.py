@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _OF_CENSUS: Final = "X14"
-"""The experiment that takes an extract of a census."""
+"""The experiment that takes an extract of a census with six attributes; those of seven begin with an R."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -28,7 +28,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Repeat experiments of the founding papers on synthetic data. Claims marked exact are "
         "provable: status 1 means that one of them failed. Qualitative claims are reported.",
     )
-    parser.add_argument("names", nargs="+", metavar="NAME", help="X1, X2, … or all")
+    parser.add_argument("names", nargs="+", metavar="NAME", help="X1 to X14, R0 to R6, or all")
     add_json_argument(parser)
     parser.add_argument("--output", type=Path, help="folder for the pictures (default: none are drawn)")
     parser.add_argument("--seeds", type=_at_least(1), default=5, help="samples to average over (default 5)")
@@ -38,15 +38,17 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--census",
         type=Path,
         metavar="FILE",
-        help="your own IPUMS extract for X14, as CSV or in columns of fixed width, perhaps compressed (.gz)",
+        help="your own IPUMS extract for X14, or for R0 to R6, as CSV or in columns of fixed width, perhaps "
+        "compressed (.gz)",
     )
     parser.add_argument(
         "--census-columns",
         nargs="+",
         default=(),
         metavar="ATTRIBUTE=COLUMN",
-        help="where age, gender, education, marital, work and salary are: names of a CSV's columns "
-        "(age=AGE) or positions of the codebook (age=12-14); default: the names of IPUMS USA",
+        help="where age, gender, education, marital, work and salary (for R0 to R6 occupation, and race "
+        "too) are: names of a CSV's columns (age=AGE) or positions of the codebook (age=12-14); default: the "
+        "names of IPUMS USA",
     )
     parser.set_defaults(run=run)
 
@@ -61,11 +63,13 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         raise SystemExit("privacy-risk: --entities must be at least twice --records")
     experiments, census = chosen(tuple(arguments.names)), None
     if arguments.census is not None:
-        from app.experiments.census_extract import read_extract
+        from app.experiments.census_extract import SEVEN_VARIABLES, VARIABLES, read_extract
 
-        if [own.id for own in experiments] != [_OF_CENSUS]:
-            raise SystemExit(f"privacy-risk: --census is for {_OF_CENSUS} alone")
-        census = read_extract(arguments.census, tuple(arguments.census_columns))
+        is_seven = all(own.id.startswith("R") for own in experiments)
+        if not is_seven and [own.id for own in experiments] != [_OF_CENSUS]:
+            raise SystemExit(f"privacy-risk: --census is for {_OF_CENSUS} alone, or for R0 to R6")
+        variables = SEVEN_VARIABLES if is_seven else VARIABLES
+        census = read_extract(arguments.census, tuple(arguments.census_columns), variables)
     effort = Effort(arguments.seeds, arguments.records, arguments.entities, census)
     reports = []
     for experiment in experiments:

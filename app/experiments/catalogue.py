@@ -8,6 +8,7 @@ from app.domain.errors import InvalidInput
 from app.experiments import (
     aggregate_objective,
     branch_and_bound,
+    errors_of_samples,
     estimated_dictionary,
     frontier_share,
     genetic_risk,
@@ -15,11 +16,14 @@ from app.experiments import (
     growing_attributes,
     k_anonymity,
     minimal_risk,
+    noisy_ratios,
     optimal_generalisation,
     perturbed_counts,
     random_releases,
+    reconstruction_examples,
     risk_models,
     thresholds,
+    violating_groups,
 )
 from app.experiments.report import Experiment
 
@@ -38,6 +42,13 @@ EXPERIMENTS: Final = (
     Experiment("X12", genetic_risk.run),
     Experiment("X13", aggregate_objective.run),
     Experiment("X14", perturbed_counts.run),
+    Experiment("R0", reconstruction_examples.run),
+    Experiment("R1", violating_groups.education),
+    Experiment("R2", errors_of_samples.education),
+    Experiment("R3", violating_groups.occupation),
+    Experiment("R4", errors_of_samples.occupation),
+    Experiment("R5", noisy_ratios.education),
+    Experiment("R6", noisy_ratios.occupation),
 )
 ALL: Final = "all"
 

@@ -1,4 +1,4 @@
-"""A census extract of the reader's own, with the columns of Cao and Karras (2012), as IPUMS delivers it.
+"""A census extract of the reader's own, with the columns that experiments need, as IPUMS delivers it.
 
 IPUMS (https://usa.ipums.org) may not be passed on, so that nothing of it is here. An extract is a text in
 columns of fixed width, whose positions its codebook lists, or a CSV; either may be compressed by gzip.
@@ -20,15 +20,25 @@ import numpy.typing as npt
 
 from app.domain.arrays import Ints
 from app.domain.errors import InvalidInput
-from app.experiments.census import ATTRIBUTES, SALARY, Census
+from app.experiments import stand_in_census
+from app.experiments.census import ATTRIBUTES, Census
 
 VARIABLES: Final[Mapping[str, str]] = dict(
     zip(ATTRIBUTES, ("AGE", "SEX", "EDUC", "MARST", "CLASSWKR", "INCWAGE"), strict=True)
 )
-"""The columns of a CSV by the names that IPUMS USA gives them."""
+"""The columns of a CSV by the names that IPUMS USA gives them: those of Cao and Karras (2012)."""
+
+SEVEN_VARIABLES: Final[Mapping[str, str]] = dict(
+    zip(
+        stand_in_census.ATTRIBUTES,
+        ("AGE", "SEX", "EDUC", "MARST", "RACE", "CLASSWKR", "OCC"),
+        strict=True,
+    )
+)
+"""Those of Wang et al. (2012)."""
 
 MOST_CLASSES: Final = 1_000
-"""Salary classes that the experiment counts in."""
+"""Values of an attribute that the experiments count in."""
 
 _COLUMN: Final = re.compile(r"(?P<attribute>[a-z]+)=(?P<where>[^=]+)")
 _POSITIONS: Final = re.compile(r"([1-9][0-9]{0,5})(?:-([1-9][0-9]{0,5}))?")
@@ -45,7 +55,9 @@ class _Positions:
     end: int
 
 
-def read_extract(path: Path, columns: tuple[str, ...] = ()) -> Census:
+def read_extract(
+    path: Path, columns: tuple[str, ...] = (), variables: Mapping[str, str] = VARIABLES
+) -> Census:
     """The records of an extract.
 
     Parameters
@@ -54,14 +66,16 @@ def read_extract(path: Path, columns: tuple[str, ...] = ()) -> Census:
         The file; its name ends in ``.gz`` if it is compressed.
     columns
         ``age=AGE`` names a column of a CSV with a header, ``age=12-14`` the characters of a line, counted
-        from 1 as codebooks do; of all six attributes, or of none: then it is a CSV with IPUMS's names.
+        from 1 as codebooks do; of all attributes, or of none: then it is a CSV with IPUMS's names.
+    variables
+        The attributes, with these names.
 
     The values are whole numbers: codes as they are delivered, in their order. InvalidInput naming the
-    attribute and the line for what is none, for too many salary classes, and for columns that are not there.
+    attribute and the line for what is none, for too many values, and for columns that are not there.
     """
-    places = _places(columns)
+    places = _places(columns, variables)
     try:
-        return _census(_fields(path, places) if _is_fixed(places) else _cells(path, places))
+        return _census(tuple(variables), _fields(path, places) if _is_fixed(places) else _cells(path, places))
     except (UnicodeDecodeError, EOFError, zlib.error, csv.Error) as error:
         raise InvalidInput.of(
             "/census",
@@ -71,47 +85,48 @@ def read_extract(path: Path, columns: tuple[str, ...] = ()) -> Census:
         ) from error
 
 
-def _census(lines: Iterator[tuple[int, list[str]]]) -> Census:
-    values: list[list[int]] = [[] for _ in ATTRIBUTES]
+def _census(attributes: tuple[str, ...], lines: Iterator[tuple[int, list[str]]]) -> Census:
+    values: list[list[int]] = [[] for _ in attributes]
     for number, cells in lines:
-        for attribute, cell, own in zip(ATTRIBUTES, cells, values, strict=True):
+        for attribute, cell, own in zip(attributes, cells, values, strict=True):
             own.append(_whole(cell, attribute, number))
     if not values[0]:
         raise InvalidInput.of("/census", "empty", "The extract has no records.", "Give one that has some.")
     numbered = [_numbered(np.array(own, dtype=np.int64)) for own in values]
     sizes = tuple(int(own.max()) for own in numbered)
-    if sizes[SALARY] > MOST_CLASSES:
-        raise InvalidInput.of(
-            "/census/salary",
-            "too-many-values",
-            f"The salary has {sizes[SALARY]:,} values; it is counted in up to {MOST_CLASSES:,} classes.",
-            "Put incomes into classes first, and give the column of the classes.",
-        )
+    for attribute, size in zip(attributes, sizes, strict=True):
+        if size > MOST_CLASSES:
+            raise InvalidInput.of(
+                f"/census/{attribute}",
+                "too-many-values",
+                f"The {attribute} has {size:,} values; it is counted in up to {MOST_CLASSES:,} classes.",
+                "Put the values into classes first, and give the column of the classes.",
+            )
     return Census(tuple(numbered), sizes)
 
 
-def _places(columns: tuple[str, ...]) -> Mapping[str, str]:
-    """Attribute → column or positions, as they were given."""
+def _places(columns: tuple[str, ...], variables: Mapping[str, str]) -> Mapping[str, str]:
+    """Attribute → column or positions, as they were given, in the order of the variables."""
     if not columns:
-        return VARIABLES
+        return variables
     found = {}
     for text in columns:
         match = _COLUMN.fullmatch(text)
-        if match is None or match["attribute"] not in ATTRIBUTES:
+        if match is None or match["attribute"] not in variables:
             raise InvalidInput.of(
                 "/columns",
                 "unknown-choice",
                 f"{text!r} gives no attribute its column.",
-                f"Give one for each of {', '.join(ATTRIBUTES)}, such as age=AGE or age=12-14.",
+                f"Give one for each of {', '.join(variables)}, such as age=AGE or age=12-14.",
             )
         found[match["attribute"]] = match["where"]
-    missing = [name for name in ATTRIBUTES if name not in found]
+    missing = [name for name in variables if name not in found]
     if missing:
         raise InvalidInput.of(
             "/columns",
             "missing",
             f"Nothing says where {', '.join(missing)} is.",
-            "Give the columns of all six attributes.",
+            "Give the columns of all attributes.",
         )
     if len({_POSITIONS.fullmatch(where) is None for where in found.values()}) > 1:
         raise InvalidInput.of(
@@ -120,7 +135,7 @@ def _places(columns: tuple[str, ...]) -> Mapping[str, str]:
             "Some columns are names and some are positions.",
             "Give names of a CSV, or positions in lines of fixed width.",
         )
-    return found
+    return {name: found[name] for name in variables}
 
 
 def _is_fixed(places: Mapping[str, str]) -> bool:
@@ -138,7 +153,7 @@ def _text(path: Path) -> Iterator[str]:
 
 def _fields(path: Path, places: Mapping[str, str]) -> Iterator[tuple[int, list[str]]]:
     """Per line its number and the characters of each attribute."""
-    positions = [_positions(places[name], name) for name in ATTRIBUTES]
+    positions = [_positions(where, name) for name, where in places.items()]
     width = max(own.end for own in positions)
     for number, line in enumerate(_text(path), 1):
         text = line.rstrip("\r\n")
@@ -178,7 +193,7 @@ def _cells(path: Path, places: Mapping[str, str]) -> Iterator[tuple[int, list[st
             f"The header does not have each of {', '.join(missing)} once.",
             "Name the columns by --census-columns age=… gender=… and so on.",
         )
-    order = [header.index(places[name]) for name in ATTRIBUTES]
+    order = [header.index(where) for where in places.values()]
     for cells in reader:
         if len(cells) != len(header):
             raise InvalidInput.of(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -32,10 +34,13 @@ MOST_BARS: Final = 40
 MOST_LISTED: Final = 200
 """Values that a table lists."""
 
-MOST_READ: Final = 20_000
+MOST_READ: Final = 50_000
 """Rows up to which a released table is read to count its values."""
 
 SHOWN_ROWS: Final = 12
+_LINES_READ: Final = 1_000
+"""Of a large table so many are read: cells may hold line breaks, and the last one may be cut."""
+
 GROUPS_TOLD: Final = {"kind": "micro_reconstruction", "top": 5}
 _RETAINING: Final = ("uniform_perturbation", "sample_perturb_scale")
 _LEAST_GROUP: Final = 10
@@ -76,7 +81,7 @@ class Matrix:
         numbers = (tuple(map(float, published[key])) for key in ("prior", "retention", "elsewhere"))
         return cls(names, *numbers)
 
-    @property
+    @cached_property
     def kept(self) -> list[float]:
         """The probability of each value to stay."""
         return [own + other for own, other in zip(self.retention, self.elsewhere, strict=True)]
@@ -113,14 +118,22 @@ class Matrix:
 
 async def drawn_facts(visit: Visit, release: Json) -> dict[str, Any]:
     """What the page of the release tells beside its manifest."""
-    matrix = Matrix.of(release["mechanism"]["published"])
     attribute = (release["mechanism"]["published"] or {}).get("attribute")
     before, (rows, after), groups = await asyncio.gather(
         _before(visit, release["dataset"], attribute),
         _released(visit, release, attribute),
         _groups_told(visit, release),
     )
-    shown: dict[str, Any] = {**report_facts(release), "rows": rows, "groups": groups}
+    # Of 100,000 values that takes a while, in which others are answered.
+    told = await asyncio.to_thread(_facts_of_matrix, release, before, after)
+    return {**told, "rows": rows, "groups": groups}
+
+
+def _facts_of_matrix(
+    release: Json, before: Mapping[str, int], after: Mapping[str, int] | None
+) -> dict[str, Any]:
+    shown = report_facts(release)
+    matrix = Matrix.of(release["mechanism"]["published"])
     if matrix is None:
         return {**shown, "counts": [], "matrix": None, "errors_picture": None}
     return {
@@ -212,19 +225,24 @@ async def _released(
     if not visit.reads_data or release.get("withdrawn_at"):
         return [], None
     whole = release["rows"] <= MOST_READ
-    pieces = []
+    read = bytearray()
     async with aclosing(visit.client.releases.data(release["name"])) as table:  # type: ignore[type-var]
         async for piece in table:
-            pieces.append(piece)
-            if not whole:
+            read += piece
+            if not whole and read.count(b"\n") > _LINES_READ:
                 break
-    text = b"".join(pieces).decode("utf-8", errors="ignore")
-    lines = list(csv.reader(io.StringIO(text, newline="")))
-    rows = lines[1 : 1 + SHOWN_ROWS]
-    if not whole or attribute not in release["columns"]:
+    place = release["columns"].index(attribute) if whole and attribute in release["columns"] else None
+    return await asyncio.to_thread(_counted, read.decode("utf-8", errors="ignore"), place, release)
+
+
+def _counted(text: str, place: int | None, release: Json) -> tuple[list[list[str]], Mapping[str, int] | None]:
+    """The first rows of a table and, of the column at ``place``, its rows by value."""
+    lines = csv.reader(io.StringIO(text, newline=""))
+    _, *rows = itertools.islice(lines, 1 + SHOWN_ROWS)
+    if place is None:
         return rows, None
-    place = release["columns"].index(attribute)
-    return rows, Counter(_as_it_was(line[place], release["neutralise_formulas"]) for line in lines[1:])
+    of_all = itertools.chain(rows, lines)
+    return rows, Counter(_as_it_was(line[place], release["neutralise_formulas"]) for line in of_all)
 
 
 def _as_it_was(text: str, neutralised: bool) -> str:
@@ -241,9 +259,9 @@ def _picture(matrix: Matrix) -> str:
             "The table below has the numbers.",
         )
         return draw_matrix(caption, matrix.names, matrix.entries())
-    order = sorted(range(len(matrix.names)), key=lambda i: (-matrix.kept[i], i))
-    picked = order if len(order) <= MOST_BARS else [*order[: MOST_BARS // 2], *order[-MOST_BARS // 2 :]]
     kept = matrix.kept
+    order = sorted(range(len(kept)), key=lambda i: (-kept[i], i))
+    picked = order if len(order) <= MOST_BARS else [*order[: MOST_BARS // 2], *order[-MOST_BARS // 2 :]]
     caption = Caption(
         "matrix", "How often values stay", "A bar per value: the probability that it is published as itself."
     )

@@ -124,21 +124,33 @@ async def test_groups_of_a_drawn_release_are_reconstructed_from_its_rows_for_who
 
 
 async def test_copies_of_samples_are_read_in_a_stored_release(client: httpx.AsyncClient):
-    """Of 30 records 6 are sampled at most, whatever they show; as published some 14 of three values alike."""
+    """Of 30 records 6 are sampled at most, whatever they show; as published some 14 of three values alike,
+    whose counts fit two copies as well as any others.
+    """
     await people(client)
     paper = {"epsilon": 1.0, "mode": "paper", "accept_known_leak": True}
-    for name, more, copies in (("fixed", {"epsilon": 1.0}, 3), ("paper", paper, 1)):
+    for name, more in (("fixed", {"epsilon": 1.0}), ("paper", paper)):
         mechanism = SAMPLED | more
         body = asked(name, mechanism=mechanism, independent_of_earlier=name == "paper")
         await made(client.post("/v1/releases", json=body))
-        attack = {"kind": "scale_attack", "least_copies": copies}
-        found = (await measured(client, attack, release=name))["result"]
+        found = (await measured(client, {"kind": "scale_attack"}, release=name))["result"]
         told = (found["mode"], found["groups"], found["groups_told"])
-        assert told == (("balanced_fixed", 2, 0) if name == "fixed" else ("paper", 2, 2))
+        assert told == (("balanced_fixed", 2, 0) if name == "fixed" else ("paper", 2, 0))
         reconstructed = (await measured(client, {"kind": "micro_reconstruction"}, release=name))["result"]
         assert (reconstructed["groups_exposed"] is None) == (name == "paper")
-    assert [own["truth"] for own in found["largest"]] == pytest.approx([1 / 3, 1 / 3])
+        assert reconstructed["worst"][0]["values"][0]["believed"] is None
     assert "published in copies" in reconstructed["standard_errors"]
+
+
+async def test_a_dataset_without_quasi_identifiers_is_measured_as_one_group(client: httpx.AsyncClient):
+    await people(client, town="other")
+    await made(client.post("/v1/releases", json=asked(mechanism=SAMPLED | {"epsilon": 1.0})))
+    for kind in ("micro_reconstruction", "scale_attack"):
+        found = (await measured(client, {"kind": kind}, release="drawn"))["result"]
+        assert (found["groups"], found["quasi_identifiers"]) == (1, [])
+    quotients = {"kind": "ratio_attack", "rate": 0.1}
+    answer = await made(client.post("/v1/measurements", json={"dataset": "people", "measure": quotients}))
+    assert (answer["result"]["groups"], answer["result"]["records"]) == (1, 60)
 
 
 async def test_values_of_cells_are_shown_to_who_may_read_them(api: Api, client: httpx.AsyncClient):

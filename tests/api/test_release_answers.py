@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from app.services.deletions import Erased
-from tests.api.drawn_people import ILLNESSES, TOWNS, asked, data, made, people
+from tests.api.drawn_people import ILLNESSES, SAMPLED, TOWNS, UNIFORM, asked, data, made, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
 
@@ -151,7 +151,7 @@ async def test_a_matrix_that_cannot_be_undone_is_refused_by_plans_and_counts_ali
     await made(client.post("/v1/releases", json=asked(mechanism=mechanism)))
     answer = await client.post("/v1/releases/drawn/answers", json={"queries": [where(FLU)]})
     assert "no useful inverse" in problem_of(answer, 422, "not-supported")["detail"]
-    body = {"release": "drawn", "measure": {"kind": "population_inference", "method": "inverse"}}
+    body = {"release": "drawn", "measure": {"kind": "group_inference"}}
     problem_of(await client.post("/v1/measurements", json=body), 422, "not-supported")
     plan = (await client.post("/v1/measurements/plans", json=body)).json()
     assert [own["code"] for own in plan["missing"]] == ["not-supported"]
@@ -343,3 +343,44 @@ async def test_what_counts_tell_of_people_is_measured_of_the_release(api: Api, c
         shown = await blind.get("/v1/measurements/t")
         assert shown.json()["result"]["worst"][0]["records"] == 30
         assert "Rome" not in shown.text
+
+
+async def test_values_replaced_alike_come_with_both_errors_and_with_estimates_within_bounds(
+    client: httpx.AsyncClient,
+):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked(mechanism=UNIFORM)))
+    found = await answered(client, where(ROME, FLU), where(FLU), where(ROME))
+    assert (found["estimator"], found["without_errors"]) == ("unbiased", None)
+    *estimated, told = found["answers"]
+    assert [own["kind"] for own in found["answers"]] == ["micro", "aggregate", "micro"]
+    p, c = 0.25, 0.25
+    for own, n in zip(estimated, (30, 60), strict=True):
+        shown = own["estimate"] * p + n * c
+        true, q = min(max(own["estimate"], 0), n), shown / n
+        variance = (true * (p + c) * (1 - p - c) + (n - true) * c * (1 - c)) / p**2
+        assert own["standard_error"] == pytest.approx(np.sqrt(variance))
+        assert own["underlying"]["standard_error"] == pytest.approx(np.sqrt(n * q * (1 - q)) / p)
+        assert own["underlying"]["interval"] == ("normal" if 0 < round(shown) < n else "wilson")
+    assert told["underlying"] is None
+    queries = [where(ROME, {"attribute": "illness", "values": [own]}) for own in ("flu", "asthma", "gout")]
+    bounded = await answered(client, *queries, estimator="maximum_likelihood")
+    assert sum(own["estimate"] for own in bounded["answers"]) == pytest.approx(30)
+    assert all(own["estimate"] >= 0 and own["is_biased"] for own in bounded["answers"])
+
+
+@pytest.mark.parametrize(("mode", "is_told"), [("balanced_fixed", True), ("balanced", False)])
+async def test_counts_in_copies_say_why_they_have_no_errors(
+    client: httpx.AsyncClient, mode: str, is_told: bool
+):
+    await people(client)
+    mechanism = {**SAMPLED, "mode": mode, "epsilon": 0.9}
+    await made(client.post("/v1/releases", json=asked(mechanism=mechanism)))
+    found = await answered(client, where(ROME, FLU), where(ROME))
+    estimated, counted = found["answers"]
+    assert (counted["estimate"], counted["records"]) == (30, 30)
+    assert estimated["underlying"] is None
+    assert estimated["kind"] == "micro"
+    errors = [estimated[key] for key in ("standard_error", "low", "high")]
+    assert (None not in errors) == is_told
+    assert (found["without_errors"] is None) == is_told

@@ -59,9 +59,11 @@ PARTS: Final = (
         needs="arx-adult",
     ),
     Part("perturbation", "tests.benchmarks.perturbation", "draws of sensitive values, and counts from them"),
+    Part("reconstruction", "tests.benchmarks.reconstruction", "groups under test, copies, expected errors"),
     Part("algorithms", "tests.benchmarks.algorithms", "all searches on Adult", needs="arx-adult"),
     Part("scale", "tests.benchmarks.scale", "the case study at the papers' full size"),
     Part("many", "tests.benchmarks.many", "single records with seventy attributes"),
+    Part("views", "tests.benchmarks.views", "views of a warehouse in SQL, read and checked against secrets"),
     Part("growth", "tests.benchmarks.growth", "exponents of how time grows"),
 )
 

@@ -47,9 +47,14 @@ CHANGES = (
     # Attacks on releases that were drawn
     Change("expected < own.elsewhere)", "expected < 0)", ("test_reconstructed_shares",)),
     Change("(factors[groups] + 0.5)", "factors[groups]", ("test_scale_attack",)),
+    Change("counts.sizes > asked.least_limit", "counts.sizes > 0", ("test_scale_attack",)),
+    Change("counts.sizes // asked.least_sample", "counts.sizes", ("test_scale_attack",)),
+    Change("found & ~self._is_blank[groups]", "found", ("test_micro_reconstruction",)),
+    Change("times * sizes, squares, left", "sizes, squares, left", ("test_reconstructed_shares",)),
+    Change("dtype=np.float64) < BY_CHANCE", "dtype=np.float64) <= 1", ("test_scale_attack",)),
     Change(
-        "(self.number == 1) & (self.sought",
-        "(self.number >= 1) & (self.sought",
+        "(own.number == 1) & (own.is_exact",
+        "(own.number >= 1) & (own.is_exact",
         ("test_micro_reconstruction",),
     ),
     Change("0.5 * np.exp(-records) - both, both)", "0.5 * np.exp(-records), both)", ("test_ratio_attack",)),

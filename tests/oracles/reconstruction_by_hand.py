@@ -1,5 +1,6 @@
 """Reconstruction of shares from uniformly replaced values, by loops over what one group may show."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -73,3 +74,32 @@ def _picked(n, draw, weights):
     r = (z ^ (z >> np.uint64(31))) >> np.uint64(32)
     upper = np.cumsum(weights)
     return np.searchsorted(upper, (r * np.uint64(upper[-1])) >> np.uint64(32), side="right")
+
+
+def likeliest_by_steps(shown, p, steps=4000):
+    """Shares by expectation-maximisation: each record's true value is guessed, and the guesses counted."""
+    m, n = len(shown), sum(shown)
+    c = (1 - p) / m
+    shares = [1 / m] * m
+    for _ in range(steps):
+        of_other = sum(own / (p * share + c) for own, share in zip(shown, shares, strict=True))
+        shares = [
+            share * (c * of_other + p * own / (p * share + c)) / n
+            for own, share in zip(shown, shares, strict=True)
+        ]
+    return np.array(shares)
+
+
+def splitmix64(z):
+    """The hash of a whole number, by whole numbers of any size."""
+    mask = 2**64 - 1
+    z = (z + 0x9E3779B97F4A7C15) & mask
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+    return z ^ (z >> 31)
+
+
+def words_of_pool(start=10**12):
+    """Upper halves of the hashes of a number and of all after it."""
+    for k in itertools.count(start):
+        yield splitmix64(k) >> 32

@@ -42,6 +42,21 @@ VIEW_CHECKS: Final[Examples] = {
             "views": [{"id": "others", "query": "others(n, w) :- treated(n, d, w), d != 'Drake'."}],
         },
     },
+    "sql": {
+        "summary": "SQL: a count by ward tells about ward 7, an average over other wards does not",
+        "value": {
+            "relational_schema": {
+                "sql": "CREATE TABLE stay (pid int, ward int, since date, PRIMARY KEY (pid, ward, since))"
+            },
+            "language": "sql",
+            "dialect": "postgres",
+            "secrets": [{"id": "ward-7", "query": "SELECT pid FROM stay WHERE ward = 7"}],
+            "views": [
+                {"id": "by-ward", "query": "SELECT ward, COUNT(*) FROM stay GROUP BY ward"},
+                {"id": "averages", "query": "SELECT AVG(pid) FROM stay WHERE ward BETWEEN 1 AND 6"},
+            ],
+        },
+    },
     "counts": {
         "summary": "a count keeps duplicates: flu patients by ward",
         "value": {

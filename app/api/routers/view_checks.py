@@ -33,7 +33,8 @@ async def check_views(
 ) -> ViewCheckAnswer:
     """Check whether views disclose anything about secrets.
 
-    Each view is checked against each secret, by the queries and the schema alone: no data are looked at.
+    Queries are written in Datalog or in SQL, the schema as relations or as `CREATE TABLE` statements. Each
+    view is checked against each secret, by the queries and the schema alone: no data are looked at.
     Private means that seeing the view's whole answer changes no belief about the secret's answer, for any
     reader to whom rows are independent of each other except for the declared keys and dependencies. A
     disclosure comes with an example of a row that decides both answers. A pair that is not decided within

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -10,7 +10,7 @@ from app.api.schemas.common import Answer, Column, Count, Number, Text
 from app.api.schemas.conditions import NumberOrText
 from app.api.schemas.derived import Asking
 from app.domain.hierarchies.predicates import Predicate
-from app.domain.mechanisms.count_estimates import EstimateOptions
+from app.domain.mechanisms.count_estimates import EstimateOptions, Estimator
 from app.services.releases.count_answers import MOST_PREDICATES, MOST_QUERIES, AskCounts, CountQuestion
 
 MOST_VALUES = 100_000
@@ -52,11 +52,27 @@ class NewCountQueries(Asking[AskCounts]):
     """Share of draws in which an interval holds the count, by the normal law."""
     clip: bool = False
     """Move estimates and intervals to between 0 and the records selected: nearer, but biased."""
+    estimator: Estimator = "unbiased"
+    """`maximum_likelihood`: the counts, none below 0, under which what is published is most probable, where
+    all values were replaced alike: biased, and those of parts do not add up to that of the whole. Standard
+    errors and intervals stay those of the unbiased estimate.
+    """
 
     @property
     def options(self) -> EstimateOptions:
         """What is wanted of the answers."""
-        return EstimateOptions(self.level, self.clip)
+        return EstimateOptions(self.level, self.clip, self.estimator)
+
+
+class UnderlyingErrorAnswer(Answer):
+    """How far the estimate is off if the records themselves are a sample of something larger."""
+
+    standard_error: Annotated[Number, Field(examples=[2.4])]
+    """Over samples and draws together; 0 where none or all of the records show one of the values."""
+    low: Annotated[Number, Field(description="Where the interval at the level begins.", examples=[2.8])]
+    high: Annotated[Number, Field(description="Where it ends.", examples=[12.2])]
+    interval: Annotated[Literal["normal", "wilson"], Field(examples=["normal"])]
+    """By which law: `wilson` where none or all of the records show one of the values."""
 
 
 class CountQueryAnswer(Answer):
@@ -64,19 +80,29 @@ class CountQueryAnswer(Answer):
 
     estimate: Annotated[Number, Field(description="How many records, estimated.", examples=[7.5])]
     standard_error: Annotated[Number | None, Field(examples=[2.1])]
-    """Over draws of the same records, itself estimated; null of a release in which nothing was drawn."""
+    """Over draws of the same records, itself estimated from the release; null where `without_errors` says
+    why.
+    """
     low: Annotated[Number | None, Field(examples=[3.4])]
     """Where the interval at the level begins, by the normal law: too narrow for few records. Null as above.
     """
     high: Annotated[Number | None, Field(description="Where it ends; null as above.", examples=[11.6])]
+    underlying: UnderlyingErrorAnswer | None
+    """The same as an estimate of the records selected times the share in what they are a sample of, where all
+    values were replaced alike and one by one; null elsewhere, and where nothing has to be estimated.
+    """
     records: Annotated[Number, Field(examples=[12])]
     """Records that fulfil all predicates on attributes that were not drawn."""
+    kind: Annotated[Literal["micro", "aggregate"] | None, Field(examples=["aggregate"])]
+    """`micro`: all these records are alike in all quasi-identifiers, so that the answer is about each person
+    among them, whatever the predicates are. Null of a release in which nothing was drawn.
+    """
     is_spread: Annotated[bool, Field(examples=[False])]
     """Whether generalised cells, or drawn values that stand for several, were taken as evenly spread over
     the values below them.
     """
     is_biased: Annotated[bool, Field(examples=[False])]
-    """Whether the mean over draws may be another number: because of that, or of clipping."""
+    """Whether the mean over draws may be another number: because of that, of clipping or of the estimator."""
 
 
 class CountQueryAnswers(Answer):
@@ -89,5 +115,8 @@ class CountQueryAnswers(Answer):
     rows: Annotated[Count, Field(description="Rows of the release.", examples=[24])]
     level: Annotated[Number, Field(description="Level of the intervals.", examples=[0.95])]
     clip: Annotated[bool, Field(description="Whether they were clipped.", examples=[False])]
+    estimator: Annotated[Estimator, Field(description="What was estimated by.", examples=["unbiased"])]
+    without_errors: Annotated[str | None, Field(max_length=1000, examples=[None])]
+    """Why no standard errors are told; null where they are."""
     answers: Annotated[list[CountQueryAnswer], Field(max_length=MOST_QUERIES)]
     """One per query, in their order."""

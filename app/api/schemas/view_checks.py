@@ -8,12 +8,15 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, Strin
 
 from app.api.schemas.common import Answer, Count, Name, Request
 from app.domain.views.datalog import MOST_CHARACTERS
-from app.domain.views.decision import Method, Reason, Verdict
+from app.domain.views.decision import Verdict
 from app.domain.views.query_classes import QueryClass
 from app.domain.views.ranges import Kind
 from app.domain.views.relational_schema import ForeignKey, RelationDefinition
 from app.domain.views.severity import Severity
-from app.services.views.view_checks import MOST_PAIRS, ViewCheck, WrittenQuery
+from app.services.views.pair_verdicts import MOST_PLACES
+from app.services.views.published import Language, PairMethod, PairReason, SqlDialect
+from app.services.views.reading import MOST_CHARACTERS_OF_TABLES, WrittenQuery
+from app.services.views.view_checks import MOST_PAIRS, MOST_WARNINGS, ViewCheck
 
 RelationName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
 ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00]*$")]
@@ -69,11 +72,23 @@ class ForeignKeyBody(Request):
 class RelationalSchemaBody(Request):
     """The relations that the queries read."""
 
-    relations: Annotated[dict[RelationName, RelationBody], Field(max_length=500)]
+    relations: Annotated[dict[RelationName, RelationBody], Field(max_length=500)] = {}  # noqa: RUF012
     """Relations by name: letters, digits and underscores, beginning with a letter."""
     foreign_keys: Annotated[list[ForeignKeyBody], Field(max_length=500)] = []  # noqa: RUF012
     """Which relations refer to which. A row says something about the row that it refers to, and what a
     reader learns from that is not decided: a pair that is private but for foreign keys is `UNKNOWN`.
+    """
+    sql: (
+        Annotated[
+            str,
+            StringConstraints(min_length=1, max_length=MOST_CHARACTERS_OF_TABLES),
+            Field(examples=["CREATE TABLE patient (pid integer NOT NULL, name text NOT NULL);"]),
+        ]
+        | None
+    ) = None
+    """`CREATE TABLE` statements of the `dialect`, in place of `relations` and `foreign_keys`: types become
+    domains, and `NOT NULL`, `PRIMARY KEY`, `UNIQUE` and `FOREIGN KEY` are read. Whether NULL is possible and
+    which keys hold changes verdicts, so send the statements as they are.
     """
 
 
@@ -87,10 +102,13 @@ class QueryBody(Request):
         Field(examples=["names(n) :- patient(p, n), diagnosis(p, 'cancer', m, w)."]),
     ]
     """In Datalog: `head(x) :- relation(x, 'text', 5), x != 3.` Names are variables, texts stand in single
-    quotes, `_` is a new variable each time; several rules with one head are a union.
+    quotes, `_` is a new variable each time; several rules with one head are a union. In SQL: one query, or
+    the `CREATE VIEW` that defines it.
     """
     keeps_duplicates: StrictBool = False
-    """Whether the answer says how often each of its rows is found, as SQL without DISTINCT does."""
+    """Whether the answer says how often each of its rows is found, as SQL without DISTINCT does. For
+    Datalog only.
+    """
 
     def written(self) -> WrittenQuery:
         """The query as the use case takes it."""
@@ -108,6 +126,10 @@ class NewViewCheck(Request):
     """
     views: Annotated[list[QueryBody], Field(min_length=1, max_length=200)]
     """Queries whose answers are to be published, each as a whole."""
+    language: Annotated[Language, Field(examples=["datalog"])] = "datalog"
+    """The language of all queries."""
+    dialect: Annotated[SqlDialect, Field(examples=["postgres"])] = "postgres"
+    """The dialect of queries and tables in SQL."""
     ignore_foreign_keys: StrictBool = False
     """Decide as if there were no foreign keys: that a referenced row must exist is then not counted as
     something the reader knows.
@@ -122,6 +144,9 @@ class NewViewCheck(Request):
             [own.written() for own in self.secrets],
             [own.written() for own in self.views],
             self.ignore_foreign_keys,
+            self.language,
+            self.dialect,
+            schema.sql,
         )
 
 
@@ -139,6 +164,20 @@ class WitnessRow(Answer):
     """
 
 
+class TextPlace(Answer):
+    """Where something stands in a query."""
+
+    line: Annotated[int, Field(ge=1, description="Its line, from 1.", examples=[1])]
+    column: Annotated[int, Field(ge=1, description="Its column, from 1.", examples=[15])]
+
+
+class InexactOperator(TextPlace):
+    """What is not read exactly in a query."""
+
+    operator: Annotated[str, Field(max_length=100, examples=["LEFT JOIN"])]
+    """What it is called in SQL."""
+
+
 class WitnessSide(Answer):
     """Rows among which one row decides an answer."""
 
@@ -150,6 +189,8 @@ class WitnessSide(Answer):
     """The row that the answer contains, or contains more often, exactly if the deciding row exists. Empty
     for a query that is answered by yes or no.
     """
+    places: Annotated[list[TextPlace], Field(max_length=MOST_PLACES)] = []  # noqa: RUF012
+    """Where the query names the relation of the deciding row; for SQL."""
 
 
 class DisclosureWitness(Answer):
@@ -168,6 +209,15 @@ class PairClasses(Answer):
     """Of the secret."""
     view: Annotated[list[QueryClass], Field(max_length=len(get_args(QueryClass)))]
     """Of the view."""
+
+
+class InexactOperators(Answer):
+    """By what queries are not conjunctive; empty: both are read exactly."""
+
+    secret: Annotated[list[InexactOperator], Field(max_length=MOST_PLACES)]
+    """In the secret."""
+    view: Annotated[list[InexactOperator], Field(max_length=MOST_PLACES)]
+    """In the view."""
 
 
 class PairWork(Answer):
@@ -192,8 +242,8 @@ class ViewCheckPair(Answer):
     view: Annotated[str, Field(max_length=100, description="Id of the view.", examples=["wards"])]
     verdict: Annotated[Verdict, Field(examples=["DISCLOSES"])]
     """`PRIVATE`: proved; `DISCLOSES`: proved by the witness; `UNKNOWN`: not decided, and not allowed."""
-    method: Annotated[Method, Field(description="What decided it.", examples=["row_determined"])]
-    reason_code: Annotated[Reason, Field(description="Why.", examples=["SHARED_CRITICAL_TUPLE"])]
+    method: Annotated[PairMethod, Field(description="What decided it.", examples=["row_determined"])]
+    reason_code: Annotated[PairReason, Field(description="Why.", examples=["SHARED_CRITICAL_TUPLE"])]
     explanation: Annotated[str, Field(description="Why, in words.")]
     witness: DisclosureWitness | None
     """The rows that show a disclosure; null unless the verdict is `DISCLOSES`, and where witnesses would make
@@ -207,6 +257,10 @@ class ViewCheckPair(Answer):
     """
     classes: PairClasses
     """Classes of both queries, as far as they are of any."""
+    not_exact: InexactOperators
+    """The operators of SQL by which a query is judged by all rows that it may depend on: the method is then
+    `envelope`, and what is not private is `UNKNOWN` for the reason `NON_CONJUNCTIVE`.
+    """
     work: PairWork
     """What the pair took."""
 
@@ -221,3 +275,5 @@ class ViewCheckAnswer(Answer):
     """Every secret with every view."""
     assumptions: Annotated[list[str], Field(max_length=10)]
     """What the verdicts rest on."""
+    warnings: Annotated[list[str], Field(max_length=MOST_WARNINGS)]
+    """What of tables in SQL is left out, or taken for something else."""

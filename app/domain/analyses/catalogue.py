@@ -14,6 +14,7 @@ from app.domain.analyses.cheapest_generalisation import CHEAPEST_GENERALISATION
 from app.domain.analyses.consistent_entities import CONSISTENT_ENTITIES
 from app.domain.analyses.direct_identifiers import DIRECT_IDENTIFIERS
 from app.domain.analyses.distinction_and_separation import DISTINCTION_AND_SEPARATION
+from app.domain.analyses.expected_count_errors import EXPECTED_COUNT_ERRORS
 from app.domain.analyses.independence_estimate import INDEPENDENCE_ESTIMATE
 from app.domain.analyses.information_loss import INFORMATION_LOSS
 from app.domain.analyses.k_anonymity_comparison import K_ANONYMITY_COMPARISON
@@ -88,6 +89,7 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     DELTA_DISCLOSURE,
     BETA_LIKENESS,
     RECONSTRUCTION_PRIVACY,
+    EXPECTED_COUNT_ERRORS,
     MICRO_RECONSTRUCTION,
     SCALE_ATTACK,
     RATIO_ATTACK,

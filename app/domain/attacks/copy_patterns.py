@@ -2,8 +2,9 @@
 
 A group of n records is published in ⌊n / n1⌋ copies of each of n1 sampled values, or one more. All counts of
 values are then between B and B + 1 times a whole number, for B = ⌊n / n1⌋, and the largest such B tells n1 to
-about one in 2·B. Where the size is the greatest that the group's most frequent value allows, it falls as that
-value's share grows, so that it tells the share (Definitions: sizes of samples).
+about one in 2·B, unless counts of this size fit it by chance: all from B·(B − 1) on do. Where the size is the
+greatest that the group's most frequent value allows, it falls as that value's share grows, so that it tells
+the share (Definitions: sizes of samples).
 """
 
 from __future__ import annotations
@@ -22,14 +23,29 @@ _WHOLE: Final = 1 << 40
 """Shares are tried as whole numbers of so many parts."""
 
 
-def copy_factors(counts: SensitiveCounts) -> Longs:
-    """(G,) the largest B such that every count is from B·k to (B + 1)·k for a whole k of its own."""
+def copy_factors(counts: SensitiveCounts, most: Longs) -> Longs:
+    """(G,) the largest B, at most ``most`` (G,), such that every count is from B·k to (B + 1)·k for some k.
+
+    0 where ``most`` is.
+    """
     least = least_by_class(counts, counts.counts, int(counts.counts.max(initial=1)))
-    found = np.ones(counts.n_classes, dtype=np.int64)
-    for group in np.flatnonzero(least > 1).tolist():
+    found, most = np.minimum(most, 1), np.minimum(most, least)
+    for group in np.flatnonzero(most > 1).tolist():
         own = counts.counts[counts.starts[group] : counts.starts[group + 1]]
-        found[group] = _factor(own, int(least[group]))
+        found[group] = _factor(own, int(most[group]))
     return found
+
+
+def chance_of_fitting(counts: Floats, factor: int, most: int) -> float:
+    """How many B from ``factor`` to ``most`` these counts would fit by chance, as far as 1.
+
+    Of all counts from B·k to B·(k + 1) the k + 1 first ones fit B, and every count from B·(B − 1) on does.
+    The least count is left out: it fits itself.
+    """
+    rest, least = np.sort(counts)[1:], float(counts.min())
+    factors = np.arange(factor, min(most, int(least)) + 1)
+    chances = np.minimum(1.0, (np.floor_divide.outer(rest, factors) + 1.0) / factors)
+    return min(1.0, float(chances.prod(axis=0).sum()))
 
 
 def _factor(counts: Longs, most: int) -> int:

@@ -23,14 +23,17 @@ class ValueTold:
     likeliest: Annotated[float, SHARE, doc("Its share in the likeliest distribution.")]
     standard_error: Annotated[float | None, FROM_ZERO, doc("Of `estimated`; null: see `standard_errors`.")]
     believed: Annotated[
-        float,
+        float | None,
         SHARE,
         doc(
-            "How probable it is of a person whose own row shows it, for who knows the likeliest shares here."
+            "How probable it is of a person whose own row shows it, for who knows the likeliest shares here; "
+            "null where rows are or may be copies of samples: most persons then have no row of their own."
         ),
     ]
     believed_without_group: Annotated[
-        float, SHARE, doc("The same given the likeliest shares of all rows together, and nothing of these.")
+        float | None,
+        SHARE,
+        doc("The same given the likeliest shares of all rows together, and nothing of these; null as there."),
     ]
 
 

@@ -9,66 +9,47 @@ for in an aggregate, unless its rows are those of one group.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Final
 
 import numpy as np
 from annotated_types import Ge, Le, Lt, doc
 
-from app.domain.arrays import Bools, Floats, Longs
+from app.domain.arrays import Bools, Longs
 from app.domain.attacks.micro_found import (
     AggregateReconstructed,
     GroupReconstructed,
     MicroReconstruction,
     PersonsSought,
-    ValueTold,
 )
-from app.domain.attacks.population_inference import QuasiIdentifiers
-from app.domain.attacks.shown_groups import ShownGroups, generalised_values, shown_groups
-from app.domain.attacks.sought_groups import PAIRS_AT_ONCE, SoughtGroups
-from app.domain.classes.grouping import SensitiveName, positions_of
-from app.domain.classes.reconstructed_shares import (
-    beliefs_of_own_row,
-    estimated_shares,
-    likeliest_shares,
-    standard_errors,
-    standard_errors_of_copies,
-    variances,
+from app.domain.attacks.shown_groups import (
+    KnownAttributes,
+    ShownGroups,
+    generalised_values,
+    known_attributes,
+    shown_groups,
 )
-from app.domain.classes.reconstruction import UniformReplacement
-from app.domain.classes.sensitive_counts import SensitiveCounts, greatest_by_class
+from app.domain.attacks.sought_groups import PAIRS_AT_ONCE, SoughtGroups, are_exact
+from app.domain.attacks.told_shares import ToldShares
+from app.domain.classes.grouping import SensitiveName
+from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput
-from app.domain.mechanisms.sample_perturb_scale import PublishedSamples
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import highest_accepted
+from app.domain.tables.table import Table
 
 SECONDS_PER_CELL: Final = 6e-8
 SECONDS_PER_GROUP: Final = 2e-6
-SECONDS_PER_PAIR: Final = 2e-8
+SECONDS_PER_PAIR: Final = 7e-8
+SECONDS_PER_PERSON: Final = 1e-6
 """Of a kind of person and a group."""
-
-OF_RELEASE: Final = (
-    "Standard errors are over draws: of the estimate, from the release alone, for rows drawn independently."
-)
-OF_RECORDS: Final = (
-    "Standard errors are those that estimates would have over draws of a plain perturbation; the estimates "
-    "are their means, which are the shares themselves."
-)
-OF_SAMPLES: Final = (
-    "Standard errors are over draws: of the estimate, from the release alone, for copies of samples whose "
-    "size is published."
-)
-OF_COPIES: Final = (
-    "There is no standard error: values are published in copies of samples whose sizes are not told. What a "
-    "reader would compute as if they were independent draws is too small."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MicroParameters:
     """Of what attribute, from what, and what counts as exposed."""
 
-    quasi_identifiers: QuasiIdentifiers = None
+    quasi_identifiers: KnownAttributes = None
     attribute: SensitiveName = None
     p: Annotated[
         float | None,
@@ -90,88 +71,6 @@ class MicroParameters:
     ] = 2.0
     least_records: Annotated[int, Ge(1), Le(10**9), doc("Groups of fewer rows are not looked at.")] = 1
     top: Annotated[int, Ge(1), Le(200), doc("Most groups, aggregates, and values of each to list.")] = 10
-
-
-class _Estimates:
-    """What is told of groups and aggregates."""
-
-    def __init__(self, context: MeasureContext, parameters: MicroParameters) -> None:
-        own = parameters
-        self.shown = shown_groups(context, own.attribute, own.quasi_identifiers)
-        drawn = None if context.drawn is None else context.drawn.retained
-        self._is_drawn = drawn is not None
-        self._is_sampled = isinstance(drawn, PublishedSamples)
-        self._sample_size = drawn.sample_size if isinstance(drawn, PublishedSamples) else None
-        p = _retention(own) if drawn is None else drawn.p
-        self.replacement = UniformReplacement(p, len(self.shown.labels))
-        self._errors, self._top = own.errors, own.top
-
-    @property
-    def has_errors(self) -> bool:
-        """Whether a reader can tell standard errors."""
-        return self._sample_size is not None or not self._is_sampled
-
-    @property
-    def standard_errors(self) -> str:
-        """What they are of."""
-        if self._is_sampled:
-            return OF_SAMPLES if self.has_errors else OF_COPIES
-        return OF_RELEASE if self._is_drawn else OF_RECORDS
-
-    @cached_property
-    def told(self) -> Floats:
-        """(G,) the estimate of each group's most frequent value less the standard errors asked for."""
-        counts = self.shown.counts
-        tops = greatest_by_class(counts, counts.counts, 0)
-        shares, errors = self._estimated(tops, counts.sizes), self._deviations(tops, counts.sizes)
-        return np.asarray(shares - self._errors * errors)
-
-    @cached_property
-    def _of_all(self) -> Floats:
-        """(m,) the likeliest shares of all rows together."""
-        whole = self.shown.of(np.arange(self.shown.counts.n_classes))
-        found = np.zeros(len(self.shown.labels))
-        found[whole.values] = self._likeliest(whole)
-        return found
-
-    def values(self, groups: Longs) -> tuple[ValueTold, ...]:
-        """What is told of the values of some groups together."""
-        counts = self.shown.of(groups)
-        amounts, sizes = counts.counts, np.repeat(counts.sizes, len(counts.counts))
-        order = np.argsort(-amounts, kind="stable")[: self._top]
-        likeliest, estimated = self._likeliest(counts), self._estimated(amounts, sizes)
-        errors = self._deviations(amounts, sizes)
-        believed = beliefs_of_own_row(likeliest, self.replacement)
-        before = beliefs_of_own_row(self._of_all[counts.values], self.replacement)
-        return tuple(
-            ValueTold(
-                value=self.shown.labels[counts.values[i]],
-                shown=int(amounts[i]),
-                estimated=float(estimated[i]),
-                likeliest=float(likeliest[i]),
-                standard_error=float(errors[i]) if self.has_errors else None,
-                believed=float(believed[i]),
-                believed_without_group=float(before[i]),
-            )
-            for i in order.tolist()
-        )
-
-    def _estimated(self, shown: Longs, sizes: Longs) -> Floats:
-        if self._is_drawn:
-            return estimated_shares(shown, sizes, self.replacement)
-        return np.asarray(shown / sizes)
-
-    def _likeliest(self, counts: SensitiveCounts) -> Floats:
-        if self._is_drawn:
-            return likeliest_shares(counts, self.replacement)
-        return np.asarray(counts.counts / counts.sizes[counts.of_entry])
-
-    def _deviations(self, shown: Longs, sizes: Longs) -> Floats:
-        if self._sample_size is not None:
-            return standard_errors_of_copies(shown, sizes, self._sample_size, self.replacement)
-        if self._is_drawn:
-            return standard_errors(shown, sizes, self.replacement)
-        return np.asarray(np.sqrt(variances(shown.astype(np.float64), sizes, self.replacement)) / sizes)
 
 
 def _retention(parameters: MicroParameters) -> float:
@@ -202,22 +101,19 @@ class _Persons:
     """Kinds of person with the groups that they may be in."""
 
     sought: SoughtGroups
-    number: Longs
-    first: Longs
 
     @classmethod
-    def of(cls, context: MeasureContext, shown: ShownGroups) -> _Persons | None:
+    def of(cls, context: MeasureContext, shown: ShownGroups, tick: Tick) -> _Persons | None:
         """None without a dictionary."""
         if context.dictionary is None:
             return None
-        sought = SoughtGroups(context.table, context.dictionary, shown.attributes, shown.nodes)
-        return cls(sought, *sought.found)
+        return cls(SoughtGroups(context.table, context.dictionary, shown.attributes, shown.nodes, tick))
 
     def in_group(self, n_groups: int, *, exact: bool) -> Longs:
         """(G,) persons whom only that group fits, of those known exactly or of the others."""
-        chosen = (self.number == 1) & (self.sought.is_exact == exact)
-        persons = self.sought.persons[chosen]
-        return np.bincount(self.first[chosen], persons, n_groups).astype(np.int64)
+        own = self.sought
+        chosen = (own.number == 1) & (own.is_exact == exact)
+        return np.bincount(own.first[chosen], own.persons[chosen], n_groups).astype(np.int64)
 
     def count(self, chosen: Bools) -> int:
         """Persons of some kinds (T,)."""
@@ -225,29 +121,30 @@ class _Persons:
 
 
 def _compute(context: MeasureContext, parameters: MicroParameters, tick: Tick) -> MicroReconstruction:
-    own = _Estimates(context, parameters)
-    shown, sizes, found = own.shown, own.shown.counts.sizes, _Persons.of(context, own.shown)
+    shown = shown_groups(context, parameters.attribute, parameters.quasi_identifiers)
+    own = ToldShares(context, shown, parameters.p)
+    sizes, told_of, found = shown.counts.sizes, own.told(parameters.errors), _Persons.of(context, shown, tick)
     looked_at = sizes >= parameters.least_records
     mine = others = None
     if found is not None:
         mine, others = (found.in_group(len(sizes), exact=exact) for exact in (True, False))
         looked_at &= mine + others > 0
-    exposed = looked_at & (own.told > highest_accepted(parameters.share))
+    exposed = looked_at & (told_of > highest_accepted(parameters.share))
     groups = np.flatnonzero(looked_at)
-    scores = own.told if own.has_errors else sizes.astype(np.float64)
+    scores = told_of if own.has_errors else sizes.astype(np.float64)
     worst = groups[np.lexsort((-sizes[groups], -scores[groups]))[: parameters.top]]
 
     def told(group: int) -> GroupReconstructed:
         return GroupReconstructed(
             shows=shown.shows(group),
             records=int(sizes[group]),
-            told=float(own.told[group]) if own.has_errors else None,
-            values=own.values(np.array([group])),
+            told=float(told_of[group]) if own.has_errors else None,
+            values=own.values(np.array([group]), parameters.top),
             persons=None if mine is None else int(mine[group]),
             persons_coinciding=None if others is None else int(others[group]),
         )
 
-    tick(1)
+    tick(_units(context))
     return MicroReconstruction(
         attribute=shown.name,
         quasi_identifiers=shown.names,
@@ -265,20 +162,21 @@ def _compute(context: MeasureContext, parameters: MicroParameters, tick: Tick) -
 
 
 def _sought(found: _Persons, exposed: Bools | None) -> PersonsSought:
-    alone, exact = found.number == 1, found.sought.is_exact
+    number, exact = found.sought.number, found.sought.is_exact
+    alone = number == 1
     return PersonsSought(
         persons=int(found.sought.persons.sum()),
-        without_group=found.count(found.number == 0),
+        without_group=found.count(number == 0),
         of_own_group=found.count(alone & exact),
         coinciding=found.count(alone & ~exact),
-        of_aggregates=found.count(found.number > 1),
-        exposed=None if exposed is None else found.count(alone & exposed[found.first]),
+        of_aggregates=found.count(number > 1),
+        exposed=None if exposed is None else found.count(alone & exposed[found.sought.first]),
     )
 
 
-def _aggregates(own: _Estimates, found: _Persons, top: int) -> tuple[AggregateReconstructed, ...]:
-    kinds = np.flatnonzero(found.number > 1)
-    listed = kinds[np.argsort(found.number[kinds], kind="stable")[:top]]
+def _aggregates(own: ToldShares, found: _Persons, top: int) -> tuple[AggregateReconstructed, ...]:
+    kinds = np.flatnonzero(found.sought.number > 1)
+    listed = kinds[np.argsort(found.sought.number[kinds], kind="stable")[:top]]
 
     def told(kind: int) -> AggregateReconstructed:
         groups = found.sought.groups(kind)
@@ -287,7 +185,7 @@ def _aggregates(own: _Estimates, found: _Persons, top: int) -> tuple[AggregateRe
             groups=len(groups),
             records=int(own.shown.counts.sizes[groups].sum()),
             persons=int(found.sought.persons[kind]),
-            values=own.values(groups),
+            values=own.values(groups, top),
         )
 
     return tuple(map(told, listed.tolist()))
@@ -298,22 +196,40 @@ def _supports(context: MeasureContext, parameters: MicroParameters) -> str | Non
     reason, known = generalised_values(context, parameters.attribute), context.dictionary
     if reason is not None or known is None:
         return reason
-    attributes = positions_of(context.table, parameters.quasi_identifiers)
+    attributes = known_attributes(context.table, parameters.quasi_identifiers)
     if any(context.table.attributes[j] in known.attributes for j in attributes):
         return None
     return "The dictionary carries none of the quasi-identifiers. Use one that is linked to some of them."
 
 
+def _units(context: MeasureContext) -> int:
+    """Kinds of person, and one more."""
+    return 1 if context.dictionary is None else 1 + context.dictionary.reduced.size
+
+
 def _cost(context: MeasureContext, parameters: MicroParameters) -> Cost:
     table = context.table if context.drawn is None else context.drawn.table
-    rows, known = table.n_records, len(positions_of(context.table, parameters.quasi_identifiers))
-    seconds = SECONDS_PER_CELL * rows * (known + 4) + SECONDS_PER_GROUP * table.reduced.size
+    rows, known = table.n_records, known_attributes(context.table, parameters.quasi_identifiers)
+    seconds = SECONDS_PER_CELL * rows * (len(known) + 4) + SECONDS_PER_GROUP * table.reduced.size
     size = 60 * rows
     if context.dictionary is not None:
-        pairs = context.dictionary.reduced.size * table.reduced.size
-        seconds += SECONDS_PER_PAIR * pairs
-        size += 40 * min(pairs, PAIRS_AT_ONCE)
-    return Cost(seconds, size, 1, "classes")
+        pairs = _pairs(table, context.dictionary, known)
+        seconds += SECONDS_PER_PAIR * pairs + SECONDS_PER_PERSON * context.dictionary.n_entities
+        size += 40 * min(pairs, PAIRS_AT_ONCE) + 100 * context.dictionary.n_entities
+    return Cost(seconds, size, _units(context), "classes")
+
+
+def _pairs(table: Table, dictionary: Dictionary, known: tuple[int, ...]) -> int:
+    """Kinds of person and groups that are compared: who is known exactly only with rows that show less."""
+    links = [link for link in dictionary.links if table.position(link.attribute) in known]
+    are_vague = np.full(dictionary.n_entities, len(links) < len(known))
+    for link in links:
+        are_vague |= ~are_exact(link)
+    kinds, groups = dictionary.reduced.size, table.reduced.codes[:, list(known)]
+    vague = min(kinds, int(np.count_nonzero(are_vague)))
+    is_nothing = shows_nothing(groups)
+    blank = int(np.count_nonzero((is_nothing & ~is_nothing.all(axis=0)).any(axis=1)))
+    return vague * len(groups) + (kinds - vague) * blank
 
 
 MICRO_RECONSTRUCTION: Final = Measure(

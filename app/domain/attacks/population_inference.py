@@ -3,12 +3,14 @@
 The reader counts in the release how often each value of each quasi-identifier comes with each sensitive
 value, and classifies by Bayes as if the quasi-identifiers were independent given the sensitive value (Cao and
 Karras (2012), section 7, equation 15). Counts of a perturbed release are reconstructed through its matrix, so
-that what bounds a reader of the one record does not bound this one.
+that what bounds a reader of the one record does not bound this one. Likelier counts need not guess better:
+some of many reconstructions are tried, and the best one counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -21,6 +23,7 @@ from app.domain.catalogue.meanings import LOW_SHARE, SHARE
 from app.domain.classes.grouping import SensitiveName
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import shows_nothing
@@ -39,24 +42,19 @@ QuasiIdentifiers = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class PopulationParameters:
-    """What is guessed from what, and how counts are reconstructed."""
+    """What is guessed from what, and how long counts are reconstructed."""
 
     quasi_identifiers: QuasiIdentifiers = None
     attribute: SensitiveName = None
-    method: Annotated[
-        Method,
-        doc(
-            "How counts of a drawn release are reconstructed: by expectation-maximisation, which gives the "
-            "likeliest ones, or by the inverse of the matrix, which may give negative ones and so rules "
-            "values out by chance. Counts under a rule are as they are."
-        ),
-    ] = "expectation_maximisation"
     rounds: Annotated[
         int,
         Ge(1),
         Le(10_000),
-        doc("Most rounds of expectation-maximisation; `is_converged` tells whether they were enough."),
-    ] = 100
+        doc(
+            "Most rounds of expectation-maximisation by which counts of a drawn release are reconstructed; "
+            "readers who stop after 1, 2, 4, … of them are tried, too."
+        ),
+    ] = 128
 
 
 @dataclass(frozen=True)
@@ -64,6 +62,14 @@ class GuessedBy:
     """Guessing by one attribute."""
 
     attribute: Annotated[str, doc("The attribute.")]
+    success_rate: Annotated[float, LOW_SHARE, doc("Share of the records of which the guess is right.")]
+
+
+@dataclass(frozen=True)
+class GuessedAfter:
+    """Guessing by counts that were reconstructed so."""
+
+    rounds: Annotated[int | None, doc("Rounds of expectation-maximisation; null: the inverse of the matrix.")]
     success_rate: Annotated[float, LOW_SHARE, doc("Share of the records of which the guess is right.")]
 
 
@@ -79,7 +85,11 @@ class PopulationInference:
         int,
         doc("Records for which every value is ruled out by some attribute: the most frequent is guessed."),
     ]
-    success_rate: Annotated[float, LOW_SHARE, doc("Share of the records of which the guess is right.")]
+    success_rate: Annotated[
+        float,
+        LOW_SHARE,
+        doc("Share of the records of which the guess is right, by the best of `reconstructions`."),
+    ]
     success_before: Annotated[
         float,
         SHARE,
@@ -88,28 +98,21 @@ class PopulationInference:
     by_attribute: Annotated[
         tuple[GuessedBy, ...], doc("The same by each quasi-identifier alone, in the schema's order.")
     ]
-    rounds_done: Annotated[
-        int | None,
+    reconstructions: Annotated[
+        tuple[GuessedAfter, ...],
         doc(
-            "Rounds of expectation-maximisation that were done, the most of any attribute. null: none, as "
-            "nothing was drawn or the inverse was asked for; also measured before it was told."
+            "What was tried, rounds of expectation-maximisation until they change nothing, and the inverse "
+            "of the matrix last, if it has one. Empty under a rule: counts are as they are."
         ),
-    ] = None
-    is_converged: Annotated[
-        bool | None,
-        doc(
-            "Whether the rounds ended because no count changed by more than 1e-9 of all any more; if not, "
-            "more rounds may guess otherwise. null as above."
-        ),
-    ] = None
-    success_by_inverse: Annotated[
+    ]
+    success_with_own_row: Annotated[
         float | None,
         LOW_SHARE,
         doc(
-            "The success rate with counts by the inverse of the matrix, which depends on no rounds. null: it "
-            "has none, or nothing was drawn; also measured before it was told."
+            "The same for who also finds the record's own row, in expectation over what it shows, by the "
+            "reconstruction that is best for that; null under a rule."
         ),
-    ] = None
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,19 +123,31 @@ class _People:
     truths: Ints
     counts: Longs
 
-    def guessed(self, shown: ShownValues, logs: Sequence[Floats]) -> tuple[Longs, int]:
-        """Records guessed right by all attributes and by each, and those of whom all values are ruled out."""
-        right, undecided = np.zeros(len(logs) + 1, dtype=np.int64), 0
+    def guessed(self, shown: ShownValues, logs: Sequence[Floats], *, is_drawn: bool) -> _Guessed:
+        """Of records, by counts that tell ``logs``; with the own row only of a release that was drawn."""
+        right, undecided, with_row = np.zeros(len(logs) + 1, dtype=np.int64), 0, 0.0
         at_once = max(1, SCORES_AT_ONCE // shown.n_values)
         for start in range(0, len(self.codes), at_once):
             block = slice(start, start + at_once)
             own = [log.take(self.codes[block, i], axis=0) for i, log in enumerate(logs)]
             counts, truths = self.counts[block], self.truths[block]
             for place, parts in enumerate([own, *([part] for part in own)]):
-                guesses, is_ruled_out = _guesses(shown.prior, parts)
-                right[place] += int(counts[guesses == truths].sum())
-                undecided += 0 if place else int(counts[is_ruled_out].sum())
-        return right, undecided
+                scores, is_ruled_out = _scores(shown.prior, parts)
+                right[place] += int(counts[scores.argmax(axis=1) == truths].sum())
+                if place == 0:
+                    undecided += int(counts[is_ruled_out].sum())
+                    if is_drawn:
+                        with_row += float(counts @ _right_with_row(scores, truths, shown.matrix))
+        return _Guessed(right, undecided, with_row)
+
+
+@dataclass(frozen=True, eq=False)
+class _Guessed:
+    """Records guessed right by all attributes and by each, by the own row too, and those ruled out."""
+
+    right: Longs
+    undecided: int
+    with_row: float
 
 
 def _compute(context: MeasureContext, parameters: PopulationParameters, tick: Tick) -> PopulationInference:
@@ -144,50 +159,90 @@ def _compute(context: MeasureContext, parameters: PopulationParameters, tick: Ti
         [*columns, shown.truths[scored]], [*(table.sizes[j] for j in known), shown.n_values], len(scored)
     )
     people = _People(rows.codes[:, :-1], rows.codes[:, -1], rows.counts)
-    by_rounds = context.drawn is not None and parameters.method != "inverse"
-    method: Method = parameters.method if by_rounds else "inverse"
-    told = [_likelihoods(shown, table.hierarchies[j], j, method, parameters.rounds) for j in known]
-    right, undecided = people.guessed(shown, [own.logs for own in told])
+    tried = list(_tried(context, shown, people, parameters.rounds))
+    best = max((own for _, own in tried), key=lambda own: own.right[0])
     frequent = int(np.argmax(shown.prior))
     tick(1)
+    is_drawn = context.drawn is not None
     return PopulationInference(
         attribute=shown.name,
         values=shown.n_values,
         rows=int(np.count_nonzero(shown.numbers >= 0)),
         records=len(scored),
-        undecided=undecided,
-        success_rate=int(right[0]) / len(scored),
+        undecided=best.undecided,
+        success_rate=int(best.right[0]) / len(scored),
         success_before=int(np.count_nonzero(shown.truths == frequent)) / len(scored),
         by_attribute=tuple(
             GuessedBy(table.attributes[j], int(own) / len(scored))
-            for j, own in zip(known, right[1:], strict=True)
+            for j, own in zip(known, best.right[1:], strict=True)
         ),
-        rounds_done=max(own.rounds for own in told) if by_rounds else None,
-        is_converged=all(own.is_converged for own in told) if by_rounds else None,
-        success_by_inverse=None
-        if context.drawn is None
-        else _by_inverse(context, shown, people, len(scored)),
+        reconstructions=tuple(
+            GuessedAfter(rounds, int(own.right[0]) / len(scored)) for rounds, own in tried if is_drawn
+        ),
+        success_with_own_row=max(own.with_row for _, own in tried) / len(scored) if is_drawn else None,
     )
 
 
-def _by_inverse(context: MeasureContext, shown: ShownValues, people: _People, records: int) -> float | None:
-    """The success rate with counts by the inverse; None if there is none."""
-    try:
-        told = [
-            _likelihoods(shown, context.table.hierarchies[j], j, "inverse", 0)
-            for j in shown.quasi_identifiers
-        ]
-    except NotSupported:
-        return None
-    return int(people.guessed(shown, [own.logs for own in told])[0][0]) / records
+def _tried(
+    context: MeasureContext, shown: ShownValues, people: _People, most: int
+) -> Iterator[tuple[int | None, _Guessed]]:
+    """What is guessed after 1, 2, 4, … rounds until they change nothing, and by the inverse.
+
+    Under a rule once, by counts as they are.
+    """
+    is_drawn = context.drawn is not None
+
+    def told(method: Method, rounds: int) -> list[_Likelihoods]:
+        hierarchies = context.table.hierarchies
+        return [_likelihoods(shown, hierarchies[j], j, method, rounds) for j in shown.quasi_identifiers]
+
+    def guessed(found: Sequence[_Likelihoods]) -> _Guessed:
+        return people.guessed(shown, [own.logs for own in found], is_drawn=is_drawn)
+
+    rounds, is_over = 1, not is_drawn
+    while not is_over:
+        found = told("expectation_maximisation", rounds)
+        yield max(own.rounds for own in found), guessed(found)
+        is_over = rounds == most or all(own.is_converged for own in found)
+        rounds = min(2 * rounds, most)
+    with suppress(NotSupported):
+        yield None, guessed(told("inverse", 0))
 
 
-def _guesses(prior: Floats, parts: Sequence[Floats]) -> tuple[Ints, Bools]:
-    """(people,) the likeliest value of each, the first of equals, and of whom every value is ruled out."""
-    scores = np.log(prior) + sum(parts)
+def _scores(prior: Floats, parts: Sequence[Floats]) -> tuple[Floats, Bools]:
+    """(people, m) how likely each value is, as logarithms, and of whom every value is ruled out.
+
+    Who is told nothing but contradictions knows the prior.
+    """
+    before = np.log(prior)
+    scores = np.asarray(before + sum(parts))
     is_ruled_out: Bools = np.isneginf(scores).all(axis=1)
-    guesses = np.where(is_ruled_out, np.argmax(prior), scores.argmax(axis=1))
-    return guesses.astype(np.int32), is_ruled_out
+    scores[is_ruled_out] = before
+    return scores, is_ruled_out
+
+
+def _right_with_row(scores: Floats, truths: Ints, matrix: TransitionMatrix) -> Floats:
+    """(people,) how probable it is to guess right by the scores and the row that the record becomes.
+
+    A row that shows v multiplies the likelihood of v by PM[v][v] and that of every other value i by PM[v][i],
+    which is the same for all v: v is guessed if it then exceeds the best of the others, else that one.
+    """
+    with np.errstate(divide="ignore"):
+        others = scores + np.log(matrix.elsewhere)
+        own = scores + np.log(matrix.kept)
+    people = np.arange(len(scores))
+    first = others.argmax(axis=1)
+    best = others[people, first]
+    others[people, first] = -np.inf
+    second = others.argmax(axis=1)
+    rival = np.repeat(best[:, None], scores.shape[1], axis=1)
+    rival[people, first] = others[people, second]
+    is_guessed = own > rival
+    beaten = ~is_guessed
+    of_first = np.where(first == truths, beaten.sum(axis=1) - beaten[people, first], 0)
+    of_second = (second == truths) & beaten[people, first]
+    elsewhere = matrix.elsewhere[truths]
+    return np.asarray(matrix.kept[truths] * is_guessed[people, truths] + elsewhere * (of_first + of_second))
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,22 +281,15 @@ def _likelihoods(
     return _Likelihoods(found, own.rounds, own.is_converged)
 
 
-def _supports(context: MeasureContext, parameters: PopulationParameters) -> str | None:
-    """NotSupported where the inverse is asked for and there is none."""
-    if parameters.method == "inverse":
-        _ = shown_values(context, parameters.attribute, parameters.quasi_identifiers).inverse
-    return None
-
-
 def _cost(context: MeasureContext, parameters: PopulationParameters) -> Cost:
     shown = shown_values(context, parameters.attribute, parameters.quasi_identifiers)
     m, known = shown.n_values, len(shown.quasi_identifiers)
     leaves = sum(context.table.hierarchies[j].n_leaves for j in shown.quasi_identifiers)
     seconds = SECONDS_PER_CELL * (len(shown.numbers) + context.table.n_records) * (known + 2)
-    scorings = 1 if context.drawn is None else 2
+    scorings = 1 if context.drawn is None else parameters.rounds.bit_length() + 2
     seconds += SECONDS_PER_SCORE * context.table.reduced.size * m * 4 * known * scorings
-    if context.drawn is not None and parameters.method != "inverse":
-        seconds += SECONDS_PER_ROUND * parameters.rounds * leaves * m
+    if context.drawn is not None:
+        seconds += SECONDS_PER_ROUND * 2 * parameters.rounds * leaves * m
     return Cost(seconds, 40 * leaves * m + 64 * SCORES_AT_ONCE, 1, "values")
 
 
@@ -252,7 +300,6 @@ POPULATION_INFERENCE: Final = Measure(
     guarantee="exact",
     parameters=PopulationParameters,
     result=PopulationInference,
-    supports=_supports,
     cost=_cost,
     compute=_compute,
     example=Example(

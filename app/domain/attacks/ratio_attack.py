@@ -13,8 +13,12 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, doc
 
-from app.domain.attacks.population_inference import QuasiIdentifiers
-from app.domain.attacks.shown_groups import ShownGroups, generalised_values, shown_groups
+from app.domain.attacks.shown_groups import (
+    KnownAttributes,
+    ShownGroups,
+    generalised_values,
+    shown_groups,
+)
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FROM_ZERO, LOW, LOW_SHARE, SHARE
 from app.domain.classes.grouping import SensitiveName
@@ -31,7 +35,7 @@ SECONDS_PER_GROUP: Final = 2e-7
 class RatioParameters:
     """How noisy the counts are, and how good quotients may be."""
 
-    quasi_identifiers: QuasiIdentifiers = None
+    quasi_identifiers: KnownAttributes = None
     attribute: SensitiveName = None
     rate: Annotated[
         float,

@@ -15,14 +15,19 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, doc
 
-from app.domain.arrays import Floats, Longs
-from app.domain.attacks.copy_patterns import copy_factors, shares_of_sizes
-from app.domain.attacks.population_inference import QuasiIdentifiers
-from app.domain.attacks.shown_groups import ShownGroups, generalised_values, shown_groups
+from app.domain.arrays import Bools, Floats, Longs
+from app.domain.attacks.copy_patterns import chance_of_fitting, copy_factors, shares_of_sizes
+from app.domain.attacks.shown_groups import (
+    KnownAttributes,
+    ShownGroups,
+    generalised_values,
+    known_attributes,
+    shown_groups,
+)
 from app.domain.catalogue.catalogue_types import CellValue
-from app.domain.catalogue.meanings import FROM_ZERO, LOW, SHARE
+from app.domain.catalogue.meanings import FROM_ZERO, LOW, LOW_ASIDE, SHARE
 from app.domain.classes.grouping import SensitiveName
-from app.domain.classes.reconstructed_shares import estimated_shares
+from app.domain.classes.reconstructed_shares import estimated_shares, variances
 from app.domain.classes.reconstruction import Bound, Estimates, UniformReplacement
 from app.domain.classes.reconstruction_groups import ReconstructionQuestion
 from app.domain.classes.sensitive_counts import greatest_by_class
@@ -33,6 +38,9 @@ from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 SECONDS_PER_CELL: Final = 6e-8
 SECONDS_PER_GROUP: Final = 2e-6
 
+BY_CHANCE: Final = 0.5
+"""Copies are read of counts that fewer such numbers than this, or larger ones, would be expected to fit by
+chance: of groups that are not sampled about none is then read, of those that are nearly all that can be."""
 UNTOLD: Final = (
     "The release was drawn when it was not published what sizes of samples follow from. Measure a later one."
 )
@@ -44,7 +52,7 @@ Given = Annotated[float | None, Gt(0), Lt(1)]
 class ScaleParameters:
     """Of what attribute, and, where nothing was drawn, what samples would follow from."""
 
-    quasi_identifiers: QuasiIdentifiers = None
+    quasi_identifiers: KnownAttributes = None
     attribute: SensitiveName = None
     p: Annotated[
         Given, doc("Of records: with this probability a sampled value would be kept. null: as published.")
@@ -71,7 +79,7 @@ class ShareRead:
 
     shows: Annotated[tuple[CellValue, ...], doc("What its rows show, in the order of `quasi_identifiers`.")]
     records: Annotated[int, doc("Its rows.")]
-    copies: Annotated[int, doc("Every sampled value is published so often, or once more.")]
+    copies: Annotated[int, doc("So often, or once more, the counts say, every sampled value is published.")]
     sample: Annotated[float, FROM_ZERO, doc("How large the sample then was, about.")]
     share: Annotated[float, SHARE, doc("The share of the most frequent value that this size follows from.")]
     estimated: Annotated[
@@ -93,12 +101,23 @@ class ScaleAttack:
     mode: Annotated[str, doc("How large samples are; `paper` of records, of which it is what would be told.")]
     verdict: Annotated[str, doc("What the copies tell, in a sentence.")]
     groups: Annotated[int, doc("Groups larger than a sample of records of one value would be.")]
-    groups_told: Annotated[int, LOW, doc("Groups whose copies tell the share of their most frequent value.")]
+    groups_told: Annotated[
+        int,
+        LOW,
+        doc(
+            "Of these, groups whose counts fit a number of copies that they would rather not fit by chance, "
+            "and whose values agree with what it tells."
+        ),
+    ]
     records_told: Annotated[int, LOW, doc("Rows in these groups.")]
     error_of_copies: Annotated[
         float | None,
         FROM_ZERO,
-        doc("Root of the mean square of (share − truth) / truth over these groups; null where not known."),
+        LOW_ASIDE,
+        doc(
+            "Root of the mean square of (share − truth) / truth over these groups; null where not known. "
+            "Nobody is safe because it is large: then too many copies were read."
+        ),
     ]
     error_of_values: Annotated[
         float | None, FROM_ZERO, doc("The same of `estimated`; null where not known, and of records.")
@@ -141,6 +160,39 @@ class _Asked:
         """Of records as published."""
         return "paper" if self.published is None else self.published.mode
 
+    @property
+    def least_limit(self) -> float:
+        """s(1): the greatest sample of records that all have one value."""
+        one = np.ones(1, dtype=np.int64)
+        return float(self.limits(one, one)[0])
+
+    @property
+    def least_sample(self) -> int:
+        """No larger group has fewer records sampled: ⌊s(1)⌋, and where coins decide three deviations less.
+
+        Of each of m values one record more or less may be sampled.
+        """
+        chance = math.ceil(1.5 * math.sqrt(self.question.replacement.m)) if self.mode == "paper" else 0
+        return max(1, math.floor(min(self.least_limit, 2.0**53)) - chance)
+
+    def expected(self, shown: ShownGroups, group: int) -> Floats:
+        """How many rows show each value: as they do, or of records, of all m values, would do in the mean."""
+        counts, own = shown.counts, self.question.replacement
+        entries = slice(*counts.starts[group : group + 2].tolist())
+        if self.published is not None:
+            return counts.counts[entries].astype(np.float64)
+        found = np.full(own.m, counts.sizes[group] * own.elsewhere)
+        found[counts.values[entries]] += counts.counts[entries] * own.p
+        return found
+
+    def are_told(self, shown: ShownGroups, groups: Longs, factors: Longs, most: Longs) -> Bools:
+        """(k,) groups whose counts would hardly fit so many copies by chance, or more up to ``most``."""
+        chances = [
+            chance_of_fitting(self.expected(shown, *own[:1]), *own[1:])
+            for own in zip(groups.tolist(), factors.tolist(), most.tolist(), strict=True)
+        ]
+        return np.array(chances, dtype=np.float64) < BY_CHANCE
+
     def limits(self, tops: Longs, sizes: Longs) -> Floats:
         """(k,) the greatest samples of groups with these most frequent values."""
         own = self.question
@@ -161,8 +213,9 @@ def _present(own: ScaleParameters, name: str) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    """What copies tell of some groups (k,)."""
+    """What copies tell of some groups (k,), and how many there are that may be sampled."""
 
+    n_large: int
     groups: Longs
     copies: Longs
     shares: Floats
@@ -172,29 +225,47 @@ class _Read:
 
 def _read(shown: ShownGroups, asked: _Asked, least_copies: int, truths: Floats | None) -> _Read:
     """The groups whose copies tell something; ``truths`` (G,)."""
-    counts, one = shown.counts, np.ones(1, dtype=np.int64)
-    tops = greatest_by_class(counts, counts.counts, 0)
-    large = counts.sizes > asked.limits(one, one)[0]
-    if asked.published is None:
-        limits = asked.limits(tops, counts.sizes)
-        large &= counts.sizes > limits
-        factors = np.where(large, counts.sizes / np.where(large, limits, 1.0), 0.0).astype(np.int64)
-    else:
-        factors = np.where(large, copy_factors(counts), 0)
+    counts, question = shown.counts, asked.question
+    tops, large = greatest_by_class(counts, counts.counts, 0), counts.sizes > asked.least_limit
+    most = np.where(large, counts.sizes // asked.least_sample, 0)
     if asked.mode == "balanced_fixed":
-        factors[:] = 0
+        factors = np.zeros(len(most), dtype=np.int64)
+    elif asked.published is None:
+        limits = asked.limits(tops, counts.sizes)
+        # Of less than one record there is hardly a sample: the group would be suppressed.
+        is_cut = large & (counts.sizes > limits) & (limits >= 1)
+        factors = np.where(is_cut, counts.sizes / np.where(is_cut, limits, 1.0), 0.0).astype(np.int64)
+    else:
+        factors = copy_factors(counts, most)
     groups = np.flatnonzero(factors >= least_copies)
     groups = groups[np.argsort(-counts.sizes[groups], kind="stable")]
+    groups = groups[asked.are_told(shown, groups, factors[groups], most[groups])]
     samples = counts.sizes[groups] / (factors[groups] + 0.5)
-    shares = shares_of_sizes(samples, asked.question, asked.bound)
-    estimated = estimated_shares(tops[groups], counts.sizes[groups], asked.question.replacement)
+    shares, estimated = shares_of_sizes(samples, question, asked.bound), None
+    if asked.published is not None:
+        estimated = estimated_shares(tops[groups], counts.sizes[groups], question.replacement)
+        is_near = _are_near(shares, estimated, factors[groups], samples, question.replacement)
+        groups, shares, estimated = groups[is_near], shares[is_near], estimated[is_near]
     return _Read(
+        int(np.count_nonzero(large)),
         groups,
         factors[groups],
         shares,
-        None if asked.published is None else estimated,
+        estimated,
         None if truths is None else truths[groups],
     )
+
+
+def _are_near(
+    shares: Floats, estimated: Floats, copies: Longs, samples: Floats, replacement: UniformReplacement
+) -> Bools:
+    """(k,) whether values agree with what copies tell, within three errors of so many sampled records.
+
+    Beside these copies tell sizes, and about as well shares, to one in 2·B + 1.
+    """
+    errors = np.sqrt(variances(shares * samples, samples, replacement)) / samples
+    found: Bools = np.abs(shares - estimated) <= 3 * errors + shares / (2 * copies + 1)
+    return found
 
 
 def _truths(context: MeasureContext, shown: ShownGroups, parameters: ScaleParameters) -> Floats | None:
@@ -212,7 +283,7 @@ def _truths(context: MeasureContext, shown: ShownGroups, parameters: ScaleParame
 def _compute(context: MeasureContext, parameters: ScaleParameters, tick: Tick) -> ScaleAttack:
     shown = shown_groups(context, parameters.attribute, parameters.quasi_identifiers)
     asked = _Asked.of(context, parameters, len(shown.labels))
-    sizes, one = shown.counts.sizes, np.ones(1, dtype=np.int64)
+    sizes = shown.counts.sizes
     read = _read(shown, asked, parameters.least_copies, _truths(context, shown, parameters))
     tick(1)
     return ScaleAttack(
@@ -220,7 +291,7 @@ def _compute(context: MeasureContext, parameters: ScaleParameters, tick: Tick) -
         quasi_identifiers=shown.names,
         mode=asked.mode,
         verdict=_verdict(asked, read, int(sizes[read.groups].sum())),
-        groups=int(np.count_nonzero(sizes > asked.limits(one, one)[0])),
+        groups=read.n_large,
         groups_told=len(read.groups),
         records_told=int(sizes[read.groups].sum()),
         error_of_copies=_error(read.shares, read.truths),
@@ -253,6 +324,12 @@ def _verdict(asked: _Asked, read: _Read, records: int) -> str:
             "Of every larger group as many records were sampled, whatever they show, and that number is "
             "published: copies tell nothing more."
         )
+    if not len(read.groups):
+        fit = "would fit" if asked.published is None else "fit"
+        return (
+            f"No group's counts {fit} a number of copies that counts of their size would not fit by chance "
+            "as well: this reader learns nothing from them."
+        )
     told = f"{len(read.groups):,} groups with {records:,} rows"
     if asked.published is None:
         return f"Sampled as published, {told} would have copies that tell their most frequent value's share."
@@ -264,7 +341,20 @@ def _supports(context: MeasureContext, parameters: ScaleParameters) -> str | Non
     if isinstance(published, PublishedSamples) and published.epsilon is None:
         return UNTOLD
     _Asked.of(context, parameters, 2)
+    _require_groups_of_release(context, parameters)
     return generalised_values(context, parameters.attribute)
+
+
+def _require_groups_of_release(context: MeasureContext, parameters: ScaleParameters) -> None:
+    """Samples are of the groups of the release: rows that agree in fewer attributes are several samples."""
+    known = known_attributes(context.table, parameters.quasi_identifiers)
+    if context.drawn is not None and known != context.table.quasi_identifiers:
+        raise InvalidInput.of(
+            "/measure/quasi_identifiers",
+            "not-those-of-the-release",
+            "Each sample is of rows that agree in all quasi-identifiers of the release.",
+            "Leave quasi_identifiers out.",
+        )
 
 
 def _cost(context: MeasureContext, parameters: ScaleParameters) -> Cost:

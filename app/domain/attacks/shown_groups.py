@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from annotated_types import MaxLen, doc
 
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.catalogue.catalogue_types import CellValue
@@ -22,6 +24,15 @@ from app.domain.models.entry import MeasureContext
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import shows_nothing
 from app.domain.tables.table import Table
+
+KnownAttributes = Annotated[
+    tuple[Annotated[str, MaxLen(1000)], ...] | None,
+    MaxLen(100),
+    doc(
+        "Attributes that the reader knows of a person; null: those of the role quasi_identifier. Of none all "
+        "rows are one group."
+    ),
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +81,11 @@ class ShownGroups:
         return SensitiveCounts(starts, values.astype(np.int32), amounts[values], own.totals, own.nodes)
 
 
+def known_attributes(table: Table, names: Sequence[str] | None) -> tuple[int, ...]:
+    """Positions of the quasi-identifiers, maybe none; InvalidInput for unknown and repeated ones."""
+    return table.quasi_identifiers if names is None else positions_of(table, tuple(names))
+
+
 def shown_groups(
     context: MeasureContext, attribute: str | None, quasi_identifiers: Sequence[str] | None
 ) -> ShownGroups:
@@ -77,8 +93,7 @@ def shown_groups(
 
     Rows of which everything is suppressed, or that show no value, are left out.
     """
-    asked = None if quasi_identifiers is None else tuple(quasi_identifiers)
-    attributes = positions_of(context.table, asked)
+    attributes = known_attributes(context.table, quasi_identifiers)
     retained = None if context.drawn is None else context.drawn.retained
     if context.drawn is None or retained is None:
         name, table = context.release.sensitive(attribute), context.table

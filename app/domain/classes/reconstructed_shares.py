@@ -9,6 +9,8 @@ below 0 has none of them, and the rest are estimated anew without it (Definition
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from app.domain.arrays import Bools, Floats, Longs
@@ -44,7 +46,7 @@ def _by_group(counts: SensitiveCounts, numbers: Longs) -> Longs:
     return np.add.reduceat(np.append(numbers, 0), counts.starts[:-1]) * (counts.distinct > 0)
 
 
-def variances(amounts: Floats, sizes: Longs, replacement: UniformReplacement) -> Floats:
+def variances(amounts: Floats, sizes: Longs | Floats, replacement: UniformReplacement) -> Floats:
     """Of n·F' over draws, for n_x = ``amounts`` records of n = ``sizes`` that have the value."""
     own = replacement
     kept, come = own.kept * own.changed, own.elsewhere * (1.0 - own.elsewhere)
@@ -57,26 +59,66 @@ def standard_errors(shown: Longs, sizes: Longs, replacement: UniformReplacement)
     return np.asarray(np.sqrt(variances(estimated, sizes, replacement)) / sizes)
 
 
-def standard_errors_of_copies(
-    shown: Longs, sizes: Longs, sample_size: int, replacement: UniformReplacement
-) -> Floats:
-    """The same where at most so many records of a group were sampled, with exact totals, and copied.
+@dataclass(frozen=True, eq=False)
+class CopiedRows:
+    """Rows of several groups, of each of which at most so many records were sampled, with exact totals.
 
-    Each of n1 sampled records is published n div n1 times, or once more. With V1 the variance of how many of
-    them show the value, β = n / n1 and r = n mod n1, that of n·F' is (β²·V1 + H)/p², where H is what comes of
-    the r that are published once more (Definitions: reconstructed shares). How the sample is rounded is not
-    known: the most that it may add is taken.
+    Each of the n1 sampled records of a group of n is published n div n1 times, or once more. With V1 the
+    variance of how many of them show a value, β = n / n1 and r = n mod n1, that of n·F' is (β²·V1 + H)/p² in
+    a group, where H is what comes of the r that are published once more; samples of different groups are
+    independent, so that the variances of groups add up (Definitions: reconstructed shares).
+
+    Attributes
+    ----------
+    sample_size
+        Greatest sample of a group.
+    rows
+        (k,) Σ n over the groups.
+    weights
+        (k,) Σ β·n.
+    squares, left
+        (k,) Σ β² and Σ r·(n1 − r)/(n1 − 1) over the groups of more records than were sampled.
     """
-    own, samples = replacement, np.minimum(sizes, sample_size)
-    having = np.clip(estimated_shares(shown, sizes, own), 0.0, 1.0) * samples
-    mean = having * own.kept + (samples - having) * own.elsewhere
-    rounding = np.where(samples < sizes, 0.25, 0.0)
-    spread = own.p**2 * (variances(having, samples, own) + rounding)
-    more = sizes % samples
-    pairs = np.maximum(samples * mean - spread - mean**2, 0.0) / samples**2
-    copied = more * (samples - more) / np.maximum(samples - 1, 1) * pairs
-    whole = (sizes / samples) ** 2 * spread + copied
-    return np.asarray(np.sqrt(whole) / own.p / sizes)
+
+    sample_size: int
+    rows: Longs
+    weights: Floats
+    squares: Floats
+    left: Floats
+
+    @classmethod
+    def of(cls, sizes: Longs, sample_size: int, of_union: Longs, n_unions: int) -> CopiedRows:
+        """Unions of groups of these sizes (G,); ``of_union`` (G,) says of which each is a part."""
+        times, is_cut, more = sizes / np.minimum(sizes, sample_size), sizes > sample_size, sizes % sample_size
+        squares = np.where(is_cut, times**2, 0.0)
+        left = np.where(is_cut, more * (sample_size - more) / max(sample_size - 1, 1), 0.0)
+        rows: Longs = np.bincount(of_union, sizes, n_unions).astype(np.int64)  # below 2⁵³ doubles are exact
+        weights, of_squares, of_left = (
+            np.bincount(of_union, own, n_unions) for own in (times * sizes, squares, left)
+        )
+        return cls(sample_size, rows, weights, of_squares, of_left)
+
+    def together(self, unions: Longs) -> CopiedRows:
+        """The rows of some of these unions as one."""
+        own = (self.weights, self.squares, self.left)
+        weights, squares, left = (numbers[unions].sum(keepdims=True) for numbers in own)
+        return CopiedRows(self.sample_size, self.rows[unions].sum(keepdims=True), weights, squares, left)
+
+    def standard_errors(self, weighted: Floats, replacement: UniformReplacement) -> Floats:
+        """(k,) of F' over draws, for values that rows show whose weights β sum to ``weighted`` (k,).
+
+        Of shares the reader's estimate is taken; what is linear in them is estimated without bias, over all
+        groups together. How a sample is rounded is not known: the most that it may add is taken, and for
+        what comes of copies once more the shares of all groups together, which make it no smaller.
+        """
+        own, n1 = replacement, self.sample_size
+        shares = np.clip((weighted / self.weights - own.elsewhere) / own.p, 0.0, 1.0)
+        kept, come = own.kept * own.changed, own.elsewhere * (1.0 - own.elsewhere)
+        each = shares * kept + (1.0 - shares) * come
+        whole = self.weights * each + self.squares * own.p**2 * 0.25
+        mean = n1 * (shares * own.p + own.elsewhere)
+        pairs = np.maximum(n1 * mean - (n1 * each + own.p**2 * 0.25) - mean**2, 0.0) / n1**2
+        return np.asarray(np.sqrt(whole + self.left * pairs) / own.p / self.rows)
 
 
 def beliefs_of_own_row(shares: Floats, replacement: UniformReplacement) -> Floats:

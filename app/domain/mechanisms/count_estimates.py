@@ -4,25 +4,35 @@ Who knows the transition matrix can undo on average what it did: see "Definition
 estimate and its variance. The standard error is over draws of the same records. Where a rule generalised the
 quasi-identifiers, a record counts with the share of what its cell may stand for, as if these were evenly
 spread, and so it does where its sensitive value is one that stands for several: how far that is off is in no
-standard error.
+standard error. Values that are all replaced alike, and those in copies, have modules of their own
+(``uniform_errors``, ``copied_counts``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import NormalDist
-from typing import Annotated, Final
+from dataclasses import dataclass, fields
+from typing import Annotated, Final, Literal
 
 import numpy as np
 from annotated_types import Gt, Lt, doc
 
 from app.domain.arrays import Bools, Floats
+from app.domain.errors import NotSupported
+from app.domain.mechanisms.copied_counts import CopiedRecords, CopiedSums
 from app.domain.mechanisms.inverse_matrix import InverseMatrix
-from app.domain.mechanisms.published_records import Counts, PublishedRecords, SortedRows
+from app.domain.mechanisms.published_records import PublishedRecords, Reduced
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
+from app.domain.mechanisms.uniform_errors import (
+    ShownRecords,
+    likeliest_shares,
+    quantile,
+    underlying_intervals,
+    uniform_retention,
+)
 
 NUMBERS_AT_ONCE: Final = 2**20
+Estimator = Literal["unbiased", "maximum_likelihood"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +64,14 @@ class EstimateOptions:
         bool,
         doc("Move estimates and intervals to between 0 and the records selected: nearer, but biased."),
     ] = False
+    estimator: Annotated[
+        Estimator,
+        doc(
+            "`maximum_likelihood`: the counts, none below 0, under which what is published is most probable, "
+            "of values that were all replaced alike: biased, and not additive. Standard errors and "
+            "intervals stay those of the unbiased estimate."
+        ),
+    ] = "unbiased"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +89,14 @@ class CountEstimates:
     is_spread
         Whether generalised cells were taken as evenly spread.
     is_biased
-        Whether the mean over draws may be another number: because of that, or of clipping.
+        Whether the mean over draws may be another number: because of that, of clipping or of the estimator.
+    is_one_group
+        Whether all records selected are alike in all quasi-identifiers.
+    underlying_errors, underlying_low, underlying_high
+        The same as standard errors and intervals, of records times the share in what the records are a
+        sample of; not a number where values were not replaced alike and one by one.
+    is_wilson
+        Whether the latter interval is Wilson's: none or all of the records show one of the values.
     """
 
     records: Floats
@@ -81,6 +106,11 @@ class CountEstimates:
     high: Floats
     is_spread: Bools
     is_biased: Bools
+    is_one_group: Bools
+    underlying_errors: Floats
+    underlying_low: Floats
+    underlying_high: Floats
+    is_wilson: Bools
 
 
 def deviations(matrix: TransitionMatrix, weights: Floats, chosen: Floats) -> Floats:
@@ -96,36 +126,53 @@ def deviations(matrix: TransitionMatrix, weights: Floats, chosen: Floats) -> Flo
 
 
 class CountEstimator:
-    """Estimates from the records of a release; NotSupported if the matrix has no inverse."""
+    """Estimates from the records of a release; NotSupported if the matrix has no inverse.
 
-    def __init__(self, records: PublishedRecords, matrix: TransitionMatrix) -> None:
+    Parameters
+    ----------
+    are_independent, copies
+        Whether each record's value was drawn by itself; else what standard errors follow from, if any do.
+    sizes_are_kept
+        Whether as many records are published of each group as it has.
+    """
+
+    def __init__(
+        self,
+        records: PublishedRecords,
+        matrix: TransitionMatrix,
+        copies: CopiedRecords | None = None,
+        *,
+        are_independent: bool = True,
+        sizes_are_kept: bool = True,
+    ) -> None:
         self._records, self._matrix = records, matrix
         self._inverse = InverseMatrix(matrix)
+        self._copies, self._are_independent = copies, are_independent
+        self._sizes_are_kept = sizes_are_kept
+        self._p = uniform_retention(matrix)
 
     def estimates(
         self, queries: Sequence[CountQuery], options: EstimateOptions | None = None
     ) -> CountEstimates:
-        """Of each query; queries on the same attributes share most of the work."""
+        """Of each query; queries on the same attributes share most of the work.
+
+        NotSupported for the likeliest counts of values that were not replaced alike.
+        """
         wanted = EstimateOptions() if options is None else options
-        n = len(queries)
-        found = np.zeros((3, n))
-        is_spread: Bools = np.zeros(n, dtype=bool)
+        if wanted.estimator == "maximum_likelihood" and self._p is None:
+            raise NotSupported(
+                "The likeliest counts are known only where all values were replaced alike.",
+                "Ask for unbiased estimates, and clip them if none may be below 0.",
+            )
+        parts: list[CountEstimates] = []
+        order: list[int] = []
         for attributes, places in _by_attributes(queries).items():
             reduced = self._records.on(attributes) if attributes else None
+            copies = None if self._copies is None else self._copies.on(attributes)
             for some in self._batches(places):
-                own = [queries[i] for i in some]
-                published, squared, is_spread[some] = self._published(own, reduced)
-                chosen = self._chosen(own)
-                is_spread[some] |= ((chosen > 0.0) & (chosen < 1.0)).any(axis=1)
-                found[:, some] = self._estimated(chosen, published, squared)
-        records, estimates, errors = found
-        # The lower tail: 1 + level is 2 in doubles for levels next to 1, of which no quantile is finite.
-        reach = -NormalDist().inv_cdf((1 - wanted.level) / 2) * errors
-        low, high = estimates - reach, estimates + reach
-        if wanted.clip:
-            estimates, low, high = (np.clip(own, 0.0, records) for own in (estimates, low, high))
-        biased = is_spread | wanted.clip
-        return CountEstimates(records, estimates, errors, low, high, is_spread, biased)
+                parts.append(self._of_batch([queries[i] for i in some], reduced, copies, wanted))
+                order += some
+        return in_order(parts, order)
 
     def _batches(self, places: Sequence[int]) -> Iterator[Sequence[int]]:
         """So many at a time that their numbers can be held at once."""
@@ -133,41 +180,105 @@ class CountEstimator:
         for start in range(0, len(places), most):
             yield places[start : start + most]
 
-    def _published(
-        self, queries: Sequence[CountQuery], reduced: tuple[SortedRows, Counts] | None
-    ) -> tuple[Floats, Floats, Bools]:
-        """(q, m) records selected by published value, the same with squared weights, and who has weights."""
-        n = len(queries)
-        is_spread: Bools = np.zeros(n, dtype=bool)
-        if reduced is None:
-            everything = np.tile(self._records.total(), (n, 1))
-            return everything, everything, is_spread
-        rows, counts = reduced
-        published = np.empty((n, self._matrix.n_values))
-        squared = published
-        for i, query in enumerate(queries):
-            runs = rows.runs(query.shares)
-            published[i] = counts.totals(runs)
-            is_spread[i] = not runs.are_whole
-            if is_spread[i] and squared is published:
-                squared = published.copy()
-            squared[i] = counts.totals(runs, squared=True) if is_spread[i] else published[i]
-        return published, squared, is_spread
+    def _of_batch(
+        self,
+        queries: Sequence[CountQuery],
+        reduced: Reduced | None,
+        copies: CopiedSums | None,
+        wanted: EstimateOptions,
+    ) -> CountEstimates:
+        published, squared, is_spread, is_one = self._published(queries, reduced)
+        chosen = self._chosen(queries)
+        # The columns of the matrix sum to 1: all values together are counted without error.
+        is_all, is_set = (chosen == 1.0).all(axis=1), ((chosen == 0.0) | (chosen == 1.0)).all(axis=1)
+        is_spread |= ~is_set
+        weights = np.where(is_all[:, None], 1.0, self._inverse.weights(chosen))
+        records, estimates = published.sum(axis=1), np.einsum("qm,qm->q", published, weights)
+        shown = self._shown(squared, chosen)
+        if copies is not None:
+            variance = copies.variances([own.shares for own in queries], chosen)
+            variance[~is_set] = np.nan
+        elif self._are_independent:
+            true = np.maximum(self._inverse.applied(squared), 0.0)
+            variance = np.einsum("qm,qm->q", true, deviations(self._matrix, weights, chosen))
+            if shown is not None:
+                variance[is_set] = shown.variances()[is_set]
+        else:
+            variance = np.full(len(queries), np.nan)
+        errors = np.sqrt(np.where(is_all & self._sizes_are_kept, 0.0, variance))
+        reach = quantile(wanted.level)
+        low, high = estimates - reach * errors, estimates + reach * errors
+        has_underlying = self._are_independent & ~is_all & ~is_spread & (records > 0)
+        underlying = underlying_intervals(shown, estimates, has_underlying, wanted.level)
+        if wanted.estimator == "maximum_likelihood" and self._p is not None:
+            shares = likeliest_shares(published, self._p)
+            estimates = np.where(is_all, records, records * np.einsum("qm,qm->q", shares, chosen))
+        told = [estimates, low, high, underlying.low, underlying.high]
+        if wanted.clip:
+            told = [np.clip(own, 0.0, records) for own in told]
+        estimates, low, high, underlying_low, underlying_high = told
+        return CountEstimates(
+            records=records,
+            estimates=estimates,
+            standard_errors=errors,
+            low=low,
+            high=high,
+            is_spread=is_spread,
+            is_biased=is_spread | wanted.clip | ((wanted.estimator == "maximum_likelihood") & ~is_all),
+            is_one_group=is_one,
+            underlying_errors=underlying.errors,
+            underlying_low=underlying_low,
+            underlying_high=underlying_high,
+            is_wilson=underlying.is_wilson,
+        )
 
     def _chosen(self, queries: Sequence[CountQuery]) -> Floats:
         """(q, m) the share of each value that is counted."""
         every = np.ones(self._matrix.n_values)
         return np.array([every if own.values is None else own.values for own in queries], dtype=np.float64)
 
-    def _estimated(self, chosen: Floats, published: Floats, squared: Floats) -> Floats:
-        """(3, q) records selected, estimates and standard errors."""
-        weights = self._inverse.weights(chosen)
-        true = np.maximum(self._inverse.applied(squared), 0.0)
-        variance = np.einsum("qm,qm->q", true, deviations(self._matrix, weights, chosen))
-        # The columns of the matrix sum to 1: all values together are counted without error.
-        is_all = (chosen == 1.0).all(axis=1)
-        weights[is_all], variance[is_all] = 1.0, 0.0
-        return np.stack([published.sum(axis=1), np.einsum("qm,qm->q", published, weights), np.sqrt(variance)])
+    def _shown(self, squared: Floats, chosen: Floats) -> ShownRecords | None:
+        """What is shown of the records selected, where all values were replaced alike."""
+        if self._p is None:
+            return None
+        of_values = np.einsum("qm,qm->q", squared, chosen)
+        return ShownRecords(
+            squared.sum(axis=1), of_values, chosen.sum(axis=1), self._p, self._matrix.n_values
+        )
+
+    def _published(
+        self, queries: Sequence[CountQuery], reduced: Reduced | None
+    ) -> tuple[Floats, Floats, Bools, Bools]:
+        """What queries select.
+
+        (q, m) records by published value, the same with squared weights, and whose records have weights or
+        are all of one group.
+        """
+        n, groups = len(queries), self._records.of_group
+        is_spread: Bools = np.zeros(n, dtype=bool)
+        is_one: Bools = np.zeros(n, dtype=bool)
+        if reduced is None:
+            everything = np.tile(self._records.total(), (n, 1))
+            is_one[:] = groups is not None and len(groups) > 0 and not groups.any()
+            return everything, everything, is_spread, is_one
+        published = np.empty((n, self._matrix.n_values))
+        squared = published
+        for i, query in enumerate(queries):
+            runs = reduced.rows.runs(query.shares)
+            published[i] = reduced.counts.totals(runs)
+            is_one[i] = reduced.groups is not None and reduced.groups.are_one(runs)
+            is_spread[i] = not runs.are_whole
+            if is_spread[i] and squared is published:
+                squared = published.copy()
+            squared[i] = reduced.counts.totals(runs, squared=True) if is_spread[i] else published[i]
+        return published, squared, is_spread, is_one
+
+
+def in_order(parts: Sequence[CountEstimates], order: Sequence[int]) -> CountEstimates:
+    """Estimates that were found in parts, of the queries in this order, in the queries' own."""
+    back = np.argsort(order)
+    every = ([getattr(own, field.name) for own in parts] for field in fields(CountEstimates))
+    return CountEstimates(*(np.concatenate(own)[back] for own in every))
 
 
 def _by_attributes(queries: Sequence[CountQuery]) -> Mapping[tuple[int, ...], list[int]]:

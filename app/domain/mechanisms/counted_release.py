@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -18,7 +18,14 @@ import numpy as np
 from app.domain.arrays import Floats, Ints, Longs
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.hierarchies.predicates import FAULTS_SHOWN, AskedAttribute, Predicate, Selection
-from app.domain.mechanisms.count_estimates import CountEstimates, CountEstimator, CountQuery, EstimateOptions
+from app.domain.mechanisms.copied_counts import CopiedRecords, PublishedCopies
+from app.domain.mechanisms.count_estimates import (
+    CountEstimates,
+    CountEstimator,
+    CountQuery,
+    EstimateOptions,
+    in_order,
+)
 from app.domain.mechanisms.drawn_release import DrawnRelease, PublishedMatrix
 from app.domain.mechanisms.published_records import PublishedRecords
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
@@ -30,6 +37,12 @@ Asked = Sequence[Predicate]
 Selected = Mapping[int, Selection]
 """The same once it is read, by the attribute's place."""
 
+UNTOLD: Final = (
+    "Values are published in copies of samples whose sizes are not told, so that no standard error follows "
+    "from the release. One that was computed from the original records would tell these."
+)
+COPIES_TAKE: Final = 2
+"""Times as long a count takes with what its standard error follows from in copies."""
 NUMBERS_AT_ONCE: Final = 2**22
 """Shares of nodes and values asked for by the queries that are prepared at a time."""
 
@@ -41,9 +54,9 @@ SECONDS_PER_VALUE: Final = 3e-8
 
 
 def published_matrix(release: DrawnRelease) -> PublishedMatrix:
-    """What the release was drawn by; NotSupported if that is no transition matrix."""
-    if release.replaced is not None:
-        return release.replaced
+    """Through what the release is counted; NotSupported if that is no transition matrix."""
+    if release.counted_through is not None:
+        return release.counted_through
     raise NotSupported(
         f"A release of the mechanism {release.mechanism!r} comes with no transition matrix through which it "
         "could be counted.",
@@ -71,28 +84,44 @@ class CountedRelease:
         The records, of a release that was drawn without the attribute that was.
     drawn
         The attribute that was drawn, if one was.
+    copies
+        What is known of its values, if these are published in copies.
     """
 
     def __init__(
-        self, attributes: Sequence[AskedAttribute], records: PublishedRecords, drawn: _Drawn | None
+        self,
+        attributes: Sequence[AskedAttribute],
+        records: PublishedRecords,
+        drawn: _Drawn | None,
+        copies: PublishedCopies | None = None,
     ) -> None:
         self._attributes = dict(enumerate(attributes))
         self._positions = {own.name: j for j, own in self._attributes.items()}
         self._records, self._drawn = records, drawn
         matrix = TransitionMatrix(np.ones(1)) if drawn is None else drawn.matrix
-        self._estimator = CountEstimator(records, matrix)
+        self._copies = copies
+        self._errors = None if copies is None else CopiedRecords.told(records, copies)
+        self._estimator = CountEstimator(
+            records,
+            matrix,
+            self._errors,
+            are_independent=copies is None,
+            sizes_are_kept=copies is None or copies.keeps_sizes,
+        )
 
     @classmethod
     def drawn(cls, release: DrawnRelease, attributes: Sequence[AskedAttribute]) -> CountedRelease:
         """Of a release that a mechanism drew; NotSupported without a transition matrix."""
         published, table = published_matrix(release), release.table
+        copies = release.published if isinstance(release.published, PublishedCopies) else None
         own = table.position(published.attribute)
         hierarchy = table.hierarchies[own]
         drawn = _Drawn(own, published.nodes(hierarchy), published.matrix)
         shown = {j: table.codes[:, j] for j in range(table.n_attributes) if j != own}
         values = published.numbers(hierarchy).take(table.codes[:, own])
         records = PublishedRecords.of(shown, dict(enumerate(table.sizes)), values, drawn.matrix.n_values)
-        return cls(attributes, records, drawn)
+        groups = records.groups_by([j for j in table.quasi_identifiers if j != own])
+        return cls(attributes, replace(records, of_group=groups), drawn, copies)
 
     @classmethod
     def under_rule(
@@ -110,11 +139,16 @@ class CountedRelease:
         return None if self._drawn is None else self._attributes[self._drawn.attribute].name
 
     @property
+    def without_errors(self) -> str | None:
+        """Why no standard errors are told; None if they are."""
+        if self._drawn is None:
+            return "Nothing was drawn: what the release shows is counted."
+        return None if self._copies is None or self._copies.sample_size is not None else UNTOLD
+
+    @property
     def n_bytes(self) -> int:
-        """Memory that the records take."""
-        records = self._records
-        columns = sum(own.nbytes for own in records.columns.values())
-        return columns + records.values.nbytes + records.counts.nbytes
+        """Memory that the records take, and what is kept of copies beside them."""
+        return self._records.n_bytes + (0 if self._errors is None else self._errors.n_bytes)
 
     def read(self, queries: Sequence[Asked], pointer: str = "/queries") -> Sequence[Selected]:
         """What queries select, by attribute; InvalidInput with the first of what they cannot mean."""
@@ -138,12 +172,14 @@ class CountedRelease:
             batches = -(-len(places) // self._at_once(attributes))
             total += SECONDS_PER_ROW * rows * (1 + len(attributes)) * batches + of_query * len(places)
         numbers = sum(self._attributes[j].numbers_per_query for query in queries for j in query)
-        return total + SECONDS_PER_NUMBER * numbers
+        return (1 if self._errors is None else COPIES_TAKE) * total + SECONDS_PER_NUMBER * numbers
 
     def estimates(self, queries: Sequence[Selected], options: EstimateOptions) -> CountEstimates:
         """Of queries that were read; ``records`` are those that are selected by all that was not drawn."""
         if self._drawn is None:
-            options = replace(options, clip=False)  # what is counted as it is shown is never out of range
+            options = replace(
+                options, clip=False, estimator="unbiased"
+            )  # what is counted as it is shown is never out of range
         parts: list[CountEstimates] = []
         order: list[int] = []
         for attributes, places in self._by_attributes(queries).items():
@@ -153,9 +189,7 @@ class CountedRelease:
                 asked = self._queries([queries[i] for i in some], attributes)
                 parts.append(self._estimator.estimates(asked, options))
                 order += some
-        back = np.argsort(order)
-        every = ([getattr(own, field.name) for own in parts] for field in fields(CountEstimates))
-        return CountEstimates(*(np.concatenate(own)[back] for own in every))
+        return in_order(parts, order)
 
     def _read(self, query: Asked, pointer: str, faults: list[Fault]) -> Selected:
         found: dict[int, Selection] = {}

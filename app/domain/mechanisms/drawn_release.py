@@ -93,6 +93,13 @@ class PublishedMatrixAndPrior(PublishedMatrix, Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class CountedValues(PublishedValues):
+    """Values with the matrix through which counts of them are undone."""
+
+    matrix: TransitionMatrix
+
+
+@dataclass(frozen=True, eq=False)
 class DrawnRelease:
     """Published rows, and what a reader needs to count them.
 
@@ -128,6 +135,15 @@ class DrawnRelease:
     def retained(self) -> PublishedRetention | None:
         """What is known of uniformly replaced values, be their rows independent draws or copies."""
         return self.published if isinstance(self.published, PublishedRetention) else None
+
+    @property
+    def counted_through(self) -> PublishedMatrix | None:
+        """By what counts are undone, be the rows independent draws or copies of such; None: by nothing."""
+        own = self.retained
+        if self.replaced is not None or own is None:
+            return self.replaced
+        matrix = TransitionMatrix(np.full(len(own.values), own.p))
+        return CountedValues(own.attribute, own.values, matrix)
 
     @property
     def drawn_attribute(self) -> str | None:

@@ -49,6 +49,6 @@ SAMPLE_CONSTANTS: Final[Mapping[str, str]] = {
     ),
     "groups_sampled": "Groups of which fewer records are drawn than they have.",
     "records_of_groups_sampled": "Records in these groups.",
-    "groups_suppressed": "Groups that are not published; as many as are expected where that is chance.",
+    "groups_suppressed": "Groups that are not published; where that is chance, expected, to one digit.",
     "records_suppressed": "Records in groups that are not published; expected likewise.",
 }

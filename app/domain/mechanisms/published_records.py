@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.arrays import Floats, Integers, Ints, Longs, concatenated_ranges
+from app.domain.arrays import Bools, Floats, Integers, Ints, Longs, concatenated_ranges
 from app.domain.tables.distinct import distinct_rows, starts_of_runs
 
 DENSE_CELLS: Final = 2**23
@@ -119,6 +119,44 @@ class SparseCounts(Counts):
         return np.asarray(np.bincount(self._values[places], counts, self._n_values), dtype=np.float64)
 
 
+class RowGroups:
+    """Which group the records of each row are of.
+
+    Parameters
+    ----------
+    of_record, row_of_record
+        The group of each record, and the row that it has.
+    n_rows
+        Rows, in the order that runs go through them.
+    """
+
+    def __init__(self, of_record: Ints, row_of_record: Ints, n_rows: int) -> None:
+        self._group: Ints = np.zeros(n_rows, dtype=np.int32)
+        self._group[row_of_record] = of_record
+        several: Bools = np.zeros(n_rows, dtype=bool)
+        several[row_of_record[self._group[row_of_record] != of_record]] = True
+        self._several_before = np.append(0, np.cumsum(several))
+        self._changes_up_to = np.append(0, np.cumsum(np.diff(self._group) != 0))
+
+    def are_one(self, runs: Runs) -> bool:
+        """Whether the runs have records, and all of these are of one group."""
+        own = self._group[runs.starts]
+        return len(own) > 0 and bool(
+            (own == own[0]).all()
+            and (self._several_before[runs.ends] == self._several_before[runs.starts]).all()
+            and (self._changes_up_to[runs.ends - 1] == self._changes_up_to[runs.starts]).all()
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """Records reduced to some attributes: rows, their counts, and their groups if these are asked for."""
+
+    rows: SortedRows
+    counts: Counts
+    groups: RowGroups | None
+
+
 @dataclass(frozen=True, eq=False)
 class PublishedRecords:
     """Distinct records with how many there are of each.
@@ -131,6 +169,8 @@ class PublishedRecords:
         The number of the published value of each, and how many values there are.
     counts
         Records.
+    of_group
+        Which group of records alike each is of, if that is asked for.
     """
 
     columns: Mapping[int, Ints]
@@ -138,6 +178,7 @@ class PublishedRecords:
     values: Ints
     n_values: int
     counts: Floats
+    of_group: Ints | None = None
 
     @classmethod
     def of(
@@ -150,11 +191,25 @@ class PublishedRecords:
         numbers = np.ascontiguousarray(rows.codes[:, -1])
         return cls(own, sizes, numbers, n_values, rows.counts.astype(np.float64))
 
+    @property
+    def n_bytes(self) -> int:
+        """Memory that they take."""
+        columns = sum(own.nbytes for own in self.columns.values())
+        groups = 0 if self.of_group is None else self.of_group.nbytes
+        return columns + self.values.nbytes + self.counts.nbytes + groups
+
     def total(self) -> Floats:
         """(m,) all records by published value."""
         return np.asarray(np.bincount(self.values, self.counts, self.n_values), dtype=np.float64)
 
-    def on(self, attributes: Sequence[int]) -> tuple[SortedRows, Counts]:
+    def groups_by(self, attributes: Sequence[int]) -> Ints:
+        """(records,) groups of records that agree in these attributes; all are one group without any."""
+        if not attributes:
+            return np.zeros(len(self.values), dtype=np.int32)
+        columns, sizes = [self.columns[j] for j in attributes], [self.sizes[j] for j in attributes]
+        return distinct_rows(columns, sizes, len(self.values)).inverse
+
+    def on(self, attributes: Sequence[int]) -> Reduced:
         """The records reduced to some attributes, at least one."""
         last = max(attributes, key=self.sizes.__getitem__)
         before = [j for j in attributes if j != last]
@@ -169,7 +224,10 @@ class PublishedRecords:
         keys = (np.cumsum(is_new) - 1) * len(nodes) + places
         heads = np.flatnonzero(is_new)
         columns = {j: rows.codes[:, i].take(heads) for i, j in enumerate(before)}
-        return SortedRows(columns, last, nodes, keys), self._counts_of(rows.inverse, rows.size)
+        groups = None if self.of_group is None else RowGroups(self.of_group, rows.inverse, rows.size)
+        return Reduced(
+            SortedRows(columns, last, nodes, keys), self._counts_of(rows.inverse, rows.size), groups
+        )
 
     def _counts_of(self, row: Ints, n_rows: int) -> Counts:
         """The counts of rows, of which each record has one."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import numpy as np
 from annotated_types import doc
 
 from app.domain.arrays import Bools, Floats, Ints, Longs
-from app.domain.catalogue.catalogue_types import ADDED_LATER, Hypothesis
+from app.domain.catalogue.catalogue_types import ADDED_LATER
 from app.domain.classes.reconstruction import Bound, Estimates
 from app.domain.classes.reconstruction_groups import GroupsUnderTest, ReconstructionQuestion
 from app.domain.classes.released import Release
@@ -30,29 +30,23 @@ from app.domain.mechanisms.balanced_samples import (
 from app.domain.mechanisms.coin_samples import chances_of_nothing, coin_copies, coin_sampled_counts
 from app.domain.mechanisms.drawing import replaced
 from app.domain.mechanisms.drawn_release import PublishedRetention
-from app.domain.mechanisms.guarantee import PrivacyGuarantee, Status
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.plan_constants import SAMPLE_CONSTANTS
+from app.domain.mechanisms.sample_guarantees import (
+    KNOWN_LEAK,
+    SampleMode,
+    guarantee_of_samples,
+    warnings_of_samples,
+)
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_column import UniformColumn, UniformReplacementParameters, unfit
-from app.domain.mechanisms.uniform_guarantees import RECONSTRUCTION_BOUND, guarantee_of_groups, warnings_of
+from app.domain.mechanisms.uniform_guarantees import RECONSTRUCTION_BOUND
+from app.domain.tables.distinct import one_of_each
 
 SECONDS_PER_RECORD: Final = 1.2e-7
 SECONDS_PER_ENTRY: Final = 3e-7
 """Of the counts of values in groups."""
 BYTES_PER_RECORD: Final = 160
-SampleMode = Literal["balanced_fixed", "balanced", "paper"]
-
-_STATUS: Final[dict[SampleMode, Status]] = {
-    "balanced_fixed": "certified",
-    "balanced": "heuristic",
-    "paper": "as_published",
-}
-KNOWN_LEAK: Final = (
-    "Known leak: how often values are repeated tells how large a group's sample was, and its size follows "
-    "from the group's shares. A reader may compute these from it better than from values that are perturbed "
-    "without any sampling, as the measure scale_attack does."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +110,11 @@ class PublishedSamples(PublishedRetention):
     ] = None
     delta: Annotated[float | None, doc("See there.")] = None
     bound: Annotated[Bound | None, doc("See there.")] = None
+
+    @property
+    def keeps_sizes(self) -> bool:
+        """Whether as many records are published of each group as it has: not where coins decide."""
+        return self.mode != "paper"
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,10 +200,13 @@ class _Samples:
 
     @property
     def suppressed(self) -> tuple[float, float]:
-        """Groups that are suppressed, and their records; as many as are expected where that is chance."""
+        """Groups that are suppressed, and their records; about how many to expect where that is chance."""
         groups = self.column.counts
-        gone = chances_of_nothing(groups, self.limits) if self.is_by_coins else self.sizes == 0
-        return float(gone.sum()), float(groups.sizes @ gone)
+        if self.is_by_coins:
+            gone = chances_of_nothing(groups, self.limits)
+            return _to_one_digit(float(gone.sum())), _to_one_digit(float(groups.sizes @ gone))
+        is_gone = self.sizes == 0
+        return float(np.count_nonzero(is_gone)), float(groups.sizes[is_gone].sum())
 
     @property
     def _is_sure_of_rows(self) -> bool:
@@ -239,15 +241,15 @@ def _supports(context: MechanismContext, parameters: SamplePerturbScale) -> str 
 
 
 def _plan(context: MechanismContext, parameters: SamplePerturbScale) -> MechanismPlan:
-    samples = _Samples(UniformColumn.of(context, parameters), parameters)
+    samples, mode = _Samples(UniformColumn.of(context, parameters), parameters), parameters.mode
     missing, n = samples.missing(), context.table.n_records
     return MechanismPlan(
         constants=_constants(samples, bool(missing)),
         missing=missing,
         seconds=SECONDS_PER_RECORD * n + SECONDS_PER_ENTRY * len(samples.column.counts.values),
         bytes=BYTES_PER_RECORD * n,
-        guarantees=() if missing else (_guarantee(samples),),
-        warnings=_warnings(samples),
+        guarantees=() if missing else (guarantee_of_samples(samples.column, mode, parameters.bound),),
+        warnings=tuple(warnings_of_samples(samples.column, mode, samples.fixed)),
     )
 
 
@@ -271,76 +273,9 @@ def _constants(samples: _Samples, infeasible: bool) -> dict[str, float]:
     }
 
 
-def _warnings(samples: _Samples) -> tuple[str, ...]:
-    own, found = samples.parameters, list(warnings_of(samples.column))
-    found.append(
-        "Values are published in copies: records are no independent draws, and a count over them has a "
-        "larger error than as many records of a plain perturbation."
-    )
-    gone, records = samples.suppressed
-    if samples.is_by_coins:
-        found.append(KNOWN_LEAK)
-        found.append(
-            "How many records are published is chance, of each group and together. Groups of which no record "
-            f"is sampled are suppressed: {gone:.3g} groups with {records:.3g} records are expected to be."
-        )
-    elif gone:
-        found.append(
-            f"{gone:,.0f} groups with {records:,.0f} records are suppressed: no sample of them is small "
-            "enough."
-        )
-    if own.mode == "balanced":
-        found.append(
-            "How often values are repeated tells how large a group's sample was, and that follows from its "
-            "shares: a reader may compute them better than from the values, as the measure scale_attack "
-            "does. Choose balanced_fixed."
-        )
-    return tuple(found)
-
-
-def _guarantee(samples: _Samples) -> PrivacyGuarantee:
-    column, own = samples.column, samples.parameters
-    return guarantee_of_groups(
-        column,
-        own.bound,
-        f"By {own.bound}, whatever sample is drawn of a group, an upper bound of the probability that "
-        f"the estimate of the share of a {column.attribute!r} in it is off by more than "
-        f"{own.epsilon:.6g} of it is at least {own.delta:.6g}. This says nothing of the "
-        "probability itself.",
-        _STATUS[own.mode],
-        (_samples_within_bound(samples), _sizes_tell_nothing(samples)),
-        "Wang et al. (2012), theorem 5.16, claims it of samples of random size, which may be above the "
-        "bound, and whose sizes tell the shares (Definitions: balanced samples).",
-    )
-
-
-def _samples_within_bound(samples: _Samples) -> Hypothesis:
-    cut = int(np.count_nonzero(samples.is_cut))
-    if samples.is_by_coins and cut:
-        reason = (
-            f"Of {cut:,} groups samples are drawn, whose sizes and shares are chance: each may be above the "
-            "bound."
-        )
-        return Hypothesis("samples_within_bound", "no", reason)
-    return Hypothesis(
-        "samples_within_bound",
-        "yes",
-        "No group is sampled."
-        if samples.is_by_coins
-        else "The largest share that any rounding of a sample can have was computed of every group.",
-    )
-
-
-def _sizes_tell_nothing(samples: _Samples) -> Hypothesis:
-    name, mode = "sizes_tell_nothing", samples.parameters.mode
-    if mode == "balanced_fixed":
-        return Hypothesis(name, "yes", "Of every larger group as many records are drawn, whatever they show.")
-    if mode == "balanced":
-        return Hypothesis(
-            name, "assumed", "Readers are taken not to infer from repeated values how large a sample was."
-        )
-    cut = samples.is_cut.any()
-    return Hypothesis(name, "no" if cut else "yes", KNOWN_LEAK if cut else "No group is sampled.")
+def _to_one_digit(expected: float) -> float:
+    """Whole: more digits of an expectation would tell the shares that it follows from."""
+    return 0.0 if expected < 0.5 else float(f"{expected:.0e}")
 
 
 def _draw(context: MechanismContext, parameters: SamplePerturbScale, bits: Bits) -> Drawn[PublishedSamples]:
@@ -354,8 +289,8 @@ def _draw(context: MechanismContext, parameters: SamplePerturbScale, bits: Bits)
     drawn = replaced(values, TransitionMatrix(np.full(column.m, parameters.p)), bits)
     times = samples.copies(owners, bits)
     published = np.repeat(drawn, times)
-    # Records of a group are alike in all that is not drawn, so that the first of each stands for them.
-    rows = np.unique(column.of_record, return_index=True)[1][np.repeat(owners, times)]
+    # Records of a group are alike in all that is not drawn, so that one of each stands for them.
+    rows = one_of_each(column.of_record, column.counts.n_classes)[np.repeat(owners, times)]
     columns = [column.shown[rows, j] for j in range(column.shown.shape[1])]
     columns[column.column] = column.leaves.take(published).astype(np.int32)
     told = PublishedSamples(

@@ -9,7 +9,6 @@ from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.classes.reconstruction import greatest_posterior
 from app.domain.classes.reconstruction_groups import BOUNDS, Test
 from app.domain.mechanisms.common_hypotheses import (
-    found_by_the_rest,
     of_other_releases,
     one_record_per_person,
     shown_unperturbed,
@@ -25,11 +24,14 @@ RECONSTRUCTION_BOUND: Final = "reconstruction_bound"
 the one for the other."""
 
 
-def warnings_of(column: UniformColumn) -> tuple[str, ...]:
-    """Sentences on what is not protected, and on what is odd about the column."""
+def warnings_of(column: UniformColumn, beside: str) -> tuple[str, ...]:
+    """Sentences on what is not protected, and on what is odd about the column.
+
+    ``beside`` says what is released beside it.
+    """
     own = column.attribute
     found = [
-        found_by_the_rest(own),
+        beside,
         f"Many records alike tell what share of them has which {own!r}. Readers who join several groups, or "
         "whose groups are alike, learn from all of them.",
     ]

@@ -23,6 +23,7 @@ from app.domain.classes.reconstruction_groups import (
     Test,
 )
 from app.domain.errors import NotSupported, refuse
+from app.domain.mechanisms.common_hypotheses import found_by_the_rest
 from app.domain.mechanisms.drawing import BYTES_PER_RECORD, RECORDS_AT_ONCE, replaced
 from app.domain.mechanisms.drawn_release import PublishedRetention
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
@@ -85,7 +86,7 @@ def _plan(context: MechanismContext, parameters: UniformPerturbation) -> Mechani
         + BYTES_PER_VALUE * column.m
         + 6 * BYTES_PER_RECORD * RECORDS_AT_ONCE,
         guarantees=() if missing else promised,
-        warnings=warnings_of(column),
+        warnings=warnings_of(column, found_by_the_rest(column.attribute)),
     )
 
 

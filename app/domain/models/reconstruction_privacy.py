@@ -230,18 +230,28 @@ class ReconstructionPrivacyFound:
     warnings: Annotated[tuple[str, ...], doc("What is odd about the question.")]
 
 
-def _require_values(context: MeasureContext, parameters: ReconstructionParameters) -> None:
+def perturbable_values(context: MeasureContext, grouping: Grouping, attribute: str | None) -> SensitiveValues:
+    """The values of an attribute in groups; InvalidInput or NotSupported if they cannot be perturbed."""
+    _require_values(context, grouping, attribute)
+    values = sensitive_values(context, grouping, attribute, "apart")
+    reason = unfit(values.counts, values.hierarchy, repr(values.name))
+    if reason is not None:
+        raise NotSupported(reason, "Choose another attribute, or a rule that leaves this one as it is.")
+    return values
+
+
+def _require_values(context: MeasureContext, grouping: Grouping, attribute: str | None) -> None:
     """Refuse groups that overlap, and records that have no value to perturb."""
-    if parameters.missing == "matches_everything":
+    if grouping.missing == "matches_everything":
         raise InvalidInput.of(
             "/measure/missing",
             "groups-overlap",
             "Groups whose missing values match everything overlap, and a record is perturbed only once.",
             "Choose own_category or excluded.",
         )
-    name = context.release.sensitive(parameters.attribute)
+    name = context.release.sensitive(attribute)
     position = context.table.position(name)
-    if parameters.missing_sensitive == "excluded" or context.table.sizes[position] == 1:
+    if grouping.missing_sensitive == "excluded" or context.table.sizes[position] == 1:
         return
     rows = np.flatnonzero(context.table.is_missing(position)) + 1
     if len(rows):
@@ -259,11 +269,7 @@ def _asked(
     context: MeasureContext, own: ReconstructionParameters
 ) -> tuple[SensitiveValues, ReconstructionQuestion]:
     """The values and what is asked about them; InvalidInput or NotSupported if they cannot be perturbed."""
-    _require_values(context, own)
-    values = sensitive_values(context, own, own.attribute, "apart")
-    reason = unfit(values.counts, values.hierarchy, repr(values.name))
-    if reason is not None:
-        raise NotSupported(reason, "Choose another attribute, or a rule that leaves this one as it is.")
+    values = perturbable_values(context, own, own.attribute)
     replacement = UniformReplacement(own.p, values.hierarchy.n_leaves)
     return values, ReconstructionQuestion(replacement, own.epsilon, own.delta, own.releases)
 

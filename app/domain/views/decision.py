@@ -58,6 +58,8 @@ class PairVerdict:
     method: Method
     reason: Reason
     witness: Witness | None = None
+    branches: tuple[Branch, Branch] | None = None
+    """Of the secret and of the view, those that the verdict is about."""
     subset_pairs: int = 0
     steps: int = 0
 
@@ -76,7 +78,8 @@ def decide(
     found: list[PairVerdict] = []
     for one, other in product(secret, view):
         pair = _Pair(one, other, schema, work)
-        found.append(_with_foreign_keys(pair, ignored=ignore_foreign_keys))
+        verdict = _with_foreign_keys(pair, ignored=ignore_foreign_keys)
+        found.append(replace(verdict, branches=(one, other)))
         if found[-1].verdict == "DISCLOSES":
             break
     return replace(min(found, key=_badness), subset_pairs=work.subset_pairs, steps=work.steps)

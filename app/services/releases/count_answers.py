@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.predicates import AskedAttribute, Order, Predicate
-from app.domain.mechanisms.count_estimates import EstimateOptions
+from app.domain.mechanisms.count_estimates import CountEstimates, EstimateOptions, Estimator
 from app.domain.mechanisms.counted_release import CountedRelease
 from app.domain.tables.table import Table
 from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, declarations_of
@@ -68,14 +69,30 @@ class AskCounts:
 
 
 @dataclass(frozen=True)
+class UnderlyingError:
+    """How far an estimate is off from the records selected times a share in what they are a sample of."""
+
+    standard_error: float
+    low: float
+    high: float
+    interval: Literal["normal", "wilson"]
+
+
+@dataclass(frozen=True)
 class CountAnswer:
-    """The answer to one query; what rests on chance is None of a release in which nothing was drawn."""
+    """The answer to one query.
+
+    What rests on chance is None of a release in which nothing was drawn, and where nothing is known of it;
+    ``kind`` is None in the former.
+    """
 
     estimate: float
     standard_error: float | None
     low: float | None
     high: float | None
+    underlying: UnderlyingError | None
     records: float
+    kind: Literal["micro", "aggregate"] | None
     is_spread: bool
     is_biased: bool
 
@@ -89,6 +106,8 @@ class CountAnswers:
     rows: int
     level: float
     clip: bool
+    estimator: Estimator
+    without_errors: str | None
     answers: tuple[CountAnswer, ...]
 
 
@@ -183,16 +202,43 @@ def _answered(release: Stored, counted: CountedRelease, request: AskCounts) -> C
             "Ask fewer queries at once, or with predicates on fewer attributes.",
         )
     found = counted.estimates(queries, request.options)
-    by_chance = [found.standard_errors, found.low, found.high]
-    nothing = [None] * len(queries)
-    told = [nothing if counted.drawn_attribute is None else own.tolist() for own in by_chance]
-    columns = [found.estimates, *told, found.records, found.is_spread, found.is_biased]
-    rows = zip(*(own if isinstance(own, list) else own.tolist() for own in columns), strict=True)
+    is_drawn_from = counted.drawn_attribute is not None
     return CountAnswers(
         release.name,
         counted.drawn_attribute,
         release.summary["rows"],
         request.options.level,
         request.options.clip,
-        tuple(CountAnswer(*own) for own in rows),
+        request.options.estimator,
+        counted.without_errors,
+        tuple(_answer(found, i, is_drawn_from) for i in range(len(queries))),
     )
+
+
+def _answer(found: CountEstimates, i: int, is_drawn_from: bool) -> CountAnswer:
+    """The answer to the query of this number."""
+    error = float(found.standard_errors[i])
+    has_error = is_drawn_from and not math.isnan(error)
+    return CountAnswer(
+        float(found.estimates[i]),
+        error if has_error else None,
+        float(found.low[i]) if has_error else None,
+        float(found.high[i]) if has_error else None,
+        _underlying(found, i) if is_drawn_from else None,
+        float(found.records[i]),
+        _kind(found, i) if is_drawn_from else None,
+        bool(found.is_spread[i]),
+        bool(found.is_biased[i]),
+    )
+
+
+def _kind(found: CountEstimates, i: int) -> Literal["micro", "aggregate"]:
+    return "micro" if found.is_one_group[i] else "aggregate"
+
+
+def _underlying(found: CountEstimates, i: int) -> UnderlyingError | None:
+    error = float(found.underlying_errors[i])
+    if math.isnan(error):
+        return None
+    ends = float(found.underlying_low[i]), float(found.underlying_high[i])
+    return UnderlyingError(error, *ends, "wilson" if found.is_wilson[i] else "normal")

@@ -5,17 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Final
 
 from app.domain.errors import Fault, InvalidInput, pointing_into, refuse
-from app.domain.views.datalog import parse_query
 from app.domain.views.decision import WORST, PairVerdict, decide
 from app.domain.views.instances import Row, Side, Witness
-from app.domain.views.normal_form import Branch, branches
-from app.domain.views.queries import Query
-from app.domain.views.query_classes import QueryClass, classes_of
 from app.domain.views.ranges import Cell, exact, in_digits
-from app.domain.views.relational_schema import ForeignKey, RelationalSchema, RelationDefinition, built
+from app.domain.views.relational_schema import ForeignKey, RelationalSchema, RelationDefinition
 from app.domain.views.severity import severity_of
 from app.domain.views.wording import (
     ASSUMPTIONS,
@@ -24,32 +21,25 @@ from app.domain.views.wording import (
     SETS_WITH_FOREIGN_KEYS,
     SEVERITY_OF_ONE_VIEW,
     WITNESS_LEFT_OUT,
-    explained,
-    explained_constant,
 )
-from app.domain.views.work import Budget, OutOfBudget, Work
+from app.domain.views.work import Budget, Work
 from app.services.resources import JsonObject
+from app.services.views.pair_verdicts import MOST_PLACES, Decided, Understood, understood
+from app.services.views.published import Language, Place, PublishedQuery, SqlDialect
+from app.services.views.reading import ReadSchema, WrittenQuery, read_schema, reader
 
 PAIR_SECONDS: Final = 5.0
 """How long one pair is worked on."""
 CHECK_SECONDS: Final = 10.0
 """How long the whole check is, from reading the queries on: what is not decided by then is UNKNOWN."""
 MOST_PAIRS: Final = 4_000
+MOST_WARNINGS: Final = 100
 MOST_CHARACTERS_OF_ALL: Final = 250_000
 """Of all queries together."""
 WITNESS_CHARACTERS: Final = 8_000_000
 """About how much of an answer is for witnesses: more than one pair's can take."""
 
 Clock = Callable[[], float]
-
-
-@dataclass(frozen=True)
-class WrittenQuery:
-    """A query with its name."""
-
-    id: str
-    query: str
-    keeps_duplicates: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,14 +51,11 @@ class ViewCheck:
     secrets: Sequence[WrittenQuery]
     views: Sequence[WrittenQuery]
     ignore_foreign_keys: bool = False
-
-
-class _Read(NamedTuple):
-    id: str
-    branches: Sequence[Branch]
-    """Empty if there was no time left to bring the query into its normal form."""
-    written: Query
-    classes: Sequence[QueryClass]
+    language: Language = "datalog"
+    dialect: SqlDialect = "postgres"
+    """Of the queries, and of a schema that is written in SQL."""
+    tables: str | None = None
+    """CREATE TABLE statements, in place of relations and foreign keys."""
 
 
 def checked(asked: ViewCheck, clock: Clock = time.monotonic) -> JsonObject:
@@ -76,11 +63,13 @@ def checked(asked: ViewCheck, clock: Clock = time.monotonic) -> JsonObject:
     end = clock() + CHECK_SECONDS
     _require_few(asked)
     with pointing_into("/relational_schema"):
-        schema = built(asked.relations, asked.foreign_keys)
+        schema = read_schema(asked.relations, asked.foreign_keys, asked.tables, asked.dialect)
+    read_query = reader(asked.language, asked.dialect, schema)
     faults: list[Fault] = []
     work = Work(Budget(), lambda: clock() >= end)
-    secrets = _read(asked.secrets, "secrets", schema, faults, work)
-    views = _read(asked.views, "views", schema, faults, work)
+    understand = partial(understood, schema=schema.relational, work=work)
+    secrets = _read(asked.secrets, "secrets", read_query, understand, faults)
+    views = _read(asked.views, "views", read_query, understand, faults)
     refuse(faults)
     check = _Check(schema, asked.ignore_foreign_keys, end, clock)
     pairs = [check.pair(secret, view) for secret in secrets for view in views]
@@ -89,7 +78,8 @@ def checked(asked: ViewCheck, clock: Clock = time.monotonic) -> JsonObject:
         "verdict": worst,
         "gate": "ALLOW" if worst == "PRIVATE" else "DENY",
         "pairs": pairs,
-        "assumptions": list(_assumptions(schema, asked.ignore_foreign_keys, len(views))),
+        "assumptions": list(_assumptions(schema.relational, asked.ignore_foreign_keys, len(views))),
+        "warnings": list(schema.warnings[:MOST_WARNINGS]),
     }
 
 
@@ -111,9 +101,13 @@ def _require_few(asked: ViewCheck) -> None:
 
 
 def _read(
-    written: Sequence[WrittenQuery], part: str, schema: RelationalSchema, faults: list[Fault], work: Work
-) -> list[_Read]:
-    read: list[_Read] = []
+    written: Sequence[WrittenQuery],
+    part: str,
+    read_query: Callable[[WrittenQuery], PublishedQuery],
+    understand: Callable[[str, PublishedQuery, str], Understood],
+    faults: list[Fault],
+) -> list[Understood]:
+    read: list[Understood] = []
     ids: set[str] = set()
     for number, own in enumerate(written):
         if own.id in ids:
@@ -122,36 +116,25 @@ def _read(
         ids.add(own.id)
         try:
             with pointing_into(f"/{part}/{number}/query"):
-                query = parse_query(own.query, schema, keeps_duplicates=own.keeps_duplicates)
+                query = read_query(own)
         except InvalidInput as error:
             faults.extend(error.faults)
         else:
-            read.append(_Read(own.id, *_understood(query, part, schema, work)))
+            read.append(understand(own.id, query, part))
     return read
-
-
-def _understood(
-    query: Query, side: str, schema: RelationalSchema, work: Work
-) -> tuple[Sequence[Branch], Query, Sequence[QueryClass]]:
-    try:
-        own = branches(query, schema, f"{side}.", work)
-        disjuncts = [disjunct for branch in own for disjunct in branch.normal.disjuncts]
-        return own, query, classes_of(disjuncts, schema, work)
-    except OutOfBudget:
-        return (), query, ()
 
 
 class _Check:
     """Pairs that are decided one after the other, in what is left of the time and of the answer's size."""
 
-    def __init__(self, schema: RelationalSchema, ignored: bool, end: float, clock: Clock) -> None:
+    def __init__(self, schema: ReadSchema, ignored: bool, end: float, clock: Clock) -> None:
         self._schema = schema
         self._ignored = ignored
         self._end = end
         self._clock = clock
         self._room = WITNESS_CHARACTERS
 
-    def pair(self, secret: _Read, view: _Read) -> JsonObject:
+    def pair(self, secret: Understood, view: Understood) -> JsonObject:
         """The verdict on a pair, as it is answered."""
         began = self._clock()
         limit = min(self._end, began + PAIR_SECONDS)
@@ -159,52 +142,57 @@ class _Check:
         def is_late() -> bool:
             return self._clock() >= limit
 
-        found = self._decided(secret, view, is_late)
+        decided = Decided(self._found(secret, view, is_late), secret, view)
         severity = None
-        if found.witness is not None and len(secret.branches) == len(view.branches) == 1:
+        if decided.witness is not None and len(secret.branches) == len(view.branches) == 1:
             work = Work(Budget(), is_late)
-            severity = severity_of(secret.branches[0], view.branches[0], self._schema, work)
-        shown, explanation = self._shown(found, secret, view)
+            severity = severity_of(secret.as_shown, view.as_shown, self._schema.relational, work)
+        shown, explanation = self._shown(decided)
         return {
             "secret": secret.id,
             "view": view.id,
-            "verdict": found.verdict,
-            "method": found.method,
-            "reason_code": found.reason,
+            "verdict": decided.verdict,
+            "method": decided.method,
+            "reason_code": decided.reason,
             "explanation": explanation,
             "witness": shown,
             "severity": severity,
             "classes": {"secret": list(secret.classes), "view": list(view.classes)},
+            "not_exact": {"secret": _operators(secret), "view": _operators(view)},
             "work": {
-                "subsets": found.subset_pairs,
-                "nodes": found.steps,
+                "subsets": decided.found.subset_pairs,
+                "nodes": decided.found.steps,
                 "ms": round(1000 * (self._clock() - began), 3),
             },
         }
 
-    def _decided(self, secret: _Read, view: _Read, is_late: Callable[[], bool]) -> PairVerdict:
+    def _found(self, secret: Understood, view: Understood, is_late: Callable[[], bool]) -> PairVerdict:
         if not secret.branches or not view.branches:
             return PairVerdict("UNKNOWN", "pattern", "BUDGET_EXCEEDED")
         return decide(
             secret.branches,
             view.branches,
-            self._schema,
+            self._schema.relational,
             ignore_foreign_keys=self._ignored,
             is_late=is_late,
         )
 
-    def _shown(self, found: PairVerdict, secret: _Read, view: _Read) -> tuple[JsonObject | None, str]:
+    def _shown(self, decided: Decided) -> tuple[JsonObject | None, str]:
         """The witness, as far as the answer has room for it, and the verdict in words."""
-        pair = ("secret", secret.id, secret.branches), ("view", view.id, view.branches)
-        if found.reason == "EMPTY_QUERY":
-            return None, explained_constant(*pair)
         witness = None
-        if found.witness is not None:
-            self._room -= _size(found.witness, self._schema)
+        if decided.witness is not None:
+            self._room -= _size(decided.witness, self._schema.relational)
             if self._room < 0:
                 return None, WITNESS_LEFT_OUT
-            witness = _witness(found.witness, self._schema)
-        return witness, explained(found, secret.written, view.written, self._schema)
+            witness = _witness(decided, self._schema)
+        return witness, decided.explanation(self._schema)
+
+
+def _operators(query: Understood) -> list[JsonObject]:
+    return [
+        {"operator": own.operator, "line": own.place.line, "column": own.place.column}
+        for own in query.not_exact[:MOST_PLACES]
+    ]
 
 
 def _size(witness: Witness, schema: RelationalSchema) -> int:
@@ -215,17 +203,22 @@ def _size(witness: Witness, schema: RelationalSchema) -> int:
     return names + sum(20 + (len(cell) if isinstance(cell, str) else 0) for cell in cells)
 
 
-def _witness(witness: Witness, schema: RelationalSchema) -> JsonObject:
+def _witness(decided: Decided, schema: ReadSchema) -> JsonObject:
+    witness = decided.witness_in_words(schema)
     sides = (("secret", witness.secret), ("view", witness.view))
-    return {name: _side(side, schema) for name, side in sides}
+    return {
+        name: _side(side, places, schema.relational)
+        for (name, side), places in zip(sides, decided.places(), strict=True)
+    }
 
 
-def _side(side: Side, schema: RelationalSchema) -> JsonObject:
+def _side(side: Side, places: Sequence[Place], schema: RelationalSchema) -> JsonObject:
     others = [_row(row, schema) for row in side.others]
     return {
         "deciding_row": _row(side.deciding, schema),
         "other_rows": sorted(others, key=str),
         "answer": list(map(_json, side.answer)),
+        "places": [{"line": own.line, "column": own.column} for own in places],
     }
 
 

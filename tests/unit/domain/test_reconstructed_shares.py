@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.classes.reconstructed_shares import (
+    CopiedRows,
     beliefs_of_own_row,
     estimated_shares,
     likeliest_shares,
     standard_errors,
-    standard_errors_of_copies,
     variances,
 )
 from app.domain.classes.reconstruction import UniformReplacement, greatest_p
@@ -170,6 +170,12 @@ def test_likeliest_shares_do_not_add_up():
     assert likeliest((4, 4, 8), p) != pytest.approx(parts)
 
 
+def copied(sizes, sample, of_union=None):
+    """Groups of these sizes, each by itself or as parts of unions."""
+    own = np.arange(len(sizes)) if of_union is None else np.array(of_union)
+    return CopiedRows.of(np.array(sizes), sample, own, int(own.max()) + 1)
+
+
 @pytest.mark.spec("RP-T10")
 @pytest.mark.parametrize(("amount", "variance"), [(900, 14491.385122), (20, 2508.394031)])
 def test_copies_have_the_variance_of_their_sample_and_at_most_a_quarter_of_a_record_for_its_rounding(
@@ -178,17 +184,26 @@ def test_copies_have_the_variance_of_their_sample_and_at_most_a_quarter_of_a_rec
     """Of 1,000 records 63 are sampled: 56.7 with the first value, 1.26 with the second, up or down."""
     n, sample, own = 1000, 63, UniformReplacement(0.5, 14)
     shown = np.array([n * (own.p * amount / n + own.elsewhere)])
-    found = (standard_errors_of_copies(shown, np.array([n]), sample, own)[0] * n) ** 2
+    found = (copied([n], sample).standard_errors(shown * n / sample, own)[0] * n) ** 2
     rest = amount * sample / n % 1
     more = n % sample
     unknown = (n / sample) ** 2 - more * (sample - more) / (sample - 1) / sample**2
-    assert found == pytest.approx(variance + (0.25 - rest * (1 - rest)) * unknown)
+    expected = variance + (0.25 - rest * (1 - rest)) * unknown
+    assert found == pytest.approx(expected)
+    # A hundred such groups are a hundred samples, and have no error of one sample.
+    union = copied([n] * 100, sample, [0] * 100)
+    many = union.standard_errors(100 * shown * n / sample, own)[0] * 100 * n
+    assert many**2 == pytest.approx(100 * expected)
+    alone = copied([n] * 150, sample, [0] * 50 + [1] * 100).together(np.array([1]))
+    assert alone.standard_errors(100 * shown * n / sample, own) * 100 * n == pytest.approx(many)
 
 
 def test_copies_of_whole_groups_have_the_errors_of_plain_perturbation():
     shown, sizes, own = np.array([5, 40]), np.array([8, 57]), UniformReplacement(0.5, 14)
-    found = standard_errors_of_copies(shown, sizes, 57, own)
+    found = copied(sizes, 57).standard_errors(shown, own)
     assert found == pytest.approx(standard_errors(shown, sizes, own))
+    union = copied([40] * 50, 57, [0] * 50).standard_errors(np.array([672.0]), own)
+    assert union == pytest.approx(standard_errors(np.array([672]), np.array([2000]), own))
 
 
 @given(st.integers(0, 12), st.integers(1, 12), retentions)

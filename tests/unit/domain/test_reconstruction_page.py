@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterator
@@ -110,3 +111,13 @@ def test_every_probability_of_the_page_is_that_of_all_outcomes():
     assert found.keys() == expected.keys()
     for name, (low, high) in expected.items():
         assert found[name] == pytest.approx((100 * low, 100 * high, 100 * (1 - low - high)), abs=0.0501)
+
+
+def test_so_many_samples_as_published_are_above_their_own_bound_as_the_page_says():
+    above = 0.0
+    for parts in itertools.product(*(coins(own * GREATEST / N) for own in (TOP, *OTHERS))):
+        counts = [k for k, _ in parts]
+        own = Estimates(np.array([max(counts)]), np.array([sum(counts)]), QUESTION.replacement, EPSILON)
+        if not own.within("chernoff_simple", QUESTION.delta)[0]:
+            above += math.prod(chance for _, chance in parts)
+    assert f"{100 * above:.1f} % of the samples" in " ".join(PAGE.read_text().split())

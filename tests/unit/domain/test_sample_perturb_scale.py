@@ -222,6 +222,41 @@ def test_the_plan_says_how_many_groups_are_cut():
     assert all(own.isascii() and own for own in constants)
 
 
+@pytest.mark.parametrize("mode", ["balanced_fixed", "balanced", "paper"])
+@pytest.mark.parametrize("severe", [{}, {"p": 0.49, "epsilon": 1.0, "delta": 0.8187}])
+def test_what_is_stored_with_a_release_is_the_same_whatever_the_shares_are(mode, severe):
+    """Two tables of as many values and groups of the same sizes: one is sampled and suppressed, one is not.
+
+    A reader would solve how many are expected to be suppressed, Π(1 − n_x·s/n), for the shares.
+    """
+    even = tuple([20] * 14)
+    alike, mixed = table(even, even, even, (1, 1, 1, 1)), table((267, *[1] * 13), even, even, (4,))
+    asked = severe | {"mode": mode, "accept_known_leak": mode == "paper"}
+    first, second = (plan(own, **asked) for own in (alike, mixed))
+    if not first.is_feasible:
+        assert mode == "balanced_fixed"
+        return
+    assert (first.constants != second.constants) == (mode != "balanced_fixed")
+    assert first.warnings == second.warnings
+    assert first.guarantees == second.guarantees
+
+
+def test_before_the_leak_is_accepted_the_plan_says_nothing_of_shares():
+    found = plan(table((600, 400), (60, 40)), mode="paper", epsilon=1.0, delta=0.8187)
+    assert not {"groups_sampled", "records_of_groups_sampled", "groups_suppressed"} & found.constants.keys()
+    assert not any("expected" in own for own in found.warnings)
+
+
+def test_sentences_of_samples_as_published_are_their_own():
+    found = plan(mode="paper", accept_known_leak=True)
+    assert "about as many rows as it has records" in found.warnings[0]
+    assert not any("Every record is released" in own for own in found.warnings)
+    [guarantee] = found.guarantees
+    assert "whatever sample is drawn" not in guarantee.sentence
+    assert "this is false" in guarantee.sentence
+    assert plan().warnings[0].startswith("Every group is released with the other attributes")
+
+
 def test_only_the_fixed_size_is_certified_and_of_a_bound_only():
     [fixed] = plan().guarantees
     assert (fixed.model, fixed.standing) == ("reconstruction_bound", "certified")
@@ -239,7 +274,8 @@ def test_groups_that_cannot_be_helped_are_suppressed_and_counted():
     few = table((1,), (1, 1, 1, 1), (8,))
     found = plan(few, **SEVERE, mode="balanced")
     assert (found.constants["groups_suppressed"], found.constants["records_suppressed"]) == (2, 9)
-    assert any("2 groups with 9 records are suppressed" in own for own in found.warnings)
+    assert any("suppressed if no sample of it is small enough" in own for own in found.warnings)
+    assert found.warnings[0].startswith("Every group that is not suppressed is released")
     drawn = draw(few, **SEVERE, mode="balanced")
     assert {len(own) for own in drawn.columns} == {4}
     assert np.bincount(drawn.columns[0]).tolist() == [0, 0, 4]

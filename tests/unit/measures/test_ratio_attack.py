@@ -13,6 +13,7 @@ from app.domain.attacks.ratio_attack import RATIO_ATTACK
 from app.domain.classes.noisy_ratios import tails_of_quotients
 from app.domain.models.reading import unreadable
 from app.domain.rules.rule import TableRule
+from app.domain.tables.table import Table
 from tests.oracles.drawn_releases import context_of, drawn_of
 from tests.unit.measures.closeness_tables import of_classes
 from tests.unit.measures.diversity_tables import measured
@@ -113,3 +114,12 @@ def test_a_drawn_release_answers_no_noisy_counts():
     reason = unreadable(RATIO_ATTACK, context_of(table, drawn_of(table)), RATIO_ATTACK.parameters(rate=0.1))
     assert "compares released rows with the records" in reason
     assert measured(RATIO_ATTACK, table, TableRule((1, 1, 0)), rate=0.1).groups == 4
+
+
+def test_of_a_dataset_without_quasi_identifiers_all_records_are_one_group():
+    illnesses = people(1).hierarchies[2]
+    codes = np.repeat(illnesses.leaves[:2], (73, 29)).reshape(-1, 1)
+    table = Table(("ill",), (illnesses,), codes, sensitive=frozenset({"ill"}))
+    found = measured(RATIO_ATTACK, table, rate=0.1)
+    assert (found.groups, found.records, found.quasi_identifiers) == (1, 102, ())
+    assert (found.worst[0].too_high, found.worst[0].too_low) == pytest.approx(TABLE_4[102, 73][2:4], abs=1e-6)

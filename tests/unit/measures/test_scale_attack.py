@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.attacks.copy_patterns import copy_factors, shares_of_sizes
+from app.domain.attacks.copy_patterns import chance_of_fitting, copy_factors, shares_of_sizes
 from app.domain.attacks.scale_attack import SCALE_ATTACK
+from app.domain.catalogue.result_values import found_in
 from app.domain.classes.reconstruction import Estimates, UniformReplacement
 from app.domain.classes.reconstruction_groups import ReconstructionQuestion
 from app.domain.errors import InvalidInput, NotSupported
@@ -22,7 +23,9 @@ from app.domain.mechanisms.sample_perturb_scale import SAMPLE_PERTURB_SCALE, Sam
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_perturbation import UNIFORM_PERTURBATION, UniformPerturbation
 from app.domain.models.reading import unreadable
+from app.domain.policies.requirements import VALUES_OF
 from app.domain.rules.rule import TableRule
+from app.domain.tables.table import Table
 from tests.oracles.closeness_by_hand import counts_of
 from tests.oracles.drawn_releases import context_of, drawn_by, measured
 from tests.oracles.perturbation_by_hand import stream
@@ -66,7 +69,7 @@ def published(group, runs, seed, fixed=None):
 def read(shown):
     """The share of the most frequent value that copies tell of each group, and that of the values."""
     counts = counts_of(np.maximum(shown.sum(axis=0), 1).tolist(), shown.tolist())
-    shares = shares_of_sizes(counts.sizes / (copy_factors(counts) + 0.5), QUESTION, SIMPLE)
+    shares = shares_of_sizes(counts.sizes / (copy_factors(counts, counts.sizes) + 0.5), QUESTION, SIMPLE)
     return shares, (shown[:, 0] / counts.sizes - 0.5 / M) / 0.5
 
 
@@ -106,14 +109,14 @@ def test_factors_are_the_largest_that_every_count_fits(counts):
 
     largest = max(factor for factor in range(1, min(counts) + 1) if fits(factor))
     groups = counts_of([1000] * len(counts), [counts])
-    assert copy_factors(groups).tolist() == [largest]
+    assert copy_factors(groups, groups.sizes).tolist() == [largest]
 
 
 def test_factors_of_large_counts_are_found_in_parts(monkeypatch):
     counts = counts_of([10**4] * 2, [[101 * 7, 101 * 5 + 3], [4000, 4001]])
-    whole = copy_factors(counts)
+    whole = copy_factors(counts, counts.sizes)
     monkeypatch.setattr("app.domain.attacks.copy_patterns.FACTORS_AT_ONCE", 3)
-    assert copy_factors(counts).tolist() == whole.tolist()
+    assert copy_factors(counts, counts.sizes).tolist() == whole.tolist()
     assert whole[1] == 4000
 
 
@@ -162,6 +165,97 @@ def test_the_copies_of_a_stored_release_are_read_and_compared_with_the_truth(par
     assert found.error_of_values == pytest.approx(math.sqrt(np.mean(np.square(values))))
 
 
+def many(counts, **parameters):
+    """A table of 40 groups of these counts, and its release."""
+    values = tuple(f"v{i:02}" for i in range(len(counts)))
+    table = of_classes([counts] * 40, values)
+    return table, drawn_by(SAMPLE_PERTURB_SCALE, SamplePerturbScale(**SAMPLED | parameters), table)
+
+
+@pytest.mark.parametrize("parameters", [PAPER, {"mode": "balanced"}])
+@pytest.mark.parametrize("counts", [(600, 400), spread(300), (1500, 500, 500, 500)])
+def test_nothing_is_read_of_counts_that_fit_every_number_of_copies(counts, parameters):
+    """Every count from B·(B − 1) on is from B·k to (B + 1)·k for some k, so that all larger B fit as well."""
+    found = measured(SCALE_ATTACK, context_of(*many(counts, **parameters)))
+    assert found.groups == 40
+    assert found.groups_told <= 2
+    if not found.groups_told:
+        assert (found.error_of_copies, found.largest) == (None, ())
+        assert "learns nothing" in found.verdict
+    asked = {"p": 0.5, "epsilon": 0.3, "delta": 0.3}
+    before = measured(SCALE_ATTACK, context_of(many(counts)[0], None), **asked)
+    assert (before.groups, before.groups_told) == (40, 0)
+
+
+@pytest.mark.parametrize("parameters", [PAPER, {"mode": "balanced"}])
+@pytest.mark.parametrize(("counts", "large"), [(spread(60, 200), 40), (spread(40, 50), 0), ((30, 27), 0)])
+def test_of_a_release_of_which_no_group_is_sampled_copies_tell_nothing(counts, large, parameters):
+    """Of 200 with a share of 0.3 all are drawn, though of as many of one value 57 would be."""
+    found = measured(SCALE_ATTACK, context_of(*many(counts, **parameters)))
+    assert (found.groups, found.groups_told, found.records_told) == (large, 0, 0)
+    assert (found.error_of_copies, found.error_of_values) == (None, None)
+
+
+def test_no_more_copies_are_read_than_the_least_sample_has():
+    """All counts are multiples of 20, and 560 records of 57 at least have been published 9 times each."""
+    table = of_classes([(300, 60, 60, 60, 40, 40, *[0] * 8)], FOURTEEN)
+    drawn = drawn_by(SAMPLE_PERTURB_SCALE, SamplePerturbScale(**SAMPLED, mode="balanced"), table)
+    found = measured(SCALE_ATTACK, context_of(table, replace(drawn, table=table)))
+    assert [own.copies for own in found.largest] == [9]
+
+
+@given(st.lists(st.integers(1, 60), min_size=2, max_size=4), st.integers(2, 12))
+def test_the_chance_of_fitting_is_that_of_counts_that_are_as_likely_each(counts, factor):
+    """Of all counts from B·k to B·(k + 1) the share that fits, for each count but the least."""
+
+    def fits(count, b):
+        return any(b * k <= count <= (b + 1) * k for k in range(count + 1))
+
+    expected = 0.0
+    for b in range(factor, min(20, min(counts)) + 1):
+        shares = [np.mean([fits(o // b * b + more, b) for more in range(b)]) for o in sorted(counts)[1:]]
+        expected += math.prod(shares)
+    found = chance_of_fitting(np.array(counts, dtype=float), factor, 20)
+    assert found == pytest.approx(min(1, expected))
+
+
+def test_copies_are_of_all_quasi_identifiers():
+    drawn = sampled(**PAPER)
+    two = replace(
+        GROUPS,
+        attributes=(*GROUPS.attributes, "more"),
+        hierarchies=(*GROUPS.hierarchies, GROUPS.hierarchies[0]),
+        codes=np.concatenate([GROUPS.codes, GROUPS.codes[:, :1]], axis=1),
+    )
+    both = drawn_by(SAMPLE_PERTURB_SCALE, SamplePerturbScale(**SAMPLED | PAPER), two)
+    with pytest.raises(InvalidInput, match="agree in all quasi-identifiers"):
+        measured(SCALE_ATTACK, context_of(two, both), quasi_identifiers=("more",))
+    names = tuple(GROUPS.attributes[j] for j in GROUPS.quasi_identifiers)
+    whole = measured(SCALE_ATTACK, context_of(GROUPS, drawn), quasi_identifiers=names)
+    assert whole == measured(SCALE_ATTACK, context_of(GROUPS, drawn))
+
+
+def test_of_a_dataset_without_quasi_identifiers_all_rows_are_one_group():
+    name, hierarchy = GROUPS.attributes[1], GROUPS.hierarchies[1]
+    codes = np.repeat(hierarchy.leaves, spread(900)).reshape(-1, 1)
+    table = Table((name,), (hierarchy,), codes, sensitive=frozenset({name}))
+    drawn = drawn_by(SAMPLE_PERTURB_SCALE, SamplePerturbScale(**SAMPLED | PAPER), table)
+    found = measured(SCALE_ATTACK, context_of(table, drawn))
+    assert (found.groups, found.groups_told, found.largest[0].shows, found.largest[0].truth) == (
+        1,
+        1,
+        (),
+        0.9,
+    )
+    before = measured(SCALE_ATTACK, context_of(table, None), p=0.5, epsilon=0.3, delta=0.3)
+    assert (before.groups_told, before.quasi_identifiers) == (1, ())
+
+
+def test_no_gate_takes_a_large_error_for_safety():
+    value = found_in(VALUES_OF[SCALE_ATTACK.name], "error_of_copies")
+    assert (value.marks.safer, value.marks.if_alone) == ("low", "good")
+
+
 def test_copies_of_a_fixed_size_tell_nothing():
     found = measured(SCALE_ATTACK, context_of(GROUPS, sampled()))
     assert (found.mode, found.groups, found.groups_told) == ("balanced_fixed", 3, 0)
@@ -185,6 +279,14 @@ def test_beforehand_it_is_told_what_copies_would_tell_of_records():
     assert first.estimated is None
     few = measured(SCALE_ATTACK, context_of(GROUPS, None), **asked, least_copies=13)
     assert few.groups_told == 1
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("asked", [{"epsilon": 1000, "delta": 0.3}, {"epsilon": 0.9, "delta": 0.999999}])
+def test_of_groups_that_would_hardly_be_sampled_nothing_would_be_told(asked):
+    found = measured(SCALE_ATTACK, context_of(GROUPS, None), p=0.9, **asked)
+    assert (found.groups, found.groups_told) == (4, 0)
+    assert found.verdict.startswith("No group's counts would fit")
 
 
 def test_what_is_refused_and_why():

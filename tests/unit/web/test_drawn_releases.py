@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from app.web.drawn_releases import MOST_BARS, Matrix, _counts, drawn_facts, report_facts
+from app.web.drawn_releases import MOST_BARS, MOST_READ, Matrix, _counts, _released, drawn_facts, report_facts
 
 PRIOR = np.array([0.5, 0.3, 0.15, 0.05])
 ALPHA = np.array([0.6, 0.4, 0.3, 0.2])
@@ -132,3 +134,45 @@ async def test_of_many_values_those_that_stay_most_and_least_often_are_drawn():
     assert "<title>v99:" in drawn
     assert "<title>v50:" not in drawn
     assert facts["rows"] == []
+
+
+def test_how_often_values_stay_is_computed_once_however_many_there_are():
+    matrix = Matrix.of(published())
+    assert matrix.kept is matrix.kept
+
+
+class Reader:
+    """A visit of somebody who may read data: a table in pieces, of which the first is the header alone."""
+
+    reads_data = True
+
+    def __init__(self, *pieces: str) -> None:
+        self.client = SimpleNamespace(releases=SimpleNamespace(data=self._data))
+        self._pieces = pieces
+        self.read = 0
+
+    async def _data(self, name):
+        for piece in self._pieces:
+            self.read += 1
+            yield piece.encode()
+
+
+def stored(rows):
+    return {"name": "drawn", "rows": rows, "columns": ["town", "illness"], "neutralise_formulas": False}
+
+
+@pytest.mark.anyio
+async def test_the_first_rows_of_a_large_table_are_read_beyond_its_header():
+    visit = Reader("town,illness\r\n", *["Rome,flu\r\n" * 600] * 100)
+    rows, counts = await _released(visit, stored(MOST_READ + 1), "illness")
+    assert rows == [["Rome", "flu"]] * 12
+    assert counts is None
+    assert visit.read == 3
+
+
+@pytest.mark.anyio
+async def test_all_rows_of_a_table_that_is_not_large_are_counted_by_value():
+    visit = Reader("town,illness\r\n", "Rome,flu\r\n" * 20, '"Ba\nri",gout\r\n' * 3)
+    rows, counts = await _released(visit, stored(23), "illness")
+    assert len(rows) == 12
+    assert counts == {"flu": 20, "gout": 3}

@@ -1,0 +1,128 @@
+"""How far counts are off in groups of which a sample was perturbed and published in copies.
+
+Of n records of a group n1 are drawn and published β = n / n1 times on average: n div n1 times, and r = n mod
+n1 of them once more. Where n1 follows from n alone, and is told, whoever has the release can estimate the
+variance of a count from it (Definitions: errors of counts in copies), and this is done here, from nothing
+else. The variance that follows from the original records would tell these: of a group that is not sampled it
+is a known linear function of how many have the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from app.domain.arrays import Floats, Ints
+from app.domain.mechanisms.published_records import PublishedRecords
+from app.domain.mechanisms.uniform_errors import ShownRecords
+
+
+@runtime_checkable
+class PublishedCopies(Protocol):
+    """What mechanisms publish that replace values of samples and publish them in copies."""
+
+    @property
+    def sample_size(self) -> int | None:
+        """How many records of each larger group were drawn; None if that is not told."""
+
+    @property
+    def keeps_sizes(self) -> bool:
+        """Whether as many records are published of each group as it has."""
+
+    @property
+    def p(self) -> float:
+        """With which probability a sampled value was kept, else replaced by any, each as likely."""
+
+
+class CopiedRecords:
+    """What is needed of the records of a release to tell the variance of its counts.
+
+    Of every group, with O_x records that show x and κ = k / (β² − k), k = r·(n1 − r) / ((n1 − 1)·n1²), sums
+    over groups of β·O_x, of κ·O_x·(n − O_x), and of β² where the group was sampled.
+
+    Parameters
+    ----------
+    records, of_group
+        Of the release, one for each group and value, and the group of each.
+    p
+        Of the replacement.
+    sample_size
+        n1 of larger groups.
+    """
+
+    @classmethod
+    def told(cls, records: PublishedRecords, copies: PublishedCopies) -> CopiedRecords | None:
+        """Of records with groups, drawn as was published; None where sizes of samples are not told."""
+        if copies.sample_size is None or records.of_group is None:
+            return None
+        return cls(records, records.of_group, copies.p, copies.sample_size)
+
+    def __init__(self, records: PublishedRecords, of_group: Ints, p: float, sample_size: int) -> None:
+        self._p, self._m = p, records.n_values
+        n = np.bincount(of_group, records.counts)
+        n1 = np.minimum(n, sample_size)
+        beta, r = n / n1, np.mod(n, n1)
+        k = r * (n1 - r) / (np.maximum(n1 - 1, 1) * n1**2)
+        kappa = (k / (beta**2 - k))[of_group]
+        firsts = np.zeros(len(n), dtype=np.int64)
+        firsts[of_group] = np.arange(len(of_group))
+        sampled = firsts[n1 < n]
+        shown = records.counts
+        places = np.concatenate([np.arange(len(of_group)), np.arange(len(of_group)), sampled])
+        values = [records.values, records.values + self._m, np.full(len(sampled), 2 * self._m)]
+        self._sums = PublishedRecords(
+            {j: column[places] for j, column in records.columns.items()},
+            records.sizes,
+            np.concatenate(values).astype(np.int32),
+            2 * self._m + 1,
+            np.concatenate(
+                [
+                    beta[of_group] * shown,
+                    kappa * shown * (n[of_group] - shown),
+                    beta[of_group[sampled]] ** 2,
+                ]
+            ),
+        )
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the sums take."""
+        return self._sums.n_bytes
+
+    def on(self, attributes: Sequence[int]) -> CopiedSums:
+        """The sums by some attributes."""
+        return CopiedSums(self._sums, attributes, self._p, self._m)
+
+
+class CopiedSums:
+    """The sums, reduced to what queries on the same attributes ask of them."""
+
+    def __init__(self, sums: PublishedRecords, attributes: Sequence[int], p: float, m: int) -> None:
+        self._p, self._m, self._total = p, m, sums.total()
+        self._reduced = sums.on(attributes) if attributes else None
+
+    def variances(self, shares: Sequence[Mapping[int, Floats]], chosen: Floats) -> Floats:
+        """(q,) of queries with these shares by attribute that count the values chosen (q, m), 0 or 1.
+
+        At least the variance in expectation, but for estimates that are moved into their bounds.
+        """
+        sums = np.array([self._of(own) for own in shares])
+        weighted, crossed, squares = sums[:, : self._m], sums[:, self._m : -1], sums[:, -1]
+        asked = chosen.sum(axis=1)
+        whole = weighted.sum(axis=1)
+        shown = ShownRecords(whole, np.einsum("qm,qm->q", weighted, chosen), asked, self._p, self._m)
+        # How the copies are spread: the pairs of an asked and another value are at most those of either side.
+        inside = np.einsum("qm,qm->q", crossed, chosen)
+        pairs = np.minimum(inside, crossed.sum(axis=1) - inside)
+        # How the sample is rounded: each stretch of neighbouring values gets the floor or the ceiling.
+        stretches = np.count_nonzero(chosen != np.roll(chosen, 1, axis=1), axis=1) / 2
+        sides = np.minimum(shown.having, whole - shown.having)
+        rounded = np.minimum(stretches**2 * squares / 4, stretches * sides)
+        return np.asarray(shown.variances() + pairs / self._p**2 + rounded)
+
+    def _of(self, shares: Mapping[int, Floats]) -> Floats:
+        if self._reduced is None:
+            return self._total
+        return self._reduced.counts.totals(self._reduced.rows.runs(shares), squared=True)

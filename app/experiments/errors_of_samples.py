@@ -1,0 +1,203 @@
+"""R2 and R4: errors of counts, plain and in copies (Wang et al. (2012), figures 3 and 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from app.domain.arrays import Floats, Longs
+from app.domain.mechanisms.balanced_samples import copies, expanded, sampled_counts
+from app.domain.mechanisms.drawing import replaced
+from app.domain.mechanisms.expected_errors import PooledCounts, sample_sizes
+from app.domain.mechanisms.mechanism import Bits
+from app.domain.mechanisms.query_pool import GroupedValues, PoolQuestion, QueryPool, query_pool
+from app.domain.mechanisms.transition_matrix import TransitionMatrix
+from app.experiments.reconstruction_grid import DEFAULT, NAMES, SETTINGS, Setting, axis
+from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
+from app.experiments.stand_in_census import (
+    ATTRIBUTES,
+    EDUCATION,
+    OCCUPATION,
+    base_tables,
+    named,
+    words_of_pool,
+)
+
+COLUMNS: Final = ("plain", "balanced", "balanced_fixed", "balanced / plain")
+RELEASES_PER_SEED: Final = 2
+WITHIN: Final = 0.1
+"""Part of an expected error that the mean of drawn ones may be off by."""
+
+
+def education(effort: Effort) -> Report:
+    """Of education."""
+    return _report("R2", "Wang et al. (2012), figure 3", EDUCATION, effort)
+
+
+def occupation(effort: Effort) -> Report:
+    """Of occupation."""
+    return _report("R4", "Wang et al. (2012), figure 5", OCCUPATION, effort)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pooled:
+    """A table with its pool of queries."""
+
+    table: GroupedValues
+    pool: QueryPool
+    counts: PooledCounts
+
+    @classmethod
+    def of(cls, table: GroupedValues) -> _Pooled:
+        pool = query_pool(table, PoolQuestion(), words_of_pool())
+        return cls(table, pool, PooledCounts(table, pool))
+
+    def samples(self, setting: Setting) -> tuple[Longs, Longs, Longs]:
+        """Records to draw of each group: all, by its shares, and alike of all larger ones."""
+        question, counts = setting.question(self.table.n_values), self.table.counts
+        balanced = sample_sizes(counts, question, "chernoff_simple", "balanced")
+        return counts.sizes, balanced, sample_sizes(counts, question, "chernoff_simple", "balanced_fixed")
+
+    def expected(self, setting: Setting) -> tuple[float, ...]:
+        """Errors of plain perturbation and of both modes, and the ratio of the first of these to it."""
+        question = setting.question(self.table.n_values)
+        plain, balanced, fixed = (self.counts.error(question, own) for own in self.samples(setting))
+        return plain, balanced, fixed, balanced / plain
+
+    def drawn(self, setting: Setting, samples: Longs, bits: Bits) -> float:
+        """The mean error of the pool in one release."""
+        counts, m, p = self.table.counts, self.table.n_values, setting.p
+        owners, values = expanded(counts, sampled_counts(counts, samples, bits))
+        shown = replaced(values, TransitionMatrix(np.full(m, p)), bits)
+        often = copies(owners, counts.sizes, samples, bits)
+        cells = owners * m + shown
+        amounts = np.bincount(cells, often, counts.n_classes * m).reshape(counts.n_classes, m)
+        return self._error(amounts, p)
+
+    def _error(self, published: Floats, p: float) -> float:
+        """The mean of |estimate − answer| / answer, of published counts (groups, m)."""
+        m, errors, often = self.table.n_values, [], self.pool.often
+        c = (1 - p) / m
+        by_columns: dict[tuple[int, ...], list[tuple[tuple[int, ...], int]]] = {}
+        for columns, places, value in self.pool.answers:
+            by_columns.setdefault(columns, []).append((places, value))
+        groups, records = np.nonzero(published)
+        amounts = published[groups, records]
+        for columns, asked in by_columns.items():
+            rows = self.table.by(columns)
+            of_row = rows.inverse[groups].astype(np.int64)
+            shown = np.bincount(of_row * m + records, amounts, rows.size * m).reshape(rows.size, m)
+            place = {own: i for i, own in enumerate(map(tuple, rows.codes.tolist()))}
+            for places, value in asked:
+                own = shown[place[places]]
+                answer = self.pool.answers[columns, places, value]
+                error = abs((own[value] - own.sum() * c) / p - answer) / answer
+                errors.append((error, often[columns, places, value]))
+        found = np.array(errors)
+        return float(np.average(found[:, 0], weights=found[:, 1]))
+
+
+def _report(name: str, source: str, sensitive: int, effort: Effort) -> Report:
+    pooled = tuple(map(_Pooled.of, base_tables(effort, sensitive)))
+    sizes = tuple(own.table.n_records for own in pooled)
+    expected = {
+        varied: np.array([pooled[own.table].expected(own) for own in settings])
+        for varied, settings in SETTINGS.items()
+    }
+    releases = RELEASES_PER_SEED * effort.seeds
+    middle = pooled[DEFAULT.table]
+    drawn = _drawn(middle, releases)
+    tables = [
+        ResultTable.of(
+            f"Expected errors by {NAMES[varied]}", (NAMES[varied], *COLUMNS), axis(varied, sizes), own
+        )
+        for varied, own in expected.items()
+    ]
+    rows = tuple((name, *numbers) for name, numbers in zip(COLUMNS, drawn.tolist(), strict=False))
+    tables.append(
+        ResultTable(
+            f"{releases} releases of the middle setting",
+            ("release", "expected error", "mean error", "standard error"),
+            rows,
+        )
+    )
+    return Report(
+        id=name,
+        title=f"Errors of counts of {ATTRIBUTES[sensitive]} after plain perturbation and in copies",
+        source=source,
+        setting=f"{named(effort)}, {sizes[DEFAULT.table]:,} records, p = 0.5, ε = 0.5, δ = 0.3 unless "
+        f"varied; mean of |estimate − count| / count over {len(middle.pool.queries):,} queries",
+        tables=tuple(tables),
+        pictures=tuple(
+            Picture(
+                f"{name.lower()}-{varied}",
+                f"Expected error of counts by {NAMES[varied]}",
+                NAMES[varied],
+                "Mean relative error",
+                curves(COLUMNS[:3], axis(varied, sizes), own[:, :3]),
+            )
+            for varied, own in expected.items()
+        ),
+        claims=_claims(expected, drawn),
+    )
+
+
+def _drawn(pooled: _Pooled, releases: int) -> Floats:
+    """(3, 3) of each kind of release the expected error, the mean of drawn ones and its standard error."""
+    question, found = DEFAULT.question(pooled.table.n_values), []
+    for seed, samples in enumerate(pooled.samples(DEFAULT)):
+        bits = np.random.Generator(np.random.PCG64(seed + 1)).bytes
+        own = np.array([pooled.drawn(DEFAULT, samples, bits) for _ in range(releases)])
+        error = own.std(ddof=1) / np.sqrt(releases)
+        found.append((pooled.counts.error(question, samples), float(own.mean()), float(error)))
+    return np.array(found)
+
+
+def _claims(expected: dict[str, Floats], drawn: Floats) -> tuple[Claim, ...]:
+    every = np.concatenate(list(expected.values()))
+    flat = np.concatenate([expected[varied][:, 0] for varied in ("epsilon", "delta")])
+    ratios = every[:, 3]
+    off = np.abs(drawn[:, 1] / drawn[:, 0] - 1)
+    return (
+        exact(
+            "Counts in copies are expected to have no less error than after plain perturbation",
+            bool((ratios >= 1 - 1e-9).all()),
+            f"ratios from {ratios.min():.4g} to {ratios.max():.4g}",
+        ),
+        exact(
+            "The error of plain perturbation depends on neither ε nor δ",
+            bool(np.ptp(flat) <= 1e-12),
+            f"{flat[0]:.4g} at all settings",
+        ),
+        exact(
+            "It falls as p grows",
+            bool((np.diff(expected["p"][:, 0]) < 0).all()),
+            _shown(expected["p"][:, 0]),
+        ),
+        qualitative(
+            "So does that of copies",
+            bool((np.diff(expected["p"][:, 1]) < 0).all()),
+            _shown(expected["p"][:, 1]),
+        ),
+        qualitative(
+            "Both fall as the number of records grows",
+            bool((np.diff(expected["table"][:, :2], axis=0) < 0).all()),
+            f"{_shown(expected['table'][:, 0])}; copies {_shown(expected['table'][:, 1])}",
+        ),
+        qualitative(
+            "Copies have only slightly more error, as the paper finds: at most a tenth more",
+            bool(ratios.max() <= 1 + WITHIN),
+            f"{expected['p'][2, 3]:.4g} times at the middle setting, at most {ratios.max():.4g} times",
+        ),
+        qualitative(
+            "Drawn releases have the expected errors, to a tenth",
+            bool((off <= WITHIN).all()),
+            " ".join(f"{mean:.4g} ± {error:.2g}" for _, mean, error in drawn),
+        ),
+    )
+
+
+def _shown(errors: Floats) -> str:
+    return "errors " + " ".join(f"{error:.4g}" for error in errors)

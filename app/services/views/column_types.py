@@ -1,0 +1,79 @@
+"""How the values of columns compare in SQL.
+
+Dates are counted in days, and times of day as fractions of them, so that they have an order; what is shown of
+a witness is turned back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from math import floor
+from typing import Final, Literal
+
+from app.domain.views.ranges import Cell, Range, Value, in_digits
+
+Family = Literal["untyped", "number", "text", "padded", "boolean", "date", "timestamp", "opaque"]
+SECONDS_OF_A_DAY: Final = 86_400
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """How the values of a column compare."""
+
+    family: Family = "untyped"
+    values: frozenset[Value] | None = None
+    """All values, where they are listed."""
+    is_binary: bool = False
+    """Whether numbers are rounded to those that a binary double has."""
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether its values have an order that is the same in every database."""
+        return self.family in ("number", "date", "timestamp")
+
+    @property
+    def words(self) -> str:
+        """What it holds, for a message."""
+        others: dict[Family, str] = {
+            "padded": "text",
+            "opaque": "another type",
+            "untyped": "no declared type",
+        }
+        return others.get(self.family, self.family)
+
+    def compares_with(self, other: ColumnType) -> bool:
+        """Whether values of both are equal exactly if they are one value here."""
+        if "untyped" in (self.family, other.family):
+            return True
+        return self.family == other.family or {self.family, other.family} == {"date", "timestamp"}
+
+
+UNTYPED: Final = ColumnType()
+
+
+def type_of(range_: Range) -> ColumnType:
+    """The type of a column that is declared by what it may hold."""
+    if range_.values is None:
+        return ColumnType("untyped" if range_.kind == "any" else "number")
+    if range_.is_ordered:
+        return ColumnType("number", range_.values)
+    if all(isinstance(value, str) for value in range_.values):
+        return ColumnType("text", range_.values)
+    return ColumnType("untyped", range_.values)
+
+
+def shown(cell: Cell, of: ColumnType) -> Cell:
+    """A value as SQL shows it: dates in words, and what is no date that there is as any value."""
+    if cell is None or isinstance(cell, str) or of.family not in ("date", "timestamp"):
+        return cell
+    day = floor(cell)
+    try:
+        words = date.fromordinal(day).isoformat()
+    except (ValueError, OverflowError):
+        return f"#{in_digits(cell)}"
+    if of.family == "date":
+        return words
+    seconds, rest = divmod((cell - day) * SECONDS_OF_A_DAY, 1)
+    fraction = f"{floor(rest * 10**12):012}".rstrip("0")
+    return f"{words} {timedelta(seconds=int(seconds))!s:0>8}{f'.{fraction}' if fraction else ''}"

@@ -1,0 +1,192 @@
+"""The verdict on a secret and a view of several parts, or of which only an envelope is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from app.domain.views.decision import PairVerdict, Verdict
+from app.domain.views.instances import Side, Witness
+from app.domain.views.normal_form import Branch, branches
+from app.domain.views.queries import Query
+from app.domain.views.query_classes import QueryClass, classes_of
+from app.domain.views.relational_schema import RelationalSchema
+from app.domain.views.wording import explained, explained_constant
+from app.domain.views.work import OutOfBudget, Work
+from app.services.views.column_types import shown
+from app.services.views.published import NotExact, PairMethod, PairReason, Part, Place, PublishedQuery
+from app.services.views.reading import ReadSchema
+
+MOST_PLACES: Final = 20
+
+
+@dataclass(frozen=True)
+class Understood:
+    """A query with the branches that it is decided by."""
+
+    id: str
+    branches: Sequence[Branch]
+    """Empty if there was no time left to bring the query into its normal form."""
+    parts: Sequence[Part]
+    """For each branch, what its answer shows."""
+    not_exact: Sequence[NotExact]
+    """By which operators the branches are an envelope of the query."""
+    classes: Sequence[QueryClass]
+
+    @property
+    def as_shown(self) -> Branch:
+        """The only branch with no more in its goal than its answer shows."""
+        return Branch(self.parts[0].as_shown, self.branches[0].normal)
+
+    def part(self, branch: Branch) -> Part:
+        """What the answer of the branch shows."""
+        return next(part for own, part in zip(self.branches, self.parts, strict=True) if own is branch)
+
+
+def understood(
+    name: str, query: PublishedQuery, side: str, *, schema: RelationalSchema, work: Work
+) -> Understood:
+    """The query of that name in its normal form; ``side`` tells the variables of two queries apart."""
+    found: list[Branch] = []
+    parts: list[Part] = []
+    try:
+        for part in query.parts:
+            own = branches(part.query, schema, f"{side}.", work)
+            found += own
+            # A query that keeps duplicates has a branch for each of its rules.
+            places = [part.places] if len(own) == 1 else [part.places[i : i + 1] for i in range(len(own))]
+            parts += (
+                replace(part, query=branch.written, places=where)
+                for branch, where in zip(own, places, strict=True)
+            )
+        classes = classes_of([own for branch in found for own in branch.normal.disjuncts], schema, work)
+    except OutOfBudget:
+        return Understood(name, (), (), query.not_exact, ())
+    return Understood(name, found, parts, query.not_exact, classes)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The verdict on a pair, and what it is worth."""
+
+    found: PairVerdict
+    secret: Understood
+    view: Understood
+
+    @property
+    def is_envelope(self) -> bool:
+        """Whether more was decided on than the queries: a disclosure is then none that is proved."""
+        return bool(self.secret.not_exact or self.view.not_exact)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the envelope discloses, so that the pair is undecided."""
+        return self.is_envelope and self.found.verdict == "DISCLOSES"
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the pair."""
+        return "UNKNOWN" if self.is_open else self.found.verdict
+
+    @property
+    def method(self) -> PairMethod:
+        """What decided it."""
+        return "envelope" if self.is_envelope else self.found.method
+
+    @property
+    def reason(self) -> PairReason:
+        """Why."""
+        return "NON_CONJUNCTIVE" if self.is_open else self.found.reason
+
+    @property
+    def witness(self) -> Witness | None:
+        """The rows that prove a disclosure, with what the answers show of it."""
+        if self.found.witness is None or self.is_envelope:
+            return None
+        sides = zip(self._sides(self.found.witness), self._parts(), strict=True)
+        secret, view = (replace(side, answer=side.answer[: part.shown]) for side, part in sides)
+        return Witness(secret, view)
+
+    def witness_in_words(self, schema: ReadSchema) -> Witness:
+        """The witness of a disclosure, with dates as SQL writes them."""
+        sides = zip(self._sides(self.witness), self._parts(), strict=True)
+        secret, view = (_in_words(side, part, schema) for side, part in sides)
+        return Witness(secret, view)
+
+    def explanation(self, schema: ReadSchema) -> str:
+        """Why, in words."""
+        pair = ("secret", self.secret.id, self.secret.branches), ("view", self.view.id, self.view.branches)
+        if self.is_open:
+            rows = sorted({own.deciding.relation for own in self._sides(self.found.witness)})
+            why = (
+                f"Rows of {' and '.join(rows)} may change both answers, and whether they do is not decided. "
+                "The pair is denied as if it disclosed something."
+            )
+        elif self.found.reason == "EMPTY_QUERY":
+            why = explained_constant(*pair)
+        elif self.witness is not None:
+            found = replace(self.found, witness=self.witness_in_words(schema))
+            secret, view = map(_counting, self._parts())
+            why = explained(found, secret, view, schema.relational)
+        else:
+            why = explained(self.found, Query(()), Query(()), schema.relational)
+        return " ".join([why, *self._envelopes()])
+
+    def places(self) -> tuple[tuple[Place, ...], ...]:
+        """Where the secret and the view read the relation of the deciding row."""
+        sides = zip(self._sides(self.found.witness), self._parts(), strict=True)
+        return tuple(_places(part, side.deciding.relation) for side, part in sides)
+
+    def _sides(self, witness: Witness | None) -> tuple[Side, ...]:
+        return (witness.secret, witness.view) if witness is not None else ()
+
+    def _parts(self) -> tuple[Part, ...]:
+        """Of a verdict with a witness, what the answers show."""
+        if self.found.witness is None or self.found.branches is None:
+            return ()
+        secret, view = self.found.branches
+        return self.secret.part(secret), self.view.part(view)
+
+    def _envelopes(self) -> list[str]:
+        """What is not read exactly."""
+        return [
+            f"The {what} is not a conjunctive query ({_listed(query.not_exact)}), and was judged by all rows "
+            "that it may depend on."
+            for what, query in (("secret", self.secret), ("view", self.view))
+            if query.not_exact
+        ]
+
+
+def _counting(part: Part) -> Query:
+    """A query of which it is known only whether its answer says how often each row is found."""
+    return Query((), keeps_duplicates=part.counts)
+
+
+def _places(part: Part, relation: str) -> tuple[Place, ...]:
+    found = {
+        place
+        for rule, places in zip(part.query.rules, part.places, strict=False)
+        for atom, place in zip(rule.atoms, places, strict=True)
+        if atom.relation == relation
+    }
+    return tuple(sorted(found, key=lambda own: (own.line, own.column)))[:MOST_PLACES]
+
+
+def _listed(reasons: Iterable[NotExact]) -> str:
+    named = [f"{own.operator} at line {own.place.line}, column {own.place.column}" for own in reasons]
+    return ", ".join(named[:5]) + (f" and {len(named) - 5} more" if len(named) > 5 else "")
+
+
+def _in_words(side: Side, part: Part, schema: ReadSchema) -> Side:
+    rows = {
+        row: replace(row, cells=tuple(map(shown, row.cells, schema.types[row.relation])))
+        for row in (side.deciding, *side.others)
+    }
+    answer = tuple(map(shown, side.answer, part.types)) if part.types else side.answer
+    return replace(
+        side,
+        deciding=rows[side.deciding],
+        others=frozenset(rows[row] for row in side.others),
+        answer=answer,
+    )

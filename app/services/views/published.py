@@ -1,0 +1,61 @@
+"""Queries as they are decided, whatever language they are written in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from app.domain.views.decision import Method, Reason
+from app.domain.views.queries import Query
+from app.services.views.column_types import ColumnType
+
+Language = Literal["datalog", "sql"]
+SqlDialect = Literal["postgres", "mysql", "snowflake", "bigquery", "duckdb", "sqlite", "tsql", "spark"]
+"""The dialects of SQL that are tested."""
+PairMethod = Literal[Method, "envelope"]
+PairReason = Literal[Reason, "NON_CONJUNCTIVE"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something stands in a text, both counted from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class NotExact:
+    """An operator by which a query is not conjunctive, and where it stands."""
+
+    operator: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class Part:
+    """A query whose answer is published, alone or as one of those that an answer consists of."""
+
+    query: Query
+    shown: int
+    """How many terms of the goal the answer has; the others tell its rows apart."""
+    counts: bool
+    """Whether the answer says how often each of its rows is found."""
+    places: tuple[tuple[Place, ...], ...] = ()
+    """Where the subgoals of each rule are written, if that is known."""
+    types: tuple[ColumnType, ...] = ()
+    """Of what is shown, if they are known."""
+
+    @property
+    def as_shown(self) -> Query:
+        """The query with no more in its goal than its answer shows."""
+        rules = tuple(replace(rule, goal=rule.goal[: self.shown]) for rule in self.query.rules)
+        return replace(self.query, rules=rules)
+
+
+@dataclass(frozen=True)
+class PublishedQuery:
+    """The parts that an answer consists of; with ``not_exact``, an envelope of all that it depends on."""
+
+    parts: tuple[Part, ...]
+    not_exact: tuple[NotExact, ...] = ()

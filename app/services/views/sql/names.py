@@ -1,0 +1,172 @@
+"""Names of tables and columns in SQL, and what they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from sqlglot import exp
+
+from app.domain.views.queries import Term, Variable
+from app.domain.views.relational_schema import Relation
+from app.services.views.column_types import ColumnType
+from app.services.views.reading import ReadSchema
+from app.services.views.sql.rows import Field
+from app.services.views.sql.text import SqlText
+from app.services.views.sql.values import LiteralBook
+
+_COLUMN: Final = frozenset({"this", "table", "db", "catalog"})
+
+
+@dataclass(frozen=True)
+class Source:
+    """An item of FROM: its name, and its columns among those of the scope."""
+
+    name: str
+    first: int
+    fields: tuple[Field, ...]
+
+
+@dataclass
+class Scope:
+    """The columns that a query can name: those of its FROM, and of the queries around it."""
+
+    number: int
+    outer: Scope | None = None
+    sources: list[Source] = field(default_factory=list)
+    merged: dict[str, int] = field(default_factory=dict)
+    """Columns that USING or NATURAL makes one, by the column that stands for both."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """All columns of FROM."""
+        return tuple(own for source in self.sources for own in source.fields)
+
+    def let_be_null(self, first: int) -> None:
+        """An outer join may put NULL in the place of the item that begins here."""
+        self.sources = [
+            replace(own, fields=tuple(replace(column, may_be_null=True) for column in own.fields))
+            if own.first == first
+            else own
+            for own in self.sources
+        ]
+
+    def term(self, index: int) -> Variable:
+        """What stands for a column until the rows are put together."""
+        return Variable(f"@{self.number}.{index}")
+
+    def values(self, shown: Sequence[Term | None]) -> dict[Term, Term]:
+        """What the columns are in a body."""
+        return {self.term(i): term for i, term in enumerate(shown) if term is not None}
+
+
+@dataclass(frozen=True)
+class Named:
+    """A column that was found: its field, and its place in its scope."""
+
+    field: Field
+    scope: Scope
+    index: int
+
+    @property
+    def term(self) -> Variable:
+        """What stands for it."""
+        return self.scope.term(self.index)
+
+
+def _fields(relation: Relation, types: Sequence[ColumnType]) -> tuple[Field, ...]:
+    return tuple(
+        Field(name, kind, number in relation.nullable)
+        for number, (name, kind) in enumerate(zip(relation.attributes, types, strict=True))
+    )
+
+
+class Names:
+    """Finds what names stand for."""
+
+    def __init__(self, text: SqlText, schema: ReadSchema, book: LiteralBook) -> None:
+        self.text = text
+        self.schema = schema
+        self.book = book
+
+    def fields(self, relation: str) -> tuple[Field, ...]:
+        """The columns of a relation."""
+        return _fields(self.schema.relational.relations[relation], self.schema.types[relation])
+
+    def matching(self, name: exp.Identifier, among: Sequence[str]) -> list[int]:
+        """The places of a name: as the dialect folds it, or else in any case if it is not quoted."""
+        folded = self.text.folded(name)
+        found = [i for i, own in enumerate(among) if own == folded]
+        if found or self.text.is_exact(name):
+            return found
+        return [i for i, own in enumerate(among) if own.casefold() == folded.casefold()]
+
+    def relation(self, table: exp.Table) -> str:
+        """The relation that the table names; refuses a name that is none, or several."""
+        parts = [own for own in (table.args.get("catalog"), table.args.get("db")) if own is not None]
+        names = list(self.schema.relational.relations)
+        found = [names[i] for i in self.matching(table.this, names)]
+        for depth, part in enumerate(reversed(parts), 2):
+            found = [
+                own
+                for own in found
+                if len(qualified := self.schema.qualified.get(own, ())) >= depth
+                and self.matching(part, [qualified[-depth]])
+            ]
+        if len(found) == 1:
+            return found[0]
+        self.text.refuse(
+            table,
+            "unknown-relation" if not found else "ambiguous-name",
+            f"the schema has {'no' if not found else 'more than one'} relation {table.name!r}"
+            f"{' of that qualified name' if parts else ''}.",
+            f"Name one of {', '.join(sorted(names)[:10])}.",
+        )
+
+    def column(self, column: exp.Column, scope: Scope) -> Named:
+        """The column; refuses a name that stands for none, or for several."""
+        self.text.require_arguments(column, _COLUMN)
+        level: Scope | None = scope
+        while level is not None:
+            found = self._in(column, level)
+            if found is not None:
+                return found
+            level = level.outer
+        table = column.args.get("table")
+        columns = dict.fromkeys(own.name for own in self._named(scope, table))
+        self.text.refuse(
+            column,
+            "unknown-column",
+            f"no table of FROM has the column {f'{table.name}.' if table else ''}{column.name}.",
+            f"Name one of {', '.join(list(columns)[:10])}." if columns else "",
+        )
+
+    def is_column(self, column: exp.Column, scope: Scope) -> bool:
+        """Whether the name stands for a column of this scope."""
+        return self._in(column, scope) is not None
+
+    def _named(self, scope: Scope, table: exp.Identifier | None) -> Iterator[Field]:
+        for source in scope.sources:
+            if table is None or self.matching(table, [source.name]):
+                yield from source.fields
+
+    def _in(self, column: exp.Column, scope: Scope) -> Named | None:
+        table = column.args.get("table")
+        if table is None and (merged := self.matching(column.this, list(scope.merged))):
+            index = scope.merged[list(scope.merged)[merged[0]]]
+            return Named(scope.fields[index], scope, index)
+        found = [
+            Named(source.fields[i], scope, source.first + i)
+            for source in scope.sources
+            if table is None or self.matching(table, [source.name])
+            for i in self.matching(column.this, [own.name for own in source.fields])
+        ]
+        if len(found) > 1:
+            self.text.refuse(
+                column,
+                "ambiguous-column",
+                f"more than one table of FROM has the column {column.name}.",
+                "Write the table's name before it.",
+            )
+        return found[0] if found else None

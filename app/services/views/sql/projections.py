@@ -1,0 +1,316 @@
+"""What a SELECT shows: columns, counts, what its rows are grouped by, and what is none of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from app.domain.views.queries import Constant, Term
+from app.services.views.column_types import UNTYPED, ColumnType
+from app.services.views.sql.conditions import Conditions, operator_name
+from app.services.views.sql.names import Named, Names, Scope
+from app.services.views.sql.rows import Body, Field
+from app.services.views.sql.values import Written, value, written
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that is shown: one of FROM, a term of a query around it, a constant, or neither."""
+
+    field: Field
+    index: int | None = None
+    constant: Term | None = None
+
+    def term(self, body: Body) -> Term | None:
+        """What it is in a body."""
+        return body.shown[self.index] if self.index is not None else self.constant
+
+
+@dataclass
+class Projection:
+    """What is shown, and what tells its rows apart."""
+
+    columns: list[Column] = field(default_factory=list)
+    is_set: bool = False
+    """Whether equal rows are one: DISTINCT, GROUP BY without counts."""
+    is_sealed: bool = False
+    groups: list[Column] = field(default_factory=list)
+    """By what the rows are grouped, for a set: it tells rows apart that show the same."""
+    distinct: list[Column] = field(default_factory=list)
+    """Of what the different values are counted."""
+    present: list[Column] = field(default_factory=list)
+    """What is counted only where it is not NULL."""
+    passes_all: bool = False
+    """Whether every column of FROM is shown once, and nothing else is done."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns that are shown."""
+        return tuple(own.field for own in self.columns)
+
+    def terms(self, body: Body) -> tuple[Term | None, ...]:
+        """What is shown of a body."""
+        return tuple(own.term(body) for own in self.columns)
+
+    def told_apart_by(self, body: Body) -> tuple[Term, ...]:
+        """What the rows of a set are told apart by."""
+        own = (column.term(body) for column in (*self.columns, *self.groups, *self.distinct))
+        return tuple(term for term in own if term is not None)
+
+    def counted(self, body: Body) -> tuple[Term, ...]:
+        """What must not be NULL."""
+        return tuple(term for column in self.present if (term := column.term(body)) is not None)
+
+
+class Projections:
+    """Reads what one SELECT shows."""
+
+    def __init__(self, select: exp.Select, scope: Scope, names: Names, conditions: Conditions) -> None:
+        self._select = select
+        self._scope = scope
+        self._names = names
+        self._text = names.text
+        self._conditions = conditions
+        self._counts: list[exp.Count] = []
+
+    def read(self, *, exists: bool) -> Projection:
+        """What is shown; ``exists``: only whether there is a row matters."""
+        own = Projection()
+        group = self._select.args.get("group")
+        aggregates = list(self._aggregates())
+        shown = self._select.expressions
+        if exists and not aggregates and group is None and all(map(_is_one_row, shown)):
+            for node in shown:
+                self._conditions.examine(node, self._scope)
+            own.columns = [
+                Column(Field(f"@{i}", UNTYPED, True), None, Constant(0)) for i in range(len(shown))
+            ]
+        else:
+            exists = False
+            own.columns = [column for node in shown for column in self._shown(node)]
+        distinct = self._select.args.get("distinct")
+        if distinct is not None and distinct.args.get("on") is not None:
+            self._note_sealed(own, distinct, "DISTINCT ON")
+        own.is_set = distinct is not None
+        if group is not None or aggregates:
+            self._grouped(own, group, aggregates, is_distinct=distinct is not None)
+        self._after(own, only_first=exists)
+        self._ordered(own)
+        indices = [column.index for column in own.columns]
+        own.passes_all = (
+            sorted(i for i in indices if i is not None) == list(range(len(self._scope.fields)))
+            and len(indices) == len(self._scope.fields)
+            and not (own.is_set or own.is_sealed or group is not None or self._conditions.reasons)
+        )
+        return own
+
+    def _note_sealed(self, own: Projection, node: exp.Expr, name: str) -> None:
+        self._conditions.note(node, name)
+        own.is_sealed = True
+
+    def _aggregates(self) -> Iterator[exp.Expr]:
+        """Aggregates of this SELECT: not of windows, nor of subqueries."""
+        parts = [*self._select.expressions]
+        parts += [own for key in ("having", "order") if (own := self._select.args.get(key)) is not None]
+        for part in parts:
+            for node in part.walk(prune=lambda node: isinstance(node, exp.Query | exp.Window)):
+                if isinstance(node, exp.AggFunc):
+                    yield node
+
+    def _shown(self, node: exp.Expr) -> Iterator[Column]:
+        name = node.alias_or_name
+        inner = node.this if isinstance(node, exp.Alias) else node
+        if isinstance(inner, exp.Star) or (
+            isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)
+        ):
+            yield from self._star(inner)
+            return
+        alias = node.args.get("alias") if isinstance(node, exp.Alias) else None
+        if isinstance(alias, exp.Identifier):
+            name = self._text.folded(alias)
+        while isinstance(inner, exp.Paren):
+            inner = inner.this
+        if isinstance(inner, exp.Column):
+            found = self._names.column(inner, self._scope)
+            yield self._named(found, name if alias is not None else found.field.name)
+            return
+        literal = written(inner)
+        if literal is not None and literal.kind in ("number", "text", "boolean"):
+            yield _literal(literal, name)
+            return
+        if isinstance(inner, exp.Count):
+            self._counts.append(inner)
+        else:
+            self._conditions.note(inner, operator_name(inner))
+        self._conditions.examine(inner, self._scope)
+        yield Column(
+            Field(name, ColumnType("number" if isinstance(inner, exp.Count) else "opaque"), True, False)
+        )
+
+    def _named(self, found: Named, name: str) -> Column:
+        if found.scope is self._scope:
+            return Column(replace(found.field, name=name), found.index)
+        return Column(replace(found.field, name=name), None, found.term)
+
+    def _star(self, node: exp.Expr) -> Iterator[Column]:
+        star = node if isinstance(node, exp.Star) else node.this
+        self._text.require_arguments(star, frozenset())
+        table = node.args.get("table")
+        merged = set(self._scope.merged.values()) if table is None else set()
+        names = set(self._scope.merged) if table is None else set()
+        sources = [
+            own for own in self._scope.sources if table is None or self._names.matching(table, [own.name])
+        ]
+        if not sources:
+            self._text.refuse(node, "unknown-relation", "FROM has no such table.")
+        for index in sorted(merged):
+            yield Column(self._scope.fields[index], index)
+        for source in sources:
+            for place, own in enumerate(source.fields, source.first):
+                if own.name not in names:
+                    yield Column(own, place)
+
+    def _grouped(
+        self, own: Projection, group: exp.Group | None, aggregates: Sequence[exp.Expr], *, is_distinct: bool
+    ) -> None:
+        plain = [column for column in own.columns if column.field.is_plain]
+        if group is not None:
+            self._text.require_arguments(group, frozenset({"expressions", "rollup", "cube", "grouping_sets"}))
+            own.groups = [column for node in group.expressions for column in self._group(own, node)]
+            for key in ("rollup", "cube", "grouping_sets"):
+                if group.args.get(key):
+                    self._note_sealed(own, group, key.upper())
+        grouped = {(column.index, column.constant) for column in own.groups}
+        for column in plain:
+            if column.index is not None and (column.index, column.constant) not in grouped:
+                self._note_sealed(own, self._select, "column that is not grouped")
+        if not aggregates:
+            own.is_set = True
+            own.groups = [] if is_distinct else own.groups
+            return
+        own.is_sealed = True
+        if is_distinct:
+            self._note_sealed(own, self._select, "DISTINCT of aggregates")
+        self._counted(own, aggregates, is_grouped=group is not None)
+
+    def _group(self, own: Projection, node: exp.Expr) -> Iterator[Column]:
+        """What one item of GROUP BY is: a column, or the place or the name of one that is shown."""
+        literal = written(node)
+        if literal is not None and literal.kind == "number" and literal.text.isdigit():
+            place = int(literal.text)
+            if not 1 <= place <= len(own.columns):
+                self._text.refuse(node, "unknown-column", f"SELECT has no column {literal.text}.")
+            yield own.columns[place - 1]
+            return
+        if isinstance(node, exp.Column):
+            yield from self._group_named(own, node)
+            return
+        self._conditions.note(node, operator_name(node))
+        self._conditions.examine(node, self._scope)
+
+    def _group_named(self, own: Projection, node: exp.Column) -> Iterator[Column]:
+        """A column of FROM, or one that is shown; databases differ in which they prefer."""
+        shown = []
+        if node.args.get("table") is None:
+            names = [column.field.name for column in own.columns]
+            shown = [own.columns[place] for place in self._names.matching(node.this, names)][:1]
+        if not shown or self._names.is_column(node, self._scope):
+            found = self._names.column(node, self._scope)
+            column = self._named(found, found.field.name)
+            if shown and (shown[0].index, shown[0].constant) != (column.index, column.constant):
+                self._note_sealed(own, node, "GROUP BY of a name that stands for two columns")
+            yield column
+        else:
+            yield shown[0]
+
+    def _counted(self, own: Projection, aggregates: Sequence[exp.Expr], *, is_grouped: bool) -> None:
+        """Counts of rows, or of the different values of one column, are as telling as what they count."""
+        for node in aggregates:
+            if node not in self._counts:
+                self._conditions.note(node, operator_name(node))
+                return
+        for node in self._counts:
+            inner = node.this
+            is_distinct = isinstance(inner, exp.Distinct)
+            if is_distinct:
+                if len(aggregates) > 1 or len(inner.expressions) != 1:
+                    self._conditions.note(node, "COUNT(DISTINCT)")
+                    return
+                inner = inner.expressions[0]
+            if isinstance(inner, exp.Star) or (not is_distinct and written(inner) is not None):
+                if isinstance(inner, exp.Null):
+                    self._conditions.note(node, "COUNT")
+                continue
+            found = self._names.column(inner, self._scope) if isinstance(inner, exp.Column) else None
+            may_skip = found is None or not found.field.is_plain or node.expressions or inner is None
+            if found is None or may_skip or (found.field.may_be_null and (is_grouped or len(aggregates) > 1)):
+                self._conditions.note(node, "COUNT")
+                return
+            column = self._named(found, found.field.name)
+            if found.field.may_be_null:
+                own.present.append(column)
+            if is_distinct:
+                own.is_set = True
+                own.distinct.append(column)
+
+    def _after(self, own: Projection, *, only_first: bool) -> None:
+        """What is done to rows after they are put together; ``only_first``: nobody asks for a second one."""
+        limit = self._select.args.get("limit")
+        if only_first and limit is not None and self._select.args.get("offset") is None:
+            first = written(limit.expression) if isinstance(limit, exp.Limit) else None
+            only_first = first is not None and first.text.isdigit() and int(first.text) > 0
+        for key, name in (
+            ("having", "HAVING"),
+            ("qualify", "QUALIFY"),
+            ("limit", "LIMIT"),
+            ("offset", "OFFSET"),
+        ):
+            node = self._select.args.get(key)
+            if node is not None and not (only_first and key == "limit"):
+                self._note_sealed(own, node, name)
+                if key in ("having", "qualify"):
+                    self._examine_named(own, node)
+        for node in self._select.expressions:
+            window = node.find(exp.Window)
+            if window is not None and window.parent_select is self._select:
+                self._note_sealed(own, window, "window function")
+
+    def _examine_named(self, own: Projection, node: exp.Expr) -> None:
+        """Look at an expression that may name what is shown."""
+        self._conditions.examine(node, self._scope, [column.field.name for column in own.columns])
+
+    def _ordered(self, own: Projection) -> None:
+        """The order of rows tells nothing if it follows from what tells the rows apart."""
+        order = self._select.args.get("order")
+        for ordered in order.expressions if order is not None else ():
+            node = ordered.this if isinstance(ordered, exp.Ordered) else ordered
+            literal = written(node)
+            if literal is not None and literal.kind == "number":
+                continue
+            if isinstance(node, exp.Column):
+                names = [column.field.name for column in own.columns]
+                if node.args.get("table") is None and self._names.matching(node.this, names):
+                    continue
+                found = self._names.column(node, self._scope)
+                terms = {(c.index, c.constant) for c in (*own.columns, *own.groups)}
+                if own.is_set and (self._named(found, "").index, None) not in terms:
+                    self._note_sealed(own, node, "ORDER BY of a column that is not shown")
+                continue
+            # A function may make several rows of one, or none.
+            if not (isinstance(node, exp.Count) and node in self._counts):
+                self._note_sealed(own, node, "ORDER BY of an expression")
+            self._examine_named(own, node)
+
+
+def _is_one_row(node: exp.Expr) -> bool:
+    """Whether what is shown neither makes several rows of one nor leaves any out, as a function may."""
+    inner = node.unalias()
+    return isinstance(inner, exp.Star | exp.Column) or written(inner) is not None
+
+
+def _literal(literal: Written, name: str) -> Column:
+    kind = {"number": "number", "text": "text", "boolean": "boolean"}[literal.kind]
+    own = ColumnType(kind)  # type: ignore[arg-type]
+    return Column(Field(name, own, False), None, Constant(value(literal, own)))

@@ -1,0 +1,33 @@
+"""A query in SQL as what is decided, and by which operators it is not conjunctive."""
+
+from __future__ import annotations
+
+from app.domain.errors import InvalidInput
+from app.services.views.published import PublishedQuery, SqlDialect
+from app.services.views.reading import ReadSchema
+from app.services.views.sql.names import Names
+from app.services.views.sql.rows import parts_of
+from app.services.views.sql.text import SqlText
+from app.services.views.sql.translation import Room, Translation
+from app.services.views.sql.values import LiteralBook
+
+
+class SqlReader:
+    """Reads the queries of one check."""
+
+    def __init__(self, schema: ReadSchema, dialect: SqlDialect) -> None:
+        self._schema = schema
+        self._dialect = dialect
+        self._room = Room()
+        self._book = LiteralBook(ignores_case=dialect in ("mysql", "tsql"))
+
+    def read(self, text: str) -> PublishedQuery:
+        """The query; InvalidInput says at which line and column it is not understood."""
+        own = SqlText(text, self._dialect)
+        try:
+            rows = Translation(Names(own, self._schema, self._book), self._room).rows()
+        except RecursionError:
+            raise InvalidInput.of(
+                "", "nested-too-deep", "Line 1, column 1: the query is nested too deeply.", "Use WITH."
+            ) from None
+        return PublishedQuery(parts_of(rows), rows.reasons)

@@ -1,0 +1,156 @@
+"""SQL parsed, and the places in its text."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Final, NoReturn
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect, NormalizationStrategy
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from app.domain.errors import InvalidInput
+from app.services.views.published import Place, SqlDialect
+
+MOST_NESTING: Final = 40
+"""Parentheses and CASE expressions within each other, and prefix operators in a row."""
+_OPENING: Final = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
+_CLOSING: Final = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
+_PREFIXES: Final = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
+_EXACT: Final = {NormalizationStrategy.LOWERCASE, NormalizationStrategy.UPPERCASE}
+
+# The parser would write the caller's text into the log.
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+
+
+class SqlText:
+    """A text in SQL of a dialect."""
+
+    def __init__(self, text: str, dialect: SqlDialect) -> None:
+        self.text = text
+        self.dialect = dialect
+        self._dialect = Dialect.get_or_raise(dialect)
+        self._offsets: dict[int, tuple[exp.Expr, int]] = {}
+
+    def statements(self) -> list[tuple[exp.Expr, int]]:
+        """What the text consists of, and where each begins.
+
+        InvalidInput says at which line and column it stops making sense.
+        """
+        if "\0" in self.text:
+            self.refuse(self.text.index("\0"), "sql-syntax", "a text with the character NUL is none of SQL.")
+        try:
+            tokens = self._dialect.tokenize(self.text)
+            self._require_shallow(tokens)
+            found = self._dialect.parser().parse(tokens, self.text)
+        except TokenError as error:
+            place = re.search(r":(\d+)$", str(error.__cause__))
+            self.refuse(
+                int(place.group(1)) if place else 0,
+                "sql-syntax",
+                "what begins here is not closed, or is no word of this dialect.",
+            )
+        except ParseError as error:
+            self._refuse_unparsed(error)
+        except RecursionError:
+            self.refuse(0, "nested-too-deep", "the query is nested too deeply.", "Write parts of it as WITH.")
+
+        starts, is_first = [], True
+        for token in tokens:
+            if is_first:
+                starts.append(token.start)
+            is_first = token.token_type == TokenType.SEMICOLON
+        starts += [len(self.text)] * len(found)
+        return [(own, start) for own, start in zip(found, starts, strict=False) if own is not None]
+
+    def folded(self, name: exp.Identifier) -> str:
+        """The name as the dialect understands it: in upper or lower case unless it is quoted."""
+        return self._dialect.normalize_identifier(name.copy()).name
+
+    def is_exact(self, name: exp.Identifier) -> bool:
+        """Whether upper and lower case must be as they are declared."""
+        return bool(name.args.get("quoted")) and self._dialect.normalization_strategy in _EXACT
+
+    def offset(self, node: exp.Expr) -> int:
+        """Where the node begins, as far as the parser says."""
+        if id(node) not in self._offsets:
+            starts = [own.meta["start"] for own in node.walk() if "start" in own.meta]
+            if not starts and node.parent is not None:
+                starts = [self.offset(node.parent)]
+            self._offsets[id(node)] = node, min(starts, default=0)
+        return self._offsets[id(node)][1]
+
+    def place(self, node: exp.Expr | int) -> Place:
+        """The line and column of a node, or of an offset."""
+        offset = node if isinstance(node, int) else self.offset(node)
+        line = self.text.count("\n", 0, offset) + 1
+        return Place(line, offset - (self.text.rfind("\n", 0, offset) + 1) + 1)
+
+    def refuse(self, node: exp.Expr | int, code: str, message: str, remedy: str = "") -> NoReturn:
+        """Raise InvalidInput with the line and column."""
+        place = self.place(node)
+        raise InvalidInput.of("", code, f"Line {place.line}, column {place.column}: {message}", remedy)
+
+    def require_arguments(self, node: exp.Expr, known: frozenset[str]) -> None:
+        """Refuse a clause that is not among these: it could change what the query depends on."""
+        for name, own in node.args.items():
+            if name not in known and own:
+                self.refuse(
+                    own if isinstance(own, exp.Expr) else node,
+                    "not-read",
+                    f"{name.strip('_').replace('_', ' ').upper()} is not read.",
+                    "Leave it out if the answer does not depend on it.",
+                )
+
+    def _require_shallow(self, tokens: list[Token]) -> None:
+        depth = prefixes = 0
+        for token in tokens:
+            prefixes = prefixes + 1 if token.token_type in _PREFIXES else 0
+            if token.token_type in _OPENING:
+                depth += 1
+            elif token.token_type in _CLOSING:
+                depth = max(0, depth - 1)
+            if depth > MOST_NESTING or prefixes > MOST_NESTING:
+                self.refuse(
+                    token.start,
+                    "nested-too-deep",
+                    f"more than {MOST_NESTING} parentheses, CASE expressions or prefixes are nested.",
+                    "Write parts of the query as WITH.",
+                )
+
+    def _refuse_unparsed(self, error: ParseError) -> NoReturn:
+        first = error.errors[0] if error.errors else {}
+        what = re.sub(r"<Token .*?text: (.*?), line.*", r"\1", str(first.get("description", "")))
+        lines = self.text.split("\n")
+        line, end = int(first.get("line") or 1), int(first.get("col") or 1)
+        start = sum(len(own) + 1 for own in lines[: line - 1]) + end - len(str(first.get("highlight") or " "))
+        self.refuse(
+            max(0, start),
+            "sql-syntax",
+            f"this is not understood as {self.dialect}: {what.rstrip('.')}.",
+            "Name the dialect that the query is written in.",
+        )
+
+
+def one_query(text: SqlText) -> exp.Query:
+    """The query that the text consists of, or that the view it creates is defined by."""
+    statements = text.statements()
+    if not statements:
+        text.refuse(0, "not-a-query", "there is no query.")
+    if len(statements) > 1:
+        text.refuse(
+            statements[1][1], "several-statements", "a second statement begins.", "Send one query each."
+        )
+    found, start = statements[0]
+    if isinstance(found, exp.Create) and found.args.get("kind") == "VIEW":
+        found = found.expression
+    if not isinstance(found, exp.Query):
+        text.refuse(
+            start,
+            "not-a-query",
+            "this is no query.",
+            "Write SELECT, several of them joined by UNION, INTERSECT or EXCEPT, or CREATE VIEW … AS SELECT.",
+        )
+    return found

@@ -1,0 +1,343 @@
+"""Queries in SQL as unions of conjunctive queries, or as envelopes of what they may depend on.
+
+A SELECT with inner joins, comparisons and subqueries becomes alternatives of subgoals; how often a row is
+found is what the columns of FROM are told apart by. What is not conjunctive is noted with its place: the
+query then depends on no rows but those that fit a subgoal, each column of FROM being kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
+from typing import Final
+
+from sqlglot import exp
+
+from app.domain.views.queries import Atom, Comparison, Constant, Variable
+from app.services.views.published import NotExact
+from app.services.views.sql.blocks import From, FromReader, scattered
+from app.services.views.sql.conditions import MOST_ALTERNATIVES, Alternatives, Conditions
+from app.services.views.sql.names import Names, Scope
+from app.services.views.sql.projections import Projection, Projections
+from app.services.views.sql.rows import Body, Field, Group, Rows, joined
+from app.services.views.sql.text import one_query
+
+MOST_BLOCKS: Final = 400
+"""SELECTs, each WITH counted as often as it is read."""
+MOST_SUBGOALS: Final = 100
+MOST_BODIES: Final = 1_000
+"""What an envelope may consist of."""
+MOST_WRITTEN_OUT: Final = 50_000
+"""Subgoals of a query, every step of writing it out counted."""
+MOST_COLUMNS: Final = 200
+_SELECT: Final = frozenset(
+    {"with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "qualify", "windows"}
+    | {"order", "limit", "offset"}
+)
+_RECURSIVE_UNSAID: Final = ("tsql", "snowflake")
+"""Dialects in which a query of WITH reads itself without the word RECURSIVE."""
+_CTE: Final = frozenset({"this", "alias", "materialized"})
+_TABLE: Final = frozenset({"this", "db", "catalog", "alias", "joins"})
+_SET: Final = frozenset({"with_", "this", "expression", "distinct", "order", "limit", "offset"})
+_SUBQUERY: Final = frozenset({"this", "alias", "with_", "order", "limit", "offset", "joins"})
+
+
+@dataclass
+class Room:
+    """How many subgoals the queries of a check may still be written out to, every step of it counted."""
+
+    subgoals: int = 400_000
+
+
+@dataclass(frozen=True)
+class _With:
+    """A query that WITH names, and what it can name itself."""
+
+    node: exp.CTE
+    before: Mapping[str, _With]
+
+
+class Translation:
+    """Translates one query."""
+
+    def __init__(self, names: Names, room: Room) -> None:
+        self._names = names
+        self._room = room
+        self._before = room.subgoals
+        self._text = names.text
+        self._numbers = count()
+        self._left = MOST_BLOCKS
+        self._with: Mapping[str, _With] = {}
+
+    def rows(self) -> Rows:
+        """The query of the text."""
+        query = one_query(self._text)
+        found = self._query(query, None, exists=False)
+        if len(found.fields) > MOST_COLUMNS:
+            self._text.refuse(
+                query, "query-too-large", f"the answer has more than {MOST_COLUMNS} columns.", "Name them."
+            )
+        return found
+
+    def _query(self, node: exp.Query, outer: Scope | None, *, exists: bool) -> Rows:
+        self._left -= 1
+        if self._left < 0:
+            self._too_large(node)
+        known = self._with
+        try:
+            self._read_with(node)
+            match node:
+                case exp.Select():
+                    rows = self._select(node, outer, exists=exists)
+                case exp.SetOperation():
+                    rows = self._combined(node, outer)
+                case exp.Subquery():
+                    self._text.require_arguments(node, _SUBQUERY)
+                    if not isinstance(node.this, exp.Query):
+                        self._text.refuse(node, "not-read", "a table in parentheses is not read here.")
+                    rows = self._cut(node, self._query(node.this, outer, exists=exists))
+                case _:
+                    self._text.refuse(node, "not-read", f"{node.key.upper()} is not read.")
+        finally:
+            self._with = known
+        sizes = [len(body.atoms) for body in rows.bodies]
+        self._room.subgoals -= sum(sizes)
+        if (
+            max(sizes, default=0) > MOST_SUBGOALS
+            or self._room.subgoals < max(0, self._before - MOST_WRITTEN_OUT)
+            or len(sizes) > MOST_BODIES
+        ):
+            self._too_large(node)
+        return rows
+
+    def _too_large(self, node: exp.Expr) -> None:
+        self._text.refuse(
+            node,
+            "query-too-large",
+            f"written out, the query has more than {MOST_BLOCKS} SELECTs, {MOST_SUBGOALS} tables joined, "
+            f"{MOST_ALTERNATIVES} alternatives or {MOST_WRITTEN_OUT:,} subgoals in all.",
+            "Check its parts one by one: what is private one by one is so together.",
+        )
+
+    def _read_with(self, node: exp.Query) -> None:
+        clause = node.args.get("with_")
+        if clause is None:
+            return
+        names = [self._text.folded(own.args["alias"].this) for own in clause.expressions]
+        for number, own in enumerate(clause.expressions):
+            self._text.require_arguments(own, _CTE)
+            if not isinstance(own.this, exp.Query):
+                self._text.refuse(own, "not-a-query", "WITH names what is no query.")
+            if clause.args.get("recursive") or self._text.dialect in _RECURSIVE_UNSAID:
+                self._require_no_recursion(own, names[number:])
+            self._with = {**self._with, names[number]: _With(own, self._with)}
+
+    def _require_no_recursion(self, node: exp.CTE, names: Sequence[str]) -> None:
+        """Refuse a query of WITH that may read itself, or one that comes later."""
+        for table in node.this.find_all(exp.Table):
+            is_name = isinstance(table.this, exp.Identifier) and not table.args.get("db")
+            if is_name and self._text.folded(table.this) in names:
+                self._text.refuse(
+                    table,
+                    "recursive-query",
+                    f"{table.name} is a query of WITH that reads itself, or one that comes later.",
+                    "Recursive queries are not read; give the query of WITH a name that no table has.",
+                )
+
+    def _table(self, node: exp.Expr, scope: Scope) -> tuple[Rows, str]:
+        """An item of FROM, and its name."""
+        if isinstance(node, exp.Subquery):
+            self._text.require_arguments(node, _SUBQUERY)
+            alias = node.args.get("alias")
+            rows = self._query(node, scope.outer, exists=False)
+            if alias is None or alias.this is None:
+                return self._renamed(rows, alias), f"@{len(scope.sources)}"
+            return self._renamed(rows, alias), self._text.folded(alias.this)
+        if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+            self._text.refuse(
+                node,
+                "not-read",
+                f"FROM has {node.key.upper() if not isinstance(node, exp.Table) else 'a function'}, which is "
+                "not read.",
+                "Name tables and subqueries.",
+            )
+        self._text.require_arguments(node, _TABLE)
+        alias, name = node.args.get("alias"), self._text.folded(node.this)
+        known = None if node.args.get("db") else self._with.get(name)
+        rows = self._named_query(known) if known is not None else self._relation(node)
+        if alias is not None and alias.this is not None:
+            name = self._text.folded(alias.this)
+        return self._renamed(rows, alias), name
+
+    def _named_query(self, known: _With) -> Rows:
+        now, self._with = self._with, known.before
+        try:
+            return self._renamed(self._query(known.node.this, None, exists=False), known.node.args["alias"])
+        finally:
+            self._with = now
+
+    def _relation(self, node: exp.Table) -> Rows:
+        relation = self._names.relation(node)
+        fields = self._names.fields(relation)
+        terms = tuple(Variable(f"{own.name}.{next(self._numbers)}") for own in fields)
+        body = Body((Atom(relation, terms),), (self._text.place(node),), (), terms, terms)
+        return Rows(fields, (Group((body,)),))
+
+    def _renamed(self, rows: Rows, alias: exp.TableAlias | None) -> Rows:
+        columns = alias.args.get("columns") if alias is not None else None
+        if not columns:
+            return rows
+        if len(columns) > len(rows.fields):
+            self._text.refuse(columns[-1], "wrong-arity", f"there are {len(rows.fields)} columns to name.")
+        names = [self._text.folded(own.this if isinstance(own, exp.ColumnDef) else own) for own in columns]
+        renamed = [replace(own, name=name) for own, name in zip(rows.fields, names, strict=False)]
+        return replace(rows, fields=(*renamed, *rows.fields[len(names) :]))
+
+    def _select(self, node: exp.Select, outer: Scope | None, *, exists: bool) -> Rows:
+        self._text.require_arguments(node, _SELECT)
+        conditions = Conditions(self._names, lambda own, scope, only: self._query(own, scope, exists=only))
+        scope = Scope(next(self._numbers), outer)
+        found = FromReader(self._names, conditions, self._table).read(node, scope)
+        own = Projections(node, scope, self._names, conditions).read(exists=exists)
+        sealed = [item for item in found.items if item.rows.is_sealed]
+        if len(found.items) == 1 and sealed and own.passes_all and not found.conditions:
+            rows = found.items[0].rows
+            order = [column.index for column in own.columns if column.index is not None]
+            return _reordered(rows, order, own.fields)
+        if sealed:
+            conditions.note(sealed[0].node, "count, limit or outer join in a subquery")
+        whole = None if sealed or found.outer_joins else self._put_together(found, conditions, node)
+        if whole is None:
+            reasons = (*(r for item in found.items for r in item.rows.reasons), *conditions.reasons)
+            extras = (*scattered(found), *conditions.extras)
+            fields = tuple(replace(own, is_plain=False, may_be_null=True) for own in own.fields)
+            return Rows(fields, (), extras, tuple(dict.fromkeys(reasons)), is_sealed=True)
+        return self._projected(whole, own, conditions)
+
+    def _put_together(self, found: From, conditions: Conditions, node: exp.Expr) -> Rows | None:
+        """The rows of FROM that meet all conditions; None: there are too many alternatives."""
+        sizes = [sum(len(group.bodies) for group in item.rows.groups) for item in found.items]
+        number = 1
+        for size in sizes:
+            number *= size
+        rows = joined([item.rows for item in found.items]) if number <= MOST_ALTERNATIVES else None
+        if rows is None:
+            conditions.note(node, f"more than {MOST_ALTERNATIVES} alternatives")
+            return None
+        scope = found.scope
+        for condition in found.conditions:
+            if len(condition) * len(rows.bodies) > MOST_ALTERNATIVES:
+                conditions.note(node, f"more than {MOST_ALTERNATIVES} alternatives")
+                conditions.extras += [own.closed() for own in condition if own.atoms]
+                continue
+            rows = rows.with_bodies(partial(_met, scope, condition))
+        return rows
+
+    def _projected(self, rows: Rows, own: Projection, conditions: Conditions) -> Rows:
+        """What SELECT shows of the rows."""
+        reasons = tuple(dict.fromkeys((*rows.reasons, *conditions.reasons)))
+        extras = (*rows.extras, *conditions.extras)
+
+        def shown(body: Body) -> list[Body]:
+            terms = own.terms(body)
+            identity = body.identity
+            if own.is_set:
+                identity = (*own.told_apart_by(body),)
+            comparisons = [Comparison(term, "=", term) for term in own.counted(body)]
+            return [
+                replace(body, shown=terms, identity=identity, comparisons=(*body.comparisons, *comparisons))
+            ]
+
+        if reasons:
+            kept = rows.with_bodies(lambda body: [replace(body, shown=own.terms(body))])
+            return Rows(own.fields, kept.groups, extras, reasons, own.is_sealed)
+        changed = rows.with_bodies(shown)
+        groups = changed.groups
+        if own.is_set:
+            groups = (Group(tuple(body for group in groups for body in group.bodies), is_set=True),)
+        return Rows(own.fields, groups, extras, (), own.is_sealed)
+
+    def _cut(self, node: exp.Query, rows: Rows) -> Rows:
+        """With a LIMIT of its own."""
+        order = node.args.get("order")
+        if order is not None and (inner := order.find(exp.Query)) is not None:
+            self._text.refuse(inner, "not-read", "a subquery in the ORDER BY of several queries is not read.")
+        limits = [own for own in (node.args.get("limit"), node.args.get("offset")) if own is not None]
+        reasons = tuple(NotExact("LIMIT", self._text.place(own)) for own in limits)
+        return replace(rows, reasons=rows.reasons + reasons, is_sealed=True) if limits else rows
+
+    def _combined(self, node: exp.SetOperation, outer: Scope | None) -> Rows:
+        """Several queries joined by UNION, INTERSECT or EXCEPT, from left to right."""
+        chain: list[exp.SetOperation] = []
+        left: exp.Expr = node
+        while isinstance(left, exp.SetOperation) and (left is node or not left.args.get("with_")):
+            chain.append(left)
+            left = left.this
+        if len(chain) >= MOST_ALTERNATIVES:
+            self._too_large(node)
+        rows = self._query(left, outer, exists=False)  # type: ignore[arg-type] # what UNION joins is a query
+        for own in reversed(chain):
+            self._text.require_arguments(own, _SET)
+            other = self._query(own.expression, outer, exists=False)
+            if len(rows.fields) != len(other.fields):
+                self._text.refuse(
+                    own.expression,
+                    "wrong-arity",
+                    f"{own.key.upper()} joins {len(rows.fields)} columns with {len(other.fields)}.",
+                )
+            rows = self._cut(own, self._both(own, rows, other))
+        return rows
+
+    def _both(self, node: exp.SetOperation, one: Rows, other: Rows) -> Rows:
+        reasons = list(dict.fromkeys((*one.reasons, *other.reasons)))
+        name = node.key.upper() + ("" if node.args.get("distinct") else " ALL")
+        both = one.is_plain and other.is_plain
+        pairs = list(zip(one.fields, other.fields, strict=True))
+        comparable = all(a.type.compares_with(b.type) for a, b in pairs)
+        fields = tuple(
+            replace(a, may_be_null=a.may_be_null or b.may_be_null, is_plain=a.is_plain and b.is_plain)
+            for a, b in pairs
+        )
+        exact = {
+            "UNION": both,
+            "UNION ALL": True,
+            "INTERSECT": both and not any(a.may_be_null and b.may_be_null for a, b in pairs),
+        }.get(name, False)
+        if not (exact and comparable):
+            reasons.append(NotExact(name, self._text.place(node.expression)))
+        groups = one.groups + other.groups
+        is_sealed = one.is_sealed or other.is_sealed or not exact
+        if not reasons and name != "UNION ALL":
+            as_set = [rows.with_bodies(_as_set, as_set=True) for rows in (one, other)]
+            if name == "UNION":
+                groups = (Group(tuple(b for rows in as_set for g in rows.groups for b in g.bodies), True),)
+            else:
+                groups = (Group(tuple(_common(a, b) for a in one.bodies for b in other.bodies), True),)
+        if sum(len(group.bodies) for group in groups) > MOST_ALTERNATIVES:
+            self._too_large(node)
+        return Rows(fields, groups, one.extras + other.extras, tuple(reasons), is_sealed)
+
+
+def _met(scope: Scope, condition: Alternatives, body: Body) -> list[Body]:
+    return [body.where(own, scope.values(body.shown)) for own in condition]
+
+
+def _as_set(body: Body) -> list[Body]:
+    return [replace(body, identity=tuple(term for term in body.shown if term is not None))]
+
+
+def _common(one: Body, other: Body) -> Body:
+    """Rows that both show."""
+    terms = tuple(term if term is not None else Constant(None) for term in one.shown)
+    others = (term if term is not None else Constant(None) for term in other.shown)
+    equal = tuple(Comparison(a, "=", b) for a, b in zip(terms, others, strict=True))
+    both = one.beside(other)
+    return replace(both, comparisons=(*both.comparisons, *equal), shown=terms, identity=terms)
+
+
+def _reordered(rows: Rows, order: list[int], fields: tuple[Field, ...]) -> Rows:
+    """The same rows with their columns in another order."""
+    changed = rows.with_bodies(lambda body: [replace(body, shown=tuple(body.shown[i] for i in order))])
+    return replace(changed, fields=fields)

@@ -1,0 +1,86 @@
+"""The experiments on reconstruction: the stand-in census, exact tails of ratios, claims on small data."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from app.cli import program
+from app.experiments.errors_of_samples import education
+from app.experiments.noisy_ratios import binomial_interval, occupation
+from app.experiments.report import Effort
+from app.experiments.stand_in_census import EDUCATION, base_tables, stand_in, words_of_pool
+from tests.oracles.reconstruction_by_hand import census
+from tests.oracles.reconstruction_by_hand import words_of_pool as words_by_hand
+
+SMALL = Effort(seeds=2, records=24, entities=80)
+
+
+@pytest.mark.spec("RP-T12")
+def test_the_stand_in_census_is_that_of_its_definition():
+    own = stand_in(2000)
+    assert (np.stack(own.columns, axis=1) - 1).tolist() == census(2000).tolist()
+    first = np.bincount(stand_in(300_000).columns[EDUCATION] - 1).tolist()
+    assert first == [
+        90493,
+        59884,
+        41716,
+        30050,
+        21018,
+        14971,
+        11879,
+        9010,
+        5929,
+        2987,
+        3008,
+        2989,
+        2989,
+        3077,
+    ]
+    for ours, theirs, _ in zip(words_of_pool(), words_by_hand(), range(20_000), strict=False):
+        assert ours == theirs
+
+
+def test_tables_are_nested_fifths():
+    tables = base_tables(SMALL, EDUCATION)
+    assert [own.n_records for own in tables] == [2000, 4000, 6000, 8000, 10000]
+    for before, after in itertools.pairwise(tables):
+        assert (before.counts.totals <= after.counts.totals).all()
+
+
+@pytest.mark.parametrize("chance", [0.02, 0.3, 0.47])
+def test_the_interval_of_a_binomial_law_is_that_of_its_quantiles(chance):
+    ends = [int(stats.binom.ppf(tail, 100, chance)) for tail in (0.5e-4, 1 - 0.5e-4)]
+    assert list(binomial_interval(100, chance)) == ends
+
+
+def test_what_the_errors_of_copies_claim_holds_on_few_records():
+    report = education(SMALL)
+    assert [claim.text for claim in report.claims if claim.grade == "exact" and not claim.holds] == []
+    (slight,) = [claim for claim in report.claims if "only slightly more" in claim.text]
+    assert slight.grade == "qualitative"
+    assert "times at the middle setting" in slight.evidence
+    (drawn,) = [table for table in report.tables if "releases of the middle" in table.title]
+    assert [row[0] for row in drawn.rows] == ["plain", "balanced", "balanced_fixed"]
+
+
+def test_the_readers_own_census_of_seven_attributes(tmp_path, capsys):
+    rows = census(400) + 1
+    text = "AGE,SEX,EDUC,MARST,RACE,CLASSWKR,OCC\n" + "\n".join(
+        ",".join(map(str, row)) for row in rows.tolist()
+    )
+    (tmp_path / "own.csv").write_text(text)
+    own = ["--census", str(tmp_path / "own.csv"), "--seeds", "1"]
+    assert program.run(["experiment", "R1", "R3", *own], None) == 0
+    assert "the reader's census, 240 records" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="for X14 alone, or for R0 to R6"):
+        program.run(["experiment", "R1", "X14", *own], None)
+
+
+def test_the_ratios_of_a_group_that_the_paper_highlights():
+    report = occupation(SMALL)
+    row = report.tables[0].rows[1]
+    assert (row[0], row[1]) == (213, pytest.approx(100 / 213))
+    assert row[2:6:2] == pytest.approx((0.092454, 0.078381), abs=1e-6)
+    assert all(claim.holds for claim in report.claims)

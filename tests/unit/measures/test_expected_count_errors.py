@@ -1,0 +1,261 @@
+"""Expected errors of counts before a draw: pools by hand, the stand-in census, frontiers, what is refused."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.domain.analyses.expected_count_errors import EXPECTED_COUNT_ERRORS, ExpectedCountErrorsParameters
+from app.domain.classes.reconstruction import UniformReplacement
+from app.domain.classes.reconstruction_groups import GroupsUnderTest, ReconstructionQuestion
+from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.mechanisms.count_variances import count_variances
+from app.domain.mechanisms.expected_errors import PooledCounts, sample_sizes
+from app.domain.mechanisms.query_pool import GroupedValues, PoolQuestion, query_pool
+from app.domain.tables.distinct import distinct_rows
+from tests.oracles.effort import examples
+from tests.oracles.reconstruction_by_hand import census, words_of_pool
+from tests.unit.measures.diversity_tables import flat, measured, table
+
+SIMPLE = "chernoff_simple"
+
+
+def grouped(records, sizes, m):
+    """Records whose last column is the sensitive one."""
+    known = range(records.shape[1] - 1)
+    n = len(records)
+    rows = distinct_rows([records[:, j] for j in known], sizes, n)
+    ones = np.ones(n, dtype=np.int64)
+    own = count_values(rows.inverse.astype(np.int64), records[:, -1], ones, rows.size, m)
+    totals = np.bincount(records[:, -1], minlength=m)
+    counts = SensitiveCounts(*own, totals, np.arange(1, m + 1, dtype=np.int32))
+    return GroupedValues(rows.codes, counts, m, np.arange(m, dtype=np.int64))
+
+
+def census_groups(n):
+    columns = [0, 1, 3, 4, 5, 6, 2]
+    return grouped(census(n)[:, columns], [77, 2, 6, 9, 7, 50], 14)
+
+
+def question(p, epsilon, delta, m=14):
+    return ReconstructionQuestion(UniformReplacement(p, m), epsilon, delta)
+
+
+def errors(groups, pooled, p, epsilon, delta):
+    """Of plain perturbation and of samples by the shares, and how many groups fail."""
+    own = question(p, epsilon, delta)
+    samples = sample_sizes(groups.counts, own, SIMPLE, "balanced")
+    failing = GroupsUnderTest(groups.counts, own).failing(SIMPLE)
+    return [pooled.error(own, groups.counts.sizes), pooled.error(own, samples), int(failing.sum())]
+
+
+def pooled_of(n):
+    groups = census_groups(n)
+    pool = query_pool(groups, PoolQuestion(), words_of_pool())
+    return groups, pool, PooledCounts(groups, pool)
+
+
+@pytest.mark.spec("RP-T12")
+def test_the_pool_and_the_errors_of_the_stand_in_census():
+    groups, pool, pooled = pooled_of(300_000)
+    assert (pool.draws, len(pool.queries), len(pool.answers)) == (19952, 5000, 1333)
+    assert [sum(len(own[0]) == d for own in pool.queries) for d in (1, 2, 3)] == [3767, 1117, 116]
+    first, second = pool.queries[:2]
+    assert (first, pool.answers[first]) == (((1,), (1,), 13), 1486)
+    assert (second, pool.answers[second]) == (((3,), (0,), 11), 2259)
+    assert errors(groups, pooled, 0.5, 0.5, 0.3) == pytest.approx([0.045838, 0.048634, 895], abs=1e-6)
+    fixed = sample_sizes(groups.counts, question(0.5, 0.5, 0.3), SIMPLE, "balanced_fixed")
+    assert pooled.error(question(0.5, 0.5, 0.3), fixed) == pytest.approx(0.0509, rel=0.1)
+
+
+SETTINGS = [
+    (0.1, 0.5, 0.3, 0, 0.270445, 0.270445),
+    (0.3, 0.5, 0.3, 392, 0.085239, 0.086938),
+    (0.5, 0.5, 0.3, 895, 0.045838, 0.048634),
+    (0.7, 0.5, 0.3, 1388, 0.026694, 0.029496),
+    (0.9, 0.5, 0.3, 2091, 0.012546, 0.015043),
+    (0.5, 0.1, 0.3, 0, 0.045838, 0.045838),
+    (0.5, 0.3, 0.3, 163, 0.045838, 0.046135),
+    (0.5, 0.7, 0.3, 2085, 0.045838, 0.053227),
+    (0.5, 0.9, 0.3, 3734, 0.045838, 0.059468),
+    (0.5, 0.5, 0.14, 464, 0.045838, 0.046979),
+    (0.5, 0.5, 0.22, 669, 0.045838, 0.047660),
+    (0.5, 0.5, 0.38, 1192, 0.045838, 0.049758),
+    (0.5, 0.5, 0.46, 1516, 0.045838, 0.051089),
+]
+SIZES = [
+    (100_000, 150, 0.081217, 0.081764),
+    (200_000, 533, 0.056678, 0.058459),
+    (400_000, 1260, 0.039752, 0.043390),
+    (500_000, 1658, 0.035785, 0.040103),
+]
+
+
+@pytest.mark.deep
+@pytest.mark.spec("RP-T12")
+def test_all_settings_of_the_stand_in_census():
+    groups, _, pooled = pooled_of(300_000)
+    for p, epsilon, delta, failing, plain, sampled in SETTINGS:
+        assert errors(groups, pooled, p, epsilon, delta) == pytest.approx([plain, sampled, failing], abs=1e-6)
+    for n, failing, plain, sampled in SIZES:
+        groups, _, pooled = pooled_of(n)
+        assert errors(groups, pooled, 0.5, 0.5, 0.3) == pytest.approx([plain, sampled, failing], abs=1e-6)
+
+
+def by_hand(records, sizes, m, own, words):
+    """The pool, and per query the sum over groups of their variances, by loops over records and groups."""
+    n, queries = len(records), []
+    for draw in itertools.count(1):
+        if draw > own.most_draws:
+            return None
+        d = 1 + next(words) * min(own.predicates, len(sizes)) // 2**32
+        left, chosen = list(range(len(sizes))), []
+        for _ in range(d):
+            chosen.append(left.pop(next(words) * len(left) // 2**32))
+        shown = [sorted(set(records[:, j].tolist())) for j in range(len(sizes))]
+        places = {j: next(words) * len(shown[j]) // 2**32 for j in chosen}
+        value = next(words) * m // 2**32
+        inside = [all(row[j] == shown[j][place] for j, place in places.items()) for row in records.tolist()]
+        answer = sum(i and row[-1] == value for i, row in zip(inside, records.tolist(), strict=True))
+        if answer / n >= own.least_share:
+            queries.append(
+                (places, value, answer, [row for i, row in zip(inside, records.tolist(), strict=True) if i])
+            )
+            if len(queries) == own.queries:
+                return draw, queries
+
+
+@settings(max_examples=examples(25), deadline=None)
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=40
+    ),
+    seed=st.integers(0, 10**6),
+    p=st.sampled_from([0.2, 0.5, 0.8]),
+    n1=st.integers(1, 6),
+)
+def test_errors_are_those_of_loops_over_groups_and_queries(rows, seed, p, n1):
+    records = np.array(rows, dtype=np.int32)
+    own = PoolQuestion(queries=5, predicates=2, least_share=0.05, most_draws=3000)
+    groups = grouped(records, [3, 4], 3)
+    drawn = query_pool(groups, own, iter(words_of_pool(seed)))
+    draws, queries = by_hand(records, [3, 4], 3, own, words_of_pool(seed))
+    assert (drawn.draws, [drawn.answers[own] for own in drawn.queries]) == (
+        draws,
+        [own[2] for own in queries],
+    )
+    asked = question(p, 0.5, 0.3, 3)
+    expected = []
+    for _, value, answer, selected in queries:
+        total = 0.0
+        for group in {tuple(row[:2]) for row in selected}:
+            members = [row for row in selected if tuple(row[:2]) == group]
+            k, n = sum(row[2] == value for row in members), len(members)
+            one = [np.array([own], dtype=np.int64) for own in (k, n, min(n, n1))]
+            total += count_variances(*one, asked.replacement)[0]
+        expected.append(math.sqrt(2 / math.pi * total) / answer)
+    samples = np.minimum(groups.counts.sizes, n1)
+    assert PooledCounts(groups, drawn).error(asked, samples) == pytest.approx(np.mean(expected))
+
+
+def test_records_of_suppressed_groups_are_counted_as_lost():
+    records = np.array([(0, 0)] * 6 + [(1, 0)] * 2, dtype=np.int32)
+    groups = grouped(records, [2], 2)
+    pool = query_pool(groups, PoolQuestion(1, 1, 0.5), iter([0, 0, 0, 0]))
+    assert list(pool.answers.values()) == [6]
+    pooled = PooledCounts(groups, pool)
+    assert pooled.error(question(0.5, 0.5, 0.3, 2), np.array([0, 2])) == 1
+
+
+PEOPLE = [(f"t{i % 3}", f"a{i % 4}", f"v{i % 5 % 3}") for i in range(240)]
+
+
+def people(rows=PEOPLE):
+    columns = (flat(row[0] for row in rows), flat(row[1] for row in rows), flat(f"v{i}" for i in range(4)))
+    return table(("town", "age", "illness"), columns, rows, {"illness"})
+
+
+def found(of=None, **parameters):
+    asked = {"queries": 100, "least_share": 0.01} | parameters
+    return measured(EXPECTED_COUNT_ERRORS, people() if of is None else of, **asked)
+
+
+def test_a_frontier_of_privacy_and_error():
+    own = found(p=(0.9, 0.1, 0.5), epsilon=0.9, p_cap=0.6)
+    assert (own.attribute, own.values, own.p_cap) == ("illness", 4, 0.6)
+    assert [(point.p, point.is_within_cap) for point in own.points] == [
+        (0.1, True),
+        (0.5, True),
+        (0.9, False),
+    ]
+    for before, after in itertools.pairwise(own.points):
+        assert before.error_plain > after.error_plain
+        assert before.groups_failing <= after.groups_failing
+        assert before.delta > after.delta
+    for point in own.points:
+        assert point.is_met == (point.groups_failing == 0)
+        assert point.error_plain <= point.error_balanced + 1e-12
+        assert point.error_balanced <= point.error_balanced_fixed + 1e-12 or not point.is_met
+    met = [point.p for point in own.points if point.is_met and point.is_within_cap]
+    assert own.best_plain == (max(met) if met else None)
+    assert own.best_balanced in (0.1, 0.5)
+    assert found(p=(0.5,)).points == found(p=(0.5,)).points
+    assert found(p=(0.5,), seed=2).draws != found(p=(0.5,)).draws
+
+
+def test_a_cap_by_beliefs_is_that_of_the_mechanism():
+    assert found(rho_1=0.1, rho_2=0.5).p_cap == pytest.approx(8 / 12)
+    assert found().p_cap == 1
+    nothing = found(p=(0.5,), p_cap=0.4)
+    assert (nothing.best_plain, nothing.best_balanced, nothing.best_balanced_fixed) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "pointer", "code"),
+    [
+        ({"rho_1": 0.2}, "/rho_1", "cap-unclear"),
+        ({"rho_1": 0.2, "rho_2": 0.5, "p_cap": 0.5}, "/rho_1", "cap-unclear"),
+        ({"rho_1": 0.5, "rho_2": 0.5}, "/rho_1", "out-of-range"),
+    ],
+)
+def test_caps_that_say_nothing_are_refused(parameters, pointer, code):
+    with pytest.raises(InvalidInput) as refused:
+        ExpectedCountErrorsParameters(**parameters)
+    assert (refused.value.faults[0].pointer, refused.value.faults[0].code) == (pointer, code)
+
+
+def test_a_pool_that_cannot_be_filled_is_refused_after_the_draws_that_are_allowed():
+    with pytest.raises(
+        InvalidInput, match=r"Of 500 queries drawn only 0 count at least 0\.9 of the records"
+    ) as refused:
+        found(least_share=0.9, most_draws=500)
+    assert refused.value.faults[0].code == "pool-not-full"
+
+
+def test_groups_that_have_no_value_left_take_no_part():
+    rows = [*PEOPLE, *[("t9", "a0", None)] * 3]
+    columns = (
+        flat(f"t{i}" for i in range(10)),
+        flat(f"a{i}" for i in range(4)),
+        flat(f"v{i}" for i in range(4)),
+    )
+    own = found(table(("town", "age", "illness"), columns, rows, {"illness"}), missing_sensitive="excluded")
+    assert [point.delta for point in own.points] == [point.delta for point in found().points]
+    assert all(math.isfinite(point.error_balanced) for point in own.points)
+
+
+def test_what_cannot_be_perturbed_or_asked_for_is_refused():
+    alone = [(own[2],) for own in PEOPLE]
+    only = table(("illness",), (flat(f"v{i}" for i in range(3)),), alone, {"illness"})
+    with pytest.raises(InvalidInput, match="has the role quasi_identifier"):
+        found(only)
+    empty = grouped(np.zeros((0, 2), dtype=np.int32), [2], 2)
+    with pytest.raises(InvalidInput, match="No record"):
+        query_pool(empty, PoolQuestion(), iter([]))
+    single = table(("town", "illness"), (flat("ab"), flat("x")), [("a", "x"), ("b", "x")], {"illness"})
+    with pytest.raises(NotSupported, match="single value"):
+        found(single)

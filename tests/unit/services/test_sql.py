@@ -1,0 +1,327 @@
+"""What SQL is read as, by dialect, and what of it is left to an envelope."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from fractions import Fraction
+
+import pytest
+
+from app.domain.errors import InvalidInput
+from app.domain.views.relational_schema import RelationDefinition
+from app.services.views.column_types import ColumnType, shown
+from app.services.views.reading import WrittenQuery, read_schema, reader
+from app.services.views.sql.tables import read_tables
+from app.services.views.sql.translation import Room
+from app.services.views.view_checks import ViewCheck, checked
+
+RELATIONS = {
+    "p": RelationDefinition(["pid", "pname"]),
+    "d": RelationDefinition(["pid", "diagnosis", "ward"], {"ward": "integer"}, nullable=["ward"]),
+}
+
+
+def read(text, dialect="postgres", tables=None):
+    schema = read_schema({} if tables else RELATIONS, (), tables, dialect)
+    return reader("sql", dialect, schema)(WrittenQuery("q", text))
+
+
+def operators(text, dialect="postgres", tables=None):
+    return [own.operator for own in read(text, dialect, tables).not_exact]
+
+
+def fault(text, dialect="postgres", tables=None):
+    with pytest.raises(InvalidInput) as error:
+        read(text, dialect, tables)
+    return error.value.faults[0].code
+
+
+def verdict(secret, view, tables, dialect="postgres"):
+    asked = ViewCheck(
+        {}, (), [WrittenQuery("s", secret)], [WrittenQuery("v", view)], False, "sql", dialect, tables
+    )
+    return checked(asked)["verdict"]
+
+
+def test_the_parser_is_loaded_by_the_first_check_of_sql():
+    code = "import sys, app.main, app.api.app; print('sqlglot' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text"),
+    [
+        ("postgres", "SELECT \"pid\", ward::int AS w FROM d WHERE diagnosis = 'flu'"),
+        ("mysql", 'SELECT `pid`, CAST(ward AS SIGNED) FROM d WHERE diagnosis = "flu"'),
+        ("snowflake", "SELECT pid, ward::int FROM d WHERE diagnosis = 'flu' QUALIFY 1 = 1"),
+        ("bigquery", 'SELECT `pid`, SAFE_CAST(ward AS INT64) FROM d WHERE diagnosis = "flu"'),
+        ("duckdb", "SELECT pid, ward // 2 FROM d WHERE diagnosis = 'flu'"),
+        ("sqlite", "SELECT [pid], ward || '' FROM d WHERE diagnosis = 'flu'"),
+        ("tsql", "SELECT TOP 3 [pid], ISNULL(ward, 0) FROM d WHERE diagnosis = N'flu'"),
+        ("spark", 'SELECT `pid`, nvl(ward, 0) FROM d WHERE diagnosis = "flu"'),
+    ],
+)
+def test_each_dialect_has_its_own_quotes_and_functions(dialect, text):
+    query = read(text, dialect)
+    assert query.not_exact
+    ((rule,),) = (part.query.rules for part in query.parts)
+    assert [own.right.value for own in rule.comparisons] == ["flu"]
+
+
+def test_another_dialects_syntax_is_refused():
+    assert fault("SELECT TOP 3 pid FROM d") == "sql-syntax"
+    assert fault("SELECT `pid` FROM d") == "sql-syntax"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT pid FROM d ORDER BY ward DESC",
+        "SELECT DISTINCT pid FROM d ORDER BY pid",
+        "SELECT pid, COUNT(*) AS n FROM d GROUP BY pid ORDER BY n",
+        "SELECT pid, COUNT(*) FROM d GROUP BY 1 ORDER BY COUNT(*)",
+        "SELECT COUNT(DISTINCT pid) FROM d",
+        "SELECT COUNT(ward) FROM d",
+        "SELECT COUNT(pid), diagnosis FROM d GROUP BY diagnosis",
+        "SELECT pid FROM d GROUP BY pid, ward",
+        "WITH n AS (SELECT ward, COUNT(*) AS c FROM d GROUP BY ward) SELECT c, ward FROM n",
+        "SELECT pid FROM d WHERE NOT (ward IS NULL OR ward NOT IN (1, 2))",
+        "SELECT x.pid FROM (SELECT pid FROM d UNION SELECT pid FROM p) AS x JOIN p USING (pid)",
+        "SELECT pid FROM p INTERSECT SELECT pid FROM d",
+        "SELECT pid FROM p WHERE (pid, pname) IN (SELECT pid, diagnosis FROM d)",
+        "(SELECT pid FROM p) UNION ALL (SELECT pid FROM d)",
+        "CREATE VIEW x AS SELECT pid FROM p",
+    ],
+)
+def test_what_is_read_exactly(text):
+    assert operators(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "operator"),
+    [
+        ("SELECT DISTINCT pid FROM d ORDER BY ward", "ORDER BY of a column that is not shown"),
+        ("SELECT ward FROM d GROUP BY ward ORDER BY COUNT(*)", "COUNT"),
+        ("SELECT pid, ward FROM d GROUP BY pid", "column that is not grouped"),
+        ("SELECT pid AS ward FROM d GROUP BY ward", "column that is not grouped"),
+        ("SELECT diagnosis, COUNT(ward) FROM d GROUP BY diagnosis", "COUNT"),
+        ("SELECT COUNT(DISTINCT pid), COUNT(*) FROM d", "COUNT(DISTINCT)"),
+        ("SELECT DISTINCT COUNT(*) FROM d GROUP BY ward", "DISTINCT of aggregates"),
+        ("SELECT ward, COUNT(*) FROM d GROUP BY ROLLUP (ward)", "ROLLUP"),
+        ("SELECT SUM(ward) FROM d", "SUM"),
+        ("SELECT COUNT(*) FILTER (WHERE ward = 1) FROM d", "FILTER"),
+        ("SELECT pid FROM d LIMIT 3", "LIMIT"),
+        ("SELECT pid FROM d ORDER BY UNNEST(ARRAY[1, 2])", "ORDER BY of an expression"),
+        ("SELECT pid FROM p WHERE EXISTS (SELECT UNNEST(ARRAY[d.ward]) FROM d)", "UNNEST"),
+        ("SELECT pid FROM d WHERE ward IS NULL", "IS NULL"),
+        ("SELECT pid FROM d WHERE pid NOT IN (SELECT pid FROM p)", "NOT IN"),
+        ("SELECT pid FROM d WHERE ward = (SELECT MAX(ward) FROM d)", "scalar subquery"),
+        ("SELECT CASE WHEN ward = 1 THEN 1 END FROM d", "CASE"),
+        ("SELECT ward + 1 FROM d", "arithmetic"),
+        ("SELECT DISTINCT ON (pid) pid FROM d", "DISTINCT ON"),
+        ("SELECT RANK() OVER (ORDER BY ward) FROM d", "window function"),
+        ("SELECT ward FROM d INTERSECT SELECT ward FROM d", "INTERSECT"),
+        ("SELECT pid FROM d INTERSECT ALL SELECT pid FROM d", "INTERSECT ALL"),
+        ("SELECT x.pid FROM (SELECT pid FROM d LIMIT 1) AS x", "LIMIT"),
+    ],
+)
+def test_what_is_left_to_an_envelope(text, operator):
+    assert operator in operators(text)
+
+
+def test_the_order_of_rows_can_tell_what_is_not_shown():
+    tables = "CREATE TABLE d (pid INT NOT NULL, ward INT NOT NULL, PRIMARY KEY (pid, ward))"
+    secret = "SELECT pid FROM d WHERE ward = 5"
+    assert verdict(secret, "SELECT DISTINCT pid FROM d WHERE ward > 5 ORDER BY ward", tables) == "PRIVATE"
+    assert verdict(secret, "SELECT DISTINCT pid FROM d WHERE ward > 4 ORDER BY ward", tables) == "UNKNOWN"
+
+
+def test_numbers_are_compared_as_their_columns_have_them():
+    tables = "CREATE TABLE n (i INT NOT NULL, f DOUBLE PRECISION NOT NULL, d DECIMAL(5, 2) NOT NULL)"
+    for secret, view, expected in (
+        ("i > 3.5", "i < 4", "PRIVATE"),
+        ("i > 3.5", "i < 5", "DISCLOSES"),
+        ("d > 3.5", "d < 4", "DISCLOSES"),
+        ("f = 0.1", "f <> 0.10000000000000000001", "PRIVATE"),
+        ("i = '03'", "i <> 3", "PRIVATE"),
+    ):
+        asked = (f"SELECT i FROM n WHERE {own}" for own in (secret, view))
+        assert verdict(*asked, tables) == expected, (secret, view)
+
+
+def test_texts_that_a_database_may_take_for_equal_are_refused():
+    text = "SELECT pid FROM d WHERE diagnosis = 'Flu' OR diagnosis = 'flu'"
+    assert operators(text) == []
+    assert fault(text, "mysql") == "ambiguous-literal"
+    assert fault("SELECT pid FROM d WHERE diagnosis = '1' OR pid = 1") == "ambiguous-literal"
+    assert operators("SELECT pid FROM d WHERE diagnosis = '02139' OR pid = 1") == []
+
+
+def test_what_two_queries_write_is_compared():
+    schema = read_schema(RELATIONS, (), None, "postgres")
+    one = reader("sql", "postgres", schema)
+    one(WrittenQuery("q", "SELECT pid FROM d WHERE pid = 1212"))
+    with pytest.raises(InvalidInput, match="depends on the column's type"):
+        one(WrittenQuery("q", "SELECT pid FROM d WHERE pid = '1212'"))
+
+
+def test_the_order_of_texts_is_left_to_an_envelope():
+    tables = "CREATE TABLE n (name TEXT NOT NULL, at TIMESTAMPTZ, day DATE, code CHAR(3))"
+    assert operators("SELECT 1 FROM n WHERE name < 'M'", tables=tables) == ["order of texts"]
+    assert operators("SELECT 1 FROM n WHERE at > '2020-01-01'", tables=tables) == ["order of values"]
+    assert operators("SELECT 1 FROM n WHERE day = '1 May'", tables=tables) == ["literal of another type"]
+    assert operators("SELECT 1 FROM n WHERE name = code", tables=tables) == ["comparison of different types"]
+    assert fault("SELECT 1 FROM n WHERE day = '2020-02-30'", tables=tables) == "wrong-type"
+
+
+def test_char_ignores_blanks_at_the_end():
+    tables = "CREATE TABLE n (code CHAR(3) NOT NULL, day DATE NOT NULL)"
+    assert (
+        verdict("SELECT 1 FROM n WHERE code = 'a '", "SELECT 1 FROM n WHERE code <> 'a'", tables) == "PRIVATE"
+    )
+
+
+def test_a_view_of_one_name_with_a_table_reads_the_table():
+    assert operators("WITH d AS (SELECT pid FROM d) SELECT pid FROM d") == []
+    assert fault("WITH d AS (SELECT pid FROM d) SELECT pid FROM d", "tsql") == "recursive-query"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text"),
+    [
+        ("postgres", "CREATE TABLE v (a SERIAL PRIMARY KEY, b VARCHAR(3) UNIQUE NOT NULL, c TIMESTAMP)"),
+        ("mysql", "CREATE TABLE v (a INT PRIMARY KEY, b TEXT NOT NULL, c DATETIME, UNIQUE (b)) ENGINE=x"),
+        ("snowflake", 'CREATE TABLE v ("a" INT NOT NULL, "b" STRING NOT NULL, "c" TIMESTAMP_NTZ, '
+         'PRIMARY KEY ("a"), UNIQUE ("b"))'),
+        ("tsql", "CREATE TABLE dbo.v (a INT NOT NULL, b NVARCHAR(9) NOT NULL UNIQUE, c DATETIME2, "
+         "CONSTRAINT k PRIMARY KEY CLUSTERED (a ASC))"),
+        ("duckdb", "CREATE TABLE v (a INTEGER PRIMARY KEY, b TEXT NOT NULL UNIQUE, c TIMESTAMP)"),
+    ],
+)  # fmt: skip
+def test_tables_are_read_in_each_dialect(dialect, text):
+    found = read_tables(text, dialect)
+    definition = found.definitions["V" if dialect == "snowflake" else "v"]
+    assert definition.attributes == ["a", "b", "c"]
+    assert sorted(definition.keys) == [["a"], ["b"]]
+    assert definition.nullable == ["c"]
+    assert [own.family for own in found.types["V" if dialect == "snowflake" else "v"]] == [
+        "number",
+        "text",
+        "timestamp",
+    ]
+
+
+def test_what_a_dialect_does_not_enforce_is_told():
+    text = "CREATE TABLE v (a INT NOT NULL, PRIMARY KEY (a))"
+    assert any("does not enforce" in own for own in read_tables(text, "snowflake").warnings)
+    assert any("values of any type" in own for own in read_tables(text, "sqlite").warnings)
+    assert read_tables(text, "postgres").warnings == []
+    assert any("no key" in own for own in read_tables("CREATE TABLE v (a INT)", "postgres").warnings)
+
+
+def test_a_constraint_that_ties_rows_is_not_left_out():
+    with pytest.raises(InvalidInput, match="only CREATE TABLE"):
+        read_tables("CREATE TABLE v (a INT); ALTER TABLE v ADD PRIMARY KEY (a)", "postgres")
+    with pytest.raises(InvalidInput, match="is not read"):
+        read_tables("CREATE TABLE v (a INT, EXCLUDE USING gist (a WITH =))", "postgres")
+
+
+def test_dates_are_shown_as_dates():
+    assert shown(737_425, ColumnType("date")) == "2020-01-01"
+    assert shown(737_425 + Fraction(1, 2), ColumnType("timestamp")) == "2020-01-01 12:00:00"
+    assert shown(737_425 + Fraction(1, 3) + Fraction(1, 7), ColumnType("timestamp")) == (
+        "2020-01-01 11:25:42.857142857142"
+    )
+    assert shown(-5, ColumnType("date")) == "#-5"
+    assert shown(10**30, ColumnType("timestamp")) == f"#{10**30}"
+    assert shown("flu", ColumnType("text")) == "flu"
+
+
+def test_a_negation_inside_an_operator_is_read():
+    tables = "CREATE TABLE d (pid INT NOT NULL, ward INT)"
+    secret = "SELECT pid FROM d WHERE ward = 1"
+    for dialect in ("postgres", "mysql", "snowflake", "duckdb", "sqlite", "tsql", "spark", "bigquery"):
+        assert operators("SELECT pid FROM d WHERE ward IS NOT NULL", dialect, tables) == []
+        assert operators("SELECT pid FROM d WHERE NOT ward IS NULL", dialect, tables) == []
+        assert operators("SELECT pid FROM d WHERE ward IS NULL", dialect, tables) == ["IS NULL"]
+        assert verdict(secret, "SELECT pid FROM d WHERE ward IS NOT NULL", tables, dialect) == "DISCLOSES"
+
+
+def test_marks_that_make_a_join_an_outer_one_are_refused():
+    text = "SELECT p.pid FROM p, d WHERE p.pid = d.pid (+)"
+    assert fault(text, "snowflake") == "not-read"
+
+
+def test_a_unique_constraint_over_a_nullable_column_excludes_rows():
+    tables = "CREATE TABLE d (pid INT UNIQUE, ward INT NOT NULL)"
+    secret, view = "SELECT pid FROM d WHERE ward = 1", "SELECT pid FROM d WHERE ward = 2"
+    assert verdict(secret, view, tables) == "DISCLOSES"
+    assert verdict(secret, view, tables.replace(" UNIQUE", "")) == "PRIVATE"
+
+
+@pytest.mark.parametrize(
+    ("tables", "code"),
+    [
+        (f"CREATE TABLE t ({', '.join(f'c{i} INT' for i in range(201))})", "too-many-columns"),
+        ("CREATE TABLE t (a INT, A INT)", "duplicate-attribute"),
+        ("CREATE TABLE t (a INT); CREATE TABLE x.t (a INT)", "duplicate-relation"),
+        (f"CREATE TABLE {'t' * 101} (a INT)", "relation-name"),
+        ('CREATE TABLE "a table" (a INT)', "relation-name"),
+        ("CREATE TABLE t (a INT, PRIMARY KEY (b))", "unknown-attribute"),
+        ("".join(f"CREATE TABLE t{i} (a INT);" for i in range(501)), "too-many-tables"),
+        ("CREATE TABLE t (a INT UNIQUE NULLS NOT DISTINCT)", "nullable-key"),
+        ("CREATE TABLE t (a INT) INHERITS (u)", "not-read"),
+        ("CREATE TABLE t (LIKE u)", "not-read"),
+    ],
+)
+def test_tables_that_make_no_schema_are_refused(tables, code):
+    with pytest.raises(InvalidInput) as error:
+        read_schema({}, (), tables, "postgres")
+    assert (error.value.faults[0].code, error.value.faults[0].pointer) == (code, "/sql")
+
+
+def test_a_query_that_is_short_and_very_large_is_refused_at_once():
+    joined = ", ".join(f"d AS d{i}" for i in range(90))
+    chosen = " OR ".join(f"d{i}.ward = 1" for i in range(60))
+    inside = " AND ".join("NOT EXISTS (SELECT 1 FROM a WHERE a.pid = d.pid)" for _ in range(150))
+    began = time.process_time()
+    text = f"WITH a AS (SELECT d0.pid FROM {joined} WHERE {chosen}) SELECT 1 FROM d WHERE {inside}"
+    assert fault(text) == "query-too-large"
+    assert time.process_time() - began < 2
+
+
+def test_all_queries_of_a_check_share_what_they_may_be_written_out_to(monkeypatch):
+    monkeypatch.setattr("app.services.views.sql.queries.Room", lambda: Room(3))
+    schema = read_schema(RELATIONS, (), None, "postgres")
+    one, query = reader("sql", "postgres", schema), WrittenQuery("q", "SELECT pid FROM p, d AS d (x, y, z)")
+    one(query)
+    with pytest.raises(InvalidInput, match="written out"):
+        one(query)
+    reader("sql", "postgres", schema)(query)
+
+
+def test_an_answer_has_at_most_as_many_columns_as_can_be_told():
+    tables = f"CREATE TABLE t ({', '.join(f'c{i} INT' for i in range(150))})"
+    assert fault("SELECT * FROM t AS a, t AS b", tables=tables) == "query-too-large"
+    assert operators("SELECT a.* FROM t AS a, t AS b", tables=tables) == []
+
+
+def test_a_unique_constraint_for_which_null_equals_null_is_refused():
+    tables = "CREATE TABLE d (pid INT UNIQUE, ward INT NOT NULL)"
+    assert fault("SELECT pid FROM d", "tsql", tables) == "nullable-key"
+    assert operators("SELECT pid FROM d", "tsql", tables.replace("UNIQUE", "NOT NULL UNIQUE")) == []
+
+
+def test_columns_by_which_a_table_is_partitioned_are_columns():
+    tables = "CREATE TABLE t (a INT) USING delta PARTITIONED BY (day STRING)"
+    assert read_tables(tables, "spark").definitions["t"].attributes == ["a", "day"]
+
+
+def test_the_first_row_is_enough_for_exists():
+    text = "SELECT pid FROM p WHERE EXISTS (SELECT 1 FROM d WHERE d.pid = p.pid {})"
+    assert operators(text.format("LIMIT 1")) == []
+    assert "LIMIT" in operators(text.format("LIMIT 0"))
+    assert "OFFSET" in operators(text.format("LIMIT 1 OFFSET 1"))
