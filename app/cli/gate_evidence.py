@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
 from app.cli.gate_verdict import Json, Verdict
@@ -39,12 +38,13 @@ def check_evidence(envelope: bytes, evidence: object, evaluation: str, verdict: 
     """
     if not isinstance(evidence, Mapping) or not {"id", "sha256"} <= evidence.keys():
         raise InvalidInput.of("evidence", "missing", "The service has no evidence of its verdict.")
-    if hashlib.sha256(envelope).hexdigest() != evidence["sha256"]:
-        raise InvalidInput.of("evidence", "altered", "The evidence is not what the service says it is.")
     try:
-        statement = statement_of(opened(envelope).content)
+        report = opened(envelope)
+        statement = statement_of(report.content)
     except EvidenceError as error:
         raise InvalidInput.of("evidence", error.code, error.message, error.remedy) from error
+    if report.sha256 != evidence["sha256"]:
+        raise InvalidInput.of("evidence", "altered", "The evidence is not what the service says it is.")
     stated = statement.predicate
     resource, result = stated["resource"], stated["result"]
     if statement.report != "verdict" or not isinstance(resource, Mapping) or not isinstance(result, Mapping):

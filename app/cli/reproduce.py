@@ -40,6 +40,7 @@ from app.evidence.faults import EvidenceError
 from app.evidence.keys import read_keys
 from app.evidence.statement import Statement, statement_of
 from app.evidence.verification import verify
+from app.evidence.withdrawal import Withdrawal, withdrawal_of
 from privacy_risk import Client, ProblemError
 
 SAME, DIFFERS = 0, 1
@@ -112,11 +113,27 @@ def _statement(path: Path, keys: Path | None) -> Statement:
             verified = verify(content, read_keys(read_bounded(keys)))
             if not verified.proves_origin:
                 print("The report is unaltered; who signed it is not proven.", file=sys.stderr)
+            _require_given_out(verified.withdrawal)
             return verified.statement
         print("The signature is not checked: no --keys were given.", file=sys.stderr)
-        return statement_of(opened(content).content)
+        envelope = opened(content)
+        if envelope.withdrawal is not None:
+            _require_given_out(withdrawal_of(opened(envelope.withdrawal).content))
+        return statement_of(envelope.content)
     except EvidenceError as error:
         raise InvalidInput.of(str(path), error.code, error.message, error.remedy) from error
+
+
+def _require_given_out(withdrawal: Withdrawal | None) -> None:
+    """InvalidInput if the release was withdrawn when the report was got."""
+    if withdrawal is not None:
+        raise InvalidInput.of(
+            "report",
+            "withdrawn",
+            f"The release was withdrawn on {withdrawal.withdrawn_at:%Y-%m-%d}: its table is not given out "
+            "any more, and nothing can be measured in it again.",
+            "Whether the report is genuine is told by verify.",
+        )
 
 
 def _judged(client: Client, then: Json, subject: Subject, policy: Json | str) -> bytes:

@@ -3,22 +3,26 @@
 The signature is over the pre-authentication encoding
 ``"DSSEv1" SP len(type) SP type SP len(content) SP content``. DSSE lets readers accept either alphabet of
 base64, any layout of the JSON and further members; an envelope of evidence has exactly one form (canonical
-JSON, the standard alphabet, one signature), so that no byte of a report can change unnoticed.
+JSON, the standard alphabet, one signature), so that no byte of a report can change unnoticed. A report that
+is given out after its release was withdrawn has one further member, the envelope of a statement of that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from app.evidence.canonical import canonical_json, parse_strictly
+from app.evidence.canonical import canonical_json, parse_strictly, sha256_of_bytes
 from app.evidence.faults import MalformedReport, WrongPayloadType
 from app.evidence.keys import PublicKey, base64_bytes, base64_text
 from app.evidence.statement import Statement, is_sha256
+from app.evidence.withdrawal import Withdrawal
 
 PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
 MEDIA_TYPE: Final = "application/vnd.dsse.envelope+json"
+WITHDRAWAL: Final = "withdrawal"
+"""The member that holds the envelope of a statement of withdrawal."""
 SIGNATURE_BYTES: Final = 64
 _REMEDY: Final = "Get the report again from the service that issued it, and keep its bytes as they are."
 
@@ -30,6 +34,13 @@ class Envelope:
     content: bytes
     key_id: str
     signature: bytes
+    withdrawal: bytes | None = None
+    """The envelope of the statement that its release was withdrawn, where it came with one."""
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the report, which does not change with what stands beside it."""
+        return sha256_of_bytes(envelope_bytes(replace(self, withdrawal=None)))
 
 
 @dataclass(frozen=True)
@@ -46,7 +57,7 @@ def pre_authentication_encoding(payload_type: str, content: bytes) -> bytes:
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(content), content)
 
 
-def sealed(statement: Statement, signer: Signer) -> bytes:
+def sealed(statement: Statement | Withdrawal, signer: Signer) -> bytes:
     """The bytes of the signed envelope of a statement."""
     content = statement.to_bytes()
     signature = signer.sign(pre_authentication_encoding(PAYLOAD_TYPE, content))
@@ -55,13 +66,14 @@ def sealed(statement: Statement, signer: Signer) -> bytes:
 
 def envelope_bytes(envelope: Envelope) -> bytes:
     """Its one serialisation."""
-    return canonical_json(
-        {
-            "payload": base64_text(envelope.content),
-            "payloadType": PAYLOAD_TYPE,
-            "signatures": [{"keyid": envelope.key_id, "sig": base64_text(envelope.signature)}],
-        }
-    )
+    document = {
+        "payload": base64_text(envelope.content),
+        "payloadType": PAYLOAD_TYPE,
+        "signatures": [{"keyid": envelope.key_id, "sig": base64_text(envelope.signature)}],
+    }
+    if envelope.withdrawal is not None:
+        document[WITHDRAWAL] = parse_strictly(envelope.withdrawal)
+    return canonical_json(document)
 
 
 def opened(report: bytes) -> Envelope:
@@ -72,8 +84,12 @@ def opened(report: bytes) -> Envelope:
     try:
         document = parse_strictly(report)
         payload_type, (signature,) = document["payloadType"], document["signatures"]
+        withdrawal = canonical_json(document[WITHDRAWAL]) if WITHDRAWAL in document else None
         envelope = Envelope(
-            base64_bytes(document["payload"]), signature["keyid"], base64_bytes(signature["sig"])
+            base64_bytes(document["payload"]),
+            signature["keyid"],
+            base64_bytes(signature["sig"]),
+            withdrawal,
         )
         is_whole = is_sha256(envelope.key_id) and len(envelope.signature) == SIGNATURE_BYTES
     except (ValueError, TypeError, KeyError, RecursionError):

@@ -35,6 +35,9 @@ VERDICTS: Final = ("pass", "fail", "error")
 FILE_PREFIX: Final = "file/"
 """How the name of the subject begins that is a release file."""
 
+RELEASE_PREFIX: Final = "release/"
+"""How the name of the subject begins that is a release, be it a stored one or the upload of a file."""
+
 SignedBy = Literal["service", "pipeline", "temporary"]
 """Whose key it is: a service's that stays, a pipeline's own, or one that was made for this report alone."""
 SIGNED_BY: Final[tuple[SignedBy, ...]] = get_args(SignedBy)
@@ -70,6 +73,13 @@ class Statement:
         """Whose key it was signed with, as it says itself; before reports said so it was a service's."""
         found: SignedBy = self.predicate.get("signed_by", "service")
         return found
+
+    @property
+    def release(self) -> Subject | None:
+        """The stored release that was judged, if it is one and no file or rule."""
+        if "name" not in (self.predicate["parameters"].get("release") or {}):
+            return None
+        return next((own for own in self.subjects if own.name.startswith(RELEASE_PREFIX)), None)
 
     def to_bytes(self) -> bytes:
         """Its one serialisation, which is what is signed."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from app.evidence.canonical import instant_text, sha256_of_bytes
-from app.evidence.envelope import PAYLOAD_TYPE, opened, pre_authentication_encoding
+from app.evidence.canonical import instant_text
+from app.evidence.envelope import PAYLOAD_TYPE, Envelope, opened, pre_authentication_encoding
 from app.evidence.faults import OtherReport, OutsideKeyValidity, UnknownKey, WrongSignature
 from app.evidence.keys import PublicKey
 from app.evidence.statement import Statement, statement_of
+from app.evidence.withdrawal import Withdrawal, withdrawal_of
 
 PAGE_MARK: Final = "privacy-risk:report-sha256"
 """Name of the ``meta`` element in which a readable page carries the hash of the report's bytes."""
@@ -24,11 +26,16 @@ _MARKED: Final = re.compile(rf'<meta name="{PAGE_MARK}" content="([^"]*)">')
 
 @dataclass(frozen=True)
 class Verified:
-    """A report that is believed: its statement, the key, and the sha256 of its bytes."""
+    """A report that is believed: its statement, the key, and the sha256 of its bytes.
+
+    ``withdrawal`` is what was signed later of its release, if that was withdrawn when the report was got; it
+    is no part of the bytes which the hash is of.
+    """
 
     statement: Statement
     key: PublicKey
     sha256: str
+    withdrawal: Withdrawal | None = None
 
     @property
     def proves_origin(self) -> bool:
@@ -44,9 +51,36 @@ def verify(report: bytes, keys: Mapping[str, PublicKey]) -> Verified:
     """The statement that the report's bytes carry; an EvidenceError names why they are not believed.
 
     The signature is checked before the statement is parsed. A key outside its validity is refused by the
-    time that the statement itself names, which only the holder of the private key can have written.
+    time that the statement itself names, which only the holder of the private key can have written. A
+    statement of withdrawal that came with the report is checked in the same way.
     """
     envelope = opened(report)
+    key = _signed_by(envelope, keys)
+    statement = statement_of(envelope.content)
+    _require_in_force(key, statement.issued_at)
+    withdrawal = envelope.withdrawal
+    found = None if withdrawal is None else _withdrawal(withdrawal, envelope, statement, keys)
+    return Verified(statement, key, envelope.sha256, found)
+
+
+def _withdrawal(
+    withdrawal: bytes, envelope: Envelope, statement: Statement, keys: Mapping[str, PublicKey]
+) -> Withdrawal:
+    beside = opened(withdrawal)
+    key = _signed_by(beside, keys)
+    found = withdrawal_of(beside.content)
+    _require_in_force(key, found.issued_at)
+    belongs = found.report_sha256 == envelope.sha256 and found.release in statement.subjects
+    if beside.withdrawal is not None or not belongs:
+        raise OtherReport(
+            "The statement that the release was withdrawn belongs to another report.",
+            "Get the report again from the service that issued it.",
+        )
+    return found
+
+
+def _signed_by(envelope: Envelope, keys: Mapping[str, PublicKey]) -> PublicKey:
+    """The key of the set that has signed it."""
     key = keys.get(envelope.key_id)
     if key is None:
         raise UnknownKey(
@@ -61,15 +95,17 @@ def verify(report: bytes, keys: Mapping[str, PublicKey]) -> Verified:
             "The signature does not belong to this content: one of them was changed.",
             "Do not use the report; get it again from the service that issued it.",
         ) from None
-    statement = statement_of(envelope.content)
-    if not key.was_valid(statement.issued_at):
+    return key
+
+
+def _require_in_force(key: PublicKey, issued_at: datetime) -> None:
+    if not key.was_valid(issued_at):
         until = "now" if key.valid_until is None else instant_text(key.valid_until)
         raise OutsideKeyValidity(
             "The report says that it was issued when its key was not in force "
             f"({instant_text(key.valid_from)} to {until}).",
             "Do not use the report: who signed it held a key that had been retired or was not yet in use.",
         )
-    return Verified(statement, key, sha256_of_bytes(report))
 
 
 def check_page(page: str, sha256: str) -> None:

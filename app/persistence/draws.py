@@ -112,6 +112,18 @@ class PostgresDraws(Repository):
         found: datetime | None = (await self._transaction.execute(statement)).scalar_one_or_none()
         return found
 
+    async def withdrawn(self, question_sha256: str, known_at: datetime) -> datetime | None:
+        """When the last draw for the question by a moment was withdrawn; see the port."""
+        # The clocks of two processes may differ, so that an only draw may seem to be of later.
+        query = (
+            select(draws.c.withdrawn_at)
+            .where(draws.c.question_sha256 == question_sha256)
+            .order_by(draws.c.begun_at > known_at, draws.c.serial.desc())
+            .limit(1)
+        )
+        found: datetime | None = (await self._transaction.execute(query)).scalar_one_or_none()
+        return found
+
     async def states(self, release_ids: Collection[str]) -> Mapping[str, DrawState]:
         """How those of the releases stand that something was drawn for."""
         other, own = draws.alias("other"), draws.c

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -15,10 +16,10 @@ from typing import Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from app.evidence.canonical import sha256_of_bytes
-from app.evidence.envelope import opened
+from app.evidence.envelope import Envelope, opened
 from app.evidence.statement import statement_of
 from app.evidence.verification import PAGE_MARK
+from app.evidence.withdrawal import withdrawal_of
 from app.reports import assessment_sections, verdict_sections
 from app.reports.numbers import number, records
 
@@ -46,6 +47,13 @@ def _environment() -> Environment:
     return environment
 
 
+def _withdrawn_at(envelope: Envelope) -> datetime | None:
+    """When the release was withdrawn, where a statement beside the report says so."""
+    if envelope.withdrawal is None:
+        return None
+    return withdrawal_of(opened(envelope.withdrawal).content).withdrawn_at
+
+
 def render_page(report: bytes) -> str:
     """The page of a report; an EvidenceError if the bytes are not a report's. Signatures are not checked."""
     envelope = opened(report)
@@ -57,7 +65,8 @@ def render_page(report: bytes) -> str:
         signed_by=statement.signed_by,
         issued_at=statement.issued_at,
         subjects=statement.subjects,
-        sha256=sha256_of_bytes(report),
+        sha256=envelope.sha256,
+        withdrawn_at=_withdrawn_at(envelope),
         key_id=envelope.key_id,
         mark=PAGE_MARK,
         policy=_POLICY,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from hashlib import sha256
 from typing import Any
 
 import httpx
 import pytest
 
+from app.evidence.canonical import instant_text
 from app.evidence.envelope import opened
+from app.evidence.keys import read_keys
 from app.evidence.statement import statement_of
+from app.evidence.verification import check_page, verify
 from tests.api.drawn_people import PERTURBED, SAMPLED, UNIFORM, asked, data, made, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
@@ -204,6 +208,28 @@ async def test_of_several_draws_what_they_promise_together_is_left(client: httpx
     assert "drawn once does not hold: 2 draws" in gone["criteria"][0]["explanation"]
 
 
+async def test_draws_by_two_mechanisms_keep_the_product_of_their_odds_until_one_is_gone(
+    client: httpx.AsyncClient,
+):
+    await drawn(client)
+    await made(
+        client.post("/v1/releases", json=asked("more", mechanism=UNIFORM, independent_of_earlier=True))
+    )
+    gamma = (await client.get("/v1/releases/more")).json()["mechanism"]["together"]["parameters"]["gamma"]
+    model = {"kind": "amplification", "gamma": {"at_most": gamma}}
+    demand = {"kind": "guarantee", "model": model, "may_rest_on_assumptions": True}
+    own = await gate(client, "p", demand)
+    assert (await verdict(client, own))["criteria"][0]["outcome"] == "passed"
+    stricter = {**demand, "model": {"kind": "amplification", "gamma": {"at_most": gamma * 0.99}}}
+    below = await gate(client, "below", stricter)
+    assert (await verdict(client, below))["criteria"][0]["outcome"] == "failed"
+    await client.delete("/v1/releases/more")
+    (gone,) = (await verdict(client, own))["criteria"]
+    assert (gone["outcome"], gone["promised"]["standing"]) == ("failed", "none")
+    assert gone["explanation"].startswith("Nothing is known of what 2 draws of 'illness' tell together")
+    assert "matrices known does not hold" in gone["explanation"]
+
+
 async def test_what_cannot_be_read_of_it_is_an_error_and_never_passes(client: httpx.AsyncClient):
     await drawn(client)
     unreadable = [
@@ -295,6 +321,35 @@ async def test_the_evidence_signs_the_guarantee_and_names_the_table(client: http
     assert "no value becomes more than 3 times as likely" in report
     assert files["file/drawn"] == sha256(await data(client)).hexdigest()
     problem_of(await client.delete("/v1/releases/drawn"), 409, "conflict")
+
+
+async def test_of_a_release_that_is_withdrawn_later_verdict_and_evidence_say_so(client: httpx.AsyncClient):
+    await drawn(client)
+    own = await gate(client, "p", promised({"at_most": 2}), TOWNS_TOGETHER)
+    before = await made(client.post(own, json={"name": "e", "release": {"name": "drawn"}}))
+    signed = (await client.get("/v1/evaluations/e/evidence")).content
+    withdrawn_at = (await client.post("/v1/releases/drawn/withdrawal")).json()["withdrawn_at"]
+    after = (await client.get("/v1/evaluations/e")).json()
+    assert before["release_withdrawn_at"] is None
+    assert after == before | {"release_withdrawn_at": withdrawn_at}
+    handed_out = (await client.get("/v1/evaluations/e/evidence")).content
+    assert handed_out == (await client.get(f"/v1/evidence/{before['evidence']['id']}")).content
+    assert json.loads(signed).items() < json.loads(handed_out).items()
+    verified = verify(handed_out, read_keys((await client.get("/v1/signing-keys")).content))
+    assert verified.withdrawal is not None
+    assert instant_text(verified.withdrawal.withdrawn_at)[:19] == withdrawn_at[:19]
+    assert verified.sha256 == before["evidence"]["sha256"]
+    page = (await client.get("/v1/evaluations/e/report")).text
+    assert "The release was withdrawn on" in page
+    check_page(page, verified.sha256)
+    # Evidence outlives what it is about, and so does what became of that.
+    for what in ("evaluations/e", "releases/drawn"):
+        assert (await client.delete(f"/v1/{what}")).status_code == 204
+    await client.post("/v1/signing-keys")
+    kept = (await client.get("/v1/evidence/e")).content
+    keys = read_keys((await client.get("/v1/signing-keys")).content)
+    assert verify(kept, keys).withdrawal is not None
+    assert verify(handed_out, keys).withdrawal is not None
 
 
 async def test_a_run_judges_the_guarantees_of_when_it_was_asked_for(api: Api, client: httpx.AsyncClient):

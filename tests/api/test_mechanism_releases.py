@@ -11,10 +11,12 @@ from collections import Counter
 from typing import Any
 
 import httpx
+import numpy as np
 import psycopg
 import pyarrow.parquet as pq
 import pytest
 
+from app.domain.mechanisms.perturbation import PERTURBATION
 from app.persistence.draws import PostgresDraws
 from tests.api.drawn_people import ILLNESSES, PERTURBED, SAMPLED, TOWNS, UNIFORM, asked, data, made, people
 from tests.api.problem_documents import problem_of
@@ -306,6 +308,57 @@ async def test_a_further_draw_that_is_asked_for_is_worth_less_and_so_is_the_firs
         assert problem["scope"] == "govern"
 
 
+async def together_of(client: httpx.AsyncClient, name: str = "drawn") -> dict[str, Any]:
+    """What the draws of the same data promise together, as the release of this name tells it."""
+    found: dict[str, Any] = (await client.get(f"/v1/releases/{name}")).json()["mechanism"]["together"]
+    return found
+
+
+async def test_draws_by_different_mechanisms_are_worth_the_product_of_their_odds(client: httpx.AsyncClient):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked()))
+    other = asked("uniform", mechanism=UNIFORM, independent_of_earlier=True)
+    await made(client.post("/v1/releases", json=other))
+    joint = await together_of(client)
+    assert (joint["model"], joint["standing"], joint["parameters"]["draws"]) == (
+        "amplification", "certified", 2,
+    )  # fmt: skip
+    # X/Y of the rarer values by the one, a/c = (0.25 + 0.25)/0.25 by the other.
+    told = (await client.get("/v1/releases/drawn")).json()["mechanism"]["published"]
+    rarest = max(
+        (a + y) / min(told["elsewhere"]) for a, y in zip(told["retention"], told["elsewhere"], strict=True)
+    )
+    assert joint["parameters"]["gamma"] == pytest.approx(2 * rarest)
+    assert await together_of(client, "uniform") == joint
+
+
+async def test_where_a_draw_is_deleted_nothing_is_known_of_all_and_that_is_said(client: httpx.AsyncClient):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked()))
+    await made(client.post("/v1/releases", json=asked("second", independent_of_earlier=True)))
+    assert (await client.delete("/v1/releases/second")).status_code == 204
+    joint = await together_of(client)
+    assert joint["standing"] == "none"
+    assert "no release that could be read is stored of draw 2" in joint["sentence"]
+
+
+async def test_draws_promise_nothing_together_where_the_values_are_shown_otherwise(
+    client: httpx.AsyncClient,
+):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked()))
+    await made(client.post("/v1/releases", json=asked("second", independent_of_earlier=True)))
+    assert (await together_of(client))["standing"] == "certified"
+    await made(
+        client.post("/v1/rules", json={"name": "all", "dataset": "people", "rule": {"kind": "identity"}})
+    )
+    await made(client.post("/v1/releases", json={"name": "shown", "dataset": "people", "rule": "all"}))
+    joint = await together_of(client)
+    assert (joint["status"], joint["standing"]) == ("certified", "none")
+    (fails,) = [own for own in joint["hypotheses"] if own["holds"] == "no"]
+    assert fails["id"] == "not_shown_otherwise"
+
+
 async def test_two_clients_who_ask_the_same_at_once_get_the_same_draw(
     client: httpx.AsyncClient, database_urls
 ):
@@ -322,6 +375,46 @@ async def test_of_two_who_ask_for_different_draws_at_once_one_is_refused(client:
     bodies = [asked(f"b-{beta}", mechanism=PERTURBED | {"beta": beta}) for beta in (1, 2, 3)]
     answers = await asyncio.gather(*(client.post("/v1/releases", json=body) for body in bodies))
     assert sorted(own.status_code for own in answers) == [201, 409, 409]
+
+
+async def test_a_plan_names_the_rows_that_have_no_value_to_draw(client: httpx.AsyncClient):
+    text = "town,illness\nRome,flu\nBari,\nRome,gout\nBari,\n"
+    await made(client.post("/v1/uploads?name=gaps", content=text, headers={"Content-Type": "text/csv"}))
+    await people(client, "gaps", "gaps")
+    for mechanism in (PERTURBED, UNIFORM, SAMPLED):
+        body = asked("x", "gaps", mechanism=mechanism)
+        (fault,) = (await client.post("/v1/releases/plans", json=body)).json()["missing"]
+        assert (fault["pointer"], fault["code"]) == ("/mechanism/attribute", "missing-sensitive-values")
+        assert "2 records have no value of 'illness' that could be replaced: rows 2, 4." in fault["message"]
+        problem = problem_of(await client.post("/v1/releases", json=body), 422, "invalid-input")
+        assert problem["errors"] == [fault]
+
+
+async def test_the_catalogue_tells_what_is_promised_and_what_numbers_of_plans_mean(
+    client: httpx.AsyncClient,
+):
+    await people(client)
+    listed = {own["name"]: own for own in (await client.get("/v1/catalogue")).json()["mechanisms"]}
+    assert (listed["rule"]["guarantees"], listed["rule"]["constants"]) == ([], {})
+    for mechanism in (PERTURBED, UNIFORM, SAMPLED):
+        body = asked(mechanism=mechanism | {"epsilon": 1.0} if mechanism is SAMPLED else mechanism)
+        plan = (await client.post("/v1/releases/plans", json=body)).json()
+        own = listed[mechanism["kind"]]
+        assert plan["constants"].keys() <= own["constants"].keys()
+        models = {one["model"] for one in own["guarantees"]}
+        assert {one["model"] for one in plan["guarantees"]} <= models
+    assert listed["perturbation"]["guarantees"] == [{"model": "beta_likeness", "title": "β-likeness"}]
+
+
+async def test_a_published_matrix_is_written_out_as_the_documentation_says(client: httpx.AsyncClient):
+    await people(client)
+    told = (await made(client.post("/v1/releases", json=asked())))["mechanism"]["published"]
+    matrix = np.diag(told["retention"]) + np.array(told["elsewhere"])
+    assert matrix.sum(axis=0).tolist() == pytest.approx([1, 1, 1])
+    published = PERTURBATION.published(
+        told["attribute"], *(tuple(told[name]) for name in ("values", "prior", "retention", "elsewhere"))
+    )
+    assert matrix.tolist() == published.matrix.dense().tolist()
 
 
 async def test_a_plan_draws_nothing_and_tells_what_stands_in_the_way(

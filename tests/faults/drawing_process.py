@@ -16,6 +16,7 @@ from app.persistence.draws import PostgresDraws
 from app.persistence.encryption import MasterKey
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
+from app.persistence.transactions import TenantTransaction
 from app.services.datasets.tables import TableLoader
 from app.services.releases import draw_work, mechanism_releases
 from app.services.releases.releases import ReleaseService
@@ -31,19 +32,30 @@ def die(*_: Any) -> None:
 
 
 def die_at(moment: str) -> None:
-    """Let the process be killed once the data are loaded, the secret sealed, all drawn or all written."""
+    """Let the process be killed at a moment.
+
+    Once the data are loaded, the secret sealed, all drawn, all written, or all committed that was written.
+    """
     if moment == "loaded":
         PostgresDraws.begin = die  # type: ignore[method-assign,assignment]
         return
     if moment == "sealed":
         mechanism_releases.drawn_release = draw_work.drawn_release = die  # type: ignore[assignment]
         return
-    store = PostgresDraws.store
+    store, commit = PostgresDraws.store, TenantTransaction.commit
+
+    async def commit_and_die(self: TenantTransaction) -> None:
+        await commit(self)
+        die()
 
     async def store_and_die(self: PostgresDraws, draw_id: str, *rest: Any) -> Any:
+        if moment == "drawn":
+            die()
+        stored = await store(self, draw_id, *rest)
         if moment == "written":
-            await store(self, draw_id, *rest)
-        die()
+            die()
+        TenantTransaction.commit = commit_and_die  # type: ignore[method-assign]
+        return stored
 
     PostgresDraws.store = store_and_die  # type: ignore[method-assign]
 

@@ -109,6 +109,41 @@ async def test_a_run_whose_worker_is_killed_goes_on_with_its_only_draw(
         assert (await client.get(f"/v1/runs/{run['id']}/result")).json() == {"release": again.json()["id"]}
 
 
+async def test_who_is_killed_after_storing_and_before_saying_so_has_stored_it(
+    store, registry, clock, database_urls, master_key: MasterKey
+):
+    api = build_api(store, registry, clock)
+    actor, token = await api.tenant_with_key()
+    async with api.client(token) as client:
+        await people(client)
+        kill_at("committed", database_urls, master_key, actor.tenant)
+        assert counted(database_urls, actor.tenant) == (1, 0, 1)
+        stored = await data(client)
+        again = await client.post("/v1/releases", json=asked("again"))
+        assert (again.status_code, again.json()["name"]) == (200, "drawn")
+        assert await data(client) == stored
+        assert counted(database_urls, actor.tenant) == (1, 0, 1)
+
+
+async def test_a_run_whose_worker_is_killed_after_storing_has_succeeded(
+    store, registry, clock, database_urls, master_key: MasterKey
+):
+    api = build_api(store, registry, clock)
+    actor, token = await api.tenant_with_key()
+    async with api.client(token) as client:
+        await people(client)
+        run = (await client.post("/v1/releases/runs", json=asked())).json()
+        kill_at("committed", database_urls, master_key, actor.tenant, run["id"])
+        assert counted(database_urls, actor.tenant) == (1, 0, 1)
+        release = (await client.get("/v1/releases/drawn")).json()
+        assert (await client.get(f"/v1/runs/{run['id']}")).json()["state"] == "succeeded"
+        assert (await client.get(f"/v1/runs/{run['id']}/result")).json() == {"release": release["id"]}
+        assert await registry.claim(run["id"], "another", 0.0) is None
+        same = await client.post("/v1/releases/runs", json=asked("again"))
+        assert same.json()["state"] == "succeeded"
+        assert counted(database_urls, actor.tenant) == (1, 0, 1)
+
+
 async def test_an_attempt_that_was_given_up_begins_no_draw(
     store, registry, clock, database_urls, master_key: MasterKey
 ):

@@ -82,7 +82,9 @@ async def get_evaluation_evidence(actor: AnyKey, services: UseCases, ref: Evalua
     """Get the evidence of a verdict.
 
     A report with the hashes of all inputs, the policy, every criterion with its value and margin, versions
-    and seeds, and no value of the data, signed together with the verdict.
+    and seeds, and no value of the data, signed together with the verdict. If the release was withdrawn, the
+    envelope has a further member `withdrawal`, the envelope of a signed statement of that; what was signed
+    before and its hash stay as they are.
     """
     return _envelope(await services.evidence.of_evaluation(actor, ref))
 

@@ -25,6 +25,7 @@ from app.domain.catalogue.choices import Choice
 from app.domain.catalogue.meanings import Safer
 from app.domain.catalogue.result_values import Kind, ResultValue, values_of
 from app.domain.mechanisms.catalogue import MECHANISMS, AnyMechanism
+from app.domain.mechanisms.guarantee_models import MODEL_OF
 from app.domain.mechanisms.mechanism import Family
 from app.domain.models.entry import Measure
 from app.domain.search.catalogue import SEARCHES, AnySearch
@@ -79,6 +80,14 @@ class CatalogueMeasure(CatalogueEntry):
     """
 
 
+class CatalogueGuarantee(Answer):
+    """A privacy model of which a mechanism may promise something."""
+
+    model: Annotated[str, Field(max_length=100, examples=["beta_likeness"])]
+    """The word for it in guarantees, and in a policy's requirement on one."""
+    title: Annotated[str, Field(max_length=200, description="What it is.", examples=["β-likeness"])]
+
+
 class CatalogueMechanism(Answer):
     """A way to make a release: `parameters` describes the object `mechanism` of a request."""
 
@@ -94,6 +103,10 @@ class CatalogueMechanism(Answer):
     parameters: Annotated[JsonSchema, Field(description="The parameters that it takes, as JSON Schema.")]
     published: JsonSchema | None
     """What it publishes beside the table, as JSON Schema; null: nothing."""
+    guarantees: Annotated[list[CatalogueGuarantee], Field(max_length=20)]
+    """Of which models it may promise something; which of them, and how much, a plan says."""
+    constants: Annotated[dict[str, str], Field(examples=[{"values": "Values that can be published."}])]
+    """What the numbers of its plans mean, by name."""
 
 
 class Catalogue(Answer):
@@ -160,6 +173,8 @@ _RULE: Final = CatalogueMechanism(
     needs=["rule"],
     parameters=TypeAdapter(Definition).json_schema(),
     published=None,
+    guarantees=[],
+    constants={},
 )
 
 
@@ -175,6 +190,8 @@ def _mechanism(own: AnyMechanism) -> CatalogueMechanism:
         needs=sorted(own.needs),
         parameters=MECHANISM_REQUESTS[own.name].model_json_schema(),
         published=PUBLISHED[own.name].model_json_schema(mode="serialization"),
+        guarantees=[CatalogueGuarantee(model=name, title=MODEL_OF[name].title) for name in own.guarantees],
+        constants=dict(own.constants),
     )
 
 

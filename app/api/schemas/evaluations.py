@@ -7,7 +7,18 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.api.schemas.common import Answer, Column, Count, Hash, Name, Number, Ref, Request, Resource
+from app.api.schemas.common import (
+    Answer,
+    Column,
+    Count,
+    Hash,
+    Moment,
+    Name,
+    Number,
+    Ref,
+    Request,
+    Resource,
+)
 from app.api.schemas.problems import ProblemFault
 from app.api.schemas.rules import Definition, rule_asked
 from app.api.schemas.verdicts import VerdictResult
@@ -158,3 +169,5 @@ class Evaluation(EvaluationSummary):
     result: Annotated[VerdictResult | None, Field(description="Null until a run has brought it.")]
     evidence: EvidencePointer | None
     """Its signed report; null until there is a verdict."""
+    release_withdrawn_at: Moment | None = None
+    """When the stored release was withdrawn that the verdict is about: no part of what was signed then."""

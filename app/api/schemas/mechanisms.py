@@ -92,8 +92,8 @@ class ReleasedMechanism(Answer):
     draws: Annotated[Count, Field(examples=[1])]
     """How many draws of the same attribute of the same uploaded content are counted by now."""
     together: ShownGuarantee | None = None
-    """What all draws of the same data promise together; null where there is one, where one of their releases
-    is gone, where nothing is known, and in lists.
+    """What all draws of the same data promise together, with the status `none` where that is not known; null
+    where there is one, and in lists.
     """
     csv_sha256: Annotated[Hash, Field(description="Hash of the table as CSV.")]
 

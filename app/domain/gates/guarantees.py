@@ -113,6 +113,8 @@ def _nothing_promised(
 
 def _said(model: GuaranteeModel, own: PrivacyGuarantee, attribute: str | None) -> str:
     """Such as: The release promises β-likeness of 'illness' (β = 2, enhanced), certified."""
+    if own.status == "none":
+        return own.sentence
     told = [f"{_symbol(name)} = {_stated(own, name)}" for name in model.numbers if name in own.parameters]
     told += [_stated(own, name) for name in model.choices if name in own.parameters]
     of = "" if attribute is None else f" of {attribute!r}"

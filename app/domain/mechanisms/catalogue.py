@@ -6,14 +6,11 @@ needs none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.mechanism import Mechanism
 from app.domain.mechanisms.perturbation import PERTURBATION
 from app.domain.mechanisms.sample_perturb_scale import SAMPLE_PERTURB_SCALE
-from app.domain.mechanisms.several_draws import guarantee_together
 from app.domain.mechanisms.uniform_perturbation import UNIFORM_PERTURBATION
 
 AnyMechanism = Mechanism[Any, Any]
@@ -23,11 +20,3 @@ MECHANISMS: Final[tuple[AnyMechanism, ...]] = (
     UNIFORM_PERTURBATION,
     SAMPLE_PERTURB_SCALE,
 )
-
-TOGETHER: Final[Mapping[str, Callable[[Sequence[Any]], PrivacyGuarantee]]] = {
-    PERTURBATION.name: guarantee_together,
-}
-"""Mechanism → what several draws of the same data promise together, of what each published.
-
-ValueError where nothing is known of these draws.
-"""

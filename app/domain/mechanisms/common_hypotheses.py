@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.classes.released import Release
 from app.domain.tables.table import Table
+
+ONE_RECORD_PER_PERSON: Final = "one_record_per_person"
 
 
 def found_by_the_rest(attribute: str) -> str:
@@ -25,7 +29,7 @@ def one_record_per_person(table: Table) -> Hypothesis:
     """Whether identifiers say that nobody has two records."""
     identified = table.entity_ids is not None
     return Hypothesis(
-        "one_record_per_person",
+        ONE_RECORD_PER_PERSON,
         "yes" if identified else "assumed",
         "The identifiers of the dataset are all different."
         if identified
@@ -33,14 +37,19 @@ def one_record_per_person(table: Table) -> Hypothesis:
     )
 
 
+def not_shown_otherwise(attribute: str) -> Hypothesis:
+    """What is assumed of releases that do not draw the attribute."""
+    return Hypothesis(
+        "not_shown_otherwise",
+        "assumed",
+        f"No other release is taken to show {attribute!r} of these records as it is.",
+    )
+
+
 def of_other_releases(attribute: str) -> tuple[Hypothesis, Hypothesis]:
     """What is assumed of everything else that is ever released of the attribute."""
     return (
-        Hypothesis(
-            "not_shown_otherwise",
-            "assumed",
-            f"No other release is taken to show {attribute!r} of these records as it is.",
-        ),
+        not_shown_otherwise(attribute),
         Hypothesis(
             "drawn_once",
             "assumed",

@@ -12,11 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Ints
+from app.domain.errors import InvalidInput
 from app.domain.mechanisms.mechanism import Bits
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
+from app.domain.tables.table import Table
 
 MOST_VALUES: Final = 100_000
 """Of the attribute that is drawn."""
+
+ROWS_NAMED: Final = 10
+"""Of those that have no value."""
 
 RECORDS_AT_ONCE: Final = 2**15
 BYTES_PER_RECORD: Final = 16
@@ -60,3 +65,19 @@ def _scaled(words: _Words, below: np.uint64) -> _Words:
     """⌊word · below / 2^64⌋ for a ``below`` of less than 2^32, exactly."""
     carried = ((words & _LOW) * below) >> _HALF
     return np.asarray(((words >> _HALF) * below + carried) >> _HALF)
+
+
+def require_values(table: Table, column: int) -> None:
+    """InvalidInput, which names the first rows, if records have no value that could be replaced."""
+    # Of an attribute with one value only no cell is told apart from a missing one.
+    rows = np.flatnonzero(table.is_missing(column)) + 1 if table.sizes[column] > 1 else ()
+    if not len(rows):
+        return
+    shown = ", ".join(map(str, rows[:ROWS_NAMED]))
+    raise InvalidInput.of(
+        "/mechanism/attribute",
+        "missing-sensitive-values",
+        f"{len(rows):,} records have no value of {table.attributes[column]!r} that could be replaced: rows "
+        f"{shown}{' and more' if len(rows) > ROWS_NAMED else ''}.",
+        "Leave these records out, or map missing values to a category of their own in the data.",
+    )

@@ -119,6 +119,11 @@ class Mechanism(Generic[P, D]):
     accepts_leak
         Whether the parameters ask for what is known to tell more than mechanisms promise: only who governs
         may.
+    guarantees
+        The models of which it may promise something, as :mod:`~app.domain.mechanisms.guarantee_models` names
+        them.
+    constants
+        What each constant of its plans means, in plain words, by name.
     supports
         None if it fits a table, else why not and what would make it fit.
     plan
@@ -133,6 +138,8 @@ class Mechanism(Generic[P, D]):
     family: Family
     parameters: type[P]
     published: type[D]
+    guarantees: tuple[str, ...]
+    constants: Mapping[str, str]
     supports: Callable[[MechanismContext, P], str | None]
     plan: Callable[[MechanismContext, P], MechanismPlan]
     draw: Callable[[MechanismContext, P, Bits], Drawn[D]]

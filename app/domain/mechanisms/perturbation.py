@@ -19,13 +19,21 @@ from app.domain.arrays import Floats
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.classes.gains import saturation
 from app.domain.errors import Fault, NotSupported, refuse
-from app.domain.mechanisms.drawing import BYTES_PER_RECORD, MOST_VALUES, RECORDS_AT_ONCE, replaced
+from app.domain.mechanisms.drawing import (
+    BYTES_PER_RECORD,
+    MOST_VALUES,
+    RECORDS_AT_ONCE,
+    replaced,
+    require_values,
+)
 from app.domain.mechanisms.drawn_release import PublishedValues
+from app.domain.mechanisms.guarantee_models import LIKENESS
 from app.domain.mechanisms.inverse_matrix import InverseMatrix
 from app.domain.mechanisms.likeness_matrix import greatest_floor
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.perturbation_guarantee import likeness_guarantee, warnings_of
 from app.domain.mechanisms.perturbed_column import Perturbation, PerturbedColumn
+from app.domain.mechanisms.plan_constants import PERTURBATION_CONSTANTS
 from app.domain.mechanisms.rule_before import changes, disclosed, touched
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 
@@ -58,12 +66,7 @@ class PublishedPerturbation(PublishedValues):
 
 def _supports(context: MechanismContext, parameters: Perturbation) -> str | None:
     column = PerturbedColumn.of(context, parameters)
-    if column.without_value:
-        return (
-            f"{column.without_value:,} records have no value of {column.attribute!r}, and a missing "
-            "value would be published as it is. Leave these records out, or map missing values to a "
-            "category of their own in the data."
-        )
+    require_values(column.table, column.column)
     if len(column.nodes) > MOST_VALUES:
         return (
             f"{column.attribute!r} has {len(column.nodes):,} values. Group them into at most "
@@ -194,6 +197,8 @@ PERTURBATION: Final = Mechanism(
     family="perturb",
     parameters=Perturbation,
     published=PublishedPerturbation,
+    guarantees=(LIKENESS,),
+    constants=PERTURBATION_CONSTANTS,
     supports=_supports,
     plan=_plan,
     draw=_draw,

@@ -137,15 +137,6 @@ class PerturbedColumn:
         return self.table.hierarchies[self.column].leaves_outside(self.nodes)
 
     @cached_property
-    def without_value(self) -> int:
-        """Records whose value is missing."""
-        return (
-            int(np.count_nonzero(self.table.is_missing(self.column)))
-            if self.table.sizes[self.column] > 1
-            else 0
-        )
-
-    @cached_property
     def prior(self) -> Floats:
         """p, (m,)."""
         return np.asarray(self.totals / int(self.totals.sum()))

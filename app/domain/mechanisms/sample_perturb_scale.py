@@ -31,6 +31,7 @@ from app.domain.mechanisms.coin_samples import chances_of_nothing, coin_copies, 
 from app.domain.mechanisms.drawing import replaced
 from app.domain.mechanisms.drawn_release import PublishedRetention
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
+from app.domain.mechanisms.plan_constants import SAMPLE_CONSTANTS
 from app.domain.mechanisms.sample_guarantees import (
     KNOWN_LEAK,
     SampleMode,
@@ -39,6 +40,7 @@ from app.domain.mechanisms.sample_guarantees import (
 )
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_column import UniformColumn, UniformReplacementParameters, unfit
+from app.domain.mechanisms.uniform_guarantees import RECONSTRUCTION_BOUND
 from app.domain.tables.distinct import one_of_each
 
 SECONDS_PER_RECORD: Final = 1.2e-7
@@ -314,6 +316,8 @@ SAMPLE_PERTURB_SCALE: Final = Mechanism(
     family="sample",
     parameters=SamplePerturbScale,
     published=PublishedSamples,
+    guarantees=(RECONSTRUCTION_BOUND,),
+    constants=SAMPLE_CONSTANTS,
     supports=_supports,
     plan=_plan,
     draw=_draw,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -9,15 +10,27 @@ import numpy as np
 
 from app.domain.arrays import Floats
 from app.domain.catalogue.catalogue_types import Hypothesis
+from app.domain.mechanisms.common_hypotheses import not_shown_otherwise
+from app.domain.mechanisms.drawn_release import PublishedMatrix
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import LIKENESS
 from app.domain.mechanisms.perturbation import PublishedPerturbation
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
+from app.domain.mechanisms.uniform_guarantees import AMPLIFICATION
 
+_OWN_RECORD_ONLY: Final = Hypothesis(
+    "own_record_only", "assumed", "A reader who also counts in other records learns more."
+)
 _OF_READERS: Final = (
     Hypothesis("prior_is_common", "assumed", "Readers are taken to know the prior of the first release."),
-    Hypothesis("own_record_only", "assumed", "A reader who also counts in other records learns more."),
+    _OWN_RECORD_ONLY,
     Hypothesis("records_independent", "assumed", "What is known of one person tells nothing of another."),
+)
+_OF_DRAWS: Final = (
+    Hypothesis(
+        "draws_independent", "yes", "Each release was drawn from the data with random bits of its own."
+    ),
+    Hypothesis("all_draws_counted", "assumed", "What else was released of these values is not known."),
 )
 
 
@@ -54,38 +67,97 @@ def posteriors_together(matrices: Sequence[TransitionMatrix], prior: Floats) -> 
     return np.asarray(odds / (1.0 + odds))
 
 
-def guarantee_together(draws: Sequence[PublishedPerturbation]) -> PrivacyGuarantee:
+def guarantee_together(
+    attribute: str, draws: Sequence[object], one_record_per_person: Hypothesis
+) -> PrivacyGuarantee:
     """What is left of the promises of independent draws of one attribute of the same records.
 
-    ValueError unless all are of the same values with the same prior: then nothing is known.
+    Parameters
+    ----------
+    draws
+        What each published, of its mechanism's own type; None where that is not known any more.
+    one_record_per_person
+        What is known of that hypothesis.
+
+    Returns
+    -------
+    PrivacyGuarantee
+        β-likeness where all are perturbations of the same values with the same prior; else bounded
+        amplification, whatever drew them, as long as each published its matrix; else ``none``.
     """
-    first = draws[0]
-    if len({(own.attribute, own.values, own.prior) for own in draws}) > 1:
-        raise ValueError("the draws are not of the same values with the same prior")
-    prior = np.array(first.prior)
-    gain = float((posteriors_together([own.matrix for own in draws], prior) / prior).max()) - 1
+    matrices = [own.matrix for own in draws if isinstance(own, PublishedMatrix)]
+    unknown = [number for number, own in enumerate(draws, start=1) if own is None]
+    if unknown:
+        listed = ", ".join(map(str, unknown))
+        return _nothing(attribute, len(draws), f"no release that could be read is stored of draw {listed}")
+    if len(matrices) < len(draws):
+        return _nothing(attribute, len(draws), "not every one of them published the matrix it was drawn by")
+    others = (one_record_per_person, not_shown_otherwise(attribute))
+    perturbed = [own for own in draws if isinstance(own, PublishedPerturbation)]
+    if len(perturbed) == len(draws) and len({(own.values, own.prior) for own in perturbed}) == 1:
+        return _likeness(attribute, perturbed[0].prior, matrices, others)
+    epsilon = math.fsum(math.log(own.amplification) for own in matrices)
+    gamma = math.prod(own.amplification for own in matrices)
+    if math.isinf(gamma):
+        return _nothing(attribute, len(draws), "they change odds by factors that no number bounds")
+    return _amplification(attribute, len(draws), gamma, epsilon, others)
+
+
+def _likeness(
+    attribute: str,
+    shares: Sequence[float],
+    matrices: Sequence[TransitionMatrix],
+    others: tuple[Hypothesis, ...],
+) -> PrivacyGuarantee:
+    prior = np.array(shares)
+    gain = float((posteriors_together(matrices, prior) / prior).max()) - 1
     return PrivacyGuarantee(
         model=LIKENESS,
         parameters={
             "beta": max(gain, 0.0),
             "bound": "basic",
-            "attribute": first.attribute,
-            "draws": len(draws),
+            "attribute": attribute,
+            "draws": len(matrices),
         },
         sentence=(
-            f"For who knows how frequent each {first.attribute!r} is, and of a person only that record of "
-            f"all {len(draws)} releases, no value becomes more than {1 + gain:.6g} times as likely as it was."
+            f"For who knows how frequent each {attribute!r} is, and of a person only that record of "
+            f"all {len(matrices)} releases, no value becomes more than {1 + gain:.6g} times as likely as it "
+            "was."
         ),
         status="certified",
+        hypotheses=(*_OF_DRAWS, *_OF_READERS, *others),
+    )
+
+
+def _amplification(
+    attribute: str, n_draws: int, gamma: float, epsilon: float, others: tuple[Hypothesis, ...]
+) -> PrivacyGuarantee:
+    return PrivacyGuarantee(
+        model=AMPLIFICATION,
+        parameters={"gamma": gamma, "local_epsilon": epsilon, "attribute": attribute, "draws": n_draws},
+        sentence=(
+            f"For who reads of a person only that record of all {n_draws} releases, no odds between two "
+            f"values of {attribute!r} that every one of them can show change by more than the factor "
+            f"{gamma:.6g}, whatever was believed before."
+        ),
+        status="certified",
+        hypotheses=(*_OF_DRAWS, _OWN_RECORD_ONLY, *others),
+    )
+
+
+def _nothing(attribute: str, n_draws: int, reason: str) -> PrivacyGuarantee:
+    return PrivacyGuarantee(
+        model=AMPLIFICATION,
+        parameters={"attribute": attribute, "draws": n_draws},
+        sentence=(
+            f"Nothing is known of what {n_draws} draws of {attribute!r} tell together, because {reason}."
+        ),
+        status="none",
         hypotheses=(
             Hypothesis(
-                "draws_independent",
-                "yes",
-                "Each release was drawn from the data with random bits of its own.",
+                "matrices_known",
+                "no",
+                f"What the draws tell together follows from the matrix of each, and {reason}.",
             ),
-            Hypothesis(
-                "all_draws_counted", "assumed", "What else was released of these values is not known."
-            ),
-            *_OF_READERS,
         ),
     )

@@ -10,6 +10,7 @@ so that PM = diag(α) + 1·Yᵀ and its columns sum to 1 (Cao and Karras (2012),
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -49,6 +50,21 @@ class TransitionMatrix:
     def kept(self) -> Floats:
         """X = α + Y, (m,): the probability that a value is published as itself."""
         return self.retention + self.elsewhere
+
+    @cached_property
+    def amplification(self) -> float:
+        """γ, by what factor one published value changes odds between two values at most; may be infinite.
+
+        It is the greatest quotient of two entries in one row of PM, of which row v has X_v and the Y of all
+        other values.
+        """
+        if self.n_values == 1:
+            return 1.0
+        ascending = np.sort(self.elsewhere)
+        least = np.where(self.elsewhere == ascending[0], ascending[1], ascending[0])
+        greatest = np.where(self.elsewhere == ascending[-1], ascending[-2], ascending[-1])
+        least, greatest = np.minimum(least, self.kept), np.maximum(greatest, self.kept)
+        return math.inf if least.min() <= 0 else float((greatest / least).max())
 
     def dense(self) -> Floats:
         """(m, m) PM[published][true]; TooLarge for more values than are written out."""

@@ -15,7 +15,7 @@ from app.domain.classes.reconstruction import UniformReplacement, greatest_p
 from app.domain.classes.released import Release
 from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
 from app.domain.errors import Fault, InvalidInput, require_bounds
-from app.domain.mechanisms.drawing import MOST_VALUES
+from app.domain.mechanisms.drawing import MOST_VALUES, require_values
 from app.domain.mechanisms.mechanism import MechanismContext
 from app.domain.mechanisms.rule_before import changes, disclosed, touched
 from app.domain.tables.distinct import distinct_rows
@@ -172,7 +172,10 @@ class UniformColumn:
 
 
 def unfit(context: MechanismContext, parameters: UniformReplacementParameters) -> str | None:
-    """Why the values of the attribute cannot be replaced; None if they can."""
+    """Why the values of the attribute cannot be replaced; None if they can.
+
+    InvalidInput for an attribute that does not fit the table, or of which records have no value.
+    """
     table = context.table
     column = table.position(Release(table).sensitive(parameters.attribute, "/mechanism/attribute"))
     name, hierarchy = table.attributes[column], table.hierarchies[column]
@@ -180,12 +183,7 @@ def unfit(context: MechanismContext, parameters: UniformReplacementParameters) -
         return f"{name!r} has a single value. Declare a hierarchy with the values that it might have."
     if hierarchy.n_leaves > MOST_VALUES:
         return f"{name!r} has {hierarchy.n_leaves:,} values. Group them into at most {MOST_VALUES:,}."
-    missing = int(np.count_nonzero(table.is_missing(column)))
-    if missing:
-        return (
-            f"{missing:,} records have no value of {name!r}, and a missing value cannot be replaced. Leave "
-            "these records out, or map missing values to a category of their own in the data."
-        )
+    require_values(table, column)
     if not hierarchy.is_leaf[table.codes[:, column]].all():
         return (
             f"Some records have a generalised value of {name!r}, and only leaves of its hierarchy are drawn. "

@@ -28,9 +28,13 @@ from app.domain.mechanisms.drawing import BYTES_PER_RECORD, RECORDS_AT_ONCE, rep
 from app.domain.mechanisms.drawn_release import PublishedRetention
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
+from app.domain.mechanisms.plan_constants import UNIFORM_CONSTANTS
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_column import UniformColumn, UniformReplacementParameters, unfit
 from app.domain.mechanisms.uniform_guarantees import (
+    AMPLIFICATION,
+    RECONSTRUCTION,
+    RECONSTRUCTION_BOUND,
     amplification_guarantee,
     guarantee_of_groups,
     warnings_of,
@@ -168,6 +172,8 @@ UNIFORM_PERTURBATION: Final = Mechanism(
     family="perturb",
     parameters=UniformPerturbation,
     published=PublishedUniform,
+    guarantees=(AMPLIFICATION, RECONSTRUCTION, RECONSTRUCTION_BOUND),
+    constants=UNIFORM_CONSTANTS,
     supports=unfit,
     plan=_plan,
     draw=_draw,

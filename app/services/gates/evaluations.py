@@ -36,6 +36,7 @@ from app.services.gates.subject import (
 from app.services.gates.waivers import Waivable, waivers_for
 from app.services.ports import Clock, Store, UnitOfWork
 from app.services.questions import DirectBudget, Route, faults_of
+from app.services.releases.withdrawal import find_withdrawal
 from app.services.resources import (
     Actor,
     JsonObject,
@@ -186,8 +187,9 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
             await self._completion.complete(work, subject, stored, result, None if run is None else run.id)
 
     async def _beside(self, work: UnitOfWork, actor: Actor, stored: Stored) -> JsonObject:
-        """The evidence, if there is any yet."""
-        return {"evidence": await find(work, stored.id)}
+        """The evidence, if there is any yet, and whether the release was withdrawn."""
+        withdrawn_at = await find_withdrawal(work, document_of(stored).get("released"))
+        return {"evidence": await find(work, stored.id), "release_withdrawn_at": withdrawn_at}
 
     def _audit_details(self, result: JsonObject) -> JsonObject:
         return {"verdict": result["verdict"]}

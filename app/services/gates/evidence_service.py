@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from app.domain.errors import NotFound
+from app.evidence.envelope import envelope_bytes, opened, sealed
 from app.evidence.keys import PublicKey
+from app.evidence.statement import statement_of
+from app.evidence.withdrawal import Withdrawal
 from app.services.gates.evidence import Attested, EvidenceIssuer, files_of, inputs_of
 from app.services.gates.evidence_values import EvidenceRef, StoredEvidence
 from app.services.ports import Clock, Store, UnitOfWork
@@ -80,6 +84,25 @@ def _hypotheses(result: JsonObject) -> Sequence[JsonObject]:
     return [*monotone, *(bound["hypotheses"] if bound else [])]
 
 
+async def _as_of_now(work: UnitOfWork, found: StoredEvidence) -> StoredEvidence:
+    """The evidence with what was signed of its release later, if that was withdrawn.
+
+    Asked for again, the bytes are the same until the key is rotated.
+    """
+    if found.report != "verdict" or found.envelope is None:
+        return found
+    envelope = opened(found.envelope)
+    statement = statement_of(envelope.content)
+    release = statement.release
+    at = None if release is None else await work.draws.withdrawn(release.sha256, statement.issued_at)
+    if release is None or at is None:
+        return found
+    signer = await work.signing_keys.signer()
+    withdrawal = Withdrawal(release, found.sha256, at, max(at, signer.key.valid_from))
+    beside = replace(envelope, withdrawal=sealed(withdrawal, signer))
+    return replace(found, envelope=envelope_bytes(beside))
+
+
 class EvidenceService:
     """Read evidence and manage the keys that sign it."""
 
@@ -101,18 +124,22 @@ class EvidenceService:
         return stored
 
     async def of_evaluation(self, actor: Actor, ref: str) -> StoredEvidence:
-        """The evidence of a verdict; NotFound while there is no verdict."""
+        """The evidence of a verdict; NotFound while there is no verdict. See :meth:`get`."""
         async with self._store.work(actor.tenant) as work:
             evaluation = await work.resources.get(Kind.EVALUATION, ref)
             found = await work.evidence.of_resource(evaluation.id)
-        if found is None:
-            raise NotFound("evidence", ref)
-        return found
+            if found is None:
+                raise NotFound("evidence", ref)
+            return await _as_of_now(work, found)
 
     async def get(self, actor: Actor, ref: str) -> StoredEvidence:
-        """The evidence of this id or about this name, whether or not what it is about still exists."""
+        """The evidence of this id or about this name, whether or not what it is about still exists.
+
+        If the release that it is about was withdrawn, a signed statement of that stands beside what was
+        signed, which stays as it is.
+        """
         async with self._store.work(actor.tenant) as work:
-            return await work.evidence.get(ref)
+            return await _as_of_now(work, await work.evidence.get(ref))
 
     async def list(
         self, actor: Actor, *, name: str | None, created: Period, limit: int, cursor: str | None

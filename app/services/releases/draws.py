@@ -92,5 +92,11 @@ class Draws(Protocol):
     async def withdraw(self, release_id: str) -> datetime | None:
         """Note that a release is withdrawn; since when, None if nothing was drawn for it."""
 
+    async def withdrawn(self, question_sha256: str, known_at: datetime) -> datetime | None:
+        """When the release was withdrawn that was drawn last for the question before a moment.
+
+        None if it was not. The release may be deleted by now.
+        """
+
     async def states(self, release_ids: Collection[str]) -> Mapping[str, DrawState]:
         """How those of the releases stand that something was drawn for."""

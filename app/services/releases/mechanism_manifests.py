@@ -14,8 +14,10 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from app.domain.catalogue.catalogue_types import Hypothesis
-from app.domain.mechanisms.catalogue import MECHANISMS, TOGETHER, AnyMechanism
+from app.domain.mechanisms.catalogue import MECHANISMS, AnyMechanism
+from app.domain.mechanisms.common_hypotheses import ONE_RECORD_PER_PERSON
 from app.domain.mechanisms.mechanism import MechanismPlan
+from app.domain.mechanisms.several_draws import guarantee_together
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
 from app.services.datasets.cell_values import without_cell_values
@@ -75,14 +77,14 @@ def shown_release(
     actor: Actor,
     release: Stored,
     state: DrawState | None,
-    all_draws: Sequence[Stored] = (),
+    all_draws: Sequence[Stored | None] = (),
     refuted: Mapping[str, Hypothesis] = MappingProxyType({}),
 ) -> Stored:
     """The release as the actor may see it.
 
     ``state`` is that of its draw, if it was drawn; ``all_draws`` are the releases of all draws of the same
-    data, if there are several and all are there; ``refuted`` is by attribute which hypothesis other releases
-    refute.
+    data, if there are several, None where it is gone; ``refuted`` is by attribute which hypothesis other
+    releases refute.
     """
     shown = shown_resource(actor, release)
     if state is None:
@@ -93,7 +95,7 @@ def shown_release(
         "guarantees": guarantees_known(release, state, refuted),
         "draw": state.number,
         "draws": state.total,
-        "together": together(all_draws) if all_draws else None,
+        "together": together(all_draws, refuted) if all_draws else None,
     }
     return replace(shown, summary={**shown.summary, "mechanism": told, "withdrawn_at": state.withdrawn_at})
 
@@ -126,21 +128,33 @@ def _values_shown(actor: Actor, release: Stored) -> JsonObject:
     }
 
 
-def together(releases: Sequence[Stored]) -> JsonObject | None:
-    """What the releases of several draws promise together; None where that is not known."""
-    names = {own.summary["mechanism"]["name"] for own in releases}
-    mechanism = BY_NAME.get(min(names)) if len(names) == 1 else None
-    if mechanism is None or mechanism.name not in TOGETHER:
+def together(draws: Sequence[Stored | None], refuted: Mapping[str, Hypothesis]) -> JsonObject:
+    """What several draws of the same data promise together, with what is known of that by now.
+
+    ``draws`` are their releases, the oldest first, None where none is stored, and one of them at least is.
+    """
+    known = [own for own in draws if own is not None]
+    promised = [guarantee for own in known for guarantee in own.summary["mechanism"]["guarantees"]]
+    (attribute,) = attributes_of(promised)
+    found = guarantee_together(
+        attribute, [None if own is None else _published(own) for own in draws], _of_persons(promised)
+    )
+    return _with_known(plain(asdict(found)), refuted.get(attribute))
+
+
+def _published(release: Stored) -> object | None:
+    """What was published, of the mechanism's own type; None if another version of the mechanism did."""
+    mechanism = BY_NAME.get(release.summary["mechanism"]["name"])
+    if mechanism is None or mechanism.version != release.summary["mechanism"]["version"]:
         return None
-    if any(own.summary["mechanism"]["version"] != mechanism.version for own in releases):
-        return None
-    read = TypeAdapter(mechanism.published)
-    published = [read.validate_python(published_fields(own)) for own in releases]
-    try:
-        found = TOGETHER[mechanism.name](published)
-    except ValueError:
-        return None
-    return {**plain(asdict(found)), "standing": found.standing}
+    found: object = TypeAdapter(mechanism.published).validate_python(published_fields(release))
+    return found
+
+
+def _of_persons(promised: Sequence[JsonObject]) -> Hypothesis:
+    """Whether persons have one record each: known only if it is by every guarantee."""
+    found = [own for one in promised for own in one["hypotheses"] if own["id"] == ONE_RECORD_PER_PERSON]
+    return Hypothesis(**next((own for own in found if own["holds"] != "yes"), found[0]))
 
 
 def published_fields(release: Stored) -> JsonObject:

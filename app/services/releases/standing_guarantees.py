@@ -14,16 +14,12 @@ from app.services.resources import JsonObject, Kind, Stored
 
 
 async def standing_guarantees(work: UnitOfWork, release: Stored) -> tuple[JsonObject, ...]:
-    """All that a drawn release promises as of now, and what all draws of the same data promise together.
-
-    The latter only where no release is known that shows the attribute undrawn, of which it does not speak.
-    """
+    """All that a drawn release promises as of now, and what all draws of the same data promise together."""
     states = await work.draws.states([release.id])
     refuted = await refuted_by_others(work, release)
     draws = await draws_with(work, release)
     found = guarantees_known(release, states[release.id], refuted)
-    of_all = None if refuted or not draws else await asyncio.to_thread(together, draws)
-    return tuple(found if of_all is None else [*found, of_all])
+    return tuple([*found, await asyncio.to_thread(together, draws, refuted)] if draws else found)
 
 
 def guarantee_of(document: JsonObject) -> PrivacyGuarantee:
@@ -40,12 +36,12 @@ def guarantee_of(document: JsonObject) -> PrivacyGuarantee:
     )
 
 
-async def draws_with(work: UnitOfWork, release: Stored) -> Sequence[Stored]:
-    """The releases of all draws of the same data, if there are several and each has its release."""
+async def draws_with(work: UnitOfWork, release: Stored) -> Sequence[Stored | None]:
+    """The releases of all draws of the same data, if there are several; None where it is gone."""
     draws = await work.draws.of_release(release.id)
-    if len(draws) < 2 or any(own.release is None for own in draws):
+    if len(draws) < 2:
         return ()
-    return [await work.resources.get(Kind.RELEASE, own.id) for own in draws]
+    return [None if own.release is None else await work.resources.get(Kind.RELEASE, own.id) for own in draws]
 
 
 async def refuted_by_others(work: UnitOfWork, release: Stored) -> Mapping[str, Hypothesis]:

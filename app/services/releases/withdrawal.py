@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from app.domain.errors import Withdrawn
 from app.services.ports import UnitOfWork
 from app.services.releases.mechanism_manifests import is_drawn
@@ -10,8 +12,14 @@ from app.services.resources import Stored
 
 async def require_given_out(work: UnitOfWork, release: Stored) -> None:
     """Raise Withdrawn if the release was withdrawn, which is possible of what a mechanism made."""
-    if not is_drawn(release):
-        return
-    state = (await work.draws.states([release.id]))[release.id]
-    if state.withdrawn_at is not None:
-        raise Withdrawn(release.name, state.withdrawn_at)
+    withdrawn_at = await find_withdrawal(work, release.id) if is_drawn(release) else None
+    if withdrawn_at is not None:
+        raise Withdrawn(release.name, withdrawn_at)
+
+
+async def find_withdrawal(work: UnitOfWork, release_id: str | None) -> datetime | None:
+    """When the release was withdrawn, if it was; None, too, for no release or a rule's."""
+    if release_id is None:
+        return None
+    state = (await work.draws.states([release_id])).get(release_id)
+    return None if state is None else state.withdrawn_at

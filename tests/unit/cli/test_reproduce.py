@@ -21,6 +21,7 @@ from app.services.rules.rule_documents import SUPPRESSION_KEYS, rule_sha256
 from privacy_risk import Client, Retries
 from tests.unit.cli.gate_stub import Stub
 from tests.unit.cli.verdict_documents import PUBLIC, criterion, report_of, verdict
+from tests.unit.reports.documents import KEY, withdrawn_report
 
 POLICY = {"name": "public-release", "version": 2, "dictionaries": [], "criteria": []}
 POLICY_HASH = resource_sha256(Kind.POLICY, {key: own for key, own in POLICY.items() if key != "name"}, {})
@@ -524,6 +525,19 @@ def test_of_a_release_that_a_server_made_that_is_asked_again(
     (files / "report.json").write_bytes(report_of(predicate()))
     assert run([*argv, "--stored-release", "drawn"], operations) == 2
     assert "not about a release that a server made" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_release_that_was_withdrawn_is_not_measured_again(
+    recomputing, operations, files, monkeypatch, capsys, trusted
+):
+    monkeypatch.setenv("PRIVACY_RISK_API_KEY", "pre.secret")
+    (files / "report.json").write_bytes(withdrawn_report())
+    (files / "trusted.json").write_bytes(keys_bytes([KEY]))
+    argv = ["reproduce", "report.json", "--server", "http://s"]
+    assert run([*argv, *(["--keys", "trusted.json"] if trusted else [])], operations) == 2
+    assert "The release was withdrawn on" in capsys.readouterr().err
+    assert not recomputing.sent
 
 
 def test_what_was_released_meanwhile_is_no_difference_and_other_columns_are():

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from app.domain.catalogue.catalogue_types import Hypothesis
-from app.domain.errors import InvalidInput, NotSupported, TooLarge
+from app.domain.errors import InvalidInput, TooLarge
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms import perturbed_column
 from app.domain.mechanisms.catalogue import MECHANISMS
+from app.domain.mechanisms.common_hypotheses import one_record_per_person
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.mechanism import MechanismContext
 from app.domain.mechanisms.perturbation import PERTURBATION
@@ -94,11 +95,12 @@ def test_a_floor_above_its_bound_is_refused_with_the_bound():
 
 
 def test_missing_values_are_refused_with_what_to_do():
-    reason = supports(table())
-    assert reason is not None
-    assert reason.startswith("1 records have no value of 'illness'")
-    with pytest.raises(NotSupported, match="1 records"):
-        draw(table())
+    for work in (supports, draw):
+        fault = fault_of(lambda work=work: work(table()))
+        assert (fault.pointer, fault.code) == ("/mechanism/attribute", "missing-sensitive-values")
+        assert fault.message == "1 records have no value of 'illness' that could be replaced: rows 6."
+    many = fault_of(lambda: supports(table((None,) * 30 + ("flu", "hiv"))))
+    assert many.message.endswith("rows 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more.")
     assert supports() is None
     assert plan(table()).constants["values"] == 3
 
@@ -216,13 +218,11 @@ def test_a_broken_matrix_promises_nothing(monkeypatch):
 
 def test_two_draws_are_worth_less_than_one():
     first, second = (draw(bits=stream(own), beta=beta).published for own, beta in (("a", 1.0), ("b", 2.0)))
-    one, both = guarantee_together([first]), guarantee_together([first, second])
+    persons = one_record_per_person(WHOLE)
+    one, both = (guarantee_together("illness", draws, persons) for draws in ([first], [first, second]))
     assert isinstance(both, PrivacyGuarantee)
     assert both.parameters["beta"] > one.parameters["beta"] > 0
     assert both.parameters["draws"] == 2
-    other = draw(reference={"flu": 5, "hiv": 2, "ulcer": 3}).published
-    with pytest.raises(ValueError, match="same prior"):
-        guarantee_together([first, other])
 
 
 def test_the_same_bits_draw_the_same_and_others_do_not():

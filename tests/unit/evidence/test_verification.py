@@ -15,6 +15,7 @@ from app.evidence.envelope import (
     Envelope,
     Signer,
     envelope_bytes,
+    opened,
     pre_authentication_encoding,
     sealed,
 )
@@ -30,9 +31,20 @@ from app.evidence.faults import (
     WrongSignature,
 )
 from app.evidence.keys import PublicKey, key_id_of, keys_bytes, keys_document, read_keys
+from app.evidence.statement import Subject
 from app.evidence.verification import check_page, verify
 from app.reports.page import render_page
-from tests.unit.reports.documents import BEGIN, ISSUED, KEY, PRIVATE, signed, statement
+from tests.unit.reports.documents import (
+    BEGIN,
+    ISSUED,
+    KEY,
+    OTHER_KEY,
+    OTHER_PRIVATE,
+    PRIVATE,
+    signed,
+    statement,
+    withdrawn_report,
+)
 
 KEYS = {KEY.id: KEY}
 MOMENT = timedelta(microseconds=1)
@@ -300,3 +312,30 @@ def test_a_page_belongs_to_one_report():
     for page in (render_page(signed(statement("assessment"))), "", render_page(signed()) * 2):
         with pytest.raises(OtherReport):
             check_page(page, verified.sha256)
+
+
+def test_a_withdrawal_is_told_beside_a_report_that_stays_as_it_was():
+    later = ISSUED + timedelta(days=1)
+    verified = verify(withdrawn_report(later), KEYS)
+    assert verified.withdrawal is not None
+    assert (verified.withdrawal.withdrawn_at, verified.withdrawal.release.name) == (later, "release/drawn")
+    alone = envelope_bytes(replace(opened(withdrawn_report()), withdrawal=None))
+    assert verify(alone, KEYS).withdrawal is None
+    assert verify(alone, KEYS).sha256 == verified.sha256 == sha256_of_bytes(alone)
+
+
+@pytest.mark.parametrize(
+    ("report", "kind"),
+    [
+        (lambda: withdrawn_report(report_sha256="0" * 64), OtherReport),
+        (lambda: withdrawn_report(release=Subject("release/other", "b" * 64)), OtherReport),
+        (lambda: withdrawn_report(issued_at=BEGIN - MOMENT), OutsideKeyValidity),
+        (lambda: withdrawn_report(signer=Signer(OTHER_KEY, OTHER_PRIVATE.sign)), UnknownKey),
+        (lambda: withdrawn_report(signer=Signer(KEY, OTHER_PRIVATE.sign)), WrongSignature),
+        (lambda: envelope_bytes(replace(opened(signed()), withdrawal=signed())), MalformedStatement),
+        (lambda: envelope_bytes(replace(opened(signed()), withdrawal=b"null")), MalformedReport),
+        (lambda: withdrawn_report().replace(b'"withdrawal":', b' "withdrawal":'), MalformedReport),
+    ],
+)
+def test_a_statement_of_withdrawal_is_checked_as_the_report_is(report, kind):
+    refusal(kind, report())

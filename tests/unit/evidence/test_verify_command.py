@@ -27,6 +27,7 @@ from tests.unit.reports.documents import (
     signed,
     statement,
     verdict_result,
+    withdrawn_report,
 )
 
 POLICY = verdict_result()["policy"]
@@ -53,6 +54,22 @@ def test_a_genuine_report_is_described_and_ends_with_0(files, capsys):
     assert KEY.id in said.out
     assert f"{'d' * 64}  dataset/members" in said.out
     assert said.err == ""
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [(timedelta(days=1), ", after this verdict"), (-timedelta(minutes=1), "")],
+)
+def test_a_release_that_was_withdrawn_is_named(files, capsys, after, said):
+    report = withdrawn_report(ISSUED + after)
+    (files / "report.json").write_bytes(report)
+    (files / "report.html").write_text(render_page(report))
+    assert verify(files, "--html", str(files / "report.html")) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == (
+        f"Genuine: verdict 'members-gate': fail; the release was withdrawn on {ISSUED + after:%Y-%m-%d}{said}"
+    )
+    assert "The release was withdrawn on" in (files / "report.html").read_text()
 
 
 def tampered(files):

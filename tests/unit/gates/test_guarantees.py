@@ -10,13 +10,14 @@ from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.errors import NotSupported
 from app.domain.gates.findings import Finding
 from app.domain.gates.guarantees import finding_of_guarantees
-from app.domain.mechanisms.catalogue import MECHANISMS, TOGETHER
+from app.domain.mechanisms.catalogue import MECHANISMS
+from app.domain.mechanisms.common_hypotheses import ONE_RECORD_PER_PERSON, one_record_per_person
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import MODEL_OF
 from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.mechanisms.several_draws import guarantee_together
 from app.services.gates.policy_documents import policy_of
-from tests.oracles.drawn_releases import drawn_of
-from tests.oracles.perturbation_by_hand import table_of
+from tests.oracles.perturbation_by_hand import stream, table_of
 from tests.unit.policies.example_policies import criterion, document, promised
 
 
@@ -114,10 +115,13 @@ def test_what_mechanisms_promise_is_what_policies_can_ask_for():
         mechanism = by_name[name]
         asked = mechanism.parameters(**parameters)
         plan = mechanism.plan(MechanismContext(table), asked)
-        together = []
-        if mechanism.name in TOGETHER:
-            together = [TOGETHER[mechanism.name]([drawn_of(table, seed).published for seed in "ab"])]
-        for own in (*plan.guarantees, *together):
+        for own in plan.guarantees:
+            assert any(rests.id == ONE_RECORD_PER_PERSON for rests in own.hypotheses)
+        persons = one_record_per_person(table)
+        draws = [mechanism.draw(MechanismContext(table), asked, stream(seed)).published for seed in "ab"]
+        together = guarantee_together("ill", draws, persons)
+        promised_by_all = () if together.status == "none" else (together,)
+        for own in (*plan.guarantees, *promised_by_all):
             model = MODEL_OF[own.model]
             assert {field.name for field in fields(model.parameters)} <= own.parameters.keys()
             assert all(own.parameters[name] in order for name, order in model.choices.items())

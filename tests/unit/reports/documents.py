@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from app.evidence.canonical import instant_text
-from app.evidence.envelope import Signer, sealed
+from app.evidence.envelope import Signer, envelope_bytes, opened, sealed
 from app.evidence.keys import PublicKey
 from app.evidence.statement import Report, Statement, Subject
+from app.evidence.withdrawal import Withdrawal
 
 BEGIN = datetime(2026, 11, 1, 9, 0, tzinfo=UTC)
 ISSUED = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -124,3 +126,17 @@ def statement(report: Report = "verdict", **changed: Any) -> Statement:
 def signed(made: Statement | None = None) -> bytes:
     """The signed envelope of a statement."""
     return sealed(made or statement(), Signer(KEY, PRIVATE.sign))
+
+
+def withdrawn_report(
+    at: datetime = ISSUED + timedelta(days=1), signer: Signer | None = None, **changed: Any
+) -> bytes:
+    """The envelope of a verdict on a stored release with a signed statement of its withdrawal."""
+    made = statement()
+    release = Subject("release/drawn", "b" * 64)
+    parameters = made.predicate["parameters"] | {"rule": None, "release": {"name": "drawn"}}
+    predicate = made.predicate | {"parameters": parameters}
+    report = opened(signed(replace(made, subjects=(*made.subjects, release), predicate=predicate)))
+    withdrawal = replace(Withdrawal(release, report.sha256, at, at), **changed)
+    beside = sealed(withdrawal, signer or Signer(KEY, PRIVATE.sign))
+    return envelope_bytes(replace(report, withdrawal=beside))

@@ -1,0 +1,54 @@
+"""What the numbers of plans mean, by mechanism: in plain words, for the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from app.domain.classes.reconstruction_groups import TESTS
+
+_GROUPS: Final = "Groups of records that agree in all quasi-identifiers, as a rule leaves them."
+
+PERTURBATION_CONSTANTS: Final[Mapping[str, str]] = {
+    "values": "Values that can be published.",
+    "values_unused": "Values of the hierarchy that no record and no reference has: they are never published.",
+    "beta_saturation": "From this beta on a greater one changes nothing.",
+    "gamma_least": "The least factor by which probabilities in one row of the matrix may differ.",
+    "gamma_greatest": "The greatest such factor.",
+    "alpha_floor_greatest": "The greatest alpha_floor for which the bound is proved.",
+    "least_entry": "No probability in the matrix is below it (C of the source).",
+    "alpha_least": "The least retention of a value.",
+    "alpha_greatest": "The greatest retention of a value.",
+    "expected_retention": "The share of records that are expected to show their own value.",
+    "greatest_posterior": "How strongly a reader of one record may believe in a value of it, at most.",
+    "beta_achieved": "The greatest relative gain that is really possible, at most beta.",
+    "bound_used": "How near the greatest posterior comes to its bound; 1 is at the bound.",
+}
+
+_UNIFORM: Final[Mapping[str, str]] = {
+    "values": "Values that can be published, whether a record has them or not.",
+    "p_cap": "The greatest p that is allowed.",
+    "gamma": "The greatest factor by which one published value changes odds between two values.",
+    "groups": _GROUPS,
+}
+
+UNIFORM_CONSTANTS: Final[Mapping[str, str]] = {
+    **_UNIFORM,
+    "kept": "The probability that a value is published as itself, by the coin or by chance.",
+    "elsewhere": "The probability that a value becomes some one other.",
+    **{f"groups_failing_{test}": f"Groups that fail by {test}." for test in TESTS},
+    **{f"records_failing_{test}": f"Records in groups that fail by {test}." for test in TESTS},
+    **{f"delta_{test}": f"The greatest delta by which no group fails by {test}." for test in TESTS},
+    "greatest_p_chernoff_simple": "The greatest p by which no group fails by chernoff_simple.",
+}
+
+SAMPLE_CONSTANTS: Final[Mapping[str, str]] = {
+    **_UNIFORM,
+    "sample_size_whatever_is_shown": (
+        "So many records of a larger group are within the bound whatever values they have."
+    ),
+    "groups_sampled": "Groups of which fewer records are drawn than they have.",
+    "records_of_groups_sampled": "Records in these groups.",
+    "groups_suppressed": "Groups that are not published; where that is chance, expected, to one digit.",
+    "records_suppressed": "Records in groups that are not published; expected likewise.",
+}

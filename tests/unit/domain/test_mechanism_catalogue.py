@@ -1,0 +1,42 @@
+"""What the catalogue says of each mechanism, against what its plans say."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.domain.mechanisms.catalogue import MECHANISMS
+from app.domain.mechanisms.guarantee_models import MODEL_OF
+from app.domain.mechanisms.mechanism import MechanismContext
+from tests.oracles.perturbation_by_hand import table_of
+
+_CAPPED = {"p": 0.3, "p_cap": 0.4}
+QUESTIONS = {
+    "perturbation": [
+        {"beta": 1.0},
+        {"beta": 1.0, "mode": "paper"},
+        {"beta": 1.0, "alpha_floor": 0.9999},
+        {"beta": 2.0, "reference": {"v0": 5, "v1": 2, "v2": 3}},
+    ],
+    "uniform_perturbation": [
+        *(_CAPPED | {"criterion": own} for own in ("exact_total", "exact_min", "chernoff_full")),
+        {"p": 0.3, "rho_1": 0.1, "rho_2": 0.2},
+        {"p": 0.5, "p_cap": 0.4},
+    ],
+    "sample_perturb_scale": [
+        *(_CAPPED | {"mode": own} for own in ("balanced_fixed", "balanced")),
+        _CAPPED | {"mode": "paper", "accept_known_leak": True},
+        _CAPPED | {"bound": "chernoff_full"},
+        {"p": 0.5, "p_cap": 0.4},
+    ],
+}
+"""Plans of each mode, and of what cannot be drawn."""
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda own: own.name)
+def test_the_catalogue_tells_every_constant_and_guarantee_of_plans(mechanism):
+    context = MechanismContext(table_of([700, 200, 100]))
+    plans = [mechanism.plan(context, mechanism.parameters(**own)) for own in QUESTIONS[mechanism.name]]
+    assert {name for plan in plans for name in plan.constants} == mechanism.constants.keys()
+    assert {own.model for plan in plans for own in plan.guarantees} == set(mechanism.guarantees)
+    assert set(mechanism.guarantees) <= MODEL_OF.keys()
+    assert all(own.endswith(".") for own in mechanism.constants.values())
