@@ -260,7 +260,7 @@ CHANGES = (
         'self.key.proves_origin or self.statement.signed_by != "temporary"',
         ("test_verification",),
     ),
-    Change("if not key.was_valid(statement.issued_at):", "if key.was_valid(None):", ("test_verification",)),
+    Change("if not key.was_valid(issued_at):", "if key.was_valid(None):", ("test_verification",)),
     Change("if payload_type != PAYLOAD_TYPE:", "if not payload_type:", ("test_verification",)),
     Change(
         'content.decode("utf-8"), object_pairs_hook=_without_repeats,',

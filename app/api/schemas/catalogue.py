@@ -83,7 +83,7 @@ class CatalogueMeasure(CatalogueEntry):
 class CatalogueGuarantee(Answer):
     """A privacy model of which a mechanism may promise something."""
 
-    model: Annotated[str, Field(max_length=100, examples=["beta_likeness"])]
+    model: Annotated[str, Field(max_length=100, examples=["amplification"])]
     """The word for it in guarantees, and in a policy's requirement on one."""
     title: Annotated[str, Field(max_length=200, description="What it is.", examples=["β-likeness"])]
 
