@@ -27,28 +27,34 @@ def likeliest_shares(counts: SensitiveCounts, replacement: UniformReplacement) -
     They sum to 1 in each group. Each round leaves out values below what comes of the others by chance alone,
     so that there are at most as many rounds as a group shows values.
     """
-    own, of = replacement, counts.of_entry
+    return likeliest_of_entries(counts.counts, counts.of_entry, counts.n_classes, replacement)
+
+
+def likeliest_of_entries(
+    shown: Longs | Floats, of: Longs, n_groups: int, replacement: UniformReplacement
+) -> Floats:
+    """(E,) the same of amounts above 0, each of a value of a group: ``of`` (E,) are the groups."""
+    own = replacement
     is_left: Bools = np.ones(len(of), dtype=bool)
     while True:
-        left = np.where(is_left, counts.counts, 0)
-        room = 1.0 - own.elsewhere * (own.m - _by_group(counts, is_left.astype(np.int64)))
-        expected = left / _by_group(counts, left)[of] * room[of]
+        left = np.where(is_left, shown, 0)
+        room = 1.0 - own.elsewhere * (own.m - np.bincount(of, is_left, n_groups))
+        expected = left / np.bincount(of, left, n_groups)[of] * room[of]
         is_absent = is_left & (expected < own.elsewhere)
         if not is_absent.any():
             return np.where(is_left, np.minimum((expected - own.elsewhere) / own.p, 1.0), 0.0)
         is_left &= ~is_absent
 
 
-def _by_group(counts: SensitiveCounts, numbers: Longs) -> Longs:
-    """(G,) the sum of the entries of each group."""
-    return np.add.reduceat(np.append(numbers, 0), counts.starts[:-1]) * (counts.distinct > 0)
-
-
-def variances(amounts: Floats, sizes: Longs, replacement: UniformReplacement) -> Floats:
-    """Of n·F' over draws, for n_x = ``amounts`` records of n = ``sizes`` that have the value."""
+def variances(
+    amounts: Floats, sizes: Longs | Floats, replacement: UniformReplacement, asked: float | Floats = 1.0
+) -> Floats:
+    """Of n·F' over draws, for ``amounts`` records of n = ``sizes`` that have one of ``asked`` values."""
     own = replacement
-    kept, come = own.kept * own.changed, own.elsewhere * (1.0 - own.elsewhere)
-    return np.asarray((amounts * kept + (sizes - amounts) * come) / own.p**2)
+    elsewhere = asked * own.elsewhere
+    kept = own.p + elsewhere
+    whole = amounts * kept * (1.0 - kept) + (sizes - amounts) * elsewhere * (1.0 - elsewhere)
+    return np.asarray(np.maximum(whole, 0.0) / own.p**2)
 
 
 def standard_errors(shown: Longs, sizes: Longs, replacement: UniformReplacement) -> Floats:
@@ -60,23 +66,57 @@ def standard_errors(shown: Longs, sizes: Longs, replacement: UniformReplacement)
 def standard_errors_of_copies(
     shown: Longs, sizes: Longs, sample_size: int, replacement: UniformReplacement
 ) -> Floats:
-    """The same where at most so many records of a group were sampled, with exact totals, and copied.
+    """The same, at most, where so many records of each larger group were sampled, and copied.
 
-    Each of n1 sampled records is published n div n1 times, or once more. With V1 the variance of how many of
-    them show the value, β = n / n1 and r = n mod n1, that of n·F' is (β²·V1 + H)/p², where H is what comes of
-    the r that are published once more (Definitions: reconstructed shares). How the sample is rounded is not
-    known: the most that it may add is taken.
+    See :func:`variances_of_copies`. Of a single record that is drawn nothing can be estimated; what it shows
+    varies by at most ¼.
     """
-    own, samples = replacement, np.minimum(sizes, sample_size)
-    having = np.clip(estimated_shares(shown, sizes, own), 0.0, 1.0) * samples
-    mean = having * own.kept + (samples - having) * own.elsewhere
-    rounding = np.where(samples < sizes, 0.25, 0.0)
-    spread = own.p**2 * (variances(having, samples, own) + rounding)
-    more = sizes % samples
-    pairs = np.maximum(samples * mean - spread - mean**2, 0.0) / samples**2
-    copied = more * (samples - more) / np.maximum(samples - 1, 1) * pairs
-    whole = (sizes / samples) ** 2 * spread + copied
-    return np.asarray(np.sqrt(whole) / own.p / sizes)
+    samples = np.minimum(sizes, sample_size)
+    times, pairs = copies_of(sizes, samples)
+    squares = np.where(samples < sizes, times**2, 0.0)
+    found = variances_of_copies(
+        times * shown, times * sizes, pairs * shown * (sizes - shown), squares, replacement
+    )
+    found = np.where(samples == 1, times**2 / 4 / replacement.p**2, found)
+    return np.asarray(np.sqrt(found) / sizes)
+
+
+def copies_of(sizes: Longs | Floats, samples: Longs | Floats) -> tuple[Floats, Floats]:
+    """(G,) β = n / n1 and κ = k / (β² − k), k = r·(n1 − r) / ((n1 − 1)·n1²), r = n mod n1, of groups.
+
+    Of n records n1 are sampled, and published n div n1 times, r of them once more.
+    """
+    times, more = sizes / samples, np.mod(sizes, samples)
+    k = more * (samples - more) / (np.maximum(samples - 1, 1) * samples**2)
+    return np.asarray(times), np.asarray(k / (times**2 - k))
+
+
+def variances_of_copies(
+    weighted: Floats,
+    whole: Floats,
+    pairs: Floats,
+    squares: Floats,
+    replacement: UniformReplacement,
+    asked: float | Floats = 1.0,
+    stretches: float | Floats = 1.0,
+) -> Floats:
+    """(q,) of estimated counts of ``asked`` values over some groups, at most, as a reader knows them.
+
+    Parameters
+    ----------
+    weighted, whole
+        Sums over the groups of β·O and of β·n.
+    pairs
+        Of κ·O·(n − O): what comes of the records that are published once more.
+    squares
+        Of β² where a group is sampled. How its sample is rounded is not known: the most that it may add is
+        taken, ¼ for each of the ``stretches`` of neighbouring values asked for, squared.
+    """
+    own = replacement
+    estimated = np.clip((weighted - whole * asked * own.elsewhere) / own.p, 0.0, whole)
+    sides = np.minimum(estimated, whole - estimated)
+    rounded = np.minimum(stretches**2 * squares / 4, stretches * sides)
+    return np.asarray(variances(estimated, whole, own, asked) + pairs / own.p**2 + rounded)
 
 
 def beliefs_of_own_row(shares: Floats, replacement: UniformReplacement) -> Floats:
