@@ -95,12 +95,19 @@ class PooledCounts:
         """Mean over the pool of the expected |estimate − answer| / answer."""
         deviations = np.sqrt(np.maximum(self.variances(question, samples), 0.0))
         expected = MEAN_DEVIATION * deviations
-        gone = samples == 0
-        if gone.any():
-            counts = self._counts
-            lost = np.where(gone[counts.of_entry], counts.counts, 0)[self._entries]
-            expected = np.array(list(map(_folded, self._of_cells(lost), deviations)))
+        if (samples == 0).any():
+            expected = np.array(list(map(_folded, self._lost(samples), deviations)))
         return float(np.average(expected / self._answers, weights=self._weights))
+
+    def squared_error(self, question: ReconstructionQuestion, samples: Longs) -> float:
+        """Mean over the pool of the expected ((estimate − answer) / answer)², whatever its law."""
+        expected = self.variances(question, samples) + self._lost(samples) ** 2
+        return float(np.average(expected / self._answers**2, weights=self._weights))
+
+    def _lost(self, samples: Longs) -> Floats:
+        """(cells,) records that are counted in groups which are suppressed."""
+        counts = self._counts
+        return self._of_cells(np.where(samples[counts.of_entry] == 0, counts.counts, 0)[self._entries])
 
     def _of_cells(self, amounts: Floats | Longs) -> Floats:
         return np.asarray(np.bincount(self._cells, amounts, len(self._answers)), dtype=np.float64)
