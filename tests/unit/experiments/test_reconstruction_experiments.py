@@ -66,6 +66,7 @@ def test_what_the_errors_of_copies_claim_holds_on_few_records():
     (slight,) = [claim for claim in report.claims if "only slightly more" in claim.text]
     assert slight.grade == "qualitative"
     assert "times at the middle setting" in slight.evidence
+    assert "balanced_fixed" in slight.evidence
     (drawn,) = [table for table in report.tables if "releases of the middle" in table.title]
     assert [row[0] for row in drawn.rows] == ["plain", "balanced", "balanced_fixed"]
 
