@@ -196,6 +196,10 @@ async def test_a_measure_that_does_not_cover_the_case_says_why(journey: httpx.As
         ({"k": 2}, "/measure"),
         ({"kind": "record_linkage"}, "/measure/auxiliary"),
         ({"kind": "record_linkage", "auxiliary": "../x"}, "/measure/auxiliary"),
+        ({"kind": "expected_count_errors"}, "/measure/p_cap"),
+        ({"kind": "expected_count_errors", "p_cap": 0.5, "queries": 99}, "/measure/queries"),
+        ({"kind": "expected_count_errors", "p_cap": 0.5, "seed": 1}, "/measure/seed"),
+        ({"kind": "expected_count_errors", "rho_1": 0.5, "rho_2": 0.5}, "/measure/rho_1"),
     ],
 )
 async def test_parameters_are_held_to_their_bounds(
