@@ -83,7 +83,7 @@ class ExpectedCountErrorsParameters(Grouping):
     ] = 10
     most_draws: Annotated[
         int, Ge(1), Le(5_000_000), doc("After so many draws a pool that is not full is refused.")
-    ] = 100_000
+    ] = 50_000
 
     def __post_init__(self) -> None:
         require_cap(self)

@@ -294,6 +294,8 @@ def test_draws_are_ticked_and_counted_in_the_cost():
     with pytest.raises(InvalidInput, match="fewer"):
         EXPECTED_COUNT_ERRORS.compute(context, many, ticks.append)
     assert ticks == [1, 2, 3, 4, 5]
+    asked = ExpectedCountErrorsParameters(p_cap=0.5)
+    assert EXPECTED_COUNT_ERRORS.cost(context, asked).seconds < 0.5, "by default it is answered at once"
 
 
 def test_groups_that_have_no_value_left_take_no_part():
