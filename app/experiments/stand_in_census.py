@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from app.domain.arrays import Ints, Longs
 from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
+from app.domain.errors import InvalidInput
 from app.domain.mechanisms.query_pool import GroupedValues, Words
 from app.domain.tables.distinct import distinct_rows
 from app.experiments.census import Census
@@ -104,6 +105,21 @@ def base_tables(effort: Effort, sensitive: int) -> tuple[GroupedValues, ...]:
         census = effort.census
         order = np.random.default_rng(1).permutation(len(census.columns[0])).astype(np.int32)
     n = len(order)
+    if n < STEPS:
+        raise InvalidInput.of(
+            "/census",
+            "too-few-records",
+            f"The extract has {n} records, and tables of a fifth of them and more are looked at.",
+            "Give one of many records: the experiments are about groups of them.",
+        )
+    if census.sizes[sensitive] < 2:
+        name = ATTRIBUTES[sensitive]
+        raise InvalidInput.of(
+            f"/census/{name}",
+            "single-value",
+            f"All records have the same {name}: there is nothing to perturb.",
+            "Give an extract in which it has several values.",
+        )
     return tuple(base_table(census, sensitive, order[: n * step // STEPS]) for step in range(1, STEPS + 1))
 
 

@@ -309,6 +309,25 @@ async def test_values_are_shown_only_to_who_reads_the_data(api, journey: httpx.A
             assert "Chinese" not in answer.text, page
 
 
+async def test_a_gate_that_tells_counts_is_asked_by_readers_of_the_data_only(
+    api, journey: httpx.AsyncClient, journeys_end
+):
+    measure = {"kind": "expected_count_errors", "p_cap": 0.5, "missing_sensitive": "excluded"}
+    demand = {
+        "kind": "measure",
+        "measure": measure,
+        "value": "draws",
+        "comparison": "at_least",
+        "threshold": 1,
+    }
+    gate = await stored_policy(journey, "counting", criterion("counts", demand))
+    actor = await api.services.tenants.authenticate(journeys_end.token)
+    async with api.client(await api.key_with(actor, Scope.ASSESS)) as blind:
+        for path in ("", "/plans", "/runs"):
+            refused = problem_of(await blind.post(f"{gate}{path}", json=QUESTION), 403, "forbidden")
+            assert refused["scope"] == "data:read"
+
+
 async def test_another_tenant_sees_nothing_of_a_gate(journey: httpx.AsyncClient, other_client):
     problem_of(await other_client.get(f"/v1/evaluations/{NAME}"), 404, "not-found")
     problem_of(await other_client.post(GATE, json=QUESTION), 404, "not-found")

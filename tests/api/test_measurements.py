@@ -196,6 +196,10 @@ async def test_a_measure_that_does_not_cover_the_case_says_why(journey: httpx.As
         ({"k": 2}, "/measure"),
         ({"kind": "record_linkage"}, "/measure/auxiliary"),
         ({"kind": "record_linkage", "auxiliary": "../x"}, "/measure/auxiliary"),
+        ({"kind": "expected_count_errors"}, "/measure/p_cap"),
+        ({"kind": "expected_count_errors", "p_cap": 0.5, "queries": 99}, "/measure/queries"),
+        ({"kind": "expected_count_errors", "p_cap": 0.5, "seed": 1}, "/measure/seed"),
+        ({"kind": "expected_count_errors", "rho_1": 0.5, "rho_2": 0.5}, "/measure/rho_1"),
     ],
 )
 async def test_parameters_are_held_to_their_bounds(
@@ -373,6 +377,7 @@ HIGHEST = {"kind": "pd_recursive_l_diversity", "c": 1, "l": 2, "harmless": ["[0,
             "measure": {"kind": "equivalence_classes"},
             "rule": {"kind": "table_level", "levels": {}, "suppress_classes_failing": [HIGHEST]},
         },
+        {"measure": {"kind": "expected_count_errors", "p_cap": 0.5}},
     ],
 )
 async def test_who_names_values_or_a_record_learns_who_has_them_and_must_be_allowed_to(
@@ -383,7 +388,8 @@ async def test_who_names_values_or_a_record_learns_who_has_them_and_must_be_allo
     actor = await api.services.tenants.authenticate(token)
     body = {"dataset": "members", **asked}
     async with api.client(await api.key_with(actor, Scope.ASSESS)) as assessor:
-        for path in ("measurements", "measurements?dry_run=true", "measurements/runs"):
+        paths = ("measurements", "measurements?dry_run=true", "measurements/runs", "measurements/plans")
+        for path in paths:
             refused = problem_of(await assessor.post(f"/v1/{path}", json=body), 403, "forbidden")
             assert refused["scope"] == "data:read"
 

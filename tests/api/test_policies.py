@@ -242,6 +242,20 @@ async def test_values_of_cells_are_named_and_seen_by_readers_of_the_data_only(ap
         assert [own["id"] for own in found["changes"] if own["part"] == "criterion"] == ["small-classes"]
 
 
+async def test_a_requirement_that_tells_counts_is_made_by_readers_of_the_data_only(api, actor, client):
+    document = named("counting")
+    document["requirements"][3]["requirement"] = {
+        "kind": "measure",
+        "measure": {"kind": "expected_count_errors", "p_cap": 0.5},
+        "value": "best_plain",
+        "comparison": "at_least",
+        "threshold": 0.1,
+    }
+    async with api.client(await api.key_with(actor, Scope.GOVERN)) as blind:
+        problem_of(await blind.post("/v1/policies", json=document), 403, "forbidden")
+    await stored(client, document)
+
+
 async def test_another_tenant_sees_and_compares_nothing(client, other_client):
     mine = await stored(client, named("secret"))
     await stored(other_client, named("own"))

@@ -54,8 +54,8 @@ class NewCountQueries(Asking[AskCounts]):
     """Move estimates and intervals to between 0 and the records selected: nearer, but biased."""
     estimator: Estimator = "unbiased"
     """`maximum_likelihood`: the counts, none below 0, under which what is published is most probable, where
-    all values were replaced alike: biased, and those of parts do not add up to that of the whole. Standard
-    errors and intervals stay those of the unbiased estimate.
+    all values were replaced alike and one by one: biased, and those of parts do not add up to that of the
+    whole. Standard errors and intervals stay those of the unbiased estimate.
     """
 
     @property
@@ -80,16 +80,17 @@ class CountQueryAnswer(Answer):
 
     estimate: Annotated[Number, Field(description="How many records, estimated.", examples=[7.5])]
     standard_error: Annotated[Number | None, Field(examples=[2.1])]
-    """Over draws of the same records, itself estimated from the release; null where `without_errors` says
-    why.
+    """Over draws of the same records, itself estimated from the release; of values in copies at most so much,
+    on average over draws: it may be up to three times the true one. Null where `without_errors` says why.
     """
     low: Annotated[Number | None, Field(examples=[3.4])]
     """Where the interval at the level begins, by the normal law: too narrow for few records. Null as above.
     """
     high: Annotated[Number | None, Field(description="Where it ends; null as above.", examples=[11.6])]
     underlying: UnderlyingErrorAnswer | None
-    """The same as an estimate of the records selected times the share in what they are a sample of, where all
-    values were replaced alike and one by one; null elsewhere, and where nothing has to be estimated.
+    """The same as an estimate of the records selected times the share of the values in what the records are a
+    sample of, where all values were replaced alike and one by one; null elsewhere, and where nothing has to
+    be estimated.
     """
     records: Annotated[Number, Field(examples=[12])]
     """Records that fulfil all predicates on attributes that were not drawn."""
@@ -102,7 +103,9 @@ class CountQueryAnswer(Answer):
     the values below them.
     """
     is_biased: Annotated[bool, Field(examples=[False])]
-    """Whether the mean over draws may be another number: because of that, of clipping or of the estimator."""
+    """Whether the mean over draws may be another number: because of that, of clipping, of the estimator, or
+    of groups that may have been suppressed.
+    """
 
 
 class CountQueryAnswers(Answer):

@@ -78,7 +78,7 @@ class NewMeasurement(ScoringFields):
         return CreateMeasurement(
             dataset=self.dataset,
             measure=self.measure.kind,  # type: ignore[attr-defined]
-            parameters=value_of(self.measure),
+            parameters=value_of(self.measure, "/measure"),
             rule=rule_asked(self.rule),
             dictionary=self.dictionary,
             sensitivity=self.sensitivity,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -13,11 +14,12 @@ from annotated_types import Ge, Gt, Le, Len, Lt, doc
 from app.domain.arrays import Longs
 from app.domain.catalogue.meanings import FAILING, FROM_ZERO, LOW_AMOUNT, MET, SHARE
 from app.domain.classes.grouping import Grouping
-from app.domain.classes.reconstruction import Bound, UniformReplacement, greatest_p
+from app.domain.classes.reconstruction import Bound, UniformReplacement
 from app.domain.classes.reconstruction_groups import GroupsUnderTest, ReconstructionQuestion
-from app.domain.errors import InvalidInput
+from app.domain.errors import NotSupported
 from app.domain.mechanisms.expected_errors import Balanced, PooledCounts, sample_sizes
-from app.domain.mechanisms.query_pool import GroupedValues, PoolQuestion, Words, query_pool
+from app.domain.mechanisms.query_pool import DRAWS_PER_TICK, GroupedValues, PoolQuestion, Words, query_pool
+from app.domain.mechanisms.uniform_column import cap_on_p, is_within_cap, require_cap
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import JudgedOn, judged_on
 from app.domain.models.reconstruction_privacy import perturbable_values
@@ -27,8 +29,9 @@ WORDS_AT_ONCE: Final = 2**14
 SECONDS_PER_DRAW: Final = 6e-6
 SECONDS_PER_RECORD_AND_COLUMNS: Final = 6e-8
 SECONDS_PER_RECORD_AND_P: Final = 8e-7
-BYTES_PER_RECORD_AND_COLUMNS: Final = 24
-DRAWS_PER_QUERY: Final = 4
+BYTES_PER_RECORD: Final = 400
+BYTES_PER_RECORD_AND_COLUMNS: Final = 32
+BYTES_PER_CELL: Final = 400
 
 Probability = Annotated[float, Ge(1e-9), Lt(1)]
 Belief = Annotated[float | None, Gt(0), Lt(1)]
@@ -45,7 +48,13 @@ class ExpectedCountErrorsParameters(Grouping):
         doc("Probabilities with which a record would keep its value, else get any of all m."),
     ] = (0.1, 0.3, 0.5, 0.7, 0.9)
     p_cap: Annotated[
-        float | None, Gt(0), Lt(1), doc("No p above it is recommended. null: it follows from rho_1, rho_2.")
+        float | None,
+        Gt(0),
+        Lt(1),
+        doc(
+            "No p above it is recommended. null: it follows from rho_1 and rho_2. One of both is needed, as "
+            "for a release."
+        ),
     ] = None
     rho_1: Annotated[
         Belief, doc("What was at most so likely is at most rho_2 likely after one record: a cap on p.")
@@ -56,44 +65,35 @@ class ExpectedCountErrorsParameters(Grouping):
     ] = 0.5
     delta: Annotated[float, Gt(0), Lt(1), doc("δ: what the bound is compared with.")] = 0.3
     bound: Annotated[Bound, doc("By which upper bound groups are too large.")] = "chernoff_simple"
-    queries: Annotated[int, Ge(1), Le(50_000), doc("Queries in the pool.")] = 5000
+    queries: Annotated[int, Ge(100), Le(50_000), doc("Queries in the pool.")] = 5000
     predicates: Annotated[
         int, Ge(1), Le(5), doc("Most quasi-identifiers that a query asks for; each number is as likely.")
     ] = 3
     least_share: Annotated[
-        float, Gt(0), Le(1), doc("A query that counts a smaller share of the records is drawn again.")
+        float,
+        Gt(0),
+        Le(1),
+        doc("A query that counts a smaller share of the records is drawn again."),
     ] = 0.001
+    least_count: Annotated[
+        int,
+        Ge(1),
+        Le(10**9),
+        doc("So is one that counts fewer records: the fewer, the rougher its expected error is."),
+    ] = 10
     most_draws: Annotated[
         int, Ge(1), Le(5_000_000), doc("After so many draws a pool that is not full is refused.")
-    ] = 200_000
-    seed: Annotated[
-        int, Ge(0), Le(2**63 - 1), doc("Seed of the queries: the same ones for the same seed.")
-    ] = 1
+    ] = 50_000
 
     def __post_init__(self) -> None:
-        beliefs = (self.rho_1, self.rho_2)
-        if (None in beliefs and beliefs != (None, None)) or (
-            self.p_cap is not None and beliefs != (None, None)
-        ):
-            raise InvalidInput.of(
-                "/rho_1",
-                "cap-unclear",
-                "A cap on p is given by p_cap, or by rho_1 and rho_2 together.",
-                "Give p_cap alone, both rho_1 and rho_2, or none of them.",
-            )
-        if self.rho_1 is not None and self.rho_2 is not None and self.rho_1 >= self.rho_2:
-            raise InvalidInput.of(
-                "/rho_1",
-                "out-of-range",
-                f"rho_1 is {self.rho_1}, not below rho_2, which is {self.rho_2}.",
-                "Choose 0 < rho_1 < rho_2 < 1.",
-            )
+        require_cap(self)
 
-    def cap(self, m: int) -> float:
-        """The greatest p that is allowed, of m values; 1 without a cap."""
-        if self.rho_1 is not None and self.rho_2 is not None:
-            return greatest_p(self.rho_1, self.rho_2, m)
-        return 1.0 if self.p_cap is None else self.p_cap
+    @property
+    def pool(self) -> PoolQuestion:
+        """The queries that are asked for."""
+        return PoolQuestion(
+            self.queries, self.predicates, self.least_share, self.most_draws, self.least_count
+        )
 
 
 @dataclass(frozen=True)
@@ -112,13 +112,26 @@ class CountErrorsFound:
         doc("Expected |estimate − count| / count of plain perturbation, the mean over the pool."),
     ]
     error_balanced: Annotated[
-        float, FROM_ZERO, doc("The same if groups are sampled by their shares (`balanced`).")
+        float | None,
+        FROM_ZERO,
+        doc(
+            "The same if groups are sampled by their shares (`balanced`), with suppressed groups counted as "
+            "if nobody was in them; null if every group would be suppressed, so that the mechanism refuses."
+        ),
     ]
     error_balanced_fixed: Annotated[
-        float, FROM_ZERO, doc("The same if all larger groups are sampled alike (`balanced_fixed`).")
+        float | None,
+        FROM_ZERO,
+        doc(
+            "The same if all larger groups are sampled alike (`balanced_fixed`); null if not even a single "
+            "record is within the bound, so that the mechanism refuses."
+        ),
     ]
-    records_suppressed: Annotated[
-        int, LOW_AMOUNT, doc("Records of groups that would be suppressed by `balanced`, counted as lost.")
+    suppressed_balanced: Annotated[
+        int, LOW_AMOUNT, doc("Records of groups that `balanced` would suppress: nothing is told of them.")
+    ]
+    suppressed_balanced_fixed: Annotated[
+        int, LOW_AMOUNT, doc("The same of `balanced_fixed`, which suppresses all groups or none.")
     ]
 
 
@@ -129,7 +142,7 @@ class ExpectedCountErrors:
     judged: Annotated[JudgedOn, doc("Which records were judged, and how they were grouped.")]
     attribute: Annotated[str, doc("The sensitive attribute.")]
     values: Annotated[int, doc("m: leaves of its hierarchy, whether they occur or not.")]
-    p_cap: Annotated[float, SHARE, doc("The cap on p; 1: none.")]
+    p_cap: Annotated[float, SHARE, doc("The cap on p.")]
     queries_distinct: Annotated[int, doc("Different queries in the pool.")]
     draws: Annotated[int, doc("Queries that were drawn to fill it.")]
     points: Annotated[tuple[CountErrorsFound, ...], doc("By p, ascending.")]
@@ -142,18 +155,30 @@ class ExpectedCountErrors:
         ),
     ]
     best_balanced: Annotated[
-        float | None, SHARE, doc("The p of least error within the cap if groups are sampled by their shares.")
+        float | None,
+        SHARE,
+        doc(
+            "The p of least error within the cap with which `balanced` suppresses no group; null if there "
+            "is none."
+        ),
     ]
     best_balanced_fixed: Annotated[
-        float | None, SHARE, doc("The p of least error within the cap if larger groups are sampled alike.")
+        float | None, SHARE, doc("The same of `balanced_fixed`: a p that the mechanism does not refuse.")
     ]
 
 
-def _words(seed: int) -> Words:
-    """Random words of a seed, without an end."""
+def pool_words(groups: GroupedValues, question: PoolQuestion) -> Words:
+    """Random words, without an end, that follow from the records and what is asked.
+
+    Whoever could choose them could choose the one query that is asked, and read its count off the error.
+    """
+    counts = groups.counts
+    seed = hashlib.sha256(f"pool of queries {question}".encode())
+    for own in (groups.codes, counts.starts, counts.values, counts.counts):
+        seed.update(np.ascontiguousarray(own).tobytes())
 
     def drawn() -> Iterator[int]:
-        generator = np.random.Generator(np.random.PCG64(seed))
+        generator = np.random.Generator(np.random.PCG64(int.from_bytes(seed.digest())))
         while True:
             yield from generator.integers(0, 1 << 32, WORDS_AT_ONCE, dtype=np.uint64).tolist()
 
@@ -174,17 +199,20 @@ def _point(
     failing = tested.failing(own.bound)
     modes: tuple[Balanced, ...] = ("balanced", "balanced_fixed")
     samples = {mode: sample_sizes(counts, question, own.bound, mode) for mode in modes}
+    errors = {mode: pooled.error(question, drawn) if drawn.any() else None for mode, drawn in samples.items()}
+    gone = {mode: int(counts.sizes[drawn == 0].sum()) for mode, drawn in samples.items()}
     return CountErrorsFound(
         p=p,
-        is_within_cap=p <= own.cap(m) * (1 + 1e-12),
+        is_within_cap=is_within_cap(own, p, m),
         is_met=not failing.any(),
         groups_failing=int(np.count_nonzero(failing)),
         records_failing=values.records_of(failing),
         delta=min(1.0, math.exp(tested.log_levels(own.bound).min())),
         error_plain=pooled.error(question, counts.sizes),
-        error_balanced=pooled.error(question, samples["balanced"]),
-        error_balanced_fixed=pooled.error(question, samples["balanced_fixed"]),
-        records_suppressed=int(counts.sizes[samples["balanced"] == 0].sum()),
+        error_balanced=errors["balanced"],
+        error_balanced_fixed=errors["balanced_fixed"],
+        suppressed_balanced=gone["balanced"],
+        suppressed_balanced_fixed=gone["balanced_fixed"],
     )
 
 
@@ -194,57 +222,82 @@ def _compute(
     own = parameters
     values = perturbable_values(context, own, own.attribute)
     groups = _grouped(values)
-    question = PoolQuestion(own.queries, own.predicates, own.least_share, own.most_draws)
-    pool = query_pool(groups, question, _words(own.seed))
-    pooled, points = PooledCounts(groups, pool), []
+    pool = query_pool(groups, own.pool, pool_words(groups, own.pool), tick)
+    pooled, points, drawing = PooledCounts(groups, pool), [], _ticks_of_pool(own)
     for p in sorted(set(own.p)):
         points.append(_point(values, pooled, own, p))
-        tick(len(points))
+        tick(drawing + len(points))
     allowed = [point for point in points if point.is_within_cap]
+    balanced = {point.p: point.error_balanced for point in allowed if not point.suppressed_balanced}
+    fixed = {point.p: point.error_balanced_fixed for point in allowed if not point.suppressed_balanced_fixed}
     return ExpectedCountErrors(
         judged=judged_on(context.table, own, values.classes),
         attribute=values.name,
         values=groups.n_values,
-        p_cap=own.cap(groups.n_values),
+        p_cap=cap_on_p(own, groups.n_values),
         queries_distinct=len(pool.answers),
         draws=pool.draws,
         points=tuple(points),
         best_plain=_best({point.p: point.error_plain for point in allowed if point.is_met}),
-        best_balanced=_best({point.p: point.error_balanced for point in allowed}),
-        best_balanced_fixed=_best({point.p: point.error_balanced_fixed for point in allowed}),
+        best_balanced=_best(balanced),
+        best_balanced_fixed=_best(fixed),
     )
 
 
-def _best(errors: dict[float, float]) -> float | None:
+def _ticks_of_pool(own: ExpectedCountErrorsParameters) -> int:
+    return own.most_draws // DRAWS_PER_TICK
+
+
+def _best(errors: Mapping[float, float | None]) -> float | None:
     """The p of the least error, the least of equals."""
-    return min(errors, key=lambda p: (errors[p], p)) if errors else None
+    known = {p: error for p, error in errors.items() if error is not None}
+    return min(known, key=lambda p: (known[p], p)) if known else None
+
+
+def _supports(context: MeasureContext, own: ExpectedCountErrorsParameters) -> str | None:
+    try:
+        perturbable_values(context, own, own.attribute)
+    except NotSupported as refused:
+        return f"{refused} {refused.remedy}"
+    return None
 
 
 def _cost(context: MeasureContext, own: ExpectedCountErrorsParameters) -> Cost:
     table = context.table
     asked = table.quasi_identifiers if own.quasi_identifiers is None else own.quasi_identifiers
-    draws = min(own.most_draws, DRAWS_PER_QUERY * own.queries)
-    subsets = min(draws, sum(math.comb(len(asked), d) for d in range(1, own.predicates + 1)))
-    n, n_points = table.n_records, len(own.p)
-    seconds = SECONDS_PER_DRAW * draws + SECONDS_PER_RECORD_AND_COLUMNS * n * subsets
+    subsets = min(own.most_draws, sum(math.comb(len(asked), d) for d in range(1, own.predicates + 1)))
+    n, n_points = table.n_records, len(set(own.p))
+    cells = min(n / own.least_count, 1 / own.least_share) * subsets
+    seconds = SECONDS_PER_DRAW * own.most_draws + SECONDS_PER_RECORD_AND_COLUMNS * n * subsets
     counting = cost_of_counting(context, 1, seconds + SECONDS_PER_RECORD_AND_P * n * n_points)
-    memory = counting.bytes + BYTES_PER_RECORD_AND_COLUMNS * n * subsets
-    return Cost(counting.seconds, memory, n_points, counting.engine)
+    held = BYTES_PER_RECORD_AND_COLUMNS * n * min(subsets, own.queries) + BYTES_PER_RECORD * n
+    memory = counting.bytes + held + int(BYTES_PER_CELL * cells)
+    return Cost(counting.seconds, memory, _ticks_of_pool(own) + n_points, counting.engine)
 
 
 EXPECTED_COUNT_ERRORS: Final = Measure(
     name="expected_count_errors",
     title="Expected errors of counts: what perturbation would leave to be counted, by p",
     source="Wang et al. (2012), section 6, with expected errors in place of drawn ones",
-    guarantee="exact",
+    guarantee="heuristic",
     parameters=ExpectedCountErrorsParameters,
     result=ExpectedCountErrors,
     cost=_cost,
     compute=_compute,
+    supports=_supports,
     example=Example(
         "how far would counts of perturbed incomes be off, and which p is best?",
         "proposal-count-errors",
-        parameters={"p": [0.1, 0.3, 0.5], "p_cap": 0.5, "queries": 200, "missing_sensitive": "excluded"},
+        parameters={
+            "p": [0.1, 0.3, 0.5],
+            "p_cap": 0.5,
+            "queries": 100,
+            "least_count": 1,
+            "most_draws": 20_000,
+            "predicates": 1,
+            "missing_sensitive": "excluded",
+        },
     ),
     protects=False,
+    tells_counts=True,
 )

@@ -17,6 +17,7 @@ from app.domain.attacks.shown_groups import ShownGroups, shown_groups
 from app.domain.classes.reconstructed_shares import (
     CopiedRows,
     beliefs_of_own_row,
+    copies_of,
     estimated_shares,
     likeliest_shares,
     standard_errors,
@@ -42,8 +43,8 @@ OF_SAMPLES: Final = (
     "group whose size is published."
 )
 OF_COPIES: Final = (
-    "There is no standard error: values are published in copies of samples whose sizes are not told. What a "
-    "reader would compute as if they were independent draws is too small."
+    "There is no standard error: values are published in copies of samples whose sizes are not told, or of a "
+    "single record each. What a reader would compute as if they were independent draws is too small."
 )
 
 
@@ -67,8 +68,8 @@ class ToldShares:
 
     @property
     def has_errors(self) -> bool:
-        """Whether a reader can tell standard errors."""
-        return self._samples is None or self._samples.sample_size is not None
+        """Whether a reader can tell standard errors: of one record that is copied nobody can."""
+        return self._samples is None or (self._samples.sample_size or 0) > 1
 
     @property
     def standard_errors(self) -> str:
@@ -84,7 +85,7 @@ class ToldShares:
         tops = np.flatnonzero(is_top)
         tops = tops[np.unique(counts.of_entry[tops], return_index=True)[1]]
         shown, sizes = counts.counts[tops], counts.sizes
-        deviations = self._deviations(shown, sizes, self._weighted[tops], self._copied)
+        deviations = self._deviations(shown, sizes, self._copies[:, tops], self._copied)
         return np.asarray(np.minimum(self._estimated(shown, sizes), 1.0) - errors * deviations)
 
     def values(self, groups: Longs, top: int) -> tuple[ValueTold, ...]:
@@ -94,7 +95,7 @@ class ToldShares:
         order = np.argsort(-amounts, kind="stable")[:top]
         likeliest, estimated = self._likeliest(counts), self._estimated(amounts, sizes)
         copied = None if self._copied is None else self._copied.together(groups)
-        deviations = self._deviations(amounts, sizes, self._weighted_in(groups)[counts.values], copied)
+        deviations = self._deviations(amounts, sizes, self._copies_in(groups)[:, counts.values], copied)
         before = beliefs_of_own_row(self._of_all[counts.values], self.replacement)
         believed = beliefs_of_own_row(likeliest, self.replacement)
         own_rows = not self._may_be_sampled[groups].any()
@@ -129,10 +130,10 @@ class ToldShares:
             return likeliest_shares(counts, self.replacement)
         return np.asarray(counts.counts / counts.sizes[counts.of_entry])
 
-    def _deviations(self, shown: Longs, sizes: Longs, weighted: Floats, copied: CopiedRows | None) -> Floats:
-        """Of values that so many rows show, whose weights sum to ``weighted``."""
+    def _deviations(self, shown: Longs, sizes: Longs, copies: Floats, copied: CopiedRows | None) -> Floats:
+        """Of values that so many rows show, with their :attr:`_copies`."""
         if copied is not None:
-            return copied.standard_errors(weighted, self.replacement)
+            return copied.standard_errors(copies[0], copies[1], self.replacement)
         if self._is_drawn:
             return standard_errors(shown, sizes, self.replacement)
         return np.asarray(np.sqrt(variances(shown.astype(np.float64), sizes, self.replacement)) / sizes)
@@ -156,22 +157,26 @@ class ToldShares:
         return CopiedRows.of(sizes, self._samples.sample_size, self._of_group, n_groups)
 
     @cached_property
-    def _weighted(self) -> Floats:
-        """(E,) rows that show a value in a group, each as often as values of its sample are copied."""
+    def _copies(self) -> Floats:
+        """(2, E) of rows O that show a value in a group of n the sums of β·O and of κ·O·(n − O)."""
         counts, own = self.shown.counts, self._groups.counts
-        if self._copied is None:
-            return counts.counts.astype(np.float64)
-        m, times = len(self.shown.labels), own.sizes / np.minimum(own.sizes, self._copied.sample_size)
-        keys = counts.of_entry * m + counts.values
-        places = np.searchsorted(keys, self._of_group[own.of_entry] * m + own.values)
-        return np.bincount(places, own.counts * times[own.of_entry], len(keys))
+        if self._samples is None or self._samples.sample_size is None:
+            return np.zeros((2, len(counts.counts)))
+        m, entries, sizes = len(self.shown.labels), own.of_entry, own.sizes
+        times, of_pairs = copies_of(sizes, np.minimum(sizes, self._samples.sample_size))
+        places = np.searchsorted(
+            counts.of_entry * m + counts.values, self._of_group[entries] * m + own.values
+        )
+        weighted = times[entries] * own.counts
+        pairs = of_pairs[entries] * own.counts * (sizes[entries] - own.counts)
+        return np.array([np.bincount(places, part, len(counts.counts)) for part in (weighted, pairs)])
 
-    def _weighted_in(self, groups: Longs) -> Floats:
-        """(m,) the same of every value in some groups together."""
-        found, counts = np.zeros(len(self.shown.labels)), self.shown.counts
+    def _copies_in(self, groups: Longs) -> Floats:
+        """(2, m) the same of every value in some groups together."""
+        found, counts = np.zeros((2, len(self.shown.labels))), self.shown.counts
         for group in groups.tolist():
             entries = slice(*counts.starts[group : group + 2].tolist())
-            found[counts.values[entries]] += self._weighted[entries]
+            found[:, counts.values[entries]] += self._copies[:, entries]
         return found
 
     @cached_property

@@ -29,12 +29,19 @@ def likeliest_shares(counts: SensitiveCounts, replacement: UniformReplacement) -
     They sum to 1 in each group. Each round leaves out values below what comes of the others by chance alone,
     so that there are at most as many rounds as a group shows values.
     """
-    own, of = replacement, counts.of_entry
+    return likeliest_of_entries(counts.counts, counts.of_entry, counts.n_classes, replacement)
+
+
+def likeliest_of_entries(
+    shown: Longs | Floats, of: Longs, n_groups: int, replacement: UniformReplacement
+) -> Floats:
+    """(E,) the same of amounts above 0, each of a value of a group: ``of`` (E,) are the groups."""
+    own = replacement
     is_left: Bools = np.ones(len(of), dtype=bool)
     while True:
-        left = np.where(is_left, counts.counts, 0)
-        room = 1.0 - own.elsewhere * (own.m - _by_group(counts, is_left.astype(np.int64)))
-        expected = left / _by_group(counts, left)[of] * room[of]
+        left = np.where(is_left, shown, 0)
+        room = 1.0 - own.elsewhere * (own.m - np.bincount(of, is_left, n_groups))
+        expected = left / np.bincount(of, left, n_groups)[of] * room[of]
         is_absent = is_left & (expected < own.elsewhere)
         if not is_absent.any():
             return np.where(is_left, np.minimum((expected - own.elsewhere) / own.p, 1.0), 0.0)
@@ -46,11 +53,15 @@ def _by_group(counts: SensitiveCounts, numbers: Longs) -> Longs:
     return np.add.reduceat(np.append(numbers, 0), counts.starts[:-1]) * (counts.distinct > 0)
 
 
-def variances(amounts: Floats, sizes: Longs | Floats, replacement: UniformReplacement) -> Floats:
-    """Of n·F' over draws, for n_x = ``amounts`` records of n = ``sizes`` that have the value."""
+def variances(
+    amounts: Floats, sizes: Longs | Floats, replacement: UniformReplacement, asked: float | Floats = 1.0
+) -> Floats:
+    """Of n·F' over draws, for ``amounts`` records of n = ``sizes`` that have one of ``asked`` values."""
     own = replacement
-    kept, come = own.kept * own.changed, own.elsewhere * (1.0 - own.elsewhere)
-    return np.asarray((amounts * kept + (sizes - amounts) * come) / own.p**2)
+    elsewhere = asked * own.elsewhere
+    kept = own.p + elsewhere
+    whole = amounts * kept * (1.0 - kept) + (sizes - amounts) * elsewhere * (1.0 - elsewhere)
+    return np.asarray(np.maximum(whole, 0.0) / own.p**2)
 
 
 def standard_errors(shown: Longs, sizes: Longs, replacement: UniformReplacement) -> Floats:
@@ -63,62 +74,78 @@ def standard_errors(shown: Longs, sizes: Longs, replacement: UniformReplacement)
 class CopiedRows:
     """Rows of several groups, of each of which at most so many records were sampled, with exact totals.
 
-    Each of the n1 sampled records of a group of n is published n div n1 times, or once more. With V1 the
-    variance of how many of them show a value, β = n / n1 and r = n mod n1, that of n·F' is (β²·V1 + H)/p² in
-    a group, where H is what comes of the r that are published once more; samples of different groups are
-    independent, so that the variances of groups add up (Definitions: reconstructed shares).
+    Samples of different groups are independent, so that the variances of groups add up (Definitions: errors
+    of counts in copies).
 
     Attributes
     ----------
-    sample_size
-        Greatest sample of a group.
-    rows
-        (k,) Σ n over the groups.
-    weights
-        (k,) Σ β·n.
-    squares, left
-        (k,) Σ β² and Σ r·(n1 − r)/(n1 − 1) over the groups of more records than were sampled.
+    rows, whole
+        (k,) Σ n and Σ β·n over the groups.
+    squares
+        (k,) Σ β² over the groups of more records than were sampled.
     """
 
-    sample_size: int
     rows: Longs
-    weights: Floats
+    whole: Floats
     squares: Floats
-    left: Floats
 
     @classmethod
     def of(cls, sizes: Longs, sample_size: int, of_union: Longs, n_unions: int) -> CopiedRows:
         """Unions of groups of these sizes (G,); ``of_union`` (G,) says of which each is a part."""
-        times, is_cut, more = sizes / np.minimum(sizes, sample_size), sizes > sample_size, sizes % sample_size
-        squares = np.where(is_cut, times**2, 0.0)
-        left = np.where(is_cut, more * (sample_size - more) / max(sample_size - 1, 1), 0.0)
+        samples = np.minimum(sizes, sample_size)
+        times, _ = copies_of(sizes, samples)
+        squares = np.where(samples < sizes, times**2, 0.0)
         rows: Longs = np.bincount(of_union, sizes, n_unions).astype(np.int64)  # below 2⁵³ doubles are exact
-        weights, of_squares, of_left = (
-            np.bincount(of_union, own, n_unions) for own in (times * sizes, squares, left)
-        )
-        return cls(sample_size, rows, weights, of_squares, of_left)
+        whole, of_squares = (np.bincount(of_union, own, n_unions) for own in (times * sizes, squares))
+        return cls(rows, whole, of_squares)
 
     def together(self, unions: Longs) -> CopiedRows:
         """The rows of some of these unions as one."""
-        own = (self.weights, self.squares, self.left)
-        weights, squares, left = (numbers[unions].sum(keepdims=True) for numbers in own)
-        return CopiedRows(self.sample_size, self.rows[unions].sum(keepdims=True), weights, squares, left)
+        whole, squares = (own[unions].sum(keepdims=True) for own in (self.whole, self.squares))
+        return CopiedRows(self.rows[unions].sum(keepdims=True), whole, squares)
 
-    def standard_errors(self, weighted: Floats, replacement: UniformReplacement) -> Floats:
-        """(k,) of F' over draws, for values that rows show whose weights β sum to ``weighted`` (k,).
+    def standard_errors(self, weighted: Floats, pairs: Floats, replacement: UniformReplacement) -> Floats:
+        """(k,) of F' over draws, at most, with ``weighted`` and ``pairs`` as :func:`variances_of_copies`."""
+        found = variances_of_copies(weighted, self.whole, pairs, self.squares, replacement)
+        return np.asarray(np.sqrt(found) / self.rows)
 
-        Of shares the reader's estimate is taken; what is linear in them is estimated without bias, over all
-        groups together. How a sample is rounded is not known: the most that it may add is taken, and for
-        what comes of copies once more the shares of all groups together, which make it no smaller.
-        """
-        own, n1 = replacement, self.sample_size
-        shares = np.clip((weighted / self.weights - own.elsewhere) / own.p, 0.0, 1.0)
-        kept, come = own.kept * own.changed, own.elsewhere * (1.0 - own.elsewhere)
-        each = shares * kept + (1.0 - shares) * come
-        whole = self.weights * each + self.squares * own.p**2 * 0.25
-        mean = n1 * (shares * own.p + own.elsewhere)
-        pairs = np.maximum(n1 * mean - (n1 * each + own.p**2 * 0.25) - mean**2, 0.0) / n1**2
-        return np.asarray(np.sqrt(whole + self.left * pairs) / own.p / self.rows)
+
+def copies_of(sizes: Longs | Floats, samples: Longs | Floats) -> tuple[Floats, Floats]:
+    """(G,) β = n / n1 and κ = k / (β² − k), k = r·(n1 − r) / ((n1 − 1)·n1²), r = n mod n1, of groups.
+
+    Of n records n1 are sampled, and published n div n1 times, r of them once more.
+    """
+    times, more = sizes / samples, np.mod(sizes, samples)
+    k = more * (samples - more) / (np.maximum(samples - 1, 1) * samples**2)
+    return np.asarray(times), np.asarray(k / (times**2 - k))
+
+
+def variances_of_copies(
+    weighted: Floats,
+    whole: Floats,
+    pairs: Floats,
+    squares: Floats,
+    replacement: UniformReplacement,
+    asked: float | Floats = 1.0,
+    stretches: float | Floats = 1.0,
+) -> Floats:
+    """(q,) of estimated counts of ``asked`` values over some groups, at most, as a reader knows them.
+
+    Parameters
+    ----------
+    weighted, whole
+        Sums over the groups of β·O and of β·n.
+    pairs
+        Of κ·O·(n − O): what comes of the records that are published once more.
+    squares
+        Of β² where a group is sampled. How its sample is rounded is not known: the most that it may add is
+        taken, ¼ for each of the ``stretches`` of neighbouring values asked for, squared.
+    """
+    own = replacement
+    estimated = np.clip((weighted - whole * asked * own.elsewhere) / own.p, 0.0, whole)
+    sides = np.minimum(estimated, whole - estimated)
+    rounded = np.minimum(stretches**2 * squares / 4, stretches * sides)
+    return np.asarray(variances(estimated, whole, own, asked) + pairs / own.p**2 + rounded)
 
 
 def beliefs_of_own_row(shares: Floats, replacement: UniformReplacement) -> Floats:

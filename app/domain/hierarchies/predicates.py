@@ -128,6 +128,10 @@ class AskedAttribute:
             raise InvalidInput(faults or [Fault(f"{pointer}/values", "empty", "The set of values is empty.")])
         return Selection(np.array(sorted(nodes), dtype=np.int32))
 
+    def is_one_value(self, shares: Floats) -> bool:
+        """Whether what is asked for by these shares (nodes,) is a single leaf."""
+        return bool(np.count_nonzero(shares[self._hierarchy.leaves]) == 1)
+
     def shares(self, selections: Sequence[Selection]) -> Floats:
         """(selections, nodes) the share of the leaves below each node that are selected."""
         h, selected = self._hierarchy, self._leaves(selections)

@@ -15,8 +15,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from app.domain.arrays import Floats, Ints
+from app.domain.classes.reconstructed_shares import copies_of, variances_of_copies
+from app.domain.classes.reconstruction import UniformReplacement
 from app.domain.mechanisms.published_records import PublishedRecords
-from app.domain.mechanisms.uniform_errors import ShownRecords
 
 
 @runtime_checkable
@@ -54,8 +55,11 @@ class CopiedRecords:
 
     @classmethod
     def told(cls, records: PublishedRecords, copies: PublishedCopies) -> CopiedRecords | None:
-        """Of records with groups, drawn as was published; None where sizes of samples are not told."""
-        if copies.sample_size is None or records.of_group is None:
+        """Of records with groups, drawn as was published; None where sizes of samples are not told.
+
+        And where a single record is drawn of each: how copies vary follows from no single one.
+        """
+        if copies.sample_size is None or copies.sample_size < 2 or records.of_group is None:
             return None
         return cls(records, records.of_group, copies.p, copies.sample_size)
 
@@ -63,9 +67,8 @@ class CopiedRecords:
         self._p, self._m = p, records.n_values
         n = np.bincount(of_group, records.counts)
         n1 = np.minimum(n, sample_size)
-        beta, r = n / n1, np.mod(n, n1)
-        k = r * (n1 - r) / (np.maximum(n1 - 1, 1) * n1**2)
-        kappa = (k / (beta**2 - k))[of_group]
+        beta, of_pairs = copies_of(n, n1)
+        kappa = of_pairs[of_group]
         firsts = np.zeros(len(n), dtype=np.int64)
         firsts[of_group] = np.arange(len(of_group))
         sampled = firsts[n1 < n]
@@ -112,15 +115,14 @@ class CopiedSums:
         weighted, crossed, squares = sums[:, : self._m], sums[:, self._m : -1], sums[:, -1]
         asked = chosen.sum(axis=1)
         whole = weighted.sum(axis=1)
-        shown = ShownRecords(whole, np.einsum("qm,qm->q", weighted, chosen), asked, self._p, self._m)
         # How the copies are spread: the pairs of an asked and another value are at most those of either side.
         inside = np.einsum("qm,qm->q", crossed, chosen)
         pairs = np.minimum(inside, crossed.sum(axis=1) - inside)
         # How the sample is rounded: each stretch of neighbouring values gets the floor or the ceiling.
         stretches = np.count_nonzero(chosen != np.roll(chosen, 1, axis=1), axis=1) / 2
-        sides = np.minimum(shown.having, whole - shown.having)
-        rounded = np.minimum(stretches**2 * squares / 4, stretches * sides)
-        return np.asarray(shown.variances() + pairs / self._p**2 + rounded)
+        shown = np.einsum("qm,qm->q", weighted, chosen)
+        own = UniformReplacement(self._p, self._m)
+        return variances_of_copies(shown, whole, pairs, squares, own, asked, stretches)
 
     def _of(self, shares: Mapping[int, Floats]) -> Floats:
         if self._reduced is None:

@@ -68,8 +68,8 @@ class EstimateOptions:
         Estimator,
         doc(
             "`maximum_likelihood`: the counts, none below 0, under which what is published is most probable, "
-            "of values that were all replaced alike: biased, and not additive. Standard errors and "
-            "intervals stay those of the unbiased estimate."
+            "of values that were all replaced alike and one by one: biased, and not additive. Standard "
+            "errors and intervals stay those of the unbiased estimate."
         ),
     ] = "unbiased"
 
@@ -89,7 +89,8 @@ class CountEstimates:
     is_spread
         Whether generalised cells were taken as evenly spread.
     is_biased
-        Whether the mean over draws may be another number: because of that, of clipping or of the estimator.
+        Whether the mean over draws may be another number: because of that, of clipping, of the estimator, or
+        of groups that may have been suppressed.
     is_one_group
         Whether all records selected are alike in all quasi-identifiers.
     underlying_errors, underlying_low, underlying_high
@@ -156,12 +157,12 @@ class CountEstimator:
     ) -> CountEstimates:
         """Of each query; queries on the same attributes share most of the work.
 
-        NotSupported for the likeliest counts of values that were not replaced alike.
+        NotSupported for the likeliest counts of values that were not replaced alike and one by one.
         """
         wanted = EstimateOptions() if options is None else options
-        if wanted.estimator == "maximum_likelihood" and self._p is None:
+        if wanted.estimator == "maximum_likelihood" and (self._p is None or not self._are_independent):
             raise NotSupported(
-                "The likeliest counts are known only where all values were replaced alike.",
+                "The likeliest counts are known only where all values were replaced alike and one by one.",
                 "Ask for unbiased estimates, and clip them if none may be below 0.",
             )
         parts: list[CountEstimates] = []
@@ -224,7 +225,10 @@ class CountEstimator:
             low=low,
             high=high,
             is_spread=is_spread,
-            is_biased=is_spread | wanted.clip | ((wanted.estimator == "maximum_likelihood") & ~is_all),
+            is_biased=is_spread
+            | wanted.clip
+            | (not self._sizes_are_kept)
+            | ((wanted.estimator == "maximum_likelihood") & ~is_all),
             is_one_group=is_one,
             underlying_errors=underlying.errors,
             underlying_low=underlying_low,

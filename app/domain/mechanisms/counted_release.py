@@ -38,8 +38,13 @@ Selected = Mapping[int, Selection]
 """The same once it is read, by the attribute's place."""
 
 UNTOLD: Final = (
-    "Values are published in copies of samples whose sizes are not told, so that no standard error follows "
-    "from the release. One that was computed from the original records would tell these."
+    "Values are published in copies of samples whose sizes are not told, and groups may be suppressed, so "
+    "that no standard error follows from the release. One that was computed from the original records would "
+    "tell these."
+)
+ONE_RECORD: Final = (
+    "Of each larger group a single record was drawn, and published in copies: how far such counts are off "
+    "does not follow from the release."
 )
 COPIES_TAKE: Final = 2
 """Times as long a count takes with what its standard error follows from in copies."""
@@ -86,6 +91,8 @@ class CountedRelease:
         The attribute that was drawn, if one was.
     copies
         What is known of its values, if these are published in copies.
+    known
+        Of a release that was drawn, the quasi-identifiers by which persons are found.
     """
 
     def __init__(
@@ -94,8 +101,9 @@ class CountedRelease:
         records: PublishedRecords,
         drawn: _Drawn | None,
         copies: PublishedCopies | None = None,
+        known: Sequence[int] = (),
     ) -> None:
-        self._attributes = dict(enumerate(attributes))
+        self._attributes, self._known = dict(enumerate(attributes)), known
         self._positions = {own.name: j for j, own in self._attributes.items()}
         self._records, self._drawn = records, drawn
         matrix = TransitionMatrix(np.ones(1)) if drawn is None else drawn.matrix
@@ -120,8 +128,8 @@ class CountedRelease:
         shown = {j: table.codes[:, j] for j in range(table.n_attributes) if j != own}
         values = published.numbers(hierarchy).take(table.codes[:, own])
         records = PublishedRecords.of(shown, dict(enumerate(table.sizes)), values, drawn.matrix.n_values)
-        groups = records.groups_by([j for j in table.quasi_identifiers if j != own])
-        return cls(attributes, replace(records, of_group=groups), drawn, copies)
+        known = [j for j in table.quasi_identifiers if j != own]
+        return cls(attributes, replace(records, of_group=records.groups_by(known)), drawn, copies, known)
 
     @classmethod
     def under_rule(
@@ -143,7 +151,9 @@ class CountedRelease:
         """Why no standard errors are told; None if they are."""
         if self._drawn is None:
             return "Nothing was drawn: what the release shows is counted."
-        return None if self._copies is None or self._copies.sample_size is not None else UNTOLD
+        if self._copies is None or self._errors is not None:
+            return None
+        return UNTOLD if self._copies.sample_size is None else ONE_RECORD
 
     @property
     def n_bytes(self) -> int:
@@ -187,9 +197,17 @@ class CountedRelease:
             for start in range(0, len(places), at_once):
                 some = places[start : start + at_once]
                 asked = self._queries([queries[i] for i in some], attributes)
-                parts.append(self._estimator.estimates(asked, options))
+                found = self._estimator.estimates(asked, options)
+                is_person = np.array([self._is_of_one_group(query) for query in asked], dtype=bool)
+                parts.append(replace(found, is_one_group=found.is_one_group | is_person))
                 order += some
         return in_order(parts, order)
+
+    def _is_of_one_group(self, query: CountQuery) -> bool:
+        """Whether one value is asked for of all quasi-identifiers, of somebody or nobody."""
+        return bool(self._known) and all(
+            j in query.shares and self._attributes[j].is_one_value(query.shares[j]) for j in self._known
+        )
 
     def _read(self, query: Asked, pointer: str, faults: list[Fault]) -> Selected:
         found: dict[int, Selection] = {}

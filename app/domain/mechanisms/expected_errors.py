@@ -1,8 +1,9 @@
 """How far counts are expected to be off before anything is drawn (Wang et al. (2012), section 6).
 
 The estimate of a count is nearly normal around the true one, with the variance V that draws give it, so that
-it is off by √(2/π)·√V on average. Groups that are suppressed are counted as if nobody was in them: by b
-records too few, so that the mean of |b + √V·z| is expected.
+it is off by about √(2/π)·√V on average. Whatever its law, that is at most √V, a quarter more; where hardly
+any record is expected to change it is less. Groups that are suppressed are counted as if nobody was in them:
+by b records too few, so that the mean of |b + √V·z| is expected.
 """
 
 from __future__ import annotations
@@ -65,15 +66,17 @@ class PooledCounts:
             self._row_of_cell[cells] = n_rows + local
             position = np.full(rows.size, -1, dtype=np.int64)
             position[asked] = np.arange(len(asked))
-            cell_of = np.full((len(asked), self._counts.n_values), -1, dtype=np.int64)
-            cell_of[local, number[[queries[cell][2] for cell in cells]]] = cells
+            keys = local * self._counts.n_values + number[[queries[cell][2] for cell in cells]]
+            order = np.argsort(keys)
             of_group = position[rows.inverse]
             inside = np.flatnonzero(of_group >= 0)
             of_entry = of_group[self._counts.of_entry]
             entries = np.flatnonzero(of_entry >= 0)
-            own_cell = cell_of[of_entry[entries], self._counts.values[entries]]
-            counted = own_cell >= 0
-            parts.append((inside, n_rows + of_group[inside], entries[counted], own_cell[counted]))
+            of_entries = of_entry[entries] * self._counts.n_values + self._counts.values[entries]
+            found = np.searchsorted(keys[order], of_entries).clip(max=len(keys) - 1)
+            counted = keys[order][found] == of_entries
+            own_cell = np.array(cells)[order][found[counted]]
+            parts.append((inside, n_rows + of_group[inside], entries[counted], own_cell))
             n_rows += len(asked)
         self._n_rows = n_rows
         self._groups, self._rows, self._entries, self._cells = map(np.concatenate, zip(*parts, strict=True))
@@ -92,12 +95,19 @@ class PooledCounts:
         """Mean over the pool of the expected |estimate − answer| / answer."""
         deviations = np.sqrt(np.maximum(self.variances(question, samples), 0.0))
         expected = MEAN_DEVIATION * deviations
-        gone = samples == 0
-        if gone.any():
-            counts = self._counts
-            lost = np.where(gone[counts.of_entry], counts.counts, 0)[self._entries]
-            expected = np.array(list(map(_folded, self._of_cells(lost), deviations)))
+        if (samples == 0).any():
+            expected = np.array(list(map(_folded, self._lost(samples), deviations)))
         return float(np.average(expected / self._answers, weights=self._weights))
+
+    def squared_error(self, question: ReconstructionQuestion, samples: Longs) -> float:
+        """Mean over the pool of the expected ((estimate − answer) / answer)², whatever its law."""
+        expected = self.variances(question, samples) + self._lost(samples) ** 2
+        return float(np.average(expected / self._answers**2, weights=self._weights))
+
+    def _lost(self, samples: Longs) -> Floats:
+        """(cells,) records that are counted in groups which are suppressed."""
+        counts = self._counts
+        return self._of_cells(np.where(samples[counts.of_entry] == 0, counts.counts, 0)[self._entries])
 
     def _of_cells(self, amounts: Floats | Longs) -> Floats:
         return np.asarray(np.bincount(self._cells, amounts, len(self._answers)), dtype=np.float64)

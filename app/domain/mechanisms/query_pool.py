@@ -7,7 +7,7 @@ it counts at least a share of the records, and drawn again else; the same query 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +19,8 @@ from app.domain.errors import InvalidInput
 from app.domain.tables.distinct import DistinctRows, distinct_rows
 
 WORD_BITS: Final = 32
+DRAWS_PER_TICK: Final = 10_000
+Tick = Callable[[int], None]
 Words = Iterator[int]
 """Random whole numbers below 2^32: u stands for the number ⌊u·k / 2^32⌋ below k."""
 
@@ -40,7 +42,7 @@ class GroupedValues:
     """
 
     def __init__(self, codes: Ints, counts: SensitiveCounts, n_values: int, value_of: Longs) -> None:
-        self.counts, self.n_values, self.value_of = counts, n_values, value_of
+        self.codes, self.counts, self.n_values, self.value_of = codes, counts, n_values, value_of
         shown = [np.unique(codes[:, j], return_inverse=True) for j in range(codes.shape[1])]
         self.sizes = tuple(len(nodes) for nodes, _ in shown)
         """How many values of each column are shown."""
@@ -72,12 +74,16 @@ class GroupedValues:
 
 @dataclass(frozen=True)
 class PoolQuestion:
-    """How many queries, on how many quasi-identifiers at most, that count which share of records at least."""
+    """How many queries, on how many quasi-identifiers at most, that count which share of records at least.
+
+    ``least_count`` is how many records a query counts at least, whatever the share.
+    """
 
     queries: int = 5000
     predicates: int = 3
     least_share: float = 0.001
     most_draws: int = 200_000
+    least_count: int = 1
 
 
 @dataclass(frozen=True)
@@ -94,15 +100,20 @@ class QueryPool:
         return Counter(self.queries)
 
 
-def query_pool(groups: GroupedValues, question: PoolQuestion, words: Words) -> QueryPool:
+def query_pool(
+    groups: GroupedValues, question: PoolQuestion, words: Words, tick: Tick | None = None
+) -> QueryPool:
     """Draw a pool.
 
     Each query takes a word for how many columns it asks for, from 1 on, one for each column out of those that
-    are left, one for the value of each in that order, and one for the sensitive value. InvalidInput if the
-    pool is not full after the most draws that are allowed, or there is no record.
+    are left, one for the value of each in that order, and one for the sensitive value. ``tick`` is told each
+    :data:`DRAWS_PER_TICK` draws how often it was. InvalidInput if the pool is not full after the most draws
+    that are allowed, or there is no record. How many queries were kept is not said then: with the records
+    unknown, it would tell of single counts whether they are large enough.
     """
     n_columns, n = len(groups.sizes), groups.n_records
-    most, least = min(question.predicates, n_columns), question.least_share * n
+    most = min(question.predicates, n_columns)
+    least = max(question.least_share * n, question.least_count)
     if not n:
         raise InvalidInput.of(
             "/measure",
@@ -114,6 +125,8 @@ def query_pool(groups: GroupedValues, question: PoolQuestion, words: Words) -> Q
     queries: list[Query] = []
     answers: dict[Query, int] = {}
     for draw in range(1, question.most_draws + 1):
+        if tick is not None and not draw % DRAWS_PER_TICK:
+            tick(draw // DRAWS_PER_TICK)
         left = list(range(n_columns))
         chosen = [left.pop(_below(next(words), len(left))) for _ in range(1 + _below(next(words), most))]
         values = {j: _below(next(words), groups.sizes[j]) for j in chosen}
@@ -132,8 +145,8 @@ def query_pool(groups: GroupedValues, question: PoolQuestion, words: Words) -> Q
     raise InvalidInput.of(
         "/measure/most_draws",
         "pool-not-full",
-        f"Of {question.most_draws:,} queries drawn only {len(queries):,} count at least "
-        f"{question.least_share:.6g} of the records; {question.queries:,} are asked for.",
+        f"Of {question.most_draws:,} queries drawn fewer than the {question.queries:,} asked for count at "
+        f"least {question.least_share:.6g} of the records and {question.least_count:,} of them.",
         "Ask for fewer queries, a smaller least_share, or more draws.",
     )
 

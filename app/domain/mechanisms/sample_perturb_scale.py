@@ -113,8 +113,8 @@ class PublishedSamples(PublishedRetention):
 
     @property
     def keeps_sizes(self) -> bool:
-        """Whether as many records are published of each group as it has: not where coins decide."""
-        return self.mode != "paper"
+        """Whether as many records are published of each group as it has: no group may be suppressed."""
+        return self.mode == "balanced_fixed"
 
 
 @dataclass(frozen=True, eq=False)

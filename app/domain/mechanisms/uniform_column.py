@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Final
+from typing import Annotated, Final, Protocol
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, doc
@@ -25,6 +25,54 @@ WITHIN: Final = 1e-12
 """Share of a cap that p may be above it: what rounding makes of an equality."""
 
 Belief = Annotated[float | None, Gt(0), Lt(1)]
+
+
+class Capped(Protocol):
+    """Parameters that cap p: by itself, or by what may be believed after one record."""
+
+    @property
+    def p_cap(self) -> float | None:
+        """The cap itself."""
+
+    @property
+    def rho_1(self) -> float | None:
+        """What was at most so likely..."""
+
+    @property
+    def rho_2(self) -> float | None:
+        """...is at most so likely after one record."""
+
+
+def require_cap(asked: Capped) -> None:
+    """InvalidInput unless a cap is given in exactly one of the two ways."""
+    beliefs = (asked.rho_1, asked.rho_2)
+    if (asked.p_cap is None) == (beliefs == (None, None)) or (None in beliefs and beliefs != (None, None)):
+        raise InvalidInput.of(
+            "/p_cap",
+            "cap-missing",
+            "A cap on p is given either by p_cap, or by rho_1 and rho_2 together. Without one, records "
+            "that are published practically unchanged would pass the criteria.",
+            "Give p_cap, or both rho_1 and rho_2.",
+        )
+    if asked.rho_1 is not None and asked.rho_2 is not None and asked.rho_1 >= asked.rho_2:
+        raise InvalidInput.of(
+            "/rho_1",
+            "out-of-range",
+            f"rho_1 is {asked.rho_1}, not below rho_2, which is {asked.rho_2}.",
+            "Choose 0 < rho_1 < rho_2 < 1.",
+        )
+
+
+def cap_on_p(asked: Capped, m: int) -> float:
+    """The greatest p that is allowed, of m values."""
+    if asked.rho_1 is not None and asked.rho_2 is not None:
+        return greatest_p(asked.rho_1, asked.rho_2, m)
+    return 1.0 if asked.p_cap is None else asked.p_cap
+
+
+def is_within_cap(asked: Capped, p: float, m: int) -> bool:
+    """Whether p is at most the cap, to within what rounding makes of an equality."""
+    return p <= cap_on_p(asked, m) * (1 + WITHIN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,28 +109,11 @@ class UniformReplacementParameters:
 
     def __post_init__(self) -> None:
         require_bounds(self)
-        beliefs = (self.rho_1, self.rho_2)
-        if (self.p_cap is None) == (beliefs == (None, None)) or (None in beliefs and beliefs != (None, None)):
-            raise InvalidInput.of(
-                "/p_cap",
-                "cap-missing",
-                "A cap on p is given either by p_cap, or by rho_1 and rho_2 together. Without one, records "
-                "that are published practically unchanged would pass the criteria.",
-                "Give p_cap, or both rho_1 and rho_2.",
-            )
-        if self.rho_1 is not None and self.rho_2 is not None and self.rho_1 >= self.rho_2:
-            raise InvalidInput.of(
-                "/rho_1",
-                "out-of-range",
-                f"rho_1 is {self.rho_1}, not below rho_2, which is {self.rho_2}.",
-                "Choose 0 < rho_1 < rho_2 < 1.",
-            )
+        require_cap(self)
 
     def cap(self, m: int) -> float:
         """The greatest p that is allowed, of m values."""
-        if self.rho_1 is not None and self.rho_2 is not None:
-            return greatest_p(self.rho_1, self.rho_2, m)
-        return 1.0 if self.p_cap is None else self.p_cap
+        return cap_on_p(self, m)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +191,7 @@ class UniformColumn:
     def above_cap(self) -> tuple[Fault, ...]:
         """That p is above its cap, if it is."""
         cap, p = self.parameters.cap(self.m), self.parameters.p
-        if p <= cap * (1 + WITHIN):
+        if is_within_cap(self.parameters, p, self.m):
             return ()
         fault = Fault(
             "/mechanism/p",

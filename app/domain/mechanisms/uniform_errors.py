@@ -20,6 +20,8 @@ from statistics import NormalDist
 import numpy as np
 
 from app.domain.arrays import Bools, Floats
+from app.domain.classes.reconstructed_shares import likeliest_of_entries, variances
+from app.domain.classes.reconstruction import UniformReplacement
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 
 
@@ -66,10 +68,8 @@ class ShownRecords:
 
     def of_true(self, having: Floats) -> Floats:
         """(q,) V if so many records have one of the values."""
-        other = self.elsewhere
-        own = self.p + other
-        found = having * own * (1 - own) + (self.records - having) * other * (1 - other)
-        return np.asarray(np.maximum(found, 0.0) / self.p**2)
+        own = UniformReplacement(self.p, self.m)
+        return variances(having, self.records, own, self.asked)
 
     def underlying_variances(self) -> Floats:
         """(q,) the variance if the records are drawn, too."""
@@ -127,23 +127,12 @@ def underlying_intervals(
 
 
 def likeliest_shares(shown: Floats, p: float) -> Floats:
-    """(…, m) the shares, none below 0, under which the counts shown (…, m) are most probable; 0 without any.
+    """(q, m) the shares, none below 0, under which the counts shown (q, m) are most probable; 0 without any.
 
-    The maximum of Σ O_j·ln(p·F_j + c) over F ≥ 0, ΣF = 1 (Definitions: reconstructed shares): with the
-    values in descending order of O and S_k the sum of the first k, q_j = O_j·(1 − c·(m − k)) / S_k of the
-    first k, for the greatest k with q_k ≥ c, and c of all others; F = (q − c) / p.
+    See :func:`~app.domain.classes.reconstructed_shares.likeliest_of_entries`.
     """
-    m = shown.shape[-1]
-    c = (1.0 - p) / m
-    order = np.argsort(-shown, axis=-1, kind="stable")
-    ordered = np.take_along_axis(shown, order, axis=-1)
-    sums = np.cumsum(ordered, axis=-1)
-    room = 1.0 - c * (m - np.arange(1, m + 1))
-    # This falls with k, so that those that are not negative come first.
-    last = np.maximum(np.count_nonzero(ordered * room >= c * sums, axis=-1), 1)[..., None] - 1
-    total = np.take_along_axis(sums, last, axis=-1)
-    q = ordered * room[last] / np.where(total > 0, total, 1.0)
-    shares = np.where((np.arange(m) <= last) & (total > 0), (q - c) / p, 0.0)
-    found = np.empty_like(shares)
-    np.put_along_axis(found, order, np.maximum(shares, 0.0), axis=-1)
+    found = np.zeros(shown.shape)
+    of, values = np.nonzero(shown)
+    own = UniformReplacement(p, shown.shape[1])
+    found[of, values] = likeliest_of_entries(shown[of, values], of, len(shown), own)
     return found

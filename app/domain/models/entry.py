@@ -203,6 +203,9 @@ class Measure(Generic[P, R]):
         covers no column.
     reads
         As what it can read a release; see :func:`app.domain.models.reading.unreadable`.
+    tells_counts
+        Whether counts of few records may follow from its numbers, so that only those may ask who may read
+        the data.
     """
 
     name: str
@@ -222,3 +225,4 @@ class Measure(Generic[P, R]):
     looks_at: Literal["disclosed", "quasi_identifiers", "originals"] = "disclosed"
     protects: bool = True
     reads: frozenset[Reads] = frozenset({"records"})
+    tells_counts: bool = False

@@ -3,7 +3,7 @@
 Types of the domain mark such values as :data:`~app.domain.models.entry.CellValue`. What was computed keeps
 them; they are left out where it is shown to a key without the scope ``data:read``. Nor may such a key name
 values in a question: rows and numbers of the answer say who has them, even if it shows no value. Nor may it
-single out a record by a question whose answer is about that record alone.
+single out a record by a question whose answer is about that record alone, or ask what tells exact counts.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ from app.services.resources import Actor, JsonObject, Scope, require
 from app.services.scoring.measurement_documents import bare_type, document_of_parameters
 
 _HIDDEN: Final = frozenset({CellValue, RowInQuestion})
+_TELLING_COUNTS: Final = frozenset(measure.parameters for measure in MEASURES if measure.tells_counts)
 _BY_NAME: Final = {measure.name: measure for measure in MEASURES}
 
 
 def require_to_name_values(actor: Actor, *questions: object) -> None:
-    """Require data:read of whoever names values of cells, or one record, in any of these dataclasses."""
-    if any(_values_named(question) for question in questions):
+    """Require data:read of whoever names values of cells, or one record, in any of these dataclasses.
+
+    And of whoever asks a measure from whose numbers counts of few records may follow.
+    """
+    if any(type(own) in _TELLING_COUNTS or _values_named(own) for own in questions):
         require(actor, Scope.DATA_READ)
 
 

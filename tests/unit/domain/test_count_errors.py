@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from app.domain.arrays import Longs
 from app.domain.catalogue.catalogue_types import CellValue
-from app.domain.classes.reconstructed_shares import likeliest_shares as likeliest_in_groups
+from app.domain.classes.reconstructed_shares import CopiedRows, copies_of
 from app.domain.classes.reconstruction import UniformReplacement
 from app.domain.classes.reconstruction_groups import ReconstructionQuestion
 from app.domain.classes.sensitive_counts import SensitiveCounts
@@ -25,7 +25,6 @@ from app.domain.mechanisms.sample_perturb_scale import PublishedSamples
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_errors import ShownRecords, likeliest_shares
 from app.domain.mechanisms.uniform_perturbation import PublishedUniform
-from tests.oracles.closeness_by_hand import counts_of
 from tests.oracles.effort import examples
 from tests.oracles.perturbation_by_hand import stream
 from tests.oracles.reconstruction_by_hand import likeliest_by_steps
@@ -79,6 +78,11 @@ def found(*predicates, of=UNIFORM, **options):
     return of.estimates(of.read([asked]), EstimateOptions(**options))
 
 
+def likeliest(shown, p):
+    """The likeliest shares of one query."""
+    return likeliest_shares(np.array([shown], dtype=float), p)[0]
+
+
 @pytest.mark.spec("RP-T2")
 def test_one_group_with_both_standard_errors():
     shown = np.array([50.0, 30, 15, 5])
@@ -86,7 +90,7 @@ def test_one_group_with_both_standard_errors():
     assert np.sqrt(own.variances()) == pytest.approx([9.013878, 7.826238, 6.800735, 6.614378], abs=1e-6)
     assert np.sqrt(own.underlying_variances()) == pytest.approx([10, 9.165151, 7.141428, 4.358899], abs=1e-6)
     assert own.of_true(np.array([60.0, 25, 10, 5])) == pytest.approx([73.75, 56.25, 48.75, 46.25])
-    assert likeliest_shares(shown, 0.5) == pytest.approx([0.671053, 0.302632, 0.026316, 0], abs=1e-6)
+    assert likeliest(shown, 0.5) == pytest.approx([0.671053, 0.302632, 0.026316, 0], abs=1e-6)
     # Var(A + B) = Var A + Var B + 2·Cov(A, B), of 60 + 25 records.
     both = ShownRecords(np.array([100.0]), np.array([80.0]), np.array([2.0]), 0.5, 4)
     assert both.of_true(np.array([85.0])) == pytest.approx([73.75 + 56.25 - 2 * 27.5])
@@ -160,14 +164,12 @@ def test_the_estimates_within_bounds_are_told_as_biased_and_only_of_uniform_repl
 @settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.integers(0, 40), min_size=2, max_size=6), st.floats(0.1, 0.9))
 def test_the_likeliest_shares_are_those_that_expectation_maximisation_ends_in(shown, p):
-    own = likeliest_shares(np.array(shown, dtype=float), p)
+    own = likeliest(shown, p)
     if not sum(shown):
         assert not own.any()
         return
     assert own.sum() == pytest.approx(1)
     c, n = (1 - p) / len(shown), sum(shown)
-    of_groups = likeliest_in_groups(counts_of(shown, [shown]), UniformReplacement(p, len(shown)))
-    assert own[np.flatnonzero(shown)] == pytest.approx(of_groups, abs=1e-12)
     plain = (np.array(shown) / n - c) / p
     if (plain >= 0).all():
         assert own == pytest.approx(plain, abs=1e-12)
@@ -180,8 +182,8 @@ def test_the_likeliest_shares_are_those_that_expectation_maximisation_ends_in(sh
 
 
 def test_edges_of_the_likeliest_shares():
-    assert likeliest_shares(np.array([0.0, 0, 8]), 0.3) == pytest.approx([0, 0, 1])
-    assert likeliest_shares(np.array([6.0, 4]), 0.4) == pytest.approx([0.75, 0.25])
+    assert likeliest([0, 0, 8], 0.3) == pytest.approx([0, 0, 1])
+    assert likeliest([6, 4], 0.4) == pytest.approx([0.75, 0.25])
     assert likeliest_shares(np.zeros((2, 3)), 0.3).tolist() == [[0, 0, 0], [0, 0, 0]]
 
 
@@ -267,6 +269,9 @@ def test_of_nobody_there_is_nothing_to_be_off():
         assert (own.records[0], own.estimates[0], own.standard_errors[0]) == (0, 0, 0)
         assert np.isnan(own.underlying_errors[0])
         assert not own.is_one_group[0]
+        # Who asks for all that a person shows asks about that person, though nobody is there.
+        assert found(("gender", "F"), ("job", "Law"), ("code", "0"), of=told, **options).is_one_group[0]
+        assert not found(("gender", "F"), ("job", ("Law", "Eng")), of=told, **options).is_one_group[0]
 
 
 def test_what_is_kept_of_copies_counts_in_memory_and_time():
@@ -282,7 +287,8 @@ def samples_of(size, mode="balanced_fixed"):
 
 def test_counts_in_copies_have_errors_only_where_sizes_of_samples_are_told():
     query = (("gender", "F"), ("code", "0"))
-    whole, cut, untold = (found(*query, of=samples_of(size)) for size in (100, 6, None))
+    whole, cut = (found(*query, of=samples_of(size)) for size in (100, 6))
+    untold = found(*query, of=samples_of(None, "balanced"))
     plain = found(*query)
     assert whole.estimates == cut.estimates == untold.estimates == plain.estimates
     assert whole.standard_errors == pytest.approx(plain.standard_errors)
@@ -294,8 +300,48 @@ def test_counts_in_copies_have_errors_only_where_sizes_of_samples_are_told():
     by_coins = found(("gender", "F"), of=samples_of(None, "paper"))
     assert by_coins.estimates[0] == 20
     assert np.isnan(by_coins.standard_errors[0])
-    everybody = found(("gender", "F"), of=samples_of(None))
-    assert (everybody.estimates[0], everybody.standard_errors[0]) == (20, 0)
+
+
+def test_where_groups_may_be_suppressed_nothing_is_told_as_exact():
+    for mode in ("balanced", "paper"):
+        for query in ((("gender", "F"),), (), (("gender", "F"), ("code", "0"))):
+            own = found(*query, of=samples_of(None, mode))
+            assert np.isnan([own.standard_errors, own.low, own.high]).all()
+            assert own.is_biased.all()
+        assert "groups may be suppressed" in samples_of(None, mode).without_errors
+    everybody = found(("gender", "F"), of=samples_of(6))
+    assert (everybody.estimates[0], everybody.standard_errors[0], everybody.is_biased[0]) == (20, 0, False)
+
+
+def test_of_copies_there_are_no_likeliest_counts():
+    """The copies of a record are as one, so that what is published has another probability."""
+    for size in (None, 6):
+        with pytest.raises(NotSupported, match="one by one"):
+            found(("code", "0"), of=samples_of(size), estimator="maximum_likelihood")
+
+
+def test_of_single_records_in_copies_no_error_is_told():
+    one = samples_of(1)
+    assert np.isnan(found(("gender", "F"), ("code", "0"), of=one).standard_errors).all()
+    assert "single record" in one.without_errors
+    assert found(("gender", "F"), of=one).standard_errors[0] == 0
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(
+    st.lists(st.integers(0, 40), min_size=4, max_size=4).filter(sum), st.integers(2, 60), st.floats(0.1, 0.9)
+)
+def test_the_error_of_one_count_is_that_which_a_micro_reconstruction_tells(shown, size, p):
+    n, amounts = sum(shown), np.array(shown)
+    values = np.flatnonzero(amounts).astype(np.int32)
+    alike = np.zeros(len(values), dtype=np.int32)
+    records = PublishedRecords({0: alike}, {0: 1}, values, 4, amounts[values].astype(float))
+    of_counts = CopiedRecords(records, alike, p, size).on(()).variances([{}] * 4, np.eye(4))
+    times, of_pairs = copies_of(np.array([n]), np.array([min(n, size)]))
+    group = CopiedRows.of(np.array([n]), size, np.array([0]), 1)
+    own = UniformReplacement(p, 4)
+    of_groups = group.standard_errors(times * amounts, of_pairs * amounts * (n - amounts), own)
+    assert np.sqrt(of_counts) == pytest.approx(of_groups * n, rel=1e-9)
 
 
 def test_a_variance_from_the_original_records_would_tell_them():

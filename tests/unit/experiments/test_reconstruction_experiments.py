@@ -7,8 +7,13 @@ import pytest
 from scipy import stats
 
 from app.cli import program
+from app.domain.mechanisms.balanced_samples import copies
+from app.experiments import errors_of_samples
+from app.experiments.census import Census
 from app.experiments.errors_of_samples import education
 from app.experiments.noisy_ratios import binomial_interval, occupation
+from app.experiments.noisy_ratios import education as education_ratios
+from app.experiments.reconstruction_examples import run as examples_in_numbers
 from app.experiments.report import Effort
 from app.experiments.stand_in_census import EDUCATION, base_tables, stand_in, words_of_pool
 from tests.oracles.reconstruction_by_hand import census
@@ -61,8 +66,66 @@ def test_what_the_errors_of_copies_claim_holds_on_few_records():
     (slight,) = [claim for claim in report.claims if "only slightly more" in claim.text]
     assert slight.grade == "qualitative"
     assert "times at the middle setting" in slight.evidence
+    assert "balanced_fixed" in slight.evidence
     (drawn,) = [table for table in report.tables if "releases of the middle" in table.title]
     assert [row[0] for row in drawn.rows] == ["plain", "balanced", "balanced_fixed"]
+
+
+def crowded(values):
+    """Records of four groups only, all of which are too large: samples of them are copied."""
+    own = stand_in(5000)
+    columns = [np.ones(5000, dtype=np.int32) for _ in own.columns]
+    columns[0], columns[1] = 1 + own.columns[0] % 2, own.columns[1]
+    columns[EDUCATION] = np.minimum(own.columns[EDUCATION], values)
+    return Census(tuple(columns), (2, 2, values, 1, 1, 1, 1))
+
+
+SQUARES = "Their squares have the expected mean"
+
+
+def test_the_errors_of_groups_that_are_cut_are_those_expected(monkeypatch):
+    def squares():
+        report = education(Effort(seeds=1, census=crowded(5)))
+        (found,) = [claim for claim in report.claims if claim.text.startswith(SQUARES)]
+        return found, {row[0]: row[1:] for row in report.tables[-1].rows}
+
+    right, rows = squares()
+    assert (right.grade, right.holds) == ("exact", True)
+    assert rows["balanced"][3] > 2 * rows["plain"][3]
+    assert rows["balanced_fixed"][3] > rows["balanced"][3]
+    for wrong in (np.ones_like, lambda often: often + often // 2, lambda often: often * 10**6):
+        monkeypatch.setattr(
+            errors_of_samples,
+            "copies",
+            lambda owners, sizes, samples, bits, wrong=wrong: np.where(
+                samples[owners] < sizes[owners], wrong(copies(owners, sizes, samples, bits)), 1
+            ),
+        )
+        assert not squares()[0].holds
+
+
+@pytest.mark.parametrize("experiment", ["R0", "R1", "R2", "R3", "R4", "R5", "R6"])
+def test_an_extract_that_is_too_small_or_has_one_value_is_refused(tmp_path, capsys, experiment):
+    head = "AGE,SEX,EDUC,MARST,RACE,CLASSWKR,OCC\n"
+    for name, rows, fault in (
+        ("tiny", [(30 + i, 1 + i % 2, 2 + i % 2, 1, 1, 1, i) for i in range(3)], "3 records"),
+        (
+            "constant",
+            [(30 + i % 3, 1 + i % 2, 7, 1, 1, 1, 4) for i in range(600)],
+            "have the same",
+        ),
+    ):
+        (tmp_path / name).write_text(head + "\n".join(",".join(map(str, row)) for row in rows))
+        asked = ["experiment", experiment, "--census", str(tmp_path / name), "--seeds", "1"]
+        assert program.run(asked, None) != 0
+        assert fault in capsys.readouterr().err
+
+
+def test_the_examples_hold_and_say_what_they_come_to():
+    report = examples_in_numbers(SMALL)
+    assert [claim.text for claim in report.claims if claim.grade == "exact" and not claim.holds] == []
+    (example,) = [claim for claim in report.claims if "5.15" in claim.text]
+    assert "of 10,000 samples" in example.evidence
 
 
 def test_the_readers_own_census_of_seven_attributes(tmp_path, capsys):
@@ -84,3 +147,10 @@ def test_the_ratios_of_a_group_that_the_paper_highlights():
     assert (row[0], row[1]) == (213, pytest.approx(100 / 213))
     assert row[2:6:2] == pytest.approx((0.092454, 0.078381), abs=1e-6)
     assert all(claim.holds for claim in report.claims)
+    assert {claim.text.split(":")[0] for claim in report.claims} == {"Groups of the paper"}
+
+
+def test_the_ratios_of_groups_of_the_data_are_claimed_about_too():
+    report = education_ratios(Effort(seeds=1, census=crowded(5)))
+    about = [claim for claim in report.claims if claim.text.startswith("Groups of the data")]
+    assert [claim.holds for claim in about if claim.grade == "exact"] == [True, True]
