@@ -125,7 +125,7 @@ async def test_groups_of_a_drawn_release_are_reconstructed_from_its_rows_for_who
 
 async def test_copies_of_samples_are_read_in_a_stored_release(client: httpx.AsyncClient):
     """Of 30 records 6 are sampled at most, whatever they show; as published some 14 of three values alike,
-    whose counts fit two copies as well as any others.
+    of which chance decides whether their counts fit two copies better than others.
     """
     await people(client)
     paper = {"epsilon": 1.0, "mode": "paper", "accept_known_leak": True}
@@ -134,8 +134,8 @@ async def test_copies_of_samples_are_read_in_a_stored_release(client: httpx.Asyn
         body = asked(name, mechanism=mechanism, independent_of_earlier=name == "paper")
         await made(client.post("/v1/releases", json=body))
         found = (await measured(client, {"kind": "scale_attack"}, release=name))["result"]
-        told = (found["mode"], found["groups"], found["groups_told"])
-        assert told == (("balanced_fixed", 2, 0) if name == "fixed" else ("paper", 2, 0))
+        assert (found["mode"], found["groups"]) == ("balanced_fixed" if name == "fixed" else "paper", 2)
+        assert found["groups_told"] == 0 or name == "paper"
         reconstructed = (await measured(client, {"kind": "micro_reconstruction"}, release=name))["result"]
         assert (reconstructed["groups_exposed"] is None) == (name == "paper")
         assert reconstructed["worst"][0]["values"][0]["believed"] is None

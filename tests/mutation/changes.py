@@ -50,7 +50,9 @@ CHANGES = (
     Change("counts.sizes > asked.least_limit", "counts.sizes > 0", ("test_scale_attack",)),
     Change("counts.sizes // asked.least_sample", "counts.sizes", ("test_scale_attack",)),
     Change("found & ~self._is_blank[groups]", "found", ("test_micro_reconstruction",)),
-    Change("times * sizes, squares, left", "sizes, squares, left", ("test_reconstructed_shares",)),
+    Change(
+        "for own in (times * sizes, squares))", "for own in (sizes, squares))", ("test_reconstructed_shares",)
+    ),
     Change("dtype=np.float64) < BY_CHANCE", "dtype=np.float64) <= 1", ("test_scale_attack",)),
     Change(
         "(own.number == 1) & (own.is_exact",
