@@ -96,6 +96,10 @@ class Projections:
         own.is_set = distinct is not None
         if group is not None or aggregates:
             self._grouped(own, group, aggregates, is_distinct=distinct is not None)
+        if own.is_set and any(
+            c.field.type.family == "unknown" for c in (*own.columns, *own.groups, *own.distinct)
+        ):
+            self._note_sealed(own, self._select, "equality of values of this type")
         self._after(own, only_first=exists)
         self._ordered(own)
         indices = [column.index for column in own.columns]
@@ -117,7 +121,22 @@ class Projections:
         for part in parts:
             for node in part.walk(prune=lambda node: isinstance(node, exp.Query | exp.Window)):
                 if isinstance(node, exp.AggFunc):
+                    self._require_own(node)
                     yield node
+
+    def _require_own(self, node: exp.AggFunc) -> None:
+        """Refuse an aggregate of a query around this one: it makes that query one of aggregates."""
+        for own in node.find_all(exp.Column):
+            if (
+                not isinstance(own.this, exp.Star)
+                and self._names.column(own, self._scope).scope is not self._scope
+            ):
+                self._text.refuse(
+                    node,
+                    "not-read",
+                    "an aggregate of columns of a query around is not read.",
+                    "Leave it out.",
+                )
 
     def _shown(self, node: exp.Expr) -> Iterator[Column]:
         name = node.alias_or_name
@@ -155,21 +174,26 @@ class Projections:
         return Column(replace(found.field, name=name), None, found.term)
 
     def _star(self, node: exp.Expr) -> Iterator[Column]:
-        star = node if isinstance(node, exp.Star) else node.this
-        self._text.require_arguments(star, frozenset())
         table = node.args.get("table")
-        merged = set(self._scope.merged.values()) if table is None else set()
-        names = set(self._scope.merged) if table is None else set()
+        merged = self._scope.merged if table is None else {}
+        if merged and len(self._scope.sources) > 2:
+            self._text.refuse(
+                node,
+                "not-read",
+                "the columns of * are not read where USING or NATURAL joins more than two tables.",
+                "Name the columns.",
+            )
+        one = {place for places in merged.values() for place in places}
         sources = [
             own for own in self._scope.sources if table is None or self._names.matching(table, [own.name])
         ]
         if not sources:
             self._text.refuse(node, "unknown-relation", "FROM has no such table.")
-        for index in sorted(merged):
-            yield Column(self._scope.fields[index], index)
+        for places in merged.values():
+            yield Column(self._scope.fields[places[0]], places[0])
         for source in sources:
             for place, own in enumerate(source.fields, source.first):
-                if own.name not in names:
+                if place not in one:
                     yield Column(own, place)
 
     def _grouped(
@@ -177,11 +201,7 @@ class Projections:
     ) -> None:
         plain = [column for column in own.columns if column.field.is_plain]
         if group is not None:
-            self._text.require_arguments(group, frozenset({"expressions", "rollup", "cube", "grouping_sets"}))
             own.groups = [column for node in group.expressions for column in self._group(own, node)]
-            for key in ("rollup", "cube", "grouping_sets"):
-                if group.args.get(key):
-                    self._note_sealed(own, group, key.upper())
         grouped = {(column.index, column.constant) for column in own.groups}
         for column in plain:
             if column.index is not None and (column.index, column.constant) not in grouped:
@@ -239,8 +259,9 @@ class Projections:
                     self._conditions.note(node, "COUNT(DISTINCT)")
                     return
                 inner = inner.expressions[0]
-            if isinstance(inner, exp.Star) or (not is_distinct and written(inner) is not None):
-                if isinstance(inner, exp.Null):
+            literal = written(inner)
+            if isinstance(inner, exp.Star) or (not is_distinct and literal is not None):
+                if literal is not None and literal.kind == "null":
                     self._conditions.note(node, "COUNT")
                 continue
             found = self._names.column(inner, self._scope) if isinstance(inner, exp.Column) else None
@@ -263,14 +284,13 @@ class Projections:
             only_first = first is not None and first.text.isdigit() and int(first.text) > 0
         for key, name in (
             ("having", "HAVING"),
-            ("qualify", "QUALIFY"),
             ("limit", "LIMIT"),
             ("offset", "OFFSET"),
         ):
             node = self._select.args.get(key)
             if node is not None and not (only_first and key == "limit"):
                 self._note_sealed(own, node, name)
-                if key in ("having", "qualify"):
+                if key == "having":
                     self._examine_named(own, node)
         for node in self._select.expressions:
             window = node.find(exp.Window)
