@@ -6,7 +6,7 @@ The list names what is known, so that what a parser comes to understand later is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from sqlglot import exp
@@ -45,6 +45,7 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.Null: frozenset(),
     exp.Cast: frozenset({"this", "to"}),
     exp.DataType: frozenset({"this", "expressions", "nested"}),
+    exp.DataTypeParam: _ONE,
     exp.In: frozenset({"this", "expressions", "query"}),
     exp.Between: frozenset({"this", "low", "high"}),
     exp.Case: frozenset({"this", "ifs", "default"}),
@@ -52,6 +53,7 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.Is: _BOTH | {"negate"},
     exp.Like: _BOTH | {"negate"},
     exp.ILike: _BOTH | {"negate"},
+    exp.DPipe: _BOTH | {"safe"},
     exp.Div: _BOTH | {"typed", "safe"},
     exp.Window: frozenset({"this", "partition_by", "order", "spec", "over"}),
     exp.WindowSpec: frozenset({"kind", "start", "start_side", "end", "end_side"}),
@@ -64,7 +66,7 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     **dict.fromkeys(
         (
             *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
-            *(exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.DPipe),
+            *(exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul, exp.Mod),
             *(exp.Filter, exp.Extract, exp.Nullif),
         ),
         _BOTH,
@@ -82,52 +84,83 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
 """The nodes that are read, with their parts."""
 _WITHOUT_QUERIES: Final = (exp.Order, exp.Limit, exp.Offset, exp.Group, exp.Distinct, exp.Window, exp.Filter)
 """In these, no subquery is read."""
+_BEFORE_GROUPS: Final = (exp.Where, exp.Join, exp.Group)
+
+
+@dataclass(frozen=True)
+class _Above:
+    """What stands above a node, up to the query that it is a part of."""
+
+    parent: exp.Expr | None = None
+    forbidding: exp.Expr | None = None
+    """In this, no subquery is read."""
+    has_no_groups: bool = False
+    """Whether rows are not grouped yet, so that an aggregate is one of a query around."""
 
 
 def require_known(query: exp.Query, text: SqlText) -> None:
     """Refuse a query of which a part is not known, with its line and column."""
-    for node, above in _nodes(query):
+    left = [(query, _Above())]
+    selects = 0
+    while left:
+        node, above = left.pop()
+        selects += isinstance(node, exp.Select)
         known = _PARTS.get(type(node))
         if known is None:
             _refuse_unknown(node, text)
         text.require_arguments(node, known)
-        forbidden = next((own for own in above if isinstance(own, _WITHOUT_QUERIES)), None)
-        if isinstance(node, exp.Query) and forbidden is not None:
-            text.refuse(
-                node, "not-read", f"a subquery in {forbidden.key.upper()} is not read.", "Leave it out."
-            )
+        if isinstance(node, exp.Query) and above.forbidding is not None:
+            words = above.forbidding.key.upper()
+            text.refuse(node, "not-read", f"a subquery in {words} is not read.", "Leave it out.")
         _require_whole(node, above, text)
-    if text.words(TokenType.SELECT) != sum(isinstance(node, exp.Select) for node, _ in _nodes(query)):
+        inner = _Above(node)
+        if not isinstance(node, exp.Query):
+            forbidding = node if isinstance(node, _WITHOUT_QUERIES) else above.forbidding
+            has_no_groups = isinstance(node, _BEFORE_GROUPS) or above.has_no_groups
+            inner = _Above(node, forbidding, has_no_groups)
+        left += [(own, inner) for own in reversed(list(node.iter_expressions()))]
+    if text.words(TokenType.SELECT) != selects:
         text.refuse(
             query, "not-read", "a part of the query is not read.", "Write it as joins and subqueries."
         )
 
 
-def _require_whole(node: exp.Expr, above: tuple[exp.Expr, ...], text: SqlText) -> None:
+def _require_whole(node: exp.Expr, above: _Above, text: SqlText) -> None:
     """What a part may consist of, where its kind does not say it."""
-    parent = above[-1] if above else None
     match node:
         case exp.Table() if not isinstance(node.this, exp.Identifier):
             text.refuse(
                 node, "not-read", "FROM has a function, which is not read.", "Name tables and subqueries."
             )
-        case exp.Table() if not isinstance(parent, exp.From | exp.Join):
+        case exp.Table() if not isinstance(above.parent, exp.From | exp.Join):
             text.refuse(
                 node, "not-read", "a table or join in parentheses is not read.", "Write it without them."
             )
         case exp.From() | exp.Join() if not isinstance(node.this, exp.Table | exp.Subquery):
-            text.refuse(node.this, "not-read", f"FROM has {node.this.key.upper()}, which is not read.")
+            text.refuse(
+                node.this,
+                "not-read",
+                f"FROM has {node.this.key.upper()}, which is not read.",
+                "Name tables and subqueries.",
+            )
         case exp.Subquery() | exp.CTE() if not isinstance(node.this, exp.Query):
             text.refuse(
                 node, "not-read", "a table or join in parentheses is not read.", "Write it without them."
             )
         case exp.Join() if node.args.get("method") not in (None, "NATURAL"):
-            text.refuse(node, "not-read", f"{node.args['method']} JOIN is not read.")
+            text.refuse(
+                node, "not-read", f"{node.args['method']} JOIN is not read.", "Write the condition as ON."
+            )
         case exp.Limit() | exp.Offset() if not _is_count(node.expression):
-            text.refuse(node.expression, "not-read", f"{node.key.upper()} takes a number here.")
+            text.refuse(
+                node.expression,
+                "not-read",
+                f"only a number is read after {node.key.upper()}.",
+                "Write a number.",
+            )
         case exp.Group() if any(isinstance(own, exp.Tuple) for own in node.expressions):
             text.refuse(node, "not-read", "GROUP BY of sets of columns is not read.", "Name the columns.")
-        case exp.AggFunc() if any(isinstance(own, exp.Where | exp.Join | exp.Group) for own in above):
+        case exp.AggFunc() if above.has_no_groups:
             text.refuse(node, "not-read", f"{node.sql_name()} is not read here.", "Write it in a subquery.")
 
 
@@ -138,7 +171,7 @@ def _is_count(node: exp.Expr | None) -> bool:
 def _refuse_unknown(node: exp.Expr, text: SqlText) -> NoReturn:
     if isinstance(node, exp.Placeholder | exp.Parameter | exp.SessionParameter):
         text.refuse(node, "parameter", "a query with a parameter stands for many.", "Write the value.")
-    if isinstance(node, exp.Func):
+    if isinstance(node, exp.Func) and not isinstance(node, exp.Binary):
         text.refuse(
             node,
             "unknown-function",
@@ -147,22 +180,3 @@ def _refuse_unknown(node: exp.Expr, text: SqlText) -> NoReturn:
             "Write what it does, or leave it out of the query.",
         )
     text.refuse(node, "not-read", f"{node.key.upper()} is not read.", "Leave it out of the query.")
-
-
-def _nodes(query: exp.Query) -> Iterator[tuple[exp.Expr, tuple[exp.Expr, ...]]]:
-    """Every node, with those above it up to the query that it stands in."""
-    left: list[tuple[exp.Expr, tuple[exp.Expr, ...]]] = [(query, ())]
-    while left:
-        node, above = left.pop()
-        yield node, above
-        if isinstance(node, exp.Query):
-            inner: tuple[exp.Expr, ...] = ()
-        elif isinstance(node, exp.And | exp.Or) or type(node) in _CHAINS:
-            # Chains are long, and what joins them forbids nothing.
-            inner = above or (node,)
-        else:
-            inner = (*above, node)
-        left += [(own, inner) for own in reversed(list(node.iter_expressions()))]
-
-
-_CHAINS: Final = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.DPipe)

@@ -142,7 +142,10 @@ class Names:
                 self._require_nearest(column, found)
                 return found
             if self.matching(column.this, [own.name for own in level.aliases]) and not table_of(column):
-                self._refuse_several(column, "is a name of this SELECT, and of a query around it")
+                self._refuse_several(
+                    column,
+                    "is a name that this SELECT gives to what it shows; conditions know it from outside only",
+                )
             level = level.outer
         table = column.args.get("table")
         columns = dict.fromkeys(own.name for own in self._named(scope, table))

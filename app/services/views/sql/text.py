@@ -53,7 +53,7 @@ class SqlText:
         except TokenError as error:
             place = re.search(r":(\d+)$", str(error.__cause__))
             self.refuse(
-                int(place.group(1)) if place else 0,
+                int(place.group(1)) if place else max(0, self.text.rfind("/*")),
                 "sql-syntax",
                 "what begins here is not closed, or is no word of this dialect.",
             )
