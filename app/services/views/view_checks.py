@@ -70,7 +70,7 @@ def checked(asked: ViewCheck, clock: Clock = time.monotonic) -> JsonObject:
     understand = partial(understood, schema=schema.relational, work=work)
 
     def read_in_time(written: WrittenQuery) -> PublishedQuery:
-        # Datalog is read at once, so that what there is no time for is UNKNOWN; a parser of SQL takes its time.
+        # Datalog is read at once: what there is no time for is UNKNOWN. A parser of SQL takes its time.
         if asked.language == "sql" and clock() >= end:
             raise InvalidInput.of(
                 "",
