@@ -89,6 +89,10 @@ def outcome(view, secret=SECRET, tables=TABLES, relations=None):
         ("SELECT s.a FROM s, t RIGHT JOIN r ON 1 = 0", "UNKNOWN"),
         ("SELECT s.b FROM r, s JOIN t USING (a) WHERE r.a = 1", "DISCLOSES"),
         ("SELECT COUNT((NULL)) FROM s", "UNKNOWN"),
+        ("SELECT 1234567890123456789 FROM s", "UNKNOWN"),
+        ("SELECT 1e999 FROM s", "wrong-type"),
+        ("SELECT a FROM s UNION SELECT a FROM r INTERSECT SELECT a FROM r WHERE 1 = 0", "DISCLOSES"),
+        ("SELECT a FROM s, t AS u(x, user) WHERE user = 6", "ambiguous-column"),
     ],
 )
 def test_what_is_not_certain_is_refused_or_undecided(view, expected):

@@ -16,7 +16,8 @@ from app.services.views.sql.rows import Field
 from app.services.views.sql.text import SqlText
 from app.services.views.sql.values import LiteralBook
 
-_COLUMN: Final = frozenset({"this", "table", "db", "catalog"})
+_SESSION: Final = frozenset({"user", "session_user", "current_user", "system_user", "current_role"})
+"""Words that stand for who asks, unless they are quoted."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class Names:
 
     def column(self, column: exp.Column, scope: Scope) -> Named:
         """The column; refuses a name that stands for none, or for several."""
-        self.text.require_arguments(column, _COLUMN)
+        self._require_no_keyword(column)
         level: Scope | None = scope
         while level is not None:
             found = self._in(column, level)
@@ -155,6 +156,15 @@ class Names:
             f"no table of FROM has the column {f'{table.name}.' if table else ''}{column.name}.",
             f"Name one of {', '.join(list(columns)[:10])}." if columns else "",
         )
+
+    def _require_no_keyword(self, column: exp.Column) -> None:
+        if not column.this.args.get("quoted") and self.text.folded(column.this) in _SESSION:
+            self.text.refuse(
+                column,
+                "ambiguous-column",
+                f"{column.name} without quotes stands for who asks, not for a column.",
+                "Write the column's name in quotes.",
+            )
 
     def _require_nearest(self, column: exp.Column, found: Named) -> None:
         """Refuse a name that fits in upper or lower case only, and that a query around may have as it is."""

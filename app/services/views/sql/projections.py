@@ -12,7 +12,7 @@ from app.services.views.column_types import UNTYPED, ColumnType
 from app.services.views.sql.conditions import Conditions, operator_name
 from app.services.views.sql.names import Named, Names, Scope
 from app.services.views.sql.rows import Body, Field
-from app.services.views.sql.values import Written, value, written
+from app.services.views.sql.values import NotComparable, WrongType, value, written
 
 
 @dataclass(frozen=True)
@@ -155,9 +155,9 @@ class Projections:
             found = self._names.column(inner, self._scope)
             yield self._named(found, name if alias is not None else found.field.name)
             return
-        literal = written(inner)
-        if literal is not None and literal.kind in ("number", "text", "boolean"):
-            yield _literal(literal, name)
+        constant = self._literal(inner, name)
+        if constant is not None:
+            yield constant
             return
         if isinstance(inner, exp.Count):
             self._counts.append(inner)
@@ -167,6 +167,20 @@ class Projections:
         yield Column(
             Field(name, ColumnType("number" if isinstance(inner, exp.Count) else "opaque"), True, False)
         )
+
+    def _literal(self, node: exp.Expr, name: str) -> Column | None:
+        """The constant that is shown; None: it is none whose value is known."""
+        literal = written(node)
+        if literal is None or literal.kind not in ("number", "text", "boolean"):
+            return None
+        own = ColumnType(literal.kind)
+        try:
+            found = value(literal, own)
+        except WrongType as error:
+            self._text.refuse(node, error.code, f"{literal.text[:60]!r} {error}.", "Write a shorter one.")
+        except NotComparable:
+            return None
+        return Column(Field(name, own, False), None, Constant(found))
 
     def _named(self, found: Named, name: str) -> Column:
         if found.scope is self._scope:
@@ -328,9 +342,3 @@ def _is_one_row(node: exp.Expr) -> bool:
     """Whether what is shown neither makes several rows of one nor leaves any out, as a function may."""
     inner = node.unalias()
     return isinstance(inner, exp.Star | exp.Column) or written(inner) is not None
-
-
-def _literal(literal: Written, name: str) -> Column:
-    kind = {"number": "number", "text": "text", "boolean": "boolean"}[literal.kind]
-    own = ColumnType(kind)  # type: ignore[arg-type]
-    return Column(Field(name, own, False), None, Constant(value(literal, own)))
