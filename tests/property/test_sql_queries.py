@@ -24,8 +24,8 @@ from tests.oracles.sql_queries import DECLARED, Drawn, answered, evaluated, fact
 RANDOM = st.integers(0, 2**32).map(Random)
 READ = reader("sql", "postgres", read_schema({}, (), DECLARED, "postgres"))
 FACTS = facts()
-REFUSED = ("query-too-large", "not-read")
-"""What is drawn may be too large, or name a query by WITH and not use it."""
+REFUSED = ("query-too-large", "not-read", "not-understood")
+"""What is drawn may be too large, name a query by WITH and not use it, or be too much for SQLite."""
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +47,22 @@ def as_counted(found: Counter, sql: str) -> Counter:
     return Counter((*row, times) for row, times in found.items())
 
 
+def is_understood(database, sql: str) -> bool:
+    """Whether SQLite understands the query: it refuses a few joins of subqueries that have RIGHT JOIN."""
+    try:
+        database.execute(f"EXPLAIN {sql}")
+    except sqlite3.OperationalError as error:
+        assert "ON clause references tables to its right" in str(error)  # noqa: PT017 - it is no failure
+        return False
+    return True
+
+
 def is_read_as_a_database_does(database, random: Random, *, wild: bool) -> str:
     """What is read exactly has the same answers; what is not depends on no row outside of its envelope."""
     drawn = Drawn(random, wild)
     sql = drawn.query()
+    if not is_understood(database, sql):
+        return "not-understood"
     try:
         query = READ(WrittenQuery("q", sql))
     except InvalidInput as error:
@@ -82,6 +94,7 @@ def test_ten_thousand_queries_are_read_as_a_database_answers_them(database, wild
     assert kinds["envelope"] > 500
     assert kinds["query-too-large"] < 50
     assert kinds["not-read"] < 1_500
+    assert kinds["not-understood"] < 10
     assert kinds.keys() <= {"exact", "envelope", *REFUSED}
 
 
@@ -93,6 +106,8 @@ def changed_by(database, sql: str, fact: tuple, rows: frozenset) -> bool:
 def is_judged_as_a_database_shows(database, random: Random, *, wild: bool) -> str:
     """No row changes both answers of a private pair; the witness of a disclosure changes both."""
     sqls = [Drawn(random, wild).query() for _ in range(2)]
+    if not all(is_understood(database, sql) for sql in sqls):
+        return "not-understood"
     queries = [WrittenQuery("q", sql) for sql in sqls]
     asked = ViewCheck({}, (), queries[:1], queries[1:], False, "sql", "postgres", DECLARED)
     try:

@@ -89,6 +89,16 @@ def outcome(view, secret=SECRET, tables=TABLES, relations=None):
         ("SELECT s.a FROM s, t RIGHT JOIN r ON 1 = 0", "UNKNOWN"),
         ("SELECT s.b FROM r, s JOIN t USING (a) WHERE r.a = 1", "DISCLOSES"),
         ("SELECT COUNT((NULL)) FROM s", "UNKNOWN"),
+        (
+            "SELECT x.a FROM s x, (SELECT (SELECT SUM(MAX(r.a)) OVER () FROM t) FROM r WHERE 1 = 0) z",
+            "not-read",
+        ),
+        (
+            "SELECT x.a FROM s x, (SELECT (SELECT COUNT(*) FILTER (WHERE r.a = 1) FROM t) FROM r) z",
+            "not-read",
+        ),
+        ("SELECT x.a FROM s x, (SELECT (SELECT MAX((SELECT r.a)) FROM t) FROM r WHERE 1=0) z", "not-read"),
+        ("SELECT x.a FROM s x, (SELECT RANK() OVER (ORDER BY MAX(a)) FROM r WHERE 1 = 0) z", "UNKNOWN"),
         ("SELECT 1234567890123456789 FROM s", "UNKNOWN"),
         ("SELECT 1e999 FROM s", "wrong-type"),
         ("SELECT a FROM s UNION SELECT a FROM r INTERSECT SELECT a FROM r WHERE 1 = 0", "DISCLOSES"),

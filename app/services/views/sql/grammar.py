@@ -82,7 +82,10 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     **dict.fromkeys((exp.RowNumber, exp.Rank, exp.DenseRank), frozenset({"expressions"})),
 }
 """The nodes that are read, with their parts."""
-_WITHOUT_QUERIES: Final = (exp.Order, exp.Limit, exp.Offset, exp.Group, exp.Distinct, exp.Window, exp.Filter)
+_WITHOUT_QUERIES: Final = (
+    *(exp.Order, exp.Limit, exp.Offset, exp.Group, exp.Distinct),
+    *(exp.AggFunc, exp.Window, exp.Filter),
+)
 """In these, no subquery is read."""
 _BEFORE_GROUPS: Final = (exp.Where, exp.Join, exp.Group)
 

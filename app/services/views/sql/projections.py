@@ -119,12 +119,14 @@ class Projections:
         parts = [*self._select.expressions]
         parts += [own for key in ("having", "order") if (own := self._select.args.get(key)) is not None]
         for part in parts:
+            for node in part.walk(prune=lambda node: isinstance(node, exp.Query)):
+                if isinstance(node, exp.AggFunc | exp.Filter):
+                    self._require_own(node)
             for node in part.walk(prune=lambda node: isinstance(node, exp.Query | exp.Window)):
                 if isinstance(node, exp.AggFunc):
-                    self._require_own(node)
                     yield node
 
-    def _require_own(self, node: exp.AggFunc) -> None:
+    def _require_own(self, node: exp.Expr) -> None:
         """Refuse an aggregate of a query around this one: it makes that query one of aggregates."""
         for own in node.find_all(exp.Column):
             if (
