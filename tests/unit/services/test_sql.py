@@ -247,3 +247,10 @@ def test_the_first_row_is_enough_for_exists():
     assert operators(text.format("LIMIT 1")) == []
     assert "LIMIT" in operators(text.format("LIMIT 0"))
     assert "OFFSET" in operators(text.format("LIMIT 1 OFFSET 1"))
+
+
+def test_the_name_of_a_schema_is_understood_before_a_table():
+    tables = "CREATE TABLE x.t (a INT NOT NULL); CREATE TABLE u (a INT NOT NULL)"
+    assert operators("SELECT a FROM x.t", tables) == []
+    assert fault("SELECT a FROM y.t", tables) == "unknown-relation"
+    assert fault("SELECT a FROM x.u", tables) == "unknown-relation"

@@ -132,10 +132,10 @@ class _Reader:
             )
         if len(self._found.definitions) == MOST_TABLES:
             self._text.refuse(named, "too-many-tables", f"more than {MOST_TABLES} tables are declared.")
-        parts = node.this.expressions
-        for own in (own for own in parts if isinstance(own, exp.ColumnDef)):
+        declared = node.this.expressions
+        for own in (own for own in declared if isinstance(own, exp.ColumnDef)):
             self._column(own, table)
-        for own in (own for own in parts if not isinstance(own, exp.ColumnDef)):
+        for own in (own for own in declared if not isinstance(own, exp.ColumnDef)):
             self._constraint(own, table)
         if not table.names:
             self._text.refuse(named, "no-column", f"{table.name} has no columns.", "Name them.")
