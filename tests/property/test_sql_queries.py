@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections import Counter
 from random import Random
-from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +15,6 @@ from app.domain.views.decision import decide
 from app.domain.views.work import Budget, Work
 from app.services.views.column_types import type_of
 from app.services.views.pair_verdicts import understood
-from app.services.views.published import SqlDialect
 from app.services.views.reading import ReadSchema, WrittenQuery, read_schema, reader
 from app.services.views.view_checks import ViewCheck, checked
 from tests.oracles.effort import examples
@@ -25,10 +22,10 @@ from tests.oracles.query_view_cases import Case, tiny_case, unbounded_case
 from tests.oracles.sql_queries import DECLARED, Drawn, answered, evaluated, facts, in_sql, may_matter
 
 RANDOM = st.integers(0, 2**32).map(Random)
-DIALECTS = get_args(SqlDialect)
-"""In all of these the drawn queries mean the same."""
-READ = {own: reader("sql", own, read_schema({}, (), DECLARED, own)) for own in DIALECTS}
+READ = reader("sql", "postgres", read_schema({}, (), DECLARED, "postgres"))
 FACTS = facts()
+REFUSED = ("query-too-large", "not-read", "not-understood")
+"""What is drawn may be too large, name a query by WITH and not use it, or be too much for SQLite."""
 
 
 @pytest.fixture(scope="module")
@@ -50,20 +47,24 @@ def as_counted(found: Counter, sql: str) -> Counter:
     return Counter((*row, times) for row, times in found.items())
 
 
-def written_in(sql: str, dialect: str) -> str:
-    """The query as the dialect writes it."""
-    if dialect != "bigquery":
-        return sql
-    return re.sub(r"\b(UNION|INTERSECT|EXCEPT)\b(?! ALL)", r"\1 DISTINCT", sql)
+def is_understood(database, sql: str) -> bool:
+    """Whether SQLite understands the query: it refuses a few joins of subqueries that have RIGHT JOIN."""
+    try:
+        database.execute(f"EXPLAIN {sql}")
+    except sqlite3.OperationalError as error:
+        assert "ON clause references tables to its right" in str(error)  # noqa: PT017 - it is no failure
+        return False
+    return True
 
 
 def is_read_as_a_database_does(database, random: Random, *, wild: bool) -> str:
     """What is read exactly has the same answers; what is not depends on no row outside of its envelope."""
     drawn = Drawn(random, wild)
     sql = drawn.query()
+    if not is_understood(database, sql):
+        return "not-understood"
     try:
-        dialect = random.choice(DIALECTS)
-        query = READ[dialect](WrittenQuery("q", written_in(sql, dialect)))
+        query = READ(WrittenQuery("q", sql))
     except InvalidInput as error:
         return error.faults[0].code
     for _ in range(3):
@@ -82,7 +83,7 @@ def is_read_as_a_database_does(database, random: Random, *, wild: bool) -> str:
 @settings(max_examples=examples(1_200))
 def test_a_query_is_read_as_a_database_answers_it(database, wild, random):
     kind = is_read_as_a_database_does(database, random, wild=wild)
-    assert kind in ("exact", "envelope", "query-too-large")
+    assert kind in ("exact", "envelope", *REFUSED)
 
 
 @pytest.mark.deep
@@ -92,7 +93,9 @@ def test_ten_thousand_queries_are_read_as_a_database_answers_them(database, wild
     assert kinds["exact"] > 1_500
     assert kinds["envelope"] > 500
     assert kinds["query-too-large"] < 50
-    assert kinds.keys() <= {"exact", "envelope", "query-too-large"}
+    assert kinds["not-read"] < 1_500
+    assert kinds["not-understood"] < 10
+    assert kinds.keys() <= {"exact", "envelope", *REFUSED}
 
 
 def changed_by(database, sql: str, fact: tuple, rows: frozenset) -> bool:
@@ -103,6 +106,8 @@ def changed_by(database, sql: str, fact: tuple, rows: frozenset) -> bool:
 def is_judged_as_a_database_shows(database, random: Random, *, wild: bool) -> str:
     """No row changes both answers of a private pair; the witness of a disclosure changes both."""
     sqls = [Drawn(random, wild).query() for _ in range(2)]
+    if not all(is_understood(database, sql) for sql in sqls):
+        return "not-understood"
     queries = [WrittenQuery("q", sql) for sql in sqls]
     asked = ViewCheck({}, (), queries[:1], queries[1:], False, "sql", "postgres", DECLARED)
     try:
@@ -129,11 +134,11 @@ def is_judged_as_a_database_shows(database, random: Random, *, wild: bool) -> st
 @settings(max_examples=examples(300))
 def test_a_verdict_is_what_a_database_shows(database, wild, random):
     verdict = is_judged_as_a_database_shows(database, random, wild=wild)
-    assert verdict in ("PRIVATE", "DISCLOSES", "UNKNOWN", "query-too-large")
+    assert verdict in ("PRIVATE", "DISCLOSES", "UNKNOWN", *REFUSED)
 
 
 def verdict_in_sql(case: Case) -> str:
-    """The verdict, or the code of the fault that the pair is refused for."""
+    """The verdict, or the code of the fault for which the pair is refused, or that it has an envelope."""
     types = {name: list(map(type_of, own.ranges)) for name, own in case.schema.relations.items()}
     read = reader("sql", "postgres", ReadSchema(case.schema, types))
     columns = {name: own.attributes for name, own in case.schema.relations.items()}
@@ -141,8 +146,8 @@ def verdict_in_sql(case: Case) -> str:
         secret, view = (read(WrittenQuery("q", in_sql(query, columns))) for query in case.parsed())
     except InvalidInput as error:
         return error.faults[0].code
-    assert not secret.not_exact
-    assert not view.not_exact
+    if secret.not_exact or view.not_exact:
+        return "envelope"
     work = Work(Budget(), lambda: False)
     sides = [
         understood(name, query, name, schema=case.schema, work=work).branches
@@ -156,4 +161,4 @@ def verdict_in_sql(case: Case) -> str:
 def test_a_query_in_sql_has_the_verdict_of_the_same_in_datalog(random):
     kind = random.choice(["any", "number", "integer"])
     for case in (tiny_case(random, 9), unbounded_case(random, kind)):
-        assert verdict_in_sql(case) in (case.verdict().verdict, "outside-domain"), case
+        assert verdict_in_sql(case) in (case.verdict().verdict, "outside-domain", "envelope"), case

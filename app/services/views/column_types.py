@@ -13,7 +13,8 @@ from typing import Final, Literal
 
 from app.domain.views.ranges import Cell, Range, Value, in_digits
 
-Family = Literal["untyped", "number", "text", "padded", "boolean", "date", "timestamp", "opaque"]
+Family = Literal["untyped", "number", "text", "boolean", "date", "timestamp", "opaque", "unknown"]
+"""Columns of an opaque type are compared with others of it only, those of an unknown one with nothing."""
 SECONDS_OF_A_DAY: Final = 86_400
 
 
@@ -24,8 +25,8 @@ class ColumnType:
     family: Family = "untyped"
     values: frozenset[Value] | None = None
     """All values, where they are listed."""
-    is_binary: bool = False
-    """Whether numbers are rounded to those that a binary double has."""
+    name: str = ""
+    """Of an opaque type."""
 
     @property
     def is_ordered(self) -> bool:
@@ -36,17 +37,19 @@ class ColumnType:
     def words(self) -> str:
         """What it holds, for a message."""
         others: dict[Family, str] = {
-            "padded": "text",
             "opaque": "another type",
+            "unknown": "another type",
             "untyped": "no declared type",
         }
         return others.get(self.family, self.family)
 
     def compares_with(self, other: ColumnType) -> bool:
         """Whether values of both are equal exactly if they are one value here."""
-        if "untyped" in (self.family, other.family):
+        if "unknown" in (self.family, other.family):
+            return False
+        if {self.family, other.family} == {"date", "timestamp"}:
             return True
-        return self.family == other.family or {self.family, other.family} == {"date", "timestamp"}
+        return (self.family, self.name) == (other.family, other.name)
 
 
 UNTYPED: Final = ColumnType()

@@ -10,8 +10,8 @@ from app.domain.views.queries import Query
 from app.services.views.column_types import ColumnType
 
 Language = Literal["datalog", "sql"]
-SqlDialect = Literal["postgres", "mysql", "snowflake", "bigquery", "duckdb", "sqlite", "tsql", "spark"]
-"""The dialects of SQL that are tested."""
+SqlDialect = Literal["postgres"]
+"""The dialects of SQL whose comparisons are known."""
 PairMethod = Literal[Method, "envelope"]
 PairReason = Literal[Reason, "NON_CONJUNCTIVE"]
 

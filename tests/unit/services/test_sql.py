@@ -1,4 +1,4 @@
-"""What SQL is read as, by dialect, and what of it is left to an envelope."""
+"""What SQL is read as, and what of it is left to an envelope."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ RELATIONS = {
 }
 
 
-def read(text, dialect="postgres", tables=None):
-    schema = read_schema({} if tables else RELATIONS, (), tables, dialect)
-    return reader("sql", dialect, schema)(WrittenQuery("q", text))
+def read(text, tables=None):
+    schema = read_schema({} if tables else RELATIONS, (), tables, "postgres")
+    return reader("sql", "postgres", schema)(WrittenQuery("q", text))
 
 
-def operators(text, dialect="postgres", tables=None):
-    return [own.operator for own in read(text, dialect, tables).not_exact]
+def operators(text, tables=None):
+    return [own.operator for own in read(text, tables).not_exact]
 
 
-def fault(text, dialect="postgres", tables=None):
+def fault(text, tables=None):
     with pytest.raises(InvalidInput) as error:
-        read(text, dialect, tables)
+        read(text, tables)
     return error.value.faults[0].code
 
 
-def verdict(secret, view, tables, dialect="postgres"):
+def verdict(secret, view, tables):
     asked = ViewCheck(
-        {}, (), [WrittenQuery("s", secret)], [WrittenQuery("v", view)], False, "sql", dialect, tables
+        {}, (), [WrittenQuery("s", secret)], [WrittenQuery("v", view)], False, "sql", tables=tables
     )
     return checked(asked)["verdict"]
 
@@ -49,26 +49,6 @@ def test_the_parser_is_loaded_by_the_first_check_of_sql():
     code = "import sys, app.main, app.api.app; print('sqlglot' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
-
-
-@pytest.mark.parametrize(
-    ("dialect", "text"),
-    [
-        ("postgres", "SELECT \"pid\", ward::int AS w FROM d WHERE diagnosis = 'flu'"),
-        ("mysql", 'SELECT `pid`, CAST(ward AS SIGNED) FROM d WHERE diagnosis = "flu"'),
-        ("snowflake", "SELECT pid, ward::int FROM d WHERE diagnosis = 'flu' QUALIFY 1 = 1"),
-        ("bigquery", 'SELECT `pid`, SAFE_CAST(ward AS INT64) FROM d WHERE diagnosis = "flu"'),
-        ("duckdb", "SELECT pid, ward // 2 FROM d WHERE diagnosis = 'flu'"),
-        ("sqlite", "SELECT [pid], ward || '' FROM d WHERE diagnosis = 'flu'"),
-        ("tsql", "SELECT TOP 3 [pid], ISNULL(ward, 0) FROM d WHERE diagnosis = N'flu'"),
-        ("spark", 'SELECT `pid`, nvl(ward, 0) FROM d WHERE diagnosis = "flu"'),
-    ],
-)
-def test_each_dialect_has_its_own_quotes_and_functions(dialect, text):
-    query = read(text, dialect)
-    assert query.not_exact
-    ((rule,),) = (part.query.rules for part in query.parts)
-    assert [own.right.value for own in rule.comparisons] == ["flu"]
 
 
 def test_another_dialects_syntax_is_refused():
@@ -110,12 +90,10 @@ def test_what_is_read_exactly(text):
         ("SELECT diagnosis, COUNT(ward) FROM d GROUP BY diagnosis", "COUNT"),
         ("SELECT COUNT(DISTINCT pid), COUNT(*) FROM d", "COUNT(DISTINCT)"),
         ("SELECT DISTINCT COUNT(*) FROM d GROUP BY ward", "DISTINCT of aggregates"),
-        ("SELECT ward, COUNT(*) FROM d GROUP BY ROLLUP (ward)", "ROLLUP"),
         ("SELECT SUM(ward) FROM d", "SUM"),
         ("SELECT COUNT(*) FILTER (WHERE ward = 1) FROM d", "FILTER"),
         ("SELECT pid FROM d LIMIT 3", "LIMIT"),
-        ("SELECT pid FROM d ORDER BY UNNEST(ARRAY[1, 2])", "ORDER BY of an expression"),
-        ("SELECT pid FROM p WHERE EXISTS (SELECT UNNEST(ARRAY[d.ward]) FROM d)", "UNNEST"),
+        ("SELECT pid FROM d ORDER BY ward + 1", "ORDER BY of an expression"),
         ("SELECT pid FROM d WHERE ward IS NULL", "IS NULL"),
         ("SELECT pid FROM d WHERE pid NOT IN (SELECT pid FROM p)", "NOT IN"),
         ("SELECT pid FROM d WHERE ward = (SELECT MAX(ward) FROM d)", "scalar subquery"),
@@ -145,7 +123,9 @@ def test_numbers_are_compared_as_their_columns_have_them():
         ("i > 3.5", "i < 4", "PRIVATE"),
         ("i > 3.5", "i < 5", "DISCLOSES"),
         ("d > 3.5", "d < 4", "DISCLOSES"),
-        ("f = 0.1", "f <> 0.10000000000000000001", "PRIVATE"),
+        ("f = 0.1", "f <> 0.10000000000000000001", "UNKNOWN"),
+        ("d = 0.1", "d <> 0.10000000000000000001", "UNKNOWN"),
+        ("i = '3.0'", "i <> 3", "UNKNOWN"),
         ("i = '03'", "i <> 3", "PRIVATE"),
     ):
         asked = (f"SELECT i FROM n WHERE {own}" for own in (secret, view))
@@ -154,8 +134,7 @@ def test_numbers_are_compared_as_their_columns_have_them():
 
 def test_texts_that_a_database_may_take_for_equal_are_refused():
     text = "SELECT pid FROM d WHERE diagnosis = 'Flu' OR diagnosis = 'flu'"
-    assert operators(text) == []
-    assert fault(text, "mysql") == "ambiguous-literal"
+    assert fault(text) == "ambiguous-literal"
     assert fault("SELECT pid FROM d WHERE diagnosis = '1' OR pid = 1") == "ambiguous-literal"
     assert operators("SELECT pid FROM d WHERE diagnosis = '02139' OR pid = 1") == []
 
@@ -177,49 +156,9 @@ def test_the_order_of_texts_is_left_to_an_envelope():
     assert fault("SELECT 1 FROM n WHERE day = '2020-02-30'", tables=tables) == "wrong-type"
 
 
-def test_char_ignores_blanks_at_the_end():
-    tables = "CREATE TABLE n (code CHAR(3) NOT NULL, day DATE NOT NULL)"
-    assert (
-        verdict("SELECT 1 FROM n WHERE code = 'a '", "SELECT 1 FROM n WHERE code <> 'a'", tables) == "PRIVATE"
-    )
-
-
 def test_a_view_of_one_name_with_a_table_reads_the_table():
     assert operators("WITH d AS (SELECT pid FROM d) SELECT pid FROM d") == []
-    assert fault("WITH d AS (SELECT pid FROM d) SELECT pid FROM d", "tsql") == "recursive-query"
-
-
-@pytest.mark.parametrize(
-    ("dialect", "text"),
-    [
-        ("postgres", "CREATE TABLE v (a SERIAL PRIMARY KEY, b VARCHAR(3) UNIQUE NOT NULL, c TIMESTAMP)"),
-        ("mysql", "CREATE TABLE v (a INT PRIMARY KEY, b TEXT NOT NULL, c DATETIME, UNIQUE (b)) ENGINE=x"),
-        ("snowflake", 'CREATE TABLE v ("a" INT NOT NULL, "b" STRING NOT NULL, "c" TIMESTAMP_NTZ, '
-         'PRIMARY KEY ("a"), UNIQUE ("b"))'),
-        ("tsql", "CREATE TABLE dbo.v (a INT NOT NULL, b NVARCHAR(9) NOT NULL UNIQUE, c DATETIME2, "
-         "CONSTRAINT k PRIMARY KEY CLUSTERED (a ASC))"),
-        ("duckdb", "CREATE TABLE v (a INTEGER PRIMARY KEY, b TEXT NOT NULL UNIQUE, c TIMESTAMP)"),
-    ],
-)  # fmt: skip
-def test_tables_are_read_in_each_dialect(dialect, text):
-    found = read_tables(text, dialect)
-    definition = found.definitions["V" if dialect == "snowflake" else "v"]
-    assert definition.attributes == ["a", "b", "c"]
-    assert sorted(definition.keys) == [["a"], ["b"]]
-    assert definition.nullable == ["c"]
-    assert [own.family for own in found.types["V" if dialect == "snowflake" else "v"]] == [
-        "number",
-        "text",
-        "timestamp",
-    ]
-
-
-def test_what_a_dialect_does_not_enforce_is_told():
-    text = "CREATE TABLE v (a INT NOT NULL, PRIMARY KEY (a))"
-    assert any("does not enforce" in own for own in read_tables(text, "snowflake").warnings)
-    assert any("values of any type" in own for own in read_tables(text, "sqlite").warnings)
-    assert read_tables(text, "postgres").warnings == []
-    assert any("no key" in own for own in read_tables("CREATE TABLE v (a INT)", "postgres").warnings)
+    assert fault("WITH RECURSIVE d AS (SELECT pid FROM d) SELECT pid FROM d") == "recursive-query"
 
 
 def test_a_constraint_that_ties_rows_is_not_left_out():
@@ -243,16 +182,10 @@ def test_dates_are_shown_as_dates():
 def test_a_negation_inside_an_operator_is_read():
     tables = "CREATE TABLE d (pid INT NOT NULL, ward INT)"
     secret = "SELECT pid FROM d WHERE ward = 1"
-    for dialect in ("postgres", "mysql", "snowflake", "duckdb", "sqlite", "tsql", "spark", "bigquery"):
-        assert operators("SELECT pid FROM d WHERE ward IS NOT NULL", dialect, tables) == []
-        assert operators("SELECT pid FROM d WHERE NOT ward IS NULL", dialect, tables) == []
-        assert operators("SELECT pid FROM d WHERE ward IS NULL", dialect, tables) == ["IS NULL"]
-        assert verdict(secret, "SELECT pid FROM d WHERE ward IS NOT NULL", tables, dialect) == "DISCLOSES"
-
-
-def test_marks_that_make_a_join_an_outer_one_are_refused():
-    text = "SELECT p.pid FROM p, d WHERE p.pid = d.pid (+)"
-    assert fault(text, "snowflake") == "not-read"
+    assert operators("SELECT pid FROM d WHERE ward IS NOT NULL", tables=tables) == []
+    assert operators("SELECT pid FROM d WHERE NOT ward IS NULL", tables=tables) == []
+    assert operators("SELECT pid FROM d WHERE ward IS NULL", tables=tables) == ["IS NULL"]
+    assert verdict(secret, "SELECT pid FROM d WHERE ward IS NOT NULL", tables) == "DISCLOSES"
 
 
 def test_a_unique_constraint_over_a_nullable_column_excludes_rows():
@@ -309,19 +242,15 @@ def test_an_answer_has_at_most_as_many_columns_as_can_be_told():
     assert operators("SELECT a.* FROM t AS a, t AS b", tables=tables) == []
 
 
-def test_a_unique_constraint_for_which_null_equals_null_is_refused():
-    tables = "CREATE TABLE d (pid INT UNIQUE, ward INT NOT NULL)"
-    assert fault("SELECT pid FROM d", "tsql", tables) == "nullable-key"
-    assert operators("SELECT pid FROM d", "tsql", tables.replace("UNIQUE", "NOT NULL UNIQUE")) == []
-
-
-def test_columns_by_which_a_table_is_partitioned_are_columns():
-    tables = "CREATE TABLE t (a INT) USING delta PARTITIONED BY (day STRING)"
-    assert read_tables(tables, "spark").definitions["t"].attributes == ["a", "day"]
-
-
 def test_the_first_row_is_enough_for_exists():
     text = "SELECT pid FROM p WHERE EXISTS (SELECT 1 FROM d WHERE d.pid = p.pid {})"
     assert operators(text.format("LIMIT 1")) == []
     assert "LIMIT" in operators(text.format("LIMIT 0"))
     assert "OFFSET" in operators(text.format("LIMIT 1 OFFSET 1"))
+
+
+def test_the_name_of_a_schema_is_understood_before_a_table():
+    tables = "CREATE TABLE x.t (a INT NOT NULL); CREATE TABLE u (a INT NOT NULL)"
+    assert operators("SELECT a FROM x.t", tables) == []
+    assert fault("SELECT a FROM y.t", tables) == "unknown-relation"
+    assert fault("SELECT a FROM x.u", tables) == "unknown-relation"

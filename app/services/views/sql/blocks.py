@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from sqlglot import exp
 
@@ -12,9 +11,6 @@ from app.domain.views.queries import Variable
 from app.services.views.sql.conditions import MOST_ALTERNATIVES, Alternatives, Conditions, operands
 from app.services.views.sql.names import Named, Names, Scope, Source
 from app.services.views.sql.rows import Body, Rows
-
-_JOIN_ARGUMENTS: Final = frozenset({"this", "on", "using", "side", "kind", "method"})
-
 
 TableReader = Callable[[exp.Expr, Scope], tuple[Rows, str]]
 """Reads one item of FROM, and says what it is called."""
@@ -42,6 +38,8 @@ class From:
     items: list[Item] = field(default_factory=list)
     conditions: list[Alternatives] = field(default_factory=list)
     outer_joins: list[exp.Join] = field(default_factory=list)
+    border: int = 0
+    """The first of the items that a join joins: those behind the last comma."""
 
 
 class FromReader:
@@ -66,28 +64,22 @@ class FromReader:
         return found
 
     def _add(self, node: exp.Expr, found: From) -> list[Item]:
-        """Add the items that a table, a subquery or a join in parentheses is; gives them back."""
-        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
-            if node.args.get("alias") is not None:
-                self._text.refuse(node, "not-read", "a join in parentheses with a name is not read.")
-            return self._add(node.this, found)
+        """Add the item that a table or a subquery is; gives it back."""
         rows, name = self._read(node, found.scope)
         if any(own.name == name for own in found.scope.sources):
             self._text.refuse(node, "duplicate-alias", f"FROM has two items that are called {name}.")
         first = len(found.scope.fields)
         found.scope.sources.append(Source(name, first, rows.fields))
         found.items.append(Item(node, rows, first))
-        number = len(found.items) - 1
-        for join in node.args.get("joins") or ():
-            self._join(join, found)
-        return found.items[number:]
+        return found.items[-1:]
 
     def _join(self, join: exp.Join, found: From) -> None:
-        self._text.require_arguments(join, _JOIN_ARGUMENTS)
         side, kind = str(join.args.get("side") or ""), str(join.args.get("kind") or "")
         if kind not in ("", "INNER", "CROSS", "OUTER") or side not in ("", "LEFT", "RIGHT", "FULL"):
             self._text.refuse(join, "not-read", f"a join of this kind ({side or kind}) is not read.")
-        before = list(found.items)
+        if not any(value for name, value in join.args.items() if name != "this"):
+            found.border = len(found.items)
+        before = found.items[found.border :]
         added = self._add(join.this, found)
         asked = self._asked(join, found, before, added)
         if not side:
@@ -110,30 +102,39 @@ class FromReader:
             return [self._conditions.alternatives(own, found.scope) for own in operands(on, exp.And)]
         names = list(join.args.get("using") or ())
         if join.args.get("method") == "NATURAL":
-            mine = [own.name for item in before for own in item.rows.fields]
-            shared = dict.fromkeys(own.name for item in added for own in item.rows.fields if own.name in mine)
+            theirs = [own.name for item in added for own in item.rows.fields]
+            shared = dict.fromkeys(
+                own.name for item in before for own in item.rows.fields if own.name in theirs
+            )
             names = [exp.to_identifier(name, quoted=True) for name in shared]
-        elif join.args.get("method"):
-            self._text.refuse(join, "not-read", "a join of this kind is not read.")
-        return [self._merge(join, name, found.scope, added[0].first) for name in names]
+        first = before[0].first if before else 0
+        return [self._merge(join, name, found.scope, (first, added[0].first)) for name in names]
 
-    def _merge(self, join: exp.Join, name: exp.Identifier, scope: Scope, border: int) -> Alternatives:
-        """That the columns of one name before and after the border are equal, and henceforth one."""
-        sides = [range(border), range(border, len(scope.fields))]
-        found = []
-        for side in sides:
-            places = [list(side)[i] for i in self._names.matching(name, [scope.fields[i].name for i in side])]
-            first = scope.merged.get(scope.fields[places[0]].name) if places else None
-            if len(places) != 1 and (first is None or side is sides[1]):
-                self._text.refuse(
-                    join if not places else name,
-                    "unknown-column" if not places else "ambiguous-column",
-                    f"USING needs one column {name.name} on each side of the join.",
-                )
-            index = places[0] if first is None else first
-            found.append(Named(scope.fields[index], scope, index))
-        scope.merged[found[0].field.name] = found[0].index
-        return self._conditions.equal(join, *found)
+    def _merge(
+        self, join: exp.Join, name: exp.Identifier, scope: Scope, borders: tuple[int, int]
+    ) -> Alternatives:
+        """That the columns of one name on both sides of a join are equal, and henceforth one."""
+        first, second = borders
+        left = self._places(name, scope, range(first, second))
+        right = self._places(name, scope, range(second, len(scope.fields)))
+        known = scope.merged.get(scope.fields[left[0]].name, ()) if left else ()
+        if not left or not right:
+            self._text.refuse(
+                join, "unknown-column", f"USING needs a column {name.name} on each side of the join."
+            )
+        if len(right) > 1 or (left != list(known) if known else len(left) > 1):
+            self._text.refuse(
+                name if name.parent is not None else join,
+                "ambiguous-column",
+                f"USING needs one column {name.name} on each side of the join.",
+                "Write the condition as ON.",
+            )
+        one, other = (Named(scope.fields[place], scope, place) for place in (left[0], right[0]))
+        scope.merged[one.field.name] = (*left, right[0])
+        return self._conditions.equal(join, one, other)
+
+    def _places(self, name: exp.Identifier, scope: Scope, among: range) -> list[int]:
+        return [among[i] for i in self._names.matching(name, [scope.fields[place].name for place in among])]
 
 
 def scattered(found: From) -> tuple[Body, ...]:
@@ -153,9 +154,9 @@ def _filtered(bodies: Sequence[Body], condition: Alternatives, item: Item, scope
     """The bodies with the condition, if it asks of this item alone."""
     terms = {scope.term(item.first + i) for i in range(len(item.rows.fields))}
     asked = {t for own in condition for c in own.comparisons for t in (c.left, c.right)}
-    if any(own.atoms for own in condition) or any(
-        isinstance(term, Variable) and term not in terms for term in asked
-    ):
+    variables = {term for term in asked if isinstance(term, Variable)}
+    # A condition that asks of nothing may be one of a join that an outer join replaces.
+    if any(own.atoms for own in condition) or not variables or not variables <= terms:
         return bodies
     if len(bodies) * len(condition) > MOST_ALTERNATIVES:
         return bodies

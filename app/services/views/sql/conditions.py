@@ -45,21 +45,6 @@ _UNDERSTOOD: Final = frozenset(
     {"this", "expression", "expressions", "query", "low", "high", "table", "negate"}
 )
 """Parts of a condition that are read; any other may change what it says."""
-_UNKNOWN_FUNCTIONS: Final = (
-    exp.Anonymous,
-    exp.AnonymousAggFunc,
-    exp.CombinedAggFunc,
-    exp.ParameterizedAgg,
-    exp.Table,
-    exp.Predict,
-    exp.MLForecast,
-    exp.MLTranslate,
-    exp.VectorSearch,
-    exp.FeaturesAtTime,
-    exp.ReadCSV,
-    exp.ReadParquet,
-)
-"""Functions that are none of SQL's own, and those that read what stands in no FROM."""
 
 
 class _NotConjunctive(Exception):
@@ -106,22 +91,10 @@ class Conditions:
         """Look at an expression that is not understood: its names must exist, what it reads counts.
 
         It may also name what is ``shown`` by the SELECT that it stands in.
-        Functions that are no function of SQL are refused: they may read anything.
         """
         for own in node.walk(prune=lambda own: isinstance(own, exp.Query)):
             if isinstance(own, exp.Query):
                 self.extras += [body.closed() for body in self._rows(own, scope, only=True).bodies]
-            elif isinstance(own, _UNKNOWN_FUNCTIONS):
-                self._text.refuse(
-                    own,
-                    "unknown-function",
-                    f"{own.name or own.key.upper()} is no function that is known to read no table.",
-                    "Write what it does, or leave it out of the query.",
-                )
-            elif isinstance(own, exp.Placeholder | exp.Parameter | exp.SessionParameter):
-                self._text.refuse(
-                    own, "parameter", "a query with a parameter stands for many.", "Write the value."
-                )
             elif (
                 isinstance(own, exp.Column)
                 and not isinstance(own.this, exp.Star)
@@ -233,9 +206,7 @@ class Conditions:
                 "a comparison by order, and of a column no order is known.",
                 "Declare its domain as number, integer or a list of numbers, or its type in CREATE TABLE.",
             )
-        raise _NotConjunctive(
-            "order of texts" if kinds[0].family in ("text", "padded") else "order of values"
-        )
+        raise _NotConjunctive("order of texts" if kinds[0].family == "text" else "order of values")
 
     def _operand(self, node: exp.Expr, scope: Scope) -> Named | Written:
         while isinstance(node, exp.Paren):
@@ -353,7 +324,6 @@ _WORDS: Final[dict[type[exp.Expr], str]] = {
     exp.Mod: "arithmetic",
     exp.Neg: "arithmetic",
     exp.DPipe: "||",
-    exp.Explode: "UNNEST",
     exp.NullSafeEQ: "IS NOT DISTINCT FROM",
     exp.NullSafeNEQ: "IS DISTINCT FROM",
     exp.Window: "window function",

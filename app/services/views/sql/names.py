@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NoReturn
 
 from sqlglot import exp
 
@@ -16,7 +16,8 @@ from app.services.views.sql.rows import Field
 from app.services.views.sql.text import SqlText
 from app.services.views.sql.values import LiteralBook
 
-_COLUMN: Final = frozenset({"this", "table", "db", "catalog"})
+_SESSION: Final = frozenset({"user", "session_user", "current_user", "system_user", "current_role"})
+"""Words that stand for who asks, unless they are quoted."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,10 @@ class Scope:
     number: int
     outer: Scope | None = None
     sources: list[Source] = field(default_factory=list)
-    merged: dict[str, int] = field(default_factory=dict)
-    """Columns that USING or NATURAL makes one, by the column that stands for both."""
+    merged: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """Columns that USING or NATURAL makes one; the first of them stands for all."""
+    aliases: tuple[exp.Identifier, ...] = ()
+    """The names that its SELECT gives to what it shows."""
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -80,6 +83,12 @@ def _fields(relation: Relation, types: Sequence[ColumnType]) -> tuple[Field, ...
         Field(name, kind, number in relation.nullable)
         for number, (name, kind) in enumerate(zip(relation.attributes, types, strict=True))
     )
+
+
+def table_of(column: exp.Column) -> exp.Identifier | None:
+    """The name of a table that stands before a column's."""
+    table: exp.Identifier | None = column.args.get("table")
+    return table
 
 
 class Names:
@@ -126,12 +135,18 @@ class Names:
 
     def column(self, column: exp.Column, scope: Scope) -> Named:
         """The column; refuses a name that stands for none, or for several."""
-        self.text.require_arguments(column, _COLUMN)
+        self._require_no_keyword(column)
         level: Scope | None = scope
         while level is not None:
             found = self._in(column, level)
             if found is not None:
+                self._require_nearest(column, found)
                 return found
+            if self.matching(column.this, [own.name for own in level.aliases]) and not table_of(column):
+                self._refuse_several(
+                    column,
+                    "is a name that this SELECT gives to what it shows; conditions know it from outside only",
+                )
             level = level.outer
         table = column.args.get("table")
         columns = dict.fromkeys(own.name for own in self._named(scope, table))
@@ -140,6 +155,33 @@ class Names:
             "unknown-column",
             f"no table of FROM has the column {f'{table.name}.' if table else ''}{column.name}.",
             f"Name one of {', '.join(list(columns)[:10])}." if columns else "",
+        )
+
+    def _require_no_keyword(self, column: exp.Column) -> None:
+        if not column.this.args.get("quoted") and self.text.folded(column.this) in _SESSION:
+            self.text.refuse(
+                column,
+                "ambiguous-column",
+                f"{column.name} without quotes stands for who asks, not for a column.",
+                "Write the column's name in quotes.",
+            )
+
+    def _require_nearest(self, column: exp.Column, found: Named) -> None:
+        """Refuse a name that fits in upper or lower case only, and that a query around may have as it is."""
+        table = table_of(column)
+        names = [own.name for own in found.scope.sources]
+        is_exact = found.field.name == self.text.folded(column.this)
+        if is_exact and (table is None or self.text.folded(table) in names):
+            return
+        level = found.scope.outer
+        while level is not None:
+            if self._in(column, level) is not None:
+                self._refuse_several(column, "is a column here, and of a query around, in other letters")
+            level = level.outer
+
+    def _refuse_several(self, column: exp.Column, why: str) -> NoReturn:
+        self.text.refuse(
+            column, "ambiguous-column", f"{column.name} {why}.", "Write the table's name before it."
         )
 
     def is_column(self, column: exp.Column, scope: Scope) -> bool:
@@ -152,21 +194,19 @@ class Names:
                 yield from source.fields
 
     def _in(self, column: exp.Column, scope: Scope) -> Named | None:
-        table = column.args.get("table")
-        if table is None and (merged := self.matching(column.this, list(scope.merged))):
-            index = scope.merged[list(scope.merged)[merged[0]]]
-            return Named(scope.fields[index], scope, index)
-        found = [
+        table = table_of(column)
+        found: list[Named] = []
+        merged: tuple[int, ...] = ()
+        if table is None and (names := self.matching(column.this, list(scope.merged))):
+            merged = scope.merged[list(scope.merged)[names[0]]]
+            found = [Named(scope.fields[merged[0]], scope, merged[0])]
+        found += [
             Named(source.fields[i], scope, source.first + i)
             for source in scope.sources
             if table is None or self.matching(table, [source.name])
             for i in self.matching(column.this, [own.name for own in source.fields])
+            if source.first + i not in merged
         ]
         if len(found) > 1:
-            self.text.refuse(
-                column,
-                "ambiguous-column",
-                f"more than one table of FROM has the column {column.name}.",
-                "Write the table's name before it.",
-            )
+            self._refuse_several(column, "is a column of more than one table of FROM")
         return found[0] if found else None

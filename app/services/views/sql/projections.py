@@ -12,7 +12,7 @@ from app.services.views.column_types import UNTYPED, ColumnType
 from app.services.views.sql.conditions import Conditions, operator_name
 from app.services.views.sql.names import Named, Names, Scope
 from app.services.views.sql.rows import Body, Field
-from app.services.views.sql.values import Written, value, written
+from app.services.views.sql.values import NotComparable, WrongType, value, written
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,10 @@ class Projections:
         own.is_set = distinct is not None
         if group is not None or aggregates:
             self._grouped(own, group, aggregates, is_distinct=distinct is not None)
+        if own.is_set and any(
+            c.field.type.family == "unknown" for c in (*own.columns, *own.groups, *own.distinct)
+        ):
+            self._note_sealed(own, self._select, "equality of values of this type")
         self._after(own, only_first=exists)
         self._ordered(own)
         indices = [column.index for column in own.columns]
@@ -115,9 +119,26 @@ class Projections:
         parts = [*self._select.expressions]
         parts += [own for key in ("having", "order") if (own := self._select.args.get(key)) is not None]
         for part in parts:
+            for node in part.walk(prune=lambda node: isinstance(node, exp.Query)):
+                if isinstance(node, exp.AggFunc | exp.Filter):
+                    self._require_own(node)
             for node in part.walk(prune=lambda node: isinstance(node, exp.Query | exp.Window)):
                 if isinstance(node, exp.AggFunc):
                     yield node
+
+    def _require_own(self, node: exp.Expr) -> None:
+        """Refuse an aggregate of a query around this one: it makes that query one of aggregates."""
+        for own in node.find_all(exp.Column):
+            if (
+                not isinstance(own.this, exp.Star)
+                and self._names.column(own, self._scope).scope is not self._scope
+            ):
+                self._text.refuse(
+                    node,
+                    "not-read",
+                    "an aggregate of columns of a query around is not read.",
+                    "Leave it out.",
+                )
 
     def _shown(self, node: exp.Expr) -> Iterator[Column]:
         name = node.alias_or_name
@@ -136,9 +157,9 @@ class Projections:
             found = self._names.column(inner, self._scope)
             yield self._named(found, name if alias is not None else found.field.name)
             return
-        literal = written(inner)
-        if literal is not None and literal.kind in ("number", "text", "boolean"):
-            yield _literal(literal, name)
+        constant = self._literal(inner, name)
+        if constant is not None:
+            yield constant
             return
         if isinstance(inner, exp.Count):
             self._counts.append(inner)
@@ -149,27 +170,46 @@ class Projections:
             Field(name, ColumnType("number" if isinstance(inner, exp.Count) else "opaque"), True, False)
         )
 
+    def _literal(self, node: exp.Expr, name: str) -> Column | None:
+        """The constant that is shown; None: it is none whose value is known."""
+        literal = written(node)
+        if literal is None or literal.kind not in ("number", "text", "boolean"):
+            return None
+        own = ColumnType(literal.kind)
+        try:
+            found = value(literal, own)
+        except WrongType as error:
+            self._text.refuse(node, error.code, f"{literal.text[:60]!r} {error}.", "Write a shorter one.")
+        except NotComparable:
+            return None
+        return Column(Field(name, own, False), None, Constant(found))
+
     def _named(self, found: Named, name: str) -> Column:
         if found.scope is self._scope:
             return Column(replace(found.field, name=name), found.index)
         return Column(replace(found.field, name=name), None, found.term)
 
     def _star(self, node: exp.Expr) -> Iterator[Column]:
-        star = node if isinstance(node, exp.Star) else node.this
-        self._text.require_arguments(star, frozenset())
         table = node.args.get("table")
-        merged = set(self._scope.merged.values()) if table is None else set()
-        names = set(self._scope.merged) if table is None else set()
+        merged = self._scope.merged if table is None else {}
+        if merged and len(self._scope.sources) > 2:
+            self._text.refuse(
+                node,
+                "not-read",
+                "the columns of * are not read where USING or NATURAL joins more than two tables.",
+                "Name the columns.",
+            )
+        one = {place for places in merged.values() for place in places}
         sources = [
             own for own in self._scope.sources if table is None or self._names.matching(table, [own.name])
         ]
         if not sources:
             self._text.refuse(node, "unknown-relation", "FROM has no such table.")
-        for index in sorted(merged):
-            yield Column(self._scope.fields[index], index)
+        for places in merged.values():
+            yield Column(self._scope.fields[places[0]], places[0])
         for source in sources:
             for place, own in enumerate(source.fields, source.first):
-                if own.name not in names:
+                if place not in one:
                     yield Column(own, place)
 
     def _grouped(
@@ -177,11 +217,7 @@ class Projections:
     ) -> None:
         plain = [column for column in own.columns if column.field.is_plain]
         if group is not None:
-            self._text.require_arguments(group, frozenset({"expressions", "rollup", "cube", "grouping_sets"}))
             own.groups = [column for node in group.expressions for column in self._group(own, node)]
-            for key in ("rollup", "cube", "grouping_sets"):
-                if group.args.get(key):
-                    self._note_sealed(own, group, key.upper())
         grouped = {(column.index, column.constant) for column in own.groups}
         for column in plain:
             if column.index is not None and (column.index, column.constant) not in grouped:
@@ -239,8 +275,9 @@ class Projections:
                     self._conditions.note(node, "COUNT(DISTINCT)")
                     return
                 inner = inner.expressions[0]
-            if isinstance(inner, exp.Star) or (not is_distinct and written(inner) is not None):
-                if isinstance(inner, exp.Null):
+            literal = written(inner)
+            if isinstance(inner, exp.Star) or (not is_distinct and literal is not None):
+                if literal is not None and literal.kind == "null":
                     self._conditions.note(node, "COUNT")
                 continue
             found = self._names.column(inner, self._scope) if isinstance(inner, exp.Column) else None
@@ -263,14 +300,13 @@ class Projections:
             only_first = first is not None and first.text.isdigit() and int(first.text) > 0
         for key, name in (
             ("having", "HAVING"),
-            ("qualify", "QUALIFY"),
             ("limit", "LIMIT"),
             ("offset", "OFFSET"),
         ):
             node = self._select.args.get(key)
             if node is not None and not (only_first and key == "limit"):
                 self._note_sealed(own, node, name)
-                if key in ("having", "qualify"):
+                if key == "having":
                     self._examine_named(own, node)
         for node in self._select.expressions:
             window = node.find(exp.Window)
@@ -308,9 +344,3 @@ def _is_one_row(node: exp.Expr) -> bool:
     """Whether what is shown neither makes several rows of one nor leaves any out, as a function may."""
     inner = node.unalias()
     return isinstance(inner, exp.Star | exp.Column) or written(inner) is not None
-
-
-def _literal(literal: Written, name: str) -> Column:
-    kind = {"number": "number", "text": "text", "boolean": "boolean"}[literal.kind]
-    own = ColumnType(kind)  # type: ignore[arg-type]
-    return Column(Field(name, own, False), None, Constant(value(literal, own)))

@@ -19,7 +19,7 @@ class SqlReader:
         self._schema = schema
         self._dialect = dialect
         self._room = Room()
-        self._book = LiteralBook(ignores_case=dialect in ("mysql", "tsql"))
+        self._book = LiteralBook()
 
     def read(self, text: str) -> PublishedQuery:
         """The query; InvalidInput says at which line and column it is not understood."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from sqlglot import exp
 from sqlglot.expressions import DataType
+from sqlglot.tokenizer_core import TokenType
 
 from app.domain.views.relational_schema import NAME, Domain, ForeignKey, RelationDefinition
 from app.services.views.column_types import ColumnType
@@ -18,40 +18,42 @@ MOST_TABLES: Final = 500
 MOST_COLUMNS: Final = 200
 MOST_OF_A_NAME: Final = 100
 _SERIALS: Final = frozenset({DataType.Type.SERIAL, DataType.Type.BIGSERIAL, DataType.Type.SMALLSERIAL})
-_INTEGERS: Final = (DataType.INTEGER_TYPES - {DataType.Type.BIT}) | _SERIALS
-_NUMBERS: Final = _INTEGERS | DataType.REAL_TYPES | {DataType.Type.BIT, DataType.Type.MONEY}
-_TEXTS: Final = frozenset(
-    {
-        DataType.Type.TEXT,
-        DataType.Type.VARCHAR,
-        DataType.Type.NVARCHAR,
-        DataType.Type.TINYTEXT,
-        DataType.Type.MEDIUMTEXT,
-        DataType.Type.LONGTEXT,
-    }
-)
-_PADDED: Final = frozenset({DataType.Type.CHAR, DataType.Type.NCHAR, DataType.Type.BPCHAR})
-_TIMESTAMPS: Final = frozenset(
-    {DataType.Type.TIMESTAMP, DataType.Type.TIMESTAMPNTZ, DataType.Type.DATETIME, DataType.Type.DATETIME2}
-)
-_BINARY: Final = frozenset({DataType.Type.FLOAT, DataType.Type.DOUBLE})
-_ROUNDED: Final = {
-    "sqlite": _TIMESTAMPS | {DataType.Type.DATE},
-    "tsql": frozenset({DataType.Type.DATETIME, DataType.Type.TIMESTAMP}),
+_INTEGERS: Final = _SERIALS | {DataType.Type.SMALLINT, DataType.Type.INT, DataType.Type.BIGINT}
+_TYPES: Final[dict[object, tuple[ColumnType, Domain]]] = {
+    **dict.fromkeys(_INTEGERS, (ColumnType("number"), "integer")),
+    DataType.Type.DECIMAL: (ColumnType("number"), "number"),
+    DataType.Type.TEXT: (ColumnType("text"), "any"),
+    DataType.Type.VARCHAR: (ColumnType("text"), "any"),
+    DataType.Type.BOOLEAN: (ColumnType("boolean", frozenset({"true", "false"})), ("false", "true")),
+    DataType.Type.DATE: (ColumnType("date"), "integer"),
+    DataType.Type.TIMESTAMP: (ColumnType("timestamp"), "number"),
+    DataType.Type.UUID: (ColumnType("opaque", name="uuid"), "any"),
+    DataType.Type.CHAR: (ColumnType("opaque", name="char"), "any"),
+    DataType.Type.TIMESTAMPTZ: (ColumnType("opaque", name="timestamptz"), "any"),
 }
-"""Types of which a dialect keeps something else than the moment that a literal names."""
+"""How types compare, and what they may hold. Of any other it is not known which values are equal: doubles
+round what they are compared with, and a text may ignore case."""
+_UNKNOWN: Final[tuple[ColumnType, Domain]] = (ColumnType("unknown"), "any")
+_PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
+    exp.Create: frozenset({"this", "kind", "exists"}),
+    exp.Schema: frozenset({"this", "expressions"}),
+    exp.Table: frozenset({"this", "db", "catalog"}),
+    exp.ColumnDef: frozenset({"this", "kind", "constraints"}),
+    exp.ColumnConstraint: frozenset({"this", "kind"}),
+    exp.Constraint: frozenset({"this", "expressions"}),
+    exp.NotNullColumnConstraint: frozenset({"allow_null"}),
+    exp.PrimaryKeyColumnConstraint: frozenset({"include"}),
+    exp.UniqueColumnConstraint: frozenset({"this", "nulls", "include"}),
+    exp.PrimaryKey: frozenset({"this", "expressions", "include"}),
+    exp.ForeignKey: frozenset({"expressions", "reference", "delete", "update", "options"}),
+    exp.Reference: frozenset({"this", "expressions", "options"}),
+}
+"""Of what a table is declared, with its parts; any other may tie rows to each other."""
 _SAYING_NOTHING: Final = (
     exp.DefaultColumnConstraint,
-    exp.CommentColumnConstraint,
-    exp.AutoIncrementColumnConstraint,
     exp.GeneratedAsIdentityColumnConstraint,
-    exp.CollateColumnConstraint,
-    exp.CharacterSetColumnConstraint,
     exp.ComputedColumnConstraint,
-    exp.OnUpdateColumnConstraint,
-    exp.IndexColumnConstraint,
-    exp.ClusteredColumnConstraint,
-    exp.NonClusteredColumnConstraint,
+    exp.CollateColumnConstraint,
 )
 
 
@@ -104,21 +106,13 @@ class _Reader:
                     "Write keys, NOT NULL and references into CREATE TABLE; leave out only statements that "
                     "declare no constraint.",
                 )
+            self._require_known(own)
             self._add(own)
+        self._require_all_keys()
         if not statements:
             self._text.refuse(0, "not-a-table", "there is no CREATE TABLE.")
         for source, reference in self._references:
             self._found.foreign_keys.append(ForeignKey(source, self._target(reference)))
-        if self._text.dialect == "sqlite":
-            self._found.warnings.append(
-                "SQLite lets a column hold values of any type; the verdicts count on the declared types."
-            )
-        if self._text.dialect in ("snowflake", "bigquery", "spark") and any(
-            own.keys for own in self._found.definitions.values()
-        ):
-            self._found.warnings.append(
-                f"{self._text.dialect} does not enforce PRIMARY KEY and UNIQUE; the verdicts count on them."
-            )
         return self._found
 
     def _add(self, node: exp.Create) -> None:
@@ -138,12 +132,14 @@ class _Reader:
             )
         if len(self._found.definitions) == MOST_TABLES:
             self._text.refuse(named, "too-many-tables", f"more than {MOST_TABLES} tables are declared.")
-        for own in (*node.this.expressions, *self._partitions(node)):
-            if isinstance(own, exp.ColumnDef):
-                self._column(own, table)
-            else:
-                self._constraint(own, table)
-        self._require_keys_that_null_escapes(named, table)
+        declared = node.this.expressions
+        for own in (own for own in declared if isinstance(own, exp.ColumnDef)):
+            self._column(own, table)
+        for own in (own for own in declared if not isinstance(own, exp.ColumnDef)):
+            self._constraint(own, table)
+        if not table.names:
+            self._text.refuse(named, "no-column", f"{table.name} has no columns.", "Name them.")
+        self._require_keys_that_are_known(named, table)
         self._found.definitions[table.name] = RelationDefinition(
             table.names,
             table.domains,
@@ -163,18 +159,42 @@ class _Reader:
                 "that shows one may break them."
             )
 
-    def _partitions(self, node: exp.Create) -> Iterator[exp.ColumnDef]:
-        """Columns that are declared where a table is partitioned; refuses columns of other tables."""
-        inherited = node.find(exp.InheritsProperty, exp.LikeProperty)
-        if inherited is not None:
-            self._text.refuse(inherited, "not-read", "columns of another table are not read.", "Name them.")
-        for partitioned in node.find_all(exp.PartitionedByProperty):
-            yield from partitioned.find_all(exp.ColumnDef)
+    def _require_known(self, node: exp.Create) -> None:
+        """Refuse a table of which a clause is not known."""
+        left: list[exp.Expr] = [node]
+        while left:
+            own = left.pop()
+            known = _PARTS.get(type(own))
+            if known is None:
+                continue
+            self._text.require_arguments(own, known)
+            include = own.args.get("include")
+            if include is not None and any(include.args.values()):
+                self._text.refuse(
+                    include, "not-read", "parameters of an index are not read.", "Leave them out."
+                )
+            left += own.iter_expressions()
 
-    def _require_keys_that_null_escapes(self, named: exp.Expr, table: _Table) -> None:
-        """Refuse a key for which NULL equals NULL: what it excludes cannot be declared."""
-        null_is_equal = self._text.dialect == "tsql" or table.null_is_equal
-        if null_is_equal and any(not table.never_null.issuperset(key) for key in table.keys):
+    def _require_all_keys(self) -> None:
+        """Refuse a text with a key that has been read as a part of something else."""
+        declared = sum(len(own.keys) for own in self._found.definitions.values())
+        if declared != self._text.words(TokenType.UNIQUE) + self._text.words(TokenType.PRIMARY_KEY):
+            self._text.refuse(0, "not-read", "a key is not read.", "Write it as a constraint of its table.")
+
+    def _require_keys_that_are_known(self, named: exp.Expr, table: _Table) -> None:
+        """Refuse a key of which it is not known which rows it excludes."""
+        unknown = [
+            name for name, own in zip(table.names, table.types, strict=True) if own.family == "unknown"
+        ]
+        if any(name in key for name in unknown for key in table.keys):
+            self._text.refuse(
+                named,
+                "key-of-unknown-type",
+                f"{table.name} has a key with a column of a type of which it is not known which values are "
+                "equal.",
+                "Views of this table cannot be checked if the key can exclude a row.",
+            )
+        if table.null_is_equal and any(not table.never_null.issuperset(key) for key in table.keys):
             self._text.refuse(
                 named,
                 "nullable-key",
@@ -186,7 +206,7 @@ class _Reader:
     def _column(self, node: exp.ColumnDef, table: _Table) -> None:
         name = self._text.folded(node.this)
         kind = node.args.get("kind")
-        own, domain = self._type(kind)
+        own, domain = self._type(node)
         if name in table.names:
             self._text.refuse(node, "duplicate-attribute", f"{table.name} has two columns {name}.")
         if len(table.names) == MOST_COLUMNS or len(name) > MOST_OF_A_NAME:
@@ -198,11 +218,11 @@ class _Reader:
         table.names.append(name)
         table.types.append(own)
         table.domains[name] = domain
-        if own.family == "opaque":
-            what = kind.sql()[:40] if isinstance(kind, exp.Expr) else "no type"
+        if own.family in ("opaque", "unknown"):
+            whom = "with columns of its type only" if own.family == "opaque" else "with nothing"
             self._found.warnings.append(
-                f"{table.name}.{name} ({what}) is compared with other columns only: a query that compares it "
-                "with a literal is not read exactly."
+                f"{table.name}.{name} ({_named_type(kind)}) is compared {whom}: a query that compares it "
+                "with anything else is not read exactly."
             )
         if isinstance(kind, DataType) and kind.this in _SERIALS:
             table.never_null.add(name)
@@ -213,22 +233,22 @@ class _Reader:
         match node:
             case exp.Constraint():
                 for own in node.expressions:
-                    self._constraint(_with_columns(own, node), table)
+                    self._constraint(own, table)
             case exp.NotNullColumnConstraint() if column is not None:
                 if not node.args.get("allow_null"):
                     table.never_null.add(column)
             case exp.PrimaryKeyColumnConstraint() if column is not None:
-                if self._text.dialect != "sqlite" or table.types[-1].family == "number":
-                    table.never_null.add(column)
+                table.never_null.add(column)
                 table.keys.append([column])
             case exp.PrimaryKey():
-                names = list(self._names(node.expressions))
+                names = self._key(node, node.expressions, table)
                 table.keys.append(names)
-                if self._text.dialect != "sqlite":
-                    table.never_null |= set(names)
-            case exp.UniqueColumnConstraint():
-                listed = node.this.expressions if isinstance(node.this, exp.Schema) else []
-                table.keys.append(list(self._names(listed)) or ([column] if column else []))
+                table.never_null |= set(names)
+            case exp.UniqueColumnConstraint() if column is not None and node.this is None:
+                table.keys.append([column])
+                table.null_is_equal |= bool(node.args.get("nulls"))
+            case exp.UniqueColumnConstraint() if isinstance(node.this, exp.Schema) and not node.this.this:
+                table.keys.append(self._key(node, node.this.expressions, table))
                 table.null_is_equal |= bool(node.args.get("nulls"))
             case exp.Reference():
                 table.references.append(node)
@@ -236,7 +256,7 @@ class _Reader:
                 table.references.append(node.args["reference"])
             case exp.CheckColumnConstraint():
                 table.has_check = True
-            case _ if not isinstance(node, _SAYING_NOTHING):
+            case _ if column is None or not isinstance(node, _SAYING_NOTHING):
                 self._text.refuse(
                     node,
                     "not-read",
@@ -244,11 +264,25 @@ class _Reader:
                     "Leave it out if it ties no row to another.",
                 )
 
-    def _names(self, nodes: list[exp.Expr]) -> Iterator[str]:
-        for node in nodes:
-            own = node.find(exp.Identifier)
-            if own is not None:
-                yield self._text.folded(own)
+    def _key(self, node: exp.Expr, listed: list[exp.Expr], table: _Table) -> list[str]:
+        """The columns of a key, each of them named and no more."""
+        if not listed:
+            self._text.refuse(node, "empty-key", "a key has no columns.", "Name them.")
+        names = []
+        for own in listed:
+            if not isinstance(own, exp.Identifier):
+                self._text.refuse(
+                    own, "not-read", "a key of anything but columns is not read.", "Name columns."
+                )
+            names.append(self._text.folded(own))
+            if names[-1] not in table.names:
+                self._text.refuse(
+                    own,
+                    "unknown-attribute",
+                    f"{table.name} has no column {own.name}.",
+                    "Name one that it has.",
+                )
+        return names
 
     def _target(self, reference: exp.Reference) -> str:
         named = reference.this.this if isinstance(reference.this, exp.Schema) else reference.this
@@ -259,46 +293,21 @@ class _Reader:
             )
         return name
 
-    def _type(self, kind: Any) -> tuple[ColumnType, Domain]:  # noqa: ANN401 - a type, or none
-        """How a type compares, and what it may hold; a type that is not known holds anything."""
-        if not isinstance(kind, DataType):
-            return ColumnType("opaque"), "any"
-        own = kind.this
-        if own == DataType.Type.BOOLEAN:
-            if self._text.dialect in ("mysql", "sqlite"):
-                return ColumnType("number"), "number"
-            return ColumnType("boolean", frozenset({"true", "false"})), ("false", "true")
-        if own == DataType.Type.ENUM:
-            values = tuple(str(value.this) for value in kind.expressions)
-            return ColumnType("text", frozenset(values)), values
-        if own in _ROUNDED.get(self._text.dialect, ()):
-            return ColumnType("opaque"), "any"
-        if own == DataType.Type.DATE:
-            return ColumnType("date"), "integer"
-        if own in _TIMESTAMPS:
-            return ColumnType("timestamp"), "number"
-        if own in _NUMBERS:
-            is_whole = own in _INTEGERS and self._text.dialect != "sqlite"
-            return ColumnType("number", is_binary=own in _BINARY), "integer" if is_whole else "number"
-        if own in _TEXTS:
-            return ColumnType("text"), "any"
-        return ColumnType("padded" if own in _PADDED else "opaque"), "any"
+    def _type(self, node: exp.ColumnDef) -> tuple[ColumnType, Domain]:
+        """How a column compares, and what it may hold; which texts a collation tells apart is not known."""
+        kind = node.args.get("kind")
+        is_collated = node.find(exp.Collate, exp.CollateColumnConstraint) is not None
+        if not isinstance(kind, DataType) or is_collated:
+            return _UNKNOWN
+        return _TYPES.get(kind.this, _UNKNOWN)
+
+
+def _named_type(kind: object) -> str:
+    """The type as it is called, for a warning; of a long one only its kind."""
+    return kind.this.value.lower() if isinstance(kind, DataType) else "no type"
 
 
 def _is_of_columns(node: exp.Create) -> bool:
     """Whether a table is created by naming its columns."""
     is_table = node.args.get("kind") == "TABLE" and not node.args.get("expression")
     return is_table and isinstance(node.this, exp.Schema)
-
-
-def _with_columns(node: exp.Expr, constraint: exp.Constraint) -> exp.Expr:
-    """A key whose columns stand behind CLUSTERED or NONCLUSTERED."""
-    if not isinstance(node, exp.PrimaryKeyColumnConstraint | exp.UniqueColumnConstraint) or node.this:
-        return node
-    for own in constraint.expressions:
-        if isinstance(own, exp.ClusteredColumnConstraint | exp.NonClusteredColumnConstraint):
-            listed = own.this if isinstance(own.this, list) else [own.this]
-            if isinstance(node, exp.PrimaryKeyColumnConstraint):
-                return exp.PrimaryKey(expressions=listed)
-            return exp.UniqueColumnConstraint(this=exp.Schema(expressions=listed))
-    return node

@@ -7,7 +7,7 @@ import re
 from typing import Final, NoReturn
 
 from sqlglot import exp
-from sqlglot.dialects.dialect import Dialect, NormalizationStrategy
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -19,7 +19,11 @@ MOST_NESTING: Final = 40
 _OPENING: Final = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _CLOSING: Final = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _PREFIXES: Final = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
-_EXACT: Final = {NormalizationStrategy.LOWERCASE, NormalizationStrategy.UPPERCASE}
+MOST_POSTFIXES: Final = 60
+"""Casts and brackets in a text: each is a level of what the parser builds, and it takes time for each."""
+_POSTFIXES: Final = {TokenType.L_BRACKET, TokenType.DCOLON}
+MOST_OF_A_NAME: Final = 3
+"""Points in a row that qualify a name."""
 
 # The parser would write the caller's text into the log.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
@@ -33,6 +37,7 @@ class SqlText:
         self.dialect = dialect
         self._dialect = Dialect.get_or_raise(dialect)
         self._offsets: dict[int, tuple[exp.Expr, int]] = {}
+        self._tokens: list[Token] = []
 
     def statements(self) -> list[tuple[exp.Expr, int]]:
         """What the text consists of, and where each begins.
@@ -42,13 +47,13 @@ class SqlText:
         if "\0" in self.text:
             self.refuse(self.text.index("\0"), "sql-syntax", "a text with the character NUL is none of SQL.")
         try:
-            tokens = self._dialect.tokenize(self.text)
+            tokens = self._tokens = self._dialect.tokenize(self.text)
             self._require_shallow(tokens)
             found = self._dialect.parser().parse(tokens, self.text)
         except TokenError as error:
             place = re.search(r":(\d+)$", str(error.__cause__))
             self.refuse(
-                int(place.group(1)) if place else 0,
+                int(place.group(1)) if place else max(0, self.text.rfind("/*")),
                 "sql-syntax",
                 "what begins here is not closed, or is no word of this dialect.",
             )
@@ -65,13 +70,17 @@ class SqlText:
         starts += [len(self.text)] * len(found)
         return [(own, start) for own, start in zip(found, starts, strict=False) if own is not None]
 
+    def words(self, kind: TokenType) -> int:
+        """How often the word of this kind stands in the text."""
+        return sum(own.token_type == kind for own in self._tokens)
+
     def folded(self, name: exp.Identifier) -> str:
         """The name as the dialect understands it: in upper or lower case unless it is quoted."""
         return self._dialect.normalize_identifier(name.copy()).name
 
     def is_exact(self, name: exp.Identifier) -> bool:
         """Whether upper and lower case must be as they are declared."""
-        return bool(name.args.get("quoted")) and self._dialect.normalization_strategy in _EXACT
+        return bool(name.args.get("quoted"))
 
     def offset(self, node: exp.Expr) -> int:
         """Where the node begins, as far as the parser says."""
@@ -105,13 +114,26 @@ class SqlText:
                 )
 
     def _require_shallow(self, tokens: list[Token]) -> None:
-        depth = prefixes = 0
-        for token in tokens:
+        depth = prefixes = points = postfixes = 0
+        for number, token in enumerate(tokens):
             prefixes = prefixes + 1 if token.token_type in _PREFIXES else 0
+            postfixes = (
+                0 if token.token_type == TokenType.COMMA else postfixes + (token.token_type in _POSTFIXES)
+            )
+            if token.token_type == TokenType.DOT:
+                follows = number > 1 and tokens[number - 2].token_type == TokenType.DOT
+                points = points + 1 if follows else 1
             if token.token_type in _OPENING:
                 depth += 1
             elif token.token_type in _CLOSING:
                 depth = max(0, depth - 1)
+            if postfixes > MOST_POSTFIXES or points > MOST_OF_A_NAME:
+                self.refuse(
+                    token.start,
+                    "nested-too-deep",
+                    f"more than {MOST_POSTFIXES} casts and brackets, or {MOST_OF_A_NAME} points in a name.",
+                    "Leave out what the answer does not depend on.",
+                )
             if depth > MOST_NESTING or prefixes > MOST_NESTING:
                 self.refuse(
                     token.start,
@@ -130,7 +152,7 @@ class SqlText:
             max(0, start),
             "sql-syntax",
             f"this is not understood as {self.dialect}: {what.rstrip('.')}.",
-            "Name the dialect that the query is written in.",
+            "Write the query as PostgreSQL does.",
         )
 
 

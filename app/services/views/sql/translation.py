@@ -19,6 +19,7 @@ from app.domain.views.queries import Atom, Comparison, Constant, Variable
 from app.services.views.published import NotExact
 from app.services.views.sql.blocks import From, FromReader, scattered
 from app.services.views.sql.conditions import MOST_ALTERNATIVES, Alternatives, Conditions
+from app.services.views.sql.grammar import require_known
 from app.services.views.sql.names import Names, Scope
 from app.services.views.sql.projections import Projection, Projections
 from app.services.views.sql.rows import Body, Field, Group, Rows, joined
@@ -32,16 +33,6 @@ MOST_BODIES: Final = 1_000
 MOST_WRITTEN_OUT: Final = 50_000
 """Subgoals of a query, every step of writing it out counted."""
 MOST_COLUMNS: Final = 200
-_SELECT: Final = frozenset(
-    {"with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "qualify", "windows"}
-    | {"order", "limit", "offset"}
-)
-_RECURSIVE_UNSAID: Final = ("tsql", "snowflake")
-"""Dialects in which a query of WITH reads itself without the word RECURSIVE."""
-_CTE: Final = frozenset({"this", "alias", "materialized"})
-_TABLE: Final = frozenset({"this", "db", "catalog", "alias", "joins"})
-_SET: Final = frozenset({"with_", "this", "expression", "distinct", "order", "limit", "offset"})
-_SUBQUERY: Final = frozenset({"this", "alias", "with_", "order", "limit", "offset", "joins"})
 
 
 @dataclass
@@ -70,11 +61,16 @@ class Translation:
         self._numbers = count()
         self._left = MOST_BLOCKS
         self._with: Mapping[str, _With] = {}
+        self._read: set[int] = set()
 
     def rows(self) -> Rows:
         """The query of the text."""
         query = one_query(self._text)
+        require_known(query, self._text)
         found = self._query(query, None, exists=False)
+        for node in query.find_all(exp.Query, exp.Table):
+            if id(node) not in self._read:
+                self._text.refuse(node, "not-read", "this part is not read.", "Leave it out of the query.")
         if len(found.fields) > MOST_COLUMNS:
             self._text.refuse(
                 query, "query-too-large", f"the answer has more than {MOST_COLUMNS} columns.", "Name them."
@@ -82,6 +78,7 @@ class Translation:
         return found
 
     def _query(self, node: exp.Query, outer: Scope | None, *, exists: bool) -> Rows:
+        self._read.add(id(node))
         self._left -= 1
         if self._left < 0:
             self._too_large(node)
@@ -94,9 +91,6 @@ class Translation:
                 case exp.SetOperation():
                     rows = self._combined(node, outer)
                 case exp.Subquery():
-                    self._text.require_arguments(node, _SUBQUERY)
-                    if not isinstance(node.this, exp.Query):
-                        self._text.refuse(node, "not-read", "a table in parentheses is not read here.")
                     rows = self._cut(node, self._query(node.this, outer, exists=exists))
                 case _:
                     self._text.refuse(node, "not-read", f"{node.key.upper()} is not read.")
@@ -127,10 +121,7 @@ class Translation:
             return
         names = [self._text.folded(own.args["alias"].this) for own in clause.expressions]
         for number, own in enumerate(clause.expressions):
-            self._text.require_arguments(own, _CTE)
-            if not isinstance(own.this, exp.Query):
-                self._text.refuse(own, "not-a-query", "WITH names what is no query.")
-            if clause.args.get("recursive") or self._text.dialect in _RECURSIVE_UNSAID:
+            if clause.args.get("recursive"):
                 self._require_no_recursion(own, names[number:])
             self._with = {**self._with, names[number]: _With(own, self._with)}
 
@@ -149,21 +140,13 @@ class Translation:
     def _table(self, node: exp.Expr, scope: Scope) -> tuple[Rows, str]:
         """An item of FROM, and its name."""
         if isinstance(node, exp.Subquery):
-            self._text.require_arguments(node, _SUBQUERY)
             alias = node.args.get("alias")
             rows = self._query(node, scope.outer, exists=False)
             if alias is None or alias.this is None:
                 return self._renamed(rows, alias), f"@{len(scope.sources)}"
             return self._renamed(rows, alias), self._text.folded(alias.this)
-        if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-            self._text.refuse(
-                node,
-                "not-read",
-                f"FROM has {node.key.upper() if not isinstance(node, exp.Table) else 'a function'}, which is "
-                "not read.",
-                "Name tables and subqueries.",
-            )
-        self._text.require_arguments(node, _TABLE)
+        assert isinstance(node, exp.Table)  # noqa: S101 - FROM has tables and subqueries
+        self._read.add(id(node))
         alias, name = node.args.get("alias"), self._text.folded(node.this)
         known = None if node.args.get("db") else self._with.get(name)
         rows = self._named_query(known) if known is not None else self._relation(node)
@@ -196,9 +179,9 @@ class Translation:
         return replace(rows, fields=(*renamed, *rows.fields[len(names) :]))
 
     def _select(self, node: exp.Select, outer: Scope | None, *, exists: bool) -> Rows:
-        self._text.require_arguments(node, _SELECT)
         conditions = Conditions(self._names, lambda own, scope, only: self._query(own, scope, exists=only))
-        scope = Scope(next(self._numbers), outer)
+        aliases = (own.args["alias"] for own in node.expressions if isinstance(own, exp.Alias))
+        scope = Scope(next(self._numbers), outer, aliases=tuple(aliases))
         found = FromReader(self._names, conditions, self._table).read(node, scope)
         own = Projections(node, scope, self._names, conditions).read(exists=exists)
         sealed = [item for item in found.items if item.rows.is_sealed]
@@ -261,9 +244,6 @@ class Translation:
 
     def _cut(self, node: exp.Query, rows: Rows) -> Rows:
         """With a LIMIT of its own."""
-        order = node.args.get("order")
-        if order is not None and (inner := order.find(exp.Query)) is not None:
-            self._text.refuse(inner, "not-read", "a subquery in the ORDER BY of several queries is not read.")
         limits = [own for own in (node.args.get("limit"), node.args.get("offset")) if own is not None]
         reasons = tuple(NotExact("LIMIT", self._text.place(own)) for own in limits)
         return replace(rows, reasons=rows.reasons + reasons, is_sealed=True) if limits else rows
@@ -274,12 +254,12 @@ class Translation:
         left: exp.Expr = node
         while isinstance(left, exp.SetOperation) and (left is node or not left.args.get("with_")):
             chain.append(left)
+            self._read.add(id(left))
             left = left.this
         if len(chain) >= MOST_ALTERNATIVES:
             self._too_large(node)
         rows = self._query(left, outer, exists=False)  # type: ignore[arg-type] # what UNION joins is a query
         for own in reversed(chain):
-            self._text.require_arguments(own, _SET)
             other = self._query(own.expression, outer, exists=False)
             if len(rows.fields) != len(other.fields):
                 self._text.refuse(

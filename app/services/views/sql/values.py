@@ -15,8 +15,31 @@ from app.domain.views.ranges import Value, exact
 from app.services.views.column_types import SECONDS_OF_A_DAY, ColumnType
 
 MOST_DIGITS: Final = 60
-_NUMBER: Final = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?\s*")
-_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d(?P<time>[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
+MOST_EXACT_DIGITS: Final = 15
+"""Of a number that a column of doubles has as it is written."""
+MOST_EXACT_INTEGER: Final = 2**24
+"""Up to which even a column of single precision tells all integers apart."""
+_NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
+_QUOTED_INTEGER: Final = re.compile(r"-?\d{1,15}", re.ASCII)
+_SHORT_INTEGER: Final = re.compile(r"[+-]?\d{1,5}", re.ASCII)
+_WORD: Final = re.compile(r"[A-Za-z][A-Za-z' -]*")
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d(?P<time>[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
+_MOMENTS: Final = frozenset(
+    {
+        "now",
+        "today",
+        "tomorrow",
+        "yesterday",
+        "epoch",
+        "infinity",
+        "inf",
+        "nan",
+        "noon",
+        "midnight",
+        "allballs",
+    }
+)
+"""Words that a database may read as a number or a moment."""
 _TRUE: Final = frozenset({"true", "t", "yes", "y", "on", "1"})
 _FALSE: Final = frozenset({"false", "f", "no", "n", "off", "0"})
 
@@ -50,9 +73,8 @@ def written(node: exp.Expr) -> Written | None:
     while isinstance(node, exp.Paren):
         node = node.this
     match node:
-        case exp.Literal() | exp.National() | exp.RawString():
-            is_text = not isinstance(node, exp.Literal) or node.is_string
-            return Written(str(node.this), "text" if is_text else "number")
+        case exp.Literal():
+            return Written(str(node.this), "text" if node.is_string else "number")
         case exp.Neg():
             inner = written(node.this)
             return Written(f"-{inner.text}", "number") if inner and inner.kind == "number" else None
@@ -66,18 +88,16 @@ def written(node: exp.Expr) -> Written | None:
 
 
 def _cast(node: exp.Cast) -> Written | None:
+    """DATE and TIMESTAMP before a text; what other casts make of a literal is not known."""
     inner = written(node.this)
-    if (
-        inner is None
-        or inner.kind != "text"
-        or any(node.args.get(own) for own in ("format", "action", "default"))
-    ):
+    if inner is None or inner.kind != "text" or node.to.expressions:
         return None
-    if node.to.is_type("date", "date32"):
-        return Written(inner.text, "date")
-    if node.to.is_type("timestamp", "datetime", "timestampntz", "datetime2"):
-        return Written(inner.text, "timestamp")
-    return inner if node.to.is_type("text", "varchar", "nvarchar") and not node.to.expressions else None
+    match node.to.this:
+        case exp.DataType.Type.DATE:
+            return Written(inner.text, "date")
+        case exp.DataType.Type.TIMESTAMP:
+            return Written(inner.text, "timestamp")
+    return None
 
 
 def value(literal: Written, of: ColumnType) -> Value:
@@ -90,22 +110,21 @@ def value(literal: Written, of: ColumnType) -> Value:
 
 def _value(literal: Written, of: ColumnType) -> Value:
     match of.family, literal.kind:
-        case "opaque", _:
+        case "opaque" | "unknown", _:
             raise NotComparable
         case "untyped", "number" | "text" | "boolean":
-            return _number(literal.text) if literal.kind == "number" else literal.text
-        case "number", "number" | "text":
-            number = _number(literal.text)
-            return exact(float(number)) if of.is_binary else number
-        case "number", "boolean":
-            return int(literal.text == "true")
+            return _exact_number(literal.text) if literal.kind == "number" else literal.text
+        case "number", "number":
+            return _exact_number(literal.text)
+        case "number", "text":
+            _number(literal.text.strip())
+            # How a database rounds a fraction in quotes depends on its column's type.
+            if not _QUOTED_INTEGER.fullmatch(literal.text):
+                raise NotComparable
+            return int(literal.text)
         case "text", "text":
             return literal.text
-        case "padded", "text":
-            return literal.text.rstrip(" ")
         case "boolean", "boolean" | "text":
-            return _boolean(literal.text)
-        case "boolean", "number" if literal.text in ("0", "1"):
             return _boolean(literal.text)
         case "date" | "timestamp", "text" | "date" | "timestamp":
             return _moment(literal, of)
@@ -117,7 +136,16 @@ def _value(literal: Written, of: ColumnType) -> Value:
 def _number(text: str) -> int | Fraction:
     if not _NUMBER.fullmatch(text) or len(text) > MOST_DIGITS:
         raise WrongType(f"is no number of at most {MOST_DIGITS} digits")
-    return exact(Fraction(text.strip()))
+    return exact(Fraction(text))
+
+
+def _exact_number(text: str) -> int | Fraction:
+    """A number that no column of numbers rounds."""
+    number = _number(text)
+    digits = re.sub(r"[eE].*|[^0-9]", "", text).strip("0")
+    if len(digits) > MOST_EXACT_DIGITS:
+        raise NotComparable
+    return number
 
 
 def _boolean(text: str) -> str:
@@ -129,7 +157,7 @@ def _boolean(text: str) -> str:
 
 
 def _moment(literal: Written, of: ColumnType) -> int | Fraction:
-    text = literal.text.strip()
+    text = literal.text
     match = _MOMENT.fullmatch(text)
     # What is left of a time in a column of dates, and of a zone, depends on the database.
     if match is None or (match.group("time") and "date" in (literal.kind, of.family)):
@@ -151,28 +179,42 @@ def _some(values: frozenset[Value]) -> str:
 class LiteralBook:
     """The literals of all queries, so that two that a database may take for equal are noticed."""
 
-    def __init__(self, *, ignores_case: bool) -> None:
-        self._ignores_case = ignores_case
+    def __init__(self) -> None:
         self._seen: dict[tuple[str, object], Value] = {}
+        self._number: Value | None = None
 
     def conflict(self, found: Value, of: ColumnType) -> Value | None:
-        """A literal seen before that may equal this one though it is written otherwise; else None."""
-        if of.family == "untyped" and (number := _as_number(found)) is not None:
-            key: tuple[str, object] = ("number", number)
-        elif self._ignores_case and isinstance(found, str) and of.family in ("untyped", "text", "padded"):
-            key = ("text", found.casefold().rstrip(" "))
-        else:
+        """A literal seen before that may equal this one though it is written otherwise; else None.
+
+        Of a column whose type is not known only words, and short numbers, are known to differ: a date, an
+        interval or an address can be written in several ways.
+        """
+        if of.family != "untyped":
             return None
+        key = _kind(found)
         first = self._seen.setdefault(key, found)
-        return None if first == found and type(first) is type(found) else first
+        if first != found or type(first) is not type(found):
+            return first
+        if key[0] == "number":
+            self._number = found if self._number is None else self._number
+            return self._seen.get(_OTHER)
+        return self._number if key == _OTHER else None
 
 
-_TRUTH: Final[Mapping[str, int]] = {"true": 1, "false": 0}
+_OTHER: Final[tuple[str, object]] = ("other", None)
+_TRUTH: Final[Mapping[str, int]] = {
+    text: truth for words, truth in ((_TRUE, 1), (_FALSE, 0)) for text in words
+}
 
 
-def _as_number(found: Value) -> Fraction | None:
+def _kind(found: Value) -> tuple[str, object]:
+    """What tells a literal surely apart from others, whatever the type of its column is."""
     if not isinstance(found, str):
-        return Fraction(found)
-    if found.lower() in _TRUTH:
-        return Fraction(_TRUTH[found.lower()])
-    return Fraction(found.strip()) if len(found) <= MOST_DIGITS and _NUMBER.fullmatch(found) else None
+        is_short = isinstance(found, int) and abs(found) <= MOST_EXACT_INTEGER
+        return ("number", Fraction(found)) if is_short else _OTHER
+    text = found.strip().lower()
+    if text in _TRUTH:
+        return "number", Fraction(_TRUTH[text])
+    if _SHORT_INTEGER.fullmatch(text):
+        return "number", Fraction(text)
+    return ("word", text) if _WORD.fullmatch(text) and text not in _MOMENTS else _OTHER

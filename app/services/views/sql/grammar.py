@@ -1,0 +1,185 @@
+"""What of SQL is read at all.
+
+Every other clause and function is refused, for it may change what a query depends on.
+The list names what is known, so that what a parser comes to understand later is refused as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from app.services.views.sql.text import SqlText
+
+_BOTH: Final = frozenset({"this", "expression"})
+_ONE: Final = frozenset({"this"})
+_SET: Final = _BOTH | {"with_", "distinct", "order", "limit", "offset"}
+_PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
+    exp.Select: frozenset(
+        {"with_", "expressions", "distinct", "from_", "joins", "where", "group", "having"}
+        | {"order", "limit", "offset"}
+    ),
+    **dict.fromkeys((exp.Union, exp.Intersect, exp.Except), _SET),
+    exp.Subquery: frozenset({"this", "alias", "with_", "order", "limit", "offset"}),
+    exp.With: frozenset({"expressions", "recursive"}),
+    exp.CTE: frozenset({"this", "alias", "materialized"}),
+    exp.From: _ONE,
+    exp.Join: frozenset({"this", "on", "using", "side", "kind", "method"}),
+    exp.Table: frozenset({"this", "db", "catalog", "alias"}),
+    exp.TableAlias: frozenset({"this", "columns"}),
+    exp.Group: frozenset({"expressions"}),
+    exp.Order: frozenset({"expressions"}),
+    exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
+    exp.Limit: frozenset({"expression"}),
+    exp.Offset: frozenset({"expression"}),
+    exp.Distinct: frozenset({"on", "expressions"}),
+    exp.Column: frozenset({"this", "table"}),
+    exp.Identifier: frozenset({"this", "quoted"}),
+    exp.Alias: frozenset({"this", "alias"}),
+    exp.Tuple: frozenset({"expressions"}),
+    exp.Literal: frozenset({"this", "is_string"}),
+    exp.Star: frozenset(),
+    exp.Null: frozenset(),
+    exp.Cast: frozenset({"this", "to"}),
+    exp.DataType: frozenset({"this", "expressions", "nested"}),
+    exp.DataTypeParam: _ONE,
+    exp.In: frozenset({"this", "expressions", "query"}),
+    exp.Between: frozenset({"this", "low", "high"}),
+    exp.Case: frozenset({"this", "ifs", "default"}),
+    exp.If: frozenset({"this", "true"}),
+    exp.Is: _BOTH | {"negate"},
+    exp.Like: _BOTH | {"negate"},
+    exp.ILike: _BOTH | {"negate"},
+    exp.DPipe: _BOTH | {"safe"},
+    exp.Div: _BOTH | {"typed", "safe"},
+    exp.Window: frozenset({"this", "partition_by", "order", "spec", "over"}),
+    exp.WindowSpec: frozenset({"kind", "start", "start_side", "end", "end_side"}),
+    exp.Count: frozenset({"this", "expressions", "big_int"}),
+    exp.Coalesce: frozenset({"this", "expressions"}),
+    exp.Greatest: frozenset({"this", "expressions", "ignore_nulls"}),
+    exp.Least: frozenset({"this", "expressions", "ignore_nulls"}),
+    exp.Substring: frozenset({"this", "start", "length"}),
+    exp.TimestampTrunc: frozenset({"this", "unit"}),
+    **dict.fromkeys(
+        (
+            *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
+            *(exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul, exp.Mod),
+            *(exp.Filter, exp.Extract, exp.Nullif),
+        ),
+        _BOTH,
+    ),
+    **dict.fromkeys(
+        (
+            *(exp.Where, exp.Having, exp.Paren, exp.Not, exp.Neg, exp.Boolean, exp.Exists, exp.Any, exp.Var),
+            *(exp.Sum, exp.Avg, exp.Lower, exp.Upper, exp.Length, exp.Abs, exp.Trim),
+        ),
+        _ONE,
+    ),
+    **dict.fromkeys((exp.Min, exp.Max), _ONE | {"expressions"}),
+    **dict.fromkeys((exp.RowNumber, exp.Rank, exp.DenseRank), frozenset({"expressions"})),
+}
+"""The nodes that are read, with their parts."""
+_WITHOUT_QUERIES: Final = (
+    *(exp.Order, exp.Limit, exp.Offset, exp.Group, exp.Distinct),
+    *(exp.AggFunc, exp.Window, exp.Filter),
+)
+"""In these, no subquery is read."""
+_BEFORE_GROUPS: Final = (exp.Where, exp.Join, exp.Group)
+
+
+@dataclass(frozen=True)
+class _Above:
+    """What stands above a node, up to the query that it is a part of."""
+
+    parent: exp.Expr | None = None
+    forbidding: exp.Expr | None = None
+    """In this, no subquery is read."""
+    has_no_groups: bool = False
+    """Whether rows are not grouped yet, so that an aggregate is one of a query around."""
+
+
+def require_known(query: exp.Query, text: SqlText) -> None:
+    """Refuse a query of which a part is not known, with its line and column."""
+    left = [(query, _Above())]
+    selects = 0
+    while left:
+        node, above = left.pop()
+        selects += isinstance(node, exp.Select)
+        known = _PARTS.get(type(node))
+        if known is None:
+            _refuse_unknown(node, text)
+        text.require_arguments(node, known)
+        if isinstance(node, exp.Query) and above.forbidding is not None:
+            words = above.forbidding.key.upper()
+            text.refuse(node, "not-read", f"a subquery in {words} is not read.", "Leave it out.")
+        _require_whole(node, above, text)
+        inner = _Above(node)
+        if not isinstance(node, exp.Query):
+            forbidding = node if isinstance(node, _WITHOUT_QUERIES) else above.forbidding
+            has_no_groups = isinstance(node, _BEFORE_GROUPS) or above.has_no_groups
+            inner = _Above(node, forbidding, has_no_groups)
+        left += [(own, inner) for own in reversed(list(node.iter_expressions()))]
+    if text.words(TokenType.SELECT) != selects:
+        text.refuse(
+            query, "not-read", "a part of the query is not read.", "Write it as joins and subqueries."
+        )
+
+
+def _require_whole(node: exp.Expr, above: _Above, text: SqlText) -> None:
+    """What a part may consist of, where its kind does not say it."""
+    match node:
+        case exp.Table() if not isinstance(node.this, exp.Identifier):
+            text.refuse(
+                node, "not-read", "FROM has a function, which is not read.", "Name tables and subqueries."
+            )
+        case exp.Table() if not isinstance(above.parent, exp.From | exp.Join):
+            text.refuse(
+                node, "not-read", "a table or join in parentheses is not read.", "Write it without them."
+            )
+        case exp.From() | exp.Join() if not isinstance(node.this, exp.Table | exp.Subquery):
+            text.refuse(
+                node.this,
+                "not-read",
+                f"FROM has {node.this.key.upper()}, which is not read.",
+                "Name tables and subqueries.",
+            )
+        case exp.Subquery() | exp.CTE() if not isinstance(node.this, exp.Query):
+            text.refuse(
+                node, "not-read", "a table or join in parentheses is not read.", "Write it without them."
+            )
+        case exp.Join() if node.args.get("method") not in (None, "NATURAL"):
+            text.refuse(
+                node, "not-read", f"{node.args['method']} JOIN is not read.", "Write the condition as ON."
+            )
+        case exp.Limit() | exp.Offset() if not _is_count(node.expression):
+            text.refuse(
+                node.expression,
+                "not-read",
+                f"only a number is read after {node.key.upper()}.",
+                "Write a number.",
+            )
+        case exp.Group() if any(isinstance(own, exp.Tuple) for own in node.expressions):
+            text.refuse(node, "not-read", "GROUP BY of sets of columns is not read.", "Name the columns.")
+        case exp.AggFunc() if above.has_no_groups:
+            text.refuse(node, "not-read", f"{node.sql_name()} is not read here.", "Write it in a subquery.")
+
+
+def _is_count(node: exp.Expr | None) -> bool:
+    return isinstance(node, exp.Literal) and not node.is_string and str(node.this).isdigit()
+
+
+def _refuse_unknown(node: exp.Expr, text: SqlText) -> NoReturn:
+    if isinstance(node, exp.Placeholder | exp.Parameter | exp.SessionParameter):
+        text.refuse(node, "parameter", "a query with a parameter stands for many.", "Write the value.")
+    if isinstance(node, exp.Func) and not isinstance(node, exp.Binary):
+        text.refuse(
+            node,
+            "unknown-function",
+            f"{(node.name or node.key.upper())[:60]} is no function that is known to read no table and to "
+            "give one value for each row.",
+            "Write what it does, or leave it out of the query.",
+        )
+    text.refuse(node, "not-read", f"{node.key.upper()} is not read.", "Leave it out of the query.")
