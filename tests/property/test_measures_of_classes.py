@@ -24,7 +24,10 @@ from tests.oracles.effort import examples
 TREE = Hierarchy.from_parents({"1": ["12"], "2": ["12"], "3": ["34"], "12": [None], "34": [None]})
 DISEASE = Hierarchy.from_parents({"flu": ["viral"], "hiv": ["viral"], "cancer": [None], "viral": [None]})
 MEASURED = [own for own in MEASURES if issubclass(own.parameters, Grouping) and not own.needs]
-REQUIRED = {"population_uniqueness": {"sampling_fraction": 0.1}}
+REQUIRED = {
+    "population_uniqueness": {"sampling_fraction": 0.1},
+    "expected_count_errors": {"p_cap": 0.5, "queries": 100, "least_count": 1, "most_draws": 1_000},
+}
 
 cells = st.sampled_from([0, *np.flatnonzero(TREE.is_leaf).tolist()])
 diseases = st.sampled_from([0, *np.flatnonzero(DISEASE.is_leaf).tolist()])

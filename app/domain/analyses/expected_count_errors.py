@@ -16,7 +16,6 @@ from app.domain.catalogue.meanings import FAILING, FROM_ZERO, LOW_AMOUNT, MET, S
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.reconstruction import Bound, UniformReplacement
 from app.domain.classes.reconstruction_groups import GroupsUnderTest, ReconstructionQuestion
-from app.domain.errors import NotSupported
 from app.domain.mechanisms.expected_errors import Balanced, PooledCounts, sample_sizes
 from app.domain.mechanisms.query_pool import DRAWS_PER_TICK, GroupedValues, PoolQuestion, Words, query_pool
 from app.domain.mechanisms.uniform_column import cap_on_p, is_within_cap, require_cap
@@ -255,10 +254,8 @@ def _best(errors: Mapping[float, float | None]) -> float | None:
 
 
 def _supports(context: MeasureContext, own: ExpectedCountErrorsParameters) -> str | None:
-    try:
-        perturbable_values(context, own, own.attribute)
-    except NotSupported as refused:
-        return f"{refused} {refused.remedy}"
+    """NotSupported where values cannot be perturbed."""
+    perturbable_values(context, own, own.attribute)
     return None
 
 
