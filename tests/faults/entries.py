@@ -69,12 +69,12 @@ def start_too_many_threads(claim: Claim, report, stopped) -> None:
         threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 
 
-def start_a_thread_that_finds_no_memory(claim: Claim, report, stopped) -> None:
-    """There is room for its stack alone: who starts it waits for a sign of life that never comes."""
+def wait_without_room(claim: Claim, report, stopped) -> None:
+    """As a thread does for another that found no memory to begin with: nothing comes of it."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     size, _ = size_and_resident()
-    taken = mmap.mmap(-1, limit - size - STACK_BYTES - 16 * 1024)
-    threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+    taken = mmap.mmap(-1, limit - size - STACK_BYTES // 2)
+    time.sleep(60)
     taken.close()
 
 

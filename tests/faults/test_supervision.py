@@ -80,7 +80,7 @@ def test_memory_beyond_the_limit_fails_the_run_and_states_the_limit(entry):
 
 
 def test_a_run_that_hangs_for_want_of_memory_states_that_limit_when_its_time_is_over():
-    bench = Bench(entries.start_a_thread_that_finds_no_memory, memory=512 * MIB, seconds=2.0)
+    bench = Bench(entries.wait_without_room, memory=512 * MIB, seconds=2.0)
     execute(bench)
     assert bench.run.state is RunState.FAILED
     assert bench.run.error["code"] == "memory-limit"
