@@ -15,10 +15,10 @@ import numpy as np
 from annotated_types import MaxLen, doc
 
 from app.domain.arrays import Bools, Ints, Longs
+from app.domain.attacks.shown_values import require_attribute
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.classes.grouping import positions_of
 from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
-from app.domain.errors import InvalidInput
 from app.domain.mechanisms.drawn_release import PublishedRetention
 from app.domain.models.entry import MeasureContext
 from app.domain.tables.distinct import distinct_rows
@@ -99,15 +99,17 @@ def shown_groups(
         name, table = context.release.sensitive(attribute), context.table
         codes, is_suppressed = context.release.codes, context.release.is_suppressed
     else:
-        _require(attribute in (None, retained.attribute), f"The release has drawn {retained.attribute!r}.")
+        require_attribute(
+            attribute in (None, retained.attribute), f"The release has drawn {retained.attribute!r}."
+        )
         name, table = retained.attribute, context.drawn.table
         codes, is_suppressed = table.codes, context.of_rows.release.is_suppressed
     own = table.position(name)
-    _require(own not in attributes, f"{name!r} is among the quasi-identifiers.")
+    require_attribute(own not in attributes, f"{name!r} is among the quasi-identifiers.")
     numbers, labels = _numbered(table, own, retained)
     of_row = np.where(is_suppressed, -1, numbers.take(codes[:, own]))
     kept = np.flatnonzero(of_row >= 0)
-    _require(len(kept) > 0, f"No row shows a value of {name!r}.")
+    require_attribute(len(kept) > 0, f"No row shows a value of {name!r}.")
     columns = [codes[kept, j] for j in attributes]
     rows = distinct_rows(columns, [table.sizes[j] for j in attributes], len(kept))
     counts = _counted(rows.inverse, of_row[kept], rows.size, len(labels))
@@ -146,13 +148,3 @@ def generalised_values(context: MeasureContext, attribute: str | None) -> str | 
     if is_value.all():
         return None
     return f"Some values of {name!r} are generalised. Choose a rule that leaves them as they are."
-
-
-def _require(holds: bool, why: str) -> None:
-    if not holds:
-        raise InvalidInput.of(
-            "/measure/attribute",
-            "not-the-sensitive-attribute",
-            why,
-            "Leave the attribute out, or name another.",
-        )

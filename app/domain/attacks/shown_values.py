@@ -119,18 +119,21 @@ def shown_values(
         shown = _under_rule(context, attribute, known)
     else:
         own = table.position(replaced.attribute)
-        _require(attribute in (None, replaced.attribute), f"The release has drawn {replaced.attribute!r}.")
+        require_attribute(
+            attribute in (None, replaced.attribute), f"The release has drawn {replaced.attribute!r}."
+        )
         rows = context.drawn.table
         numbers = replaced.numbers(table.hierarchies[own])
         shown = ShownValues(
             own, replaced.attribute, known, rows.codes, numbers.take(rows.codes[:, own]), replaced.values,
             np.array(replaced.prior), replaced.matrix, numbers.take(table.codes[:, own]),
         )  # fmt: skip
-    _require(shown.attribute not in known, f"{shown.name!r} is among the quasi-identifiers.")
+    require_attribute(shown.attribute not in known, f"{shown.name!r} is among the quasi-identifiers.")
     return shown
 
 
-def _require(holds: bool, why: str) -> None:
+def require_attribute(holds: bool, why: str) -> None:
+    """InvalidInput, for this reason, unless the attribute can be asked about."""
     if not holds:
         raise InvalidInput.of(
             "/measure/attribute",

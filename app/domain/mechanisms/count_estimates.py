@@ -197,13 +197,9 @@ class CountEstimator:
         records, estimates = published.sum(axis=1), np.einsum("qm,qm->q", published, weights)
         shown = self._shown(squared, chosen)
         if copies is not None:
-            variance = copies.variances([own.shares for own in queries], chosen)
-            variance[~is_set] = np.nan
+            variance = np.where(is_set, copies.variances([own.shares for own in queries], chosen), np.nan)
         elif self._are_independent:
-            true = np.maximum(self._inverse.applied(squared), 0.0)
-            variance = np.einsum("qm,qm->q", true, deviations(self._matrix, weights, chosen))
-            if shown is not None:
-                variance[is_set] = shown.variances()[is_set]
+            variance = self._of_independent(squared, weights, chosen, shown, is_set)
         else:
             variance = np.full(len(queries), np.nan)
         errors = np.sqrt(np.where(is_all & self._sizes_are_kept, 0.0, variance))
@@ -235,6 +231,16 @@ class CountEstimator:
             underlying_high=underlying_high,
             is_wilson=underlying.is_wilson,
         )
+
+    def _of_independent(
+        self, squared: Floats, weights: Floats, chosen: Floats, shown: ShownRecords | None, is_set: Bools
+    ) -> Floats:
+        """(q,) variances over draws, by the estimated counts of the values that the rows had."""
+        true = np.maximum(self._inverse.applied(squared), 0.0)
+        found = np.asarray(np.einsum("qm,qm->q", true, deviations(self._matrix, weights, chosen)))
+        if shown is not None:
+            found[is_set] = shown.variances()[is_set]
+        return found
 
     def _chosen(self, queries: Sequence[CountQuery]) -> Floats:
         """(q, m) the share of each value that is counted."""

@@ -28,9 +28,7 @@ def finds(
     if of_goal is None:
         return False
     mapping.update(of_goal)
-    by_relation: dict[str, list[Atom]] = {}
-    for row in rows:
-        by_relation.setdefault(row.relation, []).append(row)
+    of_relation = {own.relation: [row for row in rows if row.relation == own.relation] for own in query.body}
 
     def place(left: list[Atom]) -> bool:
         if not left:
@@ -53,7 +51,7 @@ def finds(
 
     def ways_of(atom: Atom) -> list[dict[Term, Term]]:
         found = []
-        for row in by_relation.get(atom.relation, ()):
+        for row in of_relation[atom.relation]:
             work.step()
             way = _bound(atom.terms, row.terms, mapping, query, may_be_null)
             if way is not None:
