@@ -131,7 +131,7 @@ WARDS = "/relational_schema/relations/diagnosis/domains/ward"
         (asking(f"v(p) :- {'(' * 1000}patient(p, n){')' * 1000}."), "/views/0/query", "datalog-syntax"),
         (asking("v(p) :- patient(p, n). " * 65), "/views/0/query", "query-too-large"),
         (asking("v(p) :- patient(p, n). " * 10_000), "/views/0/query", "string-too-long"),
-        (f'{{"relational_schema": {"[" * 1000}{"]" * 1000}}}', "/relational_schema", "model-attributes-type"),
+        (f'{{"relational_schema": {"[" * 400}{"]" * 400}}}', "/relational_schema", "model-attributes-type"),
     ],
     ids=[
         "head",
