@@ -126,7 +126,7 @@ def _read(read: Callable[[], Any], text: str) -> Any:  # noqa: ANN401
 
 def _place_of_digits(number: int, text: str) -> int:
     """Where so many digits in a row begin, outside of texts."""
-    found = re.finditer(rf'"(?:[^"\\]|\\.)*+"|(?P<digits>[0-9]{{{number}}})', text, re.DOTALL)
+    found = re.finditer(rf'"[^"\\]*+(?:\\.[^"\\]*+)*"|(?P<digits>[0-9]{{{number}}})', text, re.DOTALL)
     return next((own.start() for own in found if own["digits"]), 0)
 
 

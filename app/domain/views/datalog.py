@@ -34,10 +34,11 @@ _EXAMPLE: Final = "Write for example: name(x) :- relation(x, 'a text', 5), x > 3
 _IN_PARTS: Final = (
     "Send parts of the union as queries of their own: if all of them are private, so is the union."
 )
+# Possessive repeats of single characters only: those of groups go wrong in Python 3.11.2.
 _TOKEN: Final = re.compile(
     r"""
       (?P<space>    (?: \s | %[^\n]* )+ )
-    | (?P<number>   -? [0-9]++ (?:\.[0-9]++)?+ (?![\w.]*\w) )
+    | (?P<number>   -? (?: [0-9]++ \. [0-9]++ | [0-9]++ (?! \.[0-9] ) ) (?![\w.]*\w) )
     | (?P<name>     [^\W\d]\w* )
     | (?P<text>     '(?:[^']|'')*' )
     | (?P<operator> != | <= | >= | [=<>] )
