@@ -33,6 +33,7 @@ async def run(api, client: httpx.AsyncClient, address: str, body: dict[str, Any]
     await api.work_off(response.json()["id"])
 
 
+@pytest.mark.deep
 async def test_tied_rules_and_records_with_ties_are_counted_under_names_of_their_own(
     api, journey: httpx.AsyncClient
 ):

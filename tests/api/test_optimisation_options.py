@@ -106,6 +106,7 @@ def half_up(value: float) -> int:
     return math.floor(value + 0.5)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("options", "more", "objective", "meets", "cost"),
     [

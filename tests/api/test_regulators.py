@@ -64,6 +64,7 @@ def outcomes(result: dict[str, Any]) -> dict[str, str]:
     return {own["id"]: own["outcome"] for own in result["criteria"]}
 
 
+@pytest.mark.deep
 async def test_each_template_tells_the_proposed_rule_from_a_coarse_one(example: httpx.AsyncClient):
     for name in OF_REGULATORS:
         document = document_of_policy(template(name).policy)

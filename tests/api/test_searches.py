@@ -241,6 +241,7 @@ VARIANTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.deep
 async def test_whatever_is_stopped_has_a_rule_and_a_bound_that_the_whole_search_does_not_break(
     api, journey: httpx.AsyncClient
 ):

@@ -180,6 +180,7 @@ async def test_who_violates_a_normalisation_is_named_by_row_and_not_by_identifie
     assert "m-12" not in response.text
 
 
+@pytest.mark.deep
 async def test_interactions_raise_the_harm_of_records_that_disclose_the_whole_set(api, members):
     async for _, response in walk(api, members, before="assessments"):
         assert response.status_code < 400, response.text

@@ -113,6 +113,7 @@ def test_an_api_that_is_told_of_no_database_ends_by_itself():
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
 
 
+@pytest.mark.deep
 def test_a_server_loads_what_its_requests_need_when_they_need_it():
     """The bodies of all operations, and what computes their answers, take longer to load than all else."""
     computing = {
@@ -127,6 +128,7 @@ def test_a_server_loads_what_its_requests_need_when_they_need_it():
     assert loaded("app.composition.serving", computing | interface | {"alembic", "psutil"}) == "[]\n"
 
 
+@pytest.mark.deep
 def test_a_server_has_loaded_what_a_page_of_a_dataset_needs_before_it_answers_and_no_more():
     program = (
         "import sys; from app.composition import service; before = set(sys.modules); service._load(); "
@@ -138,6 +140,7 @@ def test_a_server_has_loaded_what_a_page_of_a_dataset_needs_before_it_answers_an
     assert said == "['api-keys', 'datasets'] [] ['app.composition.use_cases', 'fastapi']\n"
 
 
+@pytest.mark.deep
 def test_what_computes_loads_the_parts_of_libraries_that_few_questions_need_later():
     later = {"scipy.optimize", "scipy.special", "scipy.sparse", "faker"}
     assert loaded("app.composition.run_process", later) == "[]\n"

@@ -60,6 +60,7 @@ def test_the_interval_of_a_binomial_law_is_that_of_its_quantiles(chance):
     assert list(binomial_interval(100, chance)) == ends
 
 
+@pytest.mark.deep
 def test_what_the_errors_of_copies_claim_holds_on_few_records():
     report = education(SMALL)
     assert [claim.text for claim in report.claims if claim.grade == "exact" and not claim.holds] == []
@@ -83,6 +84,7 @@ def crowded(values):
 SQUARES = "Their squares have the expected mean"
 
 
+@pytest.mark.deep
 def test_the_errors_of_groups_that_are_cut_are_those_expected(monkeypatch):
     def squares():
         report = education(Effort(seeds=1, census=crowded(5)))
