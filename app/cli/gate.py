@@ -145,7 +145,8 @@ def _dry_run(arguments: argparse.Namespace, operations: Operations, outputs: Seq
 def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
     """The outcome; what prevents a verdict is one too, so that reports say it where people look."""
     named = (
-        arguments.stored_release, arguments.release, arguments.dataset, arguments.dataset_id, arguments.tables
+        arguments.views, arguments.stored_release, arguments.release, arguments.dataset, arguments.dataset_id,
+        arguments.tables,
     )  # fmt: skip
     shown = next((str(own) for own in named if own is not None), "nothing")
     try:
@@ -164,7 +165,8 @@ def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
                 kept = _written(arguments, client, evaluation, envelope, evidence)
             outline = outline_of(client, policy, verdict)
             return Outcome(
-                arguments.policy, subject.shown, verdict, None, evaluation.name, evidence, kept, outline
+                arguments.policy, subject.shown, verdict, None, evaluation.name, evidence, kept, outline,
+                subject.views,
             )
     except EXPECTED as error:
         return Outcome(arguments.policy, shown, None, error_text(error))

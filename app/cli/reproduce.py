@@ -80,7 +80,8 @@ def _run(arguments: argparse.Namespace, operations: Operations) -> int:
     statement = _statement(arguments.report, arguments.keys)
     then, held = statement.predicate, arguments.server is not None
     require_server(then, held)
-    if held and not (arguments.dataset or arguments.dataset_id or arguments.tables or arguments.query):
+    named = (arguments.dataset, arguments.dataset_id, arguments.tables, arguments.query, arguments.views)
+    if held and not any(named) and then["parameters"]["dataset"] is not None:
         arguments.dataset_id = then["parameters"]["dataset"]
     with given_subject(arguments) as given:
         return _recomputed(arguments, operations, statement, given)

@@ -165,7 +165,7 @@ async def test_what_makes_no_sense_is_refused_and_never_passes(client: httpx.Asy
     (unread,) = await faults(client, at, asked(FLU, {"id": "two", "query": "SELECT 1;\nSELECT 2"}))
     assert (unread["pointer"], unread["code"]) == ("/views/1/query", "several-statements")
     assert "Line 2, column 1" in unread["message"]
-    (table,) = await faults(client, at, asked({"id": "marts.Diagnosis", "query": FLU["query"]}))
+    (table,) = await faults(client, at, asked({"id": "Diagnosis", "query": FLU["query"]}))
     assert (table["pointer"], table["code"]) == ("/views/0/id", "named-as-table")
     (of_secret,) = await faults(
         client, at, asked(FLU, schema={"sql": "CREATE TABLE diagnosis (pid integer, diagnosis text);"})

@@ -142,7 +142,7 @@ def _require_other_names(subject: ViewSubject, condition: PerfectPrivacyConditio
                 "If the table holds what the view shows, take it out of the schema; else rename the view.",
             )
             for number, own in enumerate(subject.views)
-            if (table := tables.get(own.id.rpartition(".")[2].casefold())) is not None
+            if (table := tables.get(own.id.casefold())) is not None
         ]
     )
 
