@@ -41,7 +41,9 @@ def dbt_views(manifest: Path, schema: Path | None, catalog: Path | None) -> Give
             "Other databases compare values in other ways.",
         )  # fmt: skip
     nodes = _models(document.get("nodes"), manifest)
-    views = [NamedView(id_, own.get("relation_name") or "", own["compiled_code"]) for id_, own in nodes.items()]
+    views = [
+        NamedView(id_, own.get("relation_name") or "", own["compiled_code"]) for id_, own in nodes.items()
+    ]
     try:
         found = written_out(views, "postgres")
     except InvalidInput as error:
@@ -66,7 +68,7 @@ def _artifact(path: Path, kind: str, versions: tuple[int, ...]) -> Json:
     if len(content) > MOST_BYTES:
         raise InvalidInput.of(str(path), "too-large", f"{path} has more than {MOST_BYTES // 1024**2} MiB.")
     try:
-        document = json.loads(content)
+        document: Json = json.loads(content)
     except RecursionError:
         raise InvalidInput.of(str(path), "malformed", f"{path} is nested too deeply.", _AGAIN) from None
     except UnicodeDecodeError as error:
@@ -81,8 +83,9 @@ def _artifact(path: Path, kind: str, versions: tuple[int, ...]) -> Json:
         raise InvalidInput.of(str(path), "malformed", f"{path} is no {kind} of a dbt project.", _AGAIN)
     if int(version[2]) not in versions:
         known = " to ".join(f"v{own}" for own in dict.fromkeys((versions[0], versions[-1])))
+        message = f"{path} is a {kind} of the version v{version[2]}; read are {known}."
         raise InvalidInput.of(
-            str(path), "unknown-version", f"{path} is a {kind} of the version v{version[2]}; read are {known}.",
+            str(path), "unknown-version", message,
             "Compile the project with a version of dbt that writes one of these.",
         )  # fmt: skip
     return document
@@ -103,7 +106,9 @@ def _models(nodes: object, manifest: Path) -> dict[str, Json]:
         id_ = str(unique_id).partition(".")[2]
         if id_ in found:
             message = f"Two models are called {id_}."
-            faults.append(Fault(f"{manifest}: {unique_id}", "duplicate-id", message, "Rename one of the two."))
+            faults.append(
+                Fault(f"{manifest}: {unique_id}", "duplicate-id", message, "Rename one of the two.")
+            )
         found[id_] = dict(own)
     refuse(faults)
     if len(found) > MOST_VIEWS:
@@ -138,7 +143,10 @@ def _is_ephemeral(own: Mapping[str, Any]) -> bool:
 
 def _no_models(manifest: Path) -> InvalidInput:
     return InvalidInput.of(
-        str(manifest), "no-views", f"{manifest} has no model that is published: nothing would be judged.", _AGAIN
+        str(manifest),
+        "no-views",
+        f"{manifest} has no model that is published: nothing would be judged.",
+        _AGAIN,
     )
 
 
@@ -155,9 +163,7 @@ def _place_of(own: Mapping[str, Any]) -> str:
 
 
 def _given(id_: str, found: WrittenOut, paths: Mapping[str, str]) -> GivenView:
-    origins = [
-        (own.first, own.last, Place(paths[own.view], own.own_first)) for own in found.origins
-    ]
+    origins = [(own.first, own.last, Place(paths[own.view], own.own_first)) for own in found.origins]
     reads = {paths[view]: line for view, line in found.reads.items()}
     return GivenView(id_, found.query, paths[id_], origins, reads)
 

@@ -165,7 +165,14 @@ def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
                 kept = _written(arguments, client, evaluation, envelope, evidence)
             outline = outline_of(client, policy, verdict)
             return Outcome(
-                arguments.policy, subject.shown, verdict, None, evaluation.name, evidence, kept, outline,
+                arguments.policy,
+                subject.shown,
+                verdict,
+                None,
+                evaluation.name,
+                evidence,
+                kept,
+                outline,
                 subject.views,
             )
     except EXPECTED as error:

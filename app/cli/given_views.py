@@ -180,9 +180,8 @@ def _too_long(path: Path, most: int) -> InvalidInput:
 def _of_files(pattern: str, schema: Json) -> tuple[GivenView, ...]:
     """A view per file that the pattern names."""
     base = _base(pattern)
-    found = sorted(
-        path for own in glob.glob(pattern, recursive=True, include_hidden=True) if (path := Path(own)).is_file()
-    )
+    named = map(Path, glob.glob(pattern, recursive=True, include_hidden=True))
+    found = sorted(path for path in named if not path.is_dir())
     if not found:
         raise InvalidInput.of(
             "--views", "no-views", f"No file is named by {pattern}: nothing would be judged.",
@@ -240,7 +239,7 @@ def _of_file(path: Path, base: Path, tables: Mapping[str, str]) -> GivenView:
 
 
 def _tables(schema: Json) -> dict[str, str]:
-    """The tables of a schema, as names are compared; none of one that cannot be read, as the service tells."""
+    """The tables of a schema, as names are compared; none if it cannot be read, which is told later."""
     from app.services.views.sql.tables import read_tables
 
     relations = schema.get("relations")

@@ -47,8 +47,8 @@ def check_subjects(policy: Policy, found: Findings) -> None:
     ):
         if given:
             found.error(
-                f"/{name}", "mixed-subjects", f"The policy is about views, and {name} about releases of data.",
-                "Leave it out.",
+                f"/{name}", "mixed-subjects",
+                f"The policy is about views, and {name} about releases of data.", "Leave it out.",
             )  # fmt: skip
 
 
