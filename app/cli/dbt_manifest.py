@@ -68,7 +68,7 @@ def _artifact(path: Path, kind: str, versions: tuple[int, ...]) -> Json:
     if len(content) > MOST_BYTES:
         raise InvalidInput.of(str(path), "too-large", f"{path} has more than {MOST_BYTES // 1024**2} MiB.")
     try:
-        document: Json = json.loads(content)
+        document: Json = json.loads(content.decode())
     except RecursionError:
         raise InvalidInput.of(str(path), "malformed", f"{path} is nested too deeply.", _AGAIN) from None
     except UnicodeDecodeError as error:

@@ -143,7 +143,8 @@ def _name(table: exp.Table, text: SqlText) -> tuple[str, ...]:
 
 def _parts(table: exp.Table) -> list[exp.Identifier]:
     parts = [table.args.get(name) for name in ("catalog", "db", "this")]
-    return [own for own in parts if isinstance(own, exp.Identifier)]
+    found = [own for own in parts if isinstance(own, exp.Identifier)]
+    return found if found and found[-1] is table.this else []
 
 
 def _parsed(view: NamedView, relations: Mapping[tuple[str, ...], str], dialect: SqlDialect) -> _Parsed:
