@@ -13,6 +13,7 @@ from app.cli.given_views import GivenViews, Place, given_views
 from app.domain.errors import InvalidInput
 
 SCHEMA = "CREATE TABLE raw.d (pid integer NOT NULL, ill text NOT NULL, ward integer NOT NULL);"
+CATALOG = "https://schemas.getdbt.com/dbt/catalog/v1.json"
 QUERY = "SELECT pid FROM d WHERE ill = 'flu'"
 WAREHOUSE = Path(__file__).parents[3] / "docs/pipelines/warehouse"
 
@@ -121,6 +122,9 @@ def model(name: str, code: str | None = QUERY, **more: object) -> dict[str, obje
     }  # fmt: skip
 
 
+SNAPSHOT = {**model("a"), "unique_id": "snapshot.shop.a", "resource_type": "snapshot"}
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_models_of_a_project_are_its_views(folder: Path, version: int):
     stage = model("stage", "select pid, ward\nfrom raw.d")
@@ -153,13 +157,13 @@ def test_the_models_of_a_project_are_its_views(folder: Path, version: int):
         ([model("a", relation_name=None)], {}, "has no relation_name"),
         ([], {}, "no-views"),
         ([model("a", config={"materialized": "ephemeral"})], {}, "no-views"),
-        ([model("a", "select * from m.b"), model("b", "select * from m.a")], {}, "shop.a reads shop.b reads shop.a"),
+        ([model("a", "select * from m.b"), model("b", "select * from m.a")], {}, "reads shop.b reads shop.a"),
         ([model("a", "select 1; select 2")], {}, "models/a.sql: several-statements: Line 1, column 11"),
-        ([model("a"), {**model("a"), "unique_id": "snapshot.shop.a", "resource_type": "snapshot"}], {}, "duplicate-id"),
+        ([model("a"), SNAPSHOT], {}, "duplicate-id"),
         ([model("a")], {"adapter_type": "snowflake"}, "unknown-dialect"),
         ([model("a")], {"version": 9}, "version v9; read are v10 to v12"),
         ([model("a")], {"version": 13}, "unknown-version"),
-        ([model("a")], {"dbt_schema_version": "https://schemas.getdbt.com/dbt/catalog/v1.json"}, "no manifest"),
+        ([model("a")], {"dbt_schema_version": CATALOG}, "no manifest"),
     ],
 )  # fmt: skip
 def test_a_project_that_cannot_be_judged_is_refused(folder: Path, nodes, metadata, said: str):
@@ -195,7 +199,6 @@ def test_a_catalog_tells_columns_and_no_key():
 def test_a_catalog_whose_types_are_none_is_refused(folder: Path):
     column = {"name": "pid", "type": "integer); DROP TABLE x; --", "index": 1}
     table = {"metadata": {"schema": "raw", "name": "d"}, "columns": {"pid": column}}
-    named = "https://schemas.getdbt.com/dbt/catalog/v1.json"
     document = {
         "metadata": {"dbt_schema_version": named},
         "nodes": {},
