@@ -234,7 +234,9 @@ class Outcome:
     outline: tuple[Json, ...] = ()
     """The questions of the policy that its criteria answer."""
     views: GivenViews | None = None
-    """The views that were judged, with their files."""
+    """The views that are asked about, with their files."""
+    unchanged: int = 0
+    """How many of them were not judged again, for an earlier verdict proves them private."""
 
     @property
     def exit_code(self) -> int:

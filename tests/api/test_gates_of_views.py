@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import json
+from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from app.cli.gate_question import Subject
+from app.cli.given_views import GivenView, GivenViews, given_views
+from app.cli.structured_files import read_structured
+from app.cli.unchanged_views import earlier_of
+from app.domain.errors import InvalidInput
+from app.evidence.canonical import canonical_json
 from app.evidence.envelope import opened
+from app.evidence.private_keys import resealed
 from app.evidence.statement import statement_of
 from tests.api.problem_documents import problem_of
 
@@ -239,3 +251,74 @@ async def test_a_difference_says_which_policy_is_stricter(client: httpx.AsyncCli
     assert (await client.post("/v1/policies", json=document)).status_code == 201
     found = (await client.get(f"/v1/policies/{name}/diff")).json()
     assert found["effect"] == effect
+
+
+async def test_only_what_the_gates_own_key_has_signed_spares_a_view_that_is_unchanged(
+    client: httpx.AsyncClient, tmp_path: Path
+):
+    at = await gate(client, "views-since")
+    found = await judged(client, at, FLU, WARDS, LIKE)
+    envelope = (await client.get(f"/v1/evaluations/{found['name']}/evidence")).content
+    key, other = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+    statement = statement_of(opened(envelope).content)
+    path = tmp_path / "evidence.json"
+    path.write_bytes(resealed(statement, key)[0])
+    earlier = earlier_of(path, key, None)
+    assert earlier is not None
+    # What disclosed something, or was not decided, is never spared; nor is a text that has changed.
+    assert set(earlier.private) == {"flu"}
+    assert [own["id"] for own in earlier.unchanged(subject(FLU, WARDS, LIKE))] == ["flu"]
+    assert earlier.unchanged(subject({**FLU, "query": FLU["query"] + " "}, WARDS)) == []
+    assert earlier.unchanged(subject({**FLU, "id": "flu2"}, WARDS)) == []
+    assert earlier.unchanged(subject(FLU)) == []
+    assert earlier.has_basis_of(envelope)
+    for name, schema in (("views-since-2", SCHEMA), ("views-since", {"sql": SCHEMA["sql"] + " "})):
+        again = at if name == "views-since" else await gate(client, name, ignore_foreign_keys=True)
+        changed = await judged(client, again, FLU, schema=schema)
+        assert not earlier.has_basis_of(
+            (await client.get(f"/v1/evaluations/{changed['name']}/evidence")).content
+        )
+    altered = json.loads(path.read_bytes())
+    altered["payload"] = base64.b64encode(
+        base64.b64decode(altered["payload"]).replace(b'"DISCLOSES"', b'"PRIVATE"')
+    ).decode()
+    written = tmp_path / "altered.json"
+    written.write_bytes(canonical_json(altered))
+    for file, by, server in (
+        (path, other, None), (path, None, None), (path, key, "http://x"), (written, key, None)
+    ):  # fmt: skip
+        with pytest.raises(InvalidInput):
+            earlier_of(file, by, server)
+    temporary = tmp_path / "temporary.json"
+    temporary.write_bytes(resealed(statement, None)[0])
+    with pytest.raises(InvalidInput):
+        earlier_of(temporary, key, None)
+    # The service's own evidence is of no key that the gate has.
+    temporary.write_bytes(envelope)
+    with pytest.raises(InvalidInput):
+        earlier_of(temporary, key, None)
+
+
+def subject(*views: dict[str, str]) -> Subject:
+    named = tuple(GivenView(own["id"], own["query"], f"{own['id']}.sql") for own in views)
+    given = GivenViews("views", SCHEMA, "schema.sql", named)
+    return Subject("", None, None, None, None, {}, None, None, views=given)
+
+
+async def test_the_dbt_project_of_the_docs_discloses_by_its_list_of_wards(client: httpx.AsyncClient):
+    folder = Path(__file__).parents[2] / "docs/pipelines/warehouse"
+    named = Namespace(
+        views=str(folder / "target/manifest.json"), relational_schema=folder / "schema.sql", catalog=None
+    )
+    given = given_views(named)
+    assert given is not None
+    document = read_structured(folder / "policy.yaml")
+    assert (await client.post("/v1/policies", json=document)).status_code == 201
+    answer = await client.post("/v1/gates/cancer-register/evaluations", json=given.body)
+    (criterion,) = answer.json()["result"]["criteria"]
+    verdicts = {own["view"]: own["verdict"] for own in criterion["pairs"]}
+    assert verdicts == {
+        "warehouse.infections": "PRIVATE",
+        "warehouse.infected_wards": "PRIVATE",
+        "warehouse.wards": "DISCLOSES",
+    }

@@ -38,6 +38,7 @@ _LIBRARIES: Final = (
     "python-stdnum",
     "rapidfuzz",
     "scipy",
+    "sqlglot",
 )
 _SUBJECTS: Final = ("dataset", "rule", "release", "dictionary", "relational_schema", "view")
 

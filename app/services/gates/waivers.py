@@ -167,13 +167,11 @@ class Waivable:
 
     def is_named_by(self, waiver: JsonObject) -> bool:
         """Whether the waiver is for such a subject: of views whatever their hash, of data by the name."""
-        if waiver["policy"] != self.policy.name:
+        names_views, names_data = waiver.get("views") is not None, waiver["datasets"] is not None
+        if isinstance(self.subject, str):
+            return names_views or (not names_data and bool(waiver.get("any_content")))
+        if names_views:
             return False
-        if isinstance(self.subject, str) or waiver.get("views") is not None:
-            is_for_views = waiver.get("views") is not None or (
-                waiver["datasets"] is None and bool(waiver["any_content"])
-            )
-            return isinstance(self.subject, str) and is_for_views
         return waiver["datasets"] is None or self.subject.name in waiver["datasets"]
 
 
@@ -186,7 +184,8 @@ async def waivers_for(work: UnitOfWork, judged: Waivable) -> dict[str, JsonObjec
     found: dict[str, tuple[bool, str, str, JsonObject]] = {}
     for stored in await all_resources(work, Kind.WAIVER):
         own = stored.summary
-        if not judged.is_named_by(own):
+        named = judged.is_named_by(own)
+        if own["policy"] != judged.policy.name or not named:
             continue
         lapse = _lapse(stored, judged)
         known = found.get(own["criterion"])

@@ -200,7 +200,7 @@ def test_a_catalog_whose_types_are_none_is_refused(folder: Path):
     column = {"name": "pid", "type": "integer); DROP TABLE x; --", "index": 1}
     table = {"metadata": {"schema": "raw", "name": "d"}, "columns": {"pid": column}}
     document = {
-        "metadata": {"dbt_schema_version": named},
+        "metadata": {"dbt_schema_version": CATALOG},
         "nodes": {},
         "sources": {"source.shop.raw.d": table},
     }
