@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from app.cli.error_text import EXPECTED, error_text
 from app.cli.files import write_whole
@@ -32,10 +32,11 @@ from app.cli.gate_signing import (
 )
 from app.cli.gate_tables import roles_of_policy
 from app.cli.gate_text import json_of, plan_text, text_of
-from app.cli.gate_verdict import FAULT, Json, Kept, Outcome, read_verdict
+from app.cli.gate_verdict import FAULT, Json, Kept, Outcome, Verdict, read_verdict
 from app.cli.operations import Operations
 from app.cli.plain_lines import plain_json, plain_lines
 from app.cli.progress import Bar
+from app.cli.unchanged_views import MEMBER, OPTION, earlier_of, without
 from app.cli.verify import keys_beside
 from app.domain.errors import InvalidInput
 from app.evidence.canonical import sha256_of_bytes
@@ -75,6 +76,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     told.add_argument("--html", type=Path, metavar="FILE", help="write the evidence as a page to read")
     told.add_argument("--dry-run", action="store_true", help="say what judging would take, and judge nothing")
     told.add_argument("--quiet", action="store_true", help="no progress, and no text beside files")
+    parser.add_argument(
+        OPTION, type=Path, metavar="FILE",
+        help="of views: evidence that this gate's key has signed. What it proves private and is unchanged "
+        "is not judged again",
+    )  # fmt: skip
     add_signing_arguments(parser)
     parser.set_defaults(run=run)
 
@@ -145,32 +151,65 @@ def _dry_run(arguments: argparse.Namespace, operations: Operations, outputs: Seq
 def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
     """The outcome; what prevents a verdict is one too, so that reports say it where people look."""
     named = (
-        arguments.stored_release, arguments.release, arguments.dataset, arguments.dataset_id, arguments.tables
+        arguments.views, arguments.stored_release, arguments.release, arguments.dataset, arguments.dataset_id,
+        arguments.tables,
     )  # fmt: skip
     shown = next((str(own) for own in named if own is not None), "nothing")
     try:
         check_signing_arguments(arguments)
         key = None if arguments.server else signing_key(arguments.signing_key, os.environ)
         with _asked(arguments) as (policy, subject), service_client(arguments.server, operations) as client:
-            evaluation = Gate(client, _told(arguments)).evaluate(subject, policy)
-            verdict = read_verdict(evaluation.document.get("result"))
-            check_policy(verdict, policy)
-            envelope = client.evaluations.evidence(evaluation.id)
-            evidence = check_evidence(envelope, evaluation.document.get("evidence"), evaluation.name, verdict)
+            gate = Gate(client, _told(arguments))
+            earlier = earlier_of(arguments.changed_since, key, arguments.server)
+            unchanged = [] if earlier is None else earlier.unchanged(subject)
+            judged = _judged(gate, client, without(subject, unchanged), policy)
+            if earlier is not None and not earlier.has_basis_of(judged.envelope):
+                unchanged, judged = [], _judged(gate, client, subject, policy)
+            evaluation, verdict, envelope, evidence = judged
             if arguments.server is None:
                 asked_by = requested_by(arguments.requested_by, os.environ)
-                evidence, kept = _written_here(arguments, signed_here(envelope, key, asked_by, subject), key)
+                also = {MEMBER: {"evidence": earlier.sha256, "views": unchanged}} if earlier else {}
+                own = signed_here(envelope, key, asked_by, subject, also)
+                evidence, kept = _written_here(arguments, own, key)
             else:
                 kept = _written(arguments, client, evaluation, envelope, evidence)
             outline = outline_of(client, policy, verdict)
             return Outcome(
-                arguments.policy, subject.shown, verdict, None, evaluation.name, evidence, kept, outline
+                arguments.policy,
+                subject.shown,
+                verdict,
+                None,
+                evaluation.name,
+                evidence,
+                kept,
+                outline,
+                subject.views,
+                len(unchanged),
             )
     except EXPECTED as error:
         return Outcome(arguments.policy, shown, None, error_text(error))
     except Exception as error:
         traceback.print_exc()
         return Outcome(arguments.policy, shown, None, f"The command failed inside: {type(error).__name__}.")
+
+
+class _Judged(NamedTuple):
+    """A verdict with its evidence, as the service gives them."""
+
+    evaluation: Resource
+    verdict: Verdict
+    envelope: bytes
+    evidence: Json
+
+
+def _judged(gate: Gate, client: Client, subject: Subject, policy: dict[str, Any] | str) -> _Judged:
+    """The verdict and its evidence; InvalidInput unless they belong together and to the policy."""
+    evaluation = gate.evaluate(subject, policy)
+    verdict = read_verdict(evaluation.document.get("result"))
+    check_policy(verdict, policy)
+    envelope = client.evaluations.evidence(evaluation.id)
+    evidence = check_evidence(envelope, evaluation.document.get("evidence"), evaluation.name, verdict)
+    return _Judged(evaluation, verdict, envelope, evidence)
 
 
 @contextmanager

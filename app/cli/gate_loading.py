@@ -39,6 +39,8 @@ class Loading:
 
     def body(self, subject: Subject, policy: Json | str) -> Json:
         """What an evaluation is asked with, but for its name; the references are to what was made."""
+        if subject.views is not None:
+            return subject.views.body
         if isinstance(subject.dataset, str):
             return self._stored_body(subject)
         document = policy if isinstance(policy, dict) else {}

@@ -12,6 +12,7 @@ from typing import Final
 
 from app.cli.gate_tables import load_tables
 from app.cli.given_tables import given_table
+from app.cli.given_views import GivenViews, add_view_arguments, given_views
 from app.cli.shared_arguments import TABLE_FORMS, add_query_arguments, add_server_argument
 from app.cli.structured_files import read_structured
 from app.cli.tables_file import Json
@@ -48,10 +49,14 @@ class Subject:
     """What the dataset is called, where its file is one that the command has written."""
     stored_release: str | None = None
     """A release that the server has made, in place of a rule and of a file."""
+    views: GivenViews | None = None
+    """Queries that are to be published, in place of all data."""
 
     @property
     def shown(self) -> str:
-        """The release or else the dataset, as it was named."""
+        """The views, the release or else the dataset, as they were named."""
+        if self.views is not None:
+            return self.views.shown
         return str(self.stored_release or self.release or self.dataset_shown or self.dataset)
 
 
@@ -97,6 +102,7 @@ def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
     subject.add_argument(
         "--failure", metavar="FILE|NAME", help="how much harm an attack does that fails: a profile, too"
     )
+    add_view_arguments(subject)
     add_server_argument(parser)
 
 
@@ -106,6 +112,10 @@ def given_subject(arguments: argparse.Namespace) -> Iterator[Subject]:
 
     Raises InvalidInput for what cannot be read or does not fit together.
     """
+    views = given_views(arguments)
+    if views is not None:
+        yield Subject("", None, None, None, None, {}, None, None, views=views)
+        return
     if arguments.dataset_id and (arguments.query or arguments.address):
         raise InvalidInput.of(
             "--query", "two-tables", "--dataset-id names a table already.", "Give one of the two."

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
 from app.cli.gate_text import explanation_of, standing_of, uncovered_of, waiver_text
 from app.cli.gate_verdict import JudgedCriterion, Outcome, Standing
+from app.cli.gate_views import open_pairs_of, places_of
+from app.cli.given_views import Place
 from app.cli.plain_lines import plain_json, plain_line
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -33,9 +35,10 @@ def sarif_of(outcome: Outcome) -> str:
         "tool": {"driver": {"name": "privacy-risk", "rules": [_rule(criterion) for criterion in criteria]}},
         "invocations": [invocation],
         "results": [
-            _result(outcome, number, criterion)
+            result
             for number, criterion in enumerate(criteria)
             if criterion.standing is not Standing.PASSED
+            for result in _results(outcome, number, criterion)
         ]
         + _columns(outcome),
     }
@@ -61,10 +64,14 @@ def _columns(outcome: Outcome) -> list[dict[str, Any]]:
 
 
 def _location(outcome: Outcome) -> dict[str, Any]:
+    return _at(Place(outcome.subject, 1))
+
+
+def _at(place: Place) -> dict[str, Any]:
     return {
         "physicalLocation": {
-            "artifactLocation": {"uri": quote(outcome.subject.replace("\\", "/"), errors="replace")},
-            "region": {"startLine": 1},
+            "artifactLocation": {"uri": quote(place.path.replace("\\", "/"), errors="replace")},
+            "region": {"startLine": place.line},
         }
     }
 
@@ -97,6 +104,26 @@ def _result(outcome: Outcome, number: int, criterion: JudgedCriterion) -> dict[s
             {"kind": "external", "status": "accepted", "justification": plain_line(why)}
         ]
     return result
+
+
+def _results(outcome: Outcome, number: int, criterion: JudgedCriterion) -> Iterator[dict[str, Any]]:
+    """One result, or of a requirement about views one for each pair that is not private, at its line."""
+    whole = _result(outcome, number, criterion)
+    open_pairs = list(open_pairs_of(criterion))
+    if not open_pairs:
+        yield whole
+    for own in open_pairs:
+        result = dict(whole)
+        view, secret = own["view"], own["secret"]
+        result["message"] = _message(f"{view} beside {secret}: {own['explanation']}")
+        result["locations"] = [_location(outcome)]
+        places = places_of(own, outcome)
+        if places:
+            result["locations"] = [_at(places[0])]
+        if len(places) > 1:
+            result["relatedLocations"] = [_at(place) for place in places[1:]]
+        result["partialFingerprints"] = {"pair/v1": f"{criterion.id}:{secret}:{view}"}
+        yield result
 
 
 def _message(text: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -43,6 +43,11 @@ def service_client(server: str | None, operations: Operations) -> Iterator[Clien
             running.stop()
 
 
+def told_of(subject: Subject) -> AbstractContextManager[None]:
+    """Tells problems with views by the files that they are in."""
+    return nullcontext() if subject.views is None else subject.views.told()
+
+
 class Gate:
     """Asks one policy about one subject."""
 
@@ -53,12 +58,14 @@ class Gate:
     def plan(self, subject: Subject, policy: Json | str) -> Json:
         """What judging would take; nothing is judged."""
         ref = self.store(policy)
-        return dict(self._client.evaluations.plan(ref, Loading(self._client).body(subject, policy)))
+        with told_of(subject):
+            return dict(self._client.evaluations.plan(ref, Loading(self._client).body(subject, policy)))
 
     def evaluate(self, subject: Subject, policy: Json | str) -> Resource:
         """The stored evaluation with its result."""
         ref = self.store(policy)
-        return self.ask(ref, Loading(self._client).body(subject, policy))
+        with told_of(subject):
+            return self.ask(ref, Loading(self._client).body(subject, policy))
 
     def ask(self, ref: str, body: Json) -> Resource:
         """The evaluation of a stored policy, by a run where a direct answer would take too long."""

@@ -114,9 +114,16 @@ def requested_by(given: str | None, environment: Mapping[str, str]) -> str | Non
 
 
 def signed_here(
-    envelope: bytes, key: Ed25519PrivateKey | None, asked_by: str | None, subject: Subject
+    envelope: bytes,
+    key: Ed25519PrivateKey | None,
+    asked_by: str | None,
+    subject: Subject,
+    also: Mapping[str, Any],
 ) -> Own:
-    """The evidence with who asked and the files' own names, signed by the key or a temporary one."""
+    """The evidence with who asked and the files' own names, signed by the key or a temporary one.
+
+    ``also`` is what the parameters tell beside what the service says.
+    """
     statement = statement_of(opened(envelope).content)
     names = {
         file_sha256(path): path.name for path in (subject.dataset, subject.release) if isinstance(path, Path)
@@ -132,5 +139,6 @@ def signed_here(
         for own in statement.subjects
     )
     asker = {"kind": "pipeline", "id": None, "name": asked_by}
-    predicate = {**statement.predicate, "asked_by": asker, "files": files}
+    parameters = {**statement.predicate["parameters"], **also}
+    predicate = {**statement.predicate, "asked_by": asker, "files": files, "parameters": parameters}
     return Own(*resealed(replace(statement, subjects=subjects, predicate=predicate), key))

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from app.cli.gate_outline import questions_of
 from app.cli.gate_verdict import Json, Kept, Outcome, Standing, Verdict, shown
+from app.cli.gate_views import lines_of_pairs
 from app.cli.plain_lines import plain_json, plain_line
 
 _GIVERS = {
@@ -167,6 +168,9 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield f"  {criterion.standing:<8} {criterion.title}: {criterion.value_and_threshold}"
         if criterion.standing is not Standing.PASSED:
             yield from (f"           {line}" for line in _why(criterion.explanation, criterion.document))
+            yield from (f"           {line}" for line in lines_of_pairs(criterion, outcome))
+    if outcome.unchanged:
+        yield f"  {outcome.unchanged:,} views are unchanged since the evidence that proves them private"
     yield from (f"  {line}" for line in questions_of(verdict, outcome.outline))
     yield from (f"  {line}" for line in lines_of(verdict))
     for change in changes_of(verdict):

@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, cast
 
+from app.cli.given_views import GivenViews
 from app.domain.errors import InvalidInput
 from app.domain.policies.comparison import Comparison, Value, holds
 from app.evidence.statement import SignedBy
@@ -232,6 +233,10 @@ class Outcome:
     """Where the evidence is; None without any."""
     outline: tuple[Json, ...] = ()
     """The questions of the policy that its criteria answer."""
+    views: GivenViews | None = None
+    """The views that are asked about, with their files."""
+    unchanged: int = 0
+    """How many of them were not judged again, for an earlier verdict proves them private."""
 
     @property
     def exit_code(self) -> int:

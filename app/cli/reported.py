@@ -27,6 +27,14 @@ def question_of(then: Json, given: Subject, held: bool) -> Subject:
     has for it. ``held`` says that a server is asked. InvalidInput for whatever neither of them says.
     """
     stated = then["parameters"]
+    if _is_of_views(then) != (given.views is not None):
+        raise InvalidInput.of(
+            "--views", "other-question",
+            "The report is about views." if given.views is None else "The report is not about views.",
+            "Give --views and --relational-schema." if given.views is None else "Leave --views out.",
+        )  # fmt: skip
+    if given.views is not None:
+        return given
     _require_described(then, given, held)
     by_name = isinstance(given.dataset, str)
     asked = _with_form(given, then, by_name)
@@ -94,6 +102,10 @@ def stated_options(then: Json, utility: Json | None) -> Json:
     if isinstance(shown, Mapping) and shown.get("values"):
         raise _missing("--utility", "a utility of its own, whose values it leaves out")
     return options
+
+
+def _is_of_views(then: Json) -> bool:
+    return "views" in then["parameters"]
 
 
 def is_of_stored_release(then: Json) -> bool:

@@ -19,7 +19,7 @@ from app.cli.gate_question import (
     given_subject,
     policy_of,
 )
-from app.cli.gate_service import Gate, service_client
+from app.cli.gate_service import Gate, service_client, told_of
 from app.cli.operations import Operations
 from app.cli.plain_lines import plain_line
 from app.cli.recomputed import differences, versions
@@ -80,7 +80,8 @@ def _run(arguments: argparse.Namespace, operations: Operations) -> int:
     statement = _statement(arguments.report, arguments.keys)
     then, held = statement.predicate, arguments.server is not None
     require_server(then, held)
-    if held and not (arguments.dataset or arguments.dataset_id or arguments.tables or arguments.query):
+    named = (arguments.dataset, arguments.dataset_id, arguments.tables, arguments.query, arguments.views)
+    if held and not any(named) and then["parameters"]["dataset"] is not None:
         arguments.dataset_id = then["parameters"]["dataset"]
     with given_subject(arguments) as given:
         return _recomputed(arguments, operations, statement, given)
@@ -141,7 +142,8 @@ def _judged(client: Client, then: Json, subject: Subject, policy: Json | str) ->
     schema = (policy if isinstance(policy, dict) else then["policy"]).get("schema")
     body = _body(client, then, subject, in_the_datasets_order(then, schema))
     gate = Gate(client, lambda progress: None)
-    return client.evaluations.evidence(gate.ask(gate.store(policy), body).id)
+    with told_of(subject):
+        return client.evaluations.evidence(gate.ask(gate.store(policy), body).id)
 
 
 def _policy(client: Client, then: Json, held: bool) -> Json | str:

@@ -73,6 +73,10 @@ def sections(report: Document) -> Document:
     criteria = result["criteria"]
     return {
         "result": result,
+        "judged": judged_of(result["subject"]),
+        "open_pairs": [
+            pair for own in criteria for pair in own.get("pairs") or () if pair["verdict"] != "PRIVATE"
+        ],
         "heading": _heading(result),
         "summary": _summary(criteria),
         "outcomes": OUTCOMES,
@@ -93,6 +97,14 @@ def sections(report: Document) -> Document:
         "waived": [own for own in criteria if own["waiver"]],
         "grouped": [own for own in criteria if any(part.get("group") for part in own["parts"])],
     }
+
+
+def judged_of(subject: Document) -> str:
+    """What was judged: the dataset by its name, or how many views."""
+    if "views" not in subject:
+        return str(subject["dataset"])
+    count = len(subject["views"])
+    return f"{count:,} view{'' if count == 1 else 's'}"
 
 
 def _by_questions(policy: Document, criteria: list[Document]) -> Document:
@@ -125,7 +137,7 @@ def _parameters(parameters: Document, is_scored: bool) -> Document:
 
 def _asks_for_harm(condition: Document, result: Document) -> bool:
     match condition["kind"]:
-        case "privacy_model":
+        case "privacy_model" | "perfect_privacy":
             return False
         case "optimum":
             return bool(condition["objective"]["kind"] != "min_loss")

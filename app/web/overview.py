@@ -137,7 +137,7 @@ _FACTS: Final[Mapping[str, Any]] = {
     "evaluations": lambda d: [
         d["result"]["verdict"] if d["result"] else "no verdict yet",
         f"{d['policy']['name']}@{d['policy']['version']}",
-        d["dataset"],
+        d["dataset"] or f"{d['views']:,} views",
     ],
     "policies": lambda d: _named(d, "title"),
     "hierarchies": lambda d: [f"{d['leaves']:,} values", f"{d['height']} levels", d["kind"]],

@@ -62,6 +62,8 @@ def condition_in_words(condition: Json) -> str:
         return ", ".join(said)
     if kind == "guarantee":
         return _guarantee_in_words(condition)
+    if kind == "perfect_privacy":
+        return f"every view is private beside {', '.join(own['id'] for own in condition['secrets'])}"
     if kind == "bound":
         return "the risk is a proven upper bound"
     if kind == "optimum":

@@ -45,12 +45,24 @@ async def evaluation(visit: Visit) -> Page:
             "result": result,
             "run": None if run is None else run.document,
             "said": None if result is None else SAID[result["verdict"]],
+            "judged": "" if result is None else _judged(result["subject"]),
             "criteria": criteria,
+            "open_pairs": [
+                pair for one in criteria for pair in one.get("pairs") or () if pair["verdict"] != "PRIVATE"
+            ],
             "questions": [] if result is None else await _questions(visit, result["policy"], criteria),
             "changes": [] if result is None else [_change(one) for one in result.get("changes") or ()],
             "evidence": document.get("evidence"),
         },
     )
+
+
+def _judged(subject: Json) -> str:
+    """What was judged: the dataset by its name, or how many views."""
+    views = subject.get("views")
+    if views is None:
+        return str(subject["dataset"])
+    return f"{len(views):,} view{'' if len(views) == 1 else 's'}"
 
 
 async def _questions(visit: Visit, policy: Json, criteria: list[Json]) -> list[Json]:

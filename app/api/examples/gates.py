@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from app.api.examples.form import Examples, bodies
+from app.api.examples.view_checks import HOSPITAL
 
 _QUESTION: Final = {
     "dataset": "members",
@@ -17,8 +18,22 @@ POLICY: Final[Examples] = {"members-release": {"value": "members-release"}}
 NAME: Final = "members-gate"
 RUN_NAME: Final = "members-gate-by-run"
 
+VIEWS_NAME: Final = "hospital-views-gate"
+GATES: Final[Examples] = {**POLICY, VIEWS_NAME: {"value": "hospital-views"}}
+"""Each example of a question is put to the policy of its own key, or else to the first one."""
+
 EVALUATIONS: Final = bodies(
-    {"name": NAME, **_QUESTION}, members_gate="the proposal, which is not careful enough"
+    {"name": NAME, **_QUESTION},
+    {
+        "name": VIEWS_NAME,
+        "relational_schema": HOSPITAL,
+        "views": [
+            {"id": "wards", "query": "wards(w) :- diagnosis(p, d, m, w)."},
+            {"id": "hepatitis-ids", "query": "ids(p) :- diagnosis(p, 'hepatitis', m, w)."},
+        ],
+    },
+    members_gate="the proposal, which is not careful enough",
+    hospital_views_gate="views beside what must stay secret",
 )
 RUNS: Final = bodies({"name": RUN_NAME, **_QUESTION}, members_gate_by_run="the same in the background")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from app.api.examples.form import Examples
+from app.api.examples.view_checks import SECRET
 from app.services.gates.policies import template
 
 
@@ -83,8 +84,28 @@ def _measure(measure: dict[str, Any], value: str, comparison: str, threshold: in
     return {"kind": "measure", "measure": measure, **compared}
 
 
+VIEWS: Final[dict[str, Any]] = {
+    "format": "privacy-risk/policy/2",
+    "name": "hospital-views",
+    "version": 1,
+    "title": "Views of the hospital",
+    "assumes": {"attacker": "Any reader of the views, to whom patients are independent of each other."},
+    "requirements": [
+        {
+            "id": "secrets",
+            "title": "No view discloses who has cancer",
+            "reason": "The hospital promised it to its patients.",
+            "requirement": {
+                "kind": "perfect_privacy",
+                "secrets": [{**SECRET, "reason": "Nobody outside the ward may learn who has cancer."}],
+            },
+        }
+    ],
+}
+
 POLICIES: Final[Examples] = {
     "members-release": {"summary": "what the examples' gate asks for", "value": RELEASE},
+    "hospital-views": {"summary": "what views must not disclose", "value": VIEWS},
 }
 LINTED: Final[Examples] = {
     "members-release": {"summary": "nothing is wrong", "value": STRICTER},

@@ -6,7 +6,7 @@ from typing import Final
 
 from app.api.examples.form import Examples
 
-_HOSPITAL: Final = {
+HOSPITAL: Final = {
     "relations": {
         "patient": {"attributes": ["pid", "name"]},
         "diagnosis": {
@@ -15,7 +15,7 @@ _HOSPITAL: Final = {
         },
     }
 }
-_SECRET: Final = {
+SECRET: Final = {
     "id": "cancer-patients",
     "query": "names(n) :- patient(p, n), diagnosis(p, 'cancer', m, w).",
 }
@@ -24,8 +24,8 @@ VIEW_CHECKS: Final[Examples] = {
     "hospital": {
         "summary": "a list of wards discloses something about cancer patients; hepatitis ids do not",
         "value": {
-            "relational_schema": _HOSPITAL,
-            "secrets": [_SECRET],
+            "relational_schema": HOSPITAL,
+            "secrets": [SECRET],
             "views": [
                 {"id": "wards", "query": "wards(w) :- diagnosis(p, d, m, w)."},
                 {"id": "hepatitis-ids", "query": "ids(p) :- diagnosis(p, 'hepatitis', m, w)."},
@@ -60,8 +60,8 @@ VIEW_CHECKS: Final[Examples] = {
     "counts": {
         "summary": "a count keeps duplicates: flu patients by ward",
         "value": {
-            "relational_schema": _HOSPITAL,
-            "secrets": [_SECRET],
+            "relational_schema": HOSPITAL,
+            "secrets": [SECRET],
             "views": [
                 {
                     "id": "flu-by-ward",

@@ -50,6 +50,7 @@ gates = APIRouter(prefix=f"{PREFIX}/gates", tags=[TAG], route_class=Route, respo
 router = APIRouter(prefix=PREFIX + COLLECTION.path, tags=[TAG], route_class=Route, responses=COMMON)
 
 Gate = Annotated[PolicyRef, Path(openapi_examples=gate_examples.POLICY)]
+AnyGate = Annotated[PolicyRef, Path(openapi_examples=gate_examples.GATES)]
 
 
 @gates.post(
@@ -63,13 +64,14 @@ async def evaluate_gate(
     actor: Assessor,
     services: UseCases,
     response: Response,
-    policy: Gate,
+    policy: AnyGate,
     body: Annotated[NewEvaluation, Body(openapi_examples=gate_examples.EVALUATIONS)],
     dry_run: DryRun = False,
 ) -> Evaluation | JSONResponse:
-    """Evaluate a release.
+    """Evaluate a release, or views.
 
-    Evaluates a dataset with a rule, or a finished release file, by a policy. The verdict is `pass`, `fail`
+    Evaluates a dataset with a rule, or a finished release file, by a policy; or queries that are to be
+    published, by a policy that requires their perfect privacy. The verdict is `pass`, `fail`
     or `error`; for what failed the nearest change that passes is looked for. Work that is too large for a
     direct answer is refused with `direct-budget-exceeded`, which names the route that takes it as a run. A
     request that cannot be evaluated (an unknown name, another schema, a dictionary that is missing) is a
@@ -104,7 +106,7 @@ async def evaluate_gate_run(
 async def plan_evaluation(
     actor: Assessor,
     services: UseCases,
-    policy: Gate,
+    policy: AnyGate,
     body: Annotated[NewEvaluation, Body(openapi_examples=gate_examples.EVALUATIONS)],
 ) -> EvaluationPlanAnswer:
     """Estimate an evaluation.

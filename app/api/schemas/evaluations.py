@@ -22,8 +22,10 @@ from app.api.schemas.common import (
 from app.api.schemas.problems import ProblemFault
 from app.api.schemas.rules import Definition, rule_asked
 from app.api.schemas.verdicts import VerdictResult
+from app.api.schemas.view_checks import QueryBody, RelationalSchemaBody
 from app.domain.policies.policy import MOST_SLOTS, Severity
-from app.services.gates.requests import CreateEvaluation, ReleaseFile, StoredRelease
+from app.services.gates.requests import CreateEvaluation, ReleaseFile, StoredRelease, ViewsAsked
+from app.services.gates.view_subject import MOST_VIEWS
 
 SlotName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
@@ -82,8 +84,19 @@ class NewEvaluation(Request):
     failure: Ref | None = None
     """Sensitivity profile of the harm where the attacker picks the wrong person."""
 
+    relational_schema: RelationalSchemaBody | None = None
+    """Of views: the relations that they read."""
+    views: Annotated[list[QueryBody] | None, Field(min_length=1, max_length=MOST_VIEWS)] = None
+    """In place of a dataset with its rule or release: the queries whose answers are to be published, each as
+    a whole, in the language that the policy names. All of them together have at most 4,000,000 characters.
+    """
+
     @model_validator(mode="after")
     def _of_one(self) -> Self:
+        if (self.views is None) != (self.relational_schema is None):
+            raise PydanticCustomError("exactly_one", "views and relational_schema go together: give both.")
+        if self.views is not None:
+            return self
         if (self.rule is None) == (self.release is None):
             raise PydanticCustomError("exactly_one", "Give exactly one of rule and release.")
         if self.dataset is None and (self.release is None or self.release.name is None):
@@ -101,7 +114,13 @@ class NewEvaluation(Request):
             sensitivity=self.sensitivity,
             failure=self.failure,
             name=self.name,
+            views=self._views_asked(),
         )
+
+    def _views_asked(self) -> ViewsAsked | None:
+        if self.views is None or self.relational_schema is None:
+            return None
+        return ViewsAsked(self.relational_schema.written(), [own.written() for own in self.views])
 
 
 class CriterionCost(Answer):
@@ -151,7 +170,10 @@ class EvaluationSummary(Resource):
     """An evaluation without its result."""
 
     policy: Annotated[PolicyOfEvaluation, Field(description="The policy.")]
-    dataset: Annotated[str, Field(description="Name of the dataset.", examples=["members"])]
+    dataset: Annotated[str | None, Field(examples=["members"])]
+    """Name of the dataset; null where views are judged."""
+    views: Annotated[Count | None, Field(examples=[None])] = None
+    """How many views are judged; null: none, but a release of the dataset."""
     rule: dict[str, Any] | None
     """The rule: its name or its definition in short."""
     release: dict[str, Any] | None

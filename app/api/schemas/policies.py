@@ -14,15 +14,18 @@ from app.domain.mechanisms.guarantee_models import LIKENESS
 from app.domain.policies.comparison import Comparison
 from app.domain.policies.formats import FORMAT_1, FORMAT_2, format_of
 from app.domain.policies.policy import (
+    MOST_CHARACTERS_OF_A_SECRET,
     MOST_EXEMPTIONS,
     MOST_HEADINGS,
     MOST_REQUIREMENTS,
+    MOST_SECRETS,
     MOST_SLOTS,
     OptimumScope,
     PromisedStatus,
     Severity,
 )
 from app.domain.policies.schema import USUAL_SINGLED_OUT_SHARE, PatternRole, Role
+from app.services.views.published import Language, SqlDialect
 
 PolicyRef = Annotated[
     str,
@@ -143,13 +146,45 @@ class GuaranteeCondition(Request):
     """Whether hypotheses may be assumed rather than checked."""
 
 
+class SecretQuery(Request):
+    """A query whose answer is to stay secret."""
+
+    id: Annotated[Word, Field(description="Its name.", examples=["cancer-patients"])]
+    query: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=MOST_CHARACTERS_OF_A_SECRET,
+            examples=["names(n) :- patient(p, n), diagnosis(p, 'cancer', m, w)."],
+        ),
+    ]
+    """As `POST /v1/view-checks` takes it. Whoever reads a verdict reads it: name no person."""
+    reason: Annotated[Prose, Field(examples=["Nobody outside the ward may learn who has cancer."])]
+    """Why the answer is secret, and from whom."""
+
+
+class PerfectPrivacyCondition(Request):
+    """Every view is perfectly private with respect to every secret."""
+
+    kind: Annotated[Literal["perfect_privacy"], Field(description="Kind of requirement.")]
+    secrets: Annotated[list[SecretQuery], Field(min_length=1, max_length=MOST_SECRETS)]
+    """What is to stay secret."""
+    language: Annotated[Language, Field(examples=["datalog"])] = "datalog"
+    """The language of the secrets, and of the views that are judged."""
+    dialect: Annotated[SqlDialect, Field(examples=["postgres"])] = "postgres"
+    """The dialect of queries and tables in SQL."""
+    ignore_foreign_keys: Annotated[bool, Field(strict=True)] = False
+    """Decide as if readers did not know that referenced rows exist."""
+
+
 Condition = Annotated[
     MeasureCondition
     | ScoreCondition
     | PrivacyModelCondition
     | BoundCondition
     | OptimumCondition
-    | GuaranteeCondition,
+    | GuaranteeCondition
+    | PerfectPrivacyCondition,
     Field(discriminator="kind", description="What is required."),
 ]
 

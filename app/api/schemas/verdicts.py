@@ -9,6 +9,7 @@ from pydantic import Field
 from app.api.schemas.common import Answer, Count, Hash, Number, is_none
 from app.api.schemas.coverage import EarlierReleases, FoundCoverage
 from app.api.schemas.mechanisms import ShownGuarantee
+from app.api.schemas.view_checks import JudgedPair
 from app.domain.catalogue.catalogue_types import Guarantee
 from app.domain.gates.verdicts import Outcome, Verdict
 from app.domain.policies.comparison import Comparison
@@ -64,7 +65,7 @@ class CountedWaiver(Answer):
     reason: Annotated[str, Field(description="Why the criterion need not hold.")]
     until: Annotated[str, Field(description="Last day that it is in force.", examples=["2027-06-30"])]
     dataset_sha256: Hash | None = None
-    """Hash of the dataset that it was granted for; null: of any under the name."""
+    """Hash of the dataset, or of the schema and the views, that it was granted for; null: of any."""
     criterion_sha256: Hash | None = None
     """Hash of the criterion that it was granted for; null: none was recorded."""
     in_force: Annotated[bool, Field(description="Whether it counted.")]
@@ -116,6 +117,12 @@ class FoundCriterion(Answer):
     hypotheses: Annotated[list[FoundHypothesis], Field(description="What a claim rests on.")]
     promised: Annotated[ShownGuarantee | None, Field(exclude_if=is_none)] = None
     """The guarantee that was judged, as it stood when the evaluation was asked for; there where one was."""
+    pairs: Annotated[list[JudgedPair] | None, Field(exclude_if=is_none)] = None
+    """Of a requirement about views: every secret with every view."""
+    assumptions: Annotated[list[str] | None, Field(exclude_if=is_none)] = None
+    """Of a requirement about views: what its pairs rest on."""
+    warnings: Annotated[list[str] | None, Field(exclude_if=is_none)] = None
+    """Of a requirement about views: what of tables in SQL is left out, or taken for something else."""
     waiver: Annotated[CountedWaiver | None, Field(description="Its waiver, in force or not; null: none.")]
     error: Annotated[CriterionError | None, Field(description="Why there is no value; null if there is.")]
     explanation: Annotated[str, Field(description="What was found, in a sentence.")]

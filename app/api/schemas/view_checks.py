@@ -17,6 +17,7 @@ from app.services.views.pair_verdicts import MOST_PLACES
 from app.services.views.published import Language, PairMethod, PairReason, SqlDialect
 from app.services.views.reading import MOST_CHARACTERS_OF_TABLES, WrittenQuery
 from app.services.views.view_checks import MOST_PAIRS, MOST_WARNINGS, ViewCheck
+from app.services.views.written_schema import WrittenSchema
 
 RelationName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
 ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00]*$")]
@@ -91,6 +92,14 @@ class RelationalSchemaBody(Request):
     which keys hold changes verdicts, so send the statements as they are.
     """
 
+    def written(self) -> WrittenSchema:
+        """The schema as use cases take it."""
+        return WrittenSchema(
+            {name: own.definition() for name, own in self.relations.items()},
+            [ForeignKey(own.source, own.target) for own in self.foreign_keys],
+            self.sql,
+        )
+
 
 class QueryBody(Request):
     """A query with its name."""
@@ -137,10 +146,10 @@ class NewViewCheck(Request):
 
     def request(self) -> ViewCheck:
         """What was sent, as the use case takes it."""
-        schema = self.relational_schema
+        schema = self.relational_schema.written()
         return ViewCheck(
-            {name: own.definition() for name, own in schema.relations.items()},
-            [ForeignKey(own.source, own.target) for own in schema.foreign_keys],
+            schema.relations,
+            schema.foreign_keys,
             [own.written() for own in self.secrets],
             [own.written() for own in self.views],
             self.ignore_foreign_keys,
@@ -233,7 +242,7 @@ class PairWork(Answer):
     """Milliseconds, the severity and the words included."""
 
 
-class ViewCheckPair(Answer):
+class JudgedPair(Answer):
     """Whether a view discloses anything about a secret."""
 
     secret: Annotated[
@@ -255,12 +264,17 @@ class ViewCheckPair(Answer):
     them gives away alone. Null where it is not examined: with comparisons, unions, keys, dependencies,
     foreign keys or NULL.
     """
-    classes: PairClasses
-    """Classes of both queries, as far as they are of any."""
     not_exact: InexactOperators
     """The operators of SQL by which a query is judged by all rows that it may depend on: the method is then
     `envelope`, and what is not private is `UNKNOWN` for the reason `NON_CONJUNCTIVE`.
     """
+
+
+class ViewCheckPair(JudgedPair):
+    """Whether a view discloses anything about a secret, and what finding it out took."""
+
+    classes: PairClasses
+    """Classes of both queries, as far as they are of any."""
     work: PairWork
     """What the pair took."""
 
@@ -277,3 +291,7 @@ class ViewCheckAnswer(Answer):
     """What the verdicts rest on."""
     warnings: Annotated[list[str], Field(max_length=MOST_WARNINGS)]
     """What of tables in SQL is left out, or taken for something else."""
+    constant_secrets: Annotated[list[str], Field(max_length=50, examples=[[]])]
+    """Secrets whose answer depends on no row, since their conditions exclude each other: every view is
+    private beside them, and they keep nothing secret.
+    """

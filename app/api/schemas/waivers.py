@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from app.api.schemas.common import Count, Hash, Name, Ref, Resource
+from app.api.schemas.common import Count, Hash, Name, Ref, Resource, is_none
 from app.api.schemas.derived import Asking
 from app.api.schemas.policies import PolicyRef
 from app.services.gates.waivers import CreateWaiver
@@ -32,6 +32,10 @@ class NewWaiver(Asking[CreateWaiver]):
     any_content: Annotated[bool, Field(examples=[False])] = False
     """Whether it is for whatever is stored under these names, now and later. Otherwise it is for what the
     datasets hold now, and for nothing else that will have their names.
+    """
+    views: Annotated[Hash | None, Field(examples=[None])] = None
+    """Of a criterion about views, in place of datasets: the `views_sha256` of the verdict that was looked at.
+    The waiver is for that schema and these views; of others, the criterion is judged plainly.
     """
     reason: Annotated[Said, Field(description="Why the criterion need not hold.")]
     approved_by: Annotated[
@@ -62,6 +66,8 @@ class Waiver(Resource):
     """Dataset → hash of what it held when the waiver was granted, and is for. Null with `any_content`, and of
     waivers that were granted before contents were recorded: these are for the datasets that were there then.
     """
+    views: Annotated[Hash | None, Field(exclude_if=is_none)] = None
+    """Hash of the schema and the views that it is for, if it is for views."""
     reason: Annotated[str, Field(description="Why the criterion need not hold.")]
     approved_by: Annotated[str, Field(description="Who takes it on himself.", examples=["A. Officer"])]
     until: Annotated[date, Field(description="Last day on which it is in force (UTC).")]

@@ -20,6 +20,7 @@ from app.domain.policies.policy import (
     Condition,
     GuaranteeCondition,
     MeasureCondition,
+    PerfectPrivacyCondition,
     PrivacyModelCondition,
     ScoreCondition,
 )
@@ -132,6 +133,8 @@ def quantity_of(condition: Condition) -> str:
             return "whether the risk is an upper bound"
         case GuaranteeCondition():
             return "whether such a guarantee stands"
+        case PerfectPrivacyCondition():
+            return "pairs of a secret and a view that are not private"
         case _:
             return "distance from the proven optimum, as a share of it"
 

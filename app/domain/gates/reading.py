@@ -30,6 +30,7 @@ from app.domain.policies.policy import (
     GuaranteeCondition,
     MeasureCondition,
     OptimumCondition,
+    PerfectPrivacyCondition,
     Policy,
     PrivacyModelCondition,
     Requirement,
@@ -133,8 +134,8 @@ def reading_of(policy: Policy, criterion: Requirement, columns: Columns) -> Read
                 return _of_optimum(condition, carried, columns)
             case GuaranteeCondition():
                 return _of_guarantee(condition, columns)
-            case BoundCondition():
-                # It says that a risk is no underestimate, not how large the risk is.
+            case BoundCondition() | PerfectPrivacyCondition():
+                # That a risk is no underestimate does not say how large it is; views have no columns.
                 return Reading()
     except InvalidInput:
         return Reading()

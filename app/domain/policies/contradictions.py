@@ -16,10 +16,12 @@ from app.domain.policies.findings import Findings
 from app.domain.policies.guarantee_bounds import asks_as_much
 from app.domain.policies.intervals import Interval
 from app.domain.policies.objectives import marks_of
+from app.domain.policies.perfect_privacy import as_private
 from app.domain.policies.pinning import parameters_in_full
 from app.domain.policies.policy import (
     GuaranteeCondition,
     MeasureCondition,
+    PerfectPrivacyCondition,
     Policy,
     PrivacyModelCondition,
     Requirement,
@@ -82,6 +84,8 @@ def _compare(found: Findings, earlier: tuple[int, Requirement], later: tuple[int
             _note_implied(found, earlier, later, as_strict(one, other), as_strict(other, one))
         case GuaranteeCondition() as one, GuaranteeCondition() as other:
             _note_implied(found, earlier, later, asks_as_much(one, other), asks_as_much(other, one))
+        case PerfectPrivacyCondition() as one, PerfectPrivacyCondition() as other:
+            _note_implied(found, earlier, later, as_private(one, other), as_private(other, one))
         case (MeasureCondition() | ScoreCondition() as one, MeasureCondition() | ScoreCondition() as other):
             value = value_of(one)
             if value is None or subject_of(one) != subject_of(other):

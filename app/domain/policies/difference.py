@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from app.domain.policies.contradictions import as_strict, subject_of
 from app.domain.policies.guarantee_bounds import asks_as_much
 from app.domain.policies.intervals import Interval
+from app.domain.policies.perfect_privacy import as_private
 from app.domain.policies.pinning import parameters_in_full, pinned
 from app.domain.policies.policy import (
     BoundCondition,
@@ -21,6 +22,7 @@ from app.domain.policies.policy import (
     GuaranteeCondition,
     MeasureCondition,
     OptimumCondition,
+    PerfectPrivacyCondition,
     Policy,
     PrivacyModelCondition,
     Requirement,
@@ -188,6 +190,8 @@ def _requirement_fields(requirement: Requirement) -> dict[str, Any]:
         if isinstance(condition, MeasureCondition | PrivacyModelCondition):
             given = parameters_in_full(condition)
         fields |= {f"parameters.{name}": own for name, own in given.items()}
+    for own in fields.pop("secrets", ()):
+        fields |= {f"secrets.{own.id}": own.query, f"secrets.{own.id}.reason": own.reason}
     return {
         "title": requirement.title,
         "reason": requirement.reason,
@@ -215,6 +219,8 @@ def _effect_of_condition(old: Condition, new: Condition) -> Effect:
             return _by_order(as_strict(old, new), as_strict(new, old))
         case GuaranteeCondition(), GuaranteeCondition():
             return _by_order(asks_as_much(old, new), asks_as_much(new, old))
+        case PerfectPrivacyCondition(), PerfectPrivacyCondition():
+            return _by_order(as_private(old, new), as_private(new, old))
         case BoundCondition(), BoundCondition() if old.dictionary == new.dictionary:
             return "looser" if new.may_rest_on_assumptions else "stricter"
         case OptimumCondition(), OptimumCondition() if dataclasses.replace(old, gap=new.gap) == new:

@@ -12,6 +12,7 @@ from app.domain.errors import joined
 from app.domain.policies.building import closest
 from app.domain.policies.contradictions import check_together
 from app.domain.policies.findings import Findings, Lint
+from app.domain.policies.perfect_privacy import check_subjects
 from app.domain.policies.policy import Policy
 from app.domain.policies.requirements import check_requirement, is_scored, slots_of
 from app.domain.policies.schema import PolicySchema
@@ -26,7 +27,9 @@ def lint(policy: Policy) -> Lint:
     for number, requirement in enumerate(policy.requirements):
         check_requirement(policy, requirement, f"/requirements/{number}", found)
     check_together(policy, found)
-    check_schema(policy, found)
+    check_subjects(policy, found)
+    if not policy.judges_views:
+        check_schema(policy, found)
     _check_slots(policy, found)
     _check_use(policy, found)
     _check_outline(policy, found)

@@ -26,6 +26,8 @@ MOST_REQUIREMENTS: Final = 100
 MOST_SLOTS: Final = 20
 MOST_EXEMPTIONS: Final = 100
 MOST_HEADINGS: Final = 50
+MOST_SECRETS: Final = 50
+MOST_CHARACTERS_OF_A_SECRET: Final = 20_000
 
 Word = Annotated[str, Len(1, 100)]
 Title = Annotated[str, Len(1, 200)]
@@ -144,6 +146,29 @@ class GuaranteeCondition:
     may_rest_on_assumptions: bool = False
 
 
+@dataclass(frozen=True)
+class Secret:
+    """A query whose answer is to stay secret; ``reason`` says why, and from whom."""
+
+    id: Word
+    query: Annotated[str, Len(1, MOST_CHARACTERS_OF_A_SECRET)]
+    reason: Prose
+
+
+@dataclass(frozen=True)
+class PerfectPrivacyCondition:
+    """Every view that is judged is perfectly private with respect to every secret.
+
+    ``language`` and ``dialect`` are those of the secrets and of the views; ``ignore_foreign_keys`` decides as
+    if readers did not know that referenced rows exist.
+    """
+
+    secrets: Annotated[tuple[Secret, ...], Len(1, MOST_SECRETS)]
+    language: Word = "datalog"
+    dialect: Word = "postgres"
+    ignore_foreign_keys: bool = False
+
+
 Condition = (
     MeasureCondition
     | ScoreCondition
@@ -151,6 +176,7 @@ Condition = (
     | BoundCondition
     | OptimumCondition
     | GuaranteeCondition
+    | PerfectPrivacyCondition
 )
 
 
@@ -205,6 +231,11 @@ class Policy:
     suppression_limit: Share = 0.0
     outline: Annotated[tuple[Heading, ...], MaxLen(MOST_HEADINGS)] = ()
     format: Format = FORMAT_2
+
+    @property
+    def judges_views(self) -> bool:
+        """Whether it is about queries that are to be published rather than about a release of data."""
+        return any(isinstance(own.condition, PerfectPrivacyCondition) for own in self.requirements)
 
     def slot(self, name: str) -> Slot | None:
         """The dictionary slot of this name."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from app.domain.policies.policy import MeasureCondition
+from app.evidence.canonical import sha256_of_bytes
 from app.services.gates.evidence import Attested, EvidenceIssuer, files_of, inputs_of
 from app.services.gates.evidence_values import EvidenceFile, EvidenceInput, EvidenceRef
 from app.services.gates.subject import Subject
+from app.services.gates.view_subject import DECISION, ViewSubject, view_sha256
 from app.services.ports import UnitOfWork
 from app.services.resources import JsonObject, Kind, Run, Stored, document_of
 from app.services.runs.webhook_values import WebhookEvent
@@ -21,7 +23,7 @@ class Completion:
         self._issuer = issuer
 
     def of(
-        self, subject: Subject, stored: Stored, result: JsonObject
+        self, subject: Subject | ViewSubject, stored: Stored, result: JsonObject
     ) -> Callable[[UnitOfWork, Run], Awaitable[None]]:
         """What a run that found the result stores with it."""
 
@@ -31,55 +33,94 @@ class Completion:
         return complete
 
     async def complete(
-        self, work: UnitOfWork, subject: Subject, stored: Stored, result: JsonObject, run_id: str | None
+        self,
+        work: UnitOfWork,
+        subject: Subject | ViewSubject,
+        stored: Stored,
+        result: JsonObject,
+        run_id: str | None,
     ) -> EvidenceRef:
         """Issue the evidence and tell who wants to know; an evaluation that has its evidence keeps it."""
         known = await work.evidence.of_resource(stored.id)
         if known is not None:
             return known.ref
-        rule = subject.rule
-        inputs = await inputs_of(
-            work,
-            dataset=subject.dataset,
-            rule=None if rule is None else (rule.name, rule.sha256),
-            release=subject.upload if subject.released is None else subject.released.stored,
-            dictionaries=subject.dictionaries,
-            sensitivity=subject.base.sensitivity,
-            failure=subject.base.failure,
-            policy=subject.stored_policy,
-        )
-        # A waiver may be withdrawn before a run ends; what counted is what was in force when it was asked.
-        waivers = [EvidenceInput("waiver", own["name"], own["sha256"]) for own in subject.waivers.values()]
-        # The rules of earlier releases that a criterion takes into account.
-        earlier = [
-            EvidenceInput("released_rule", stored.name, stored.sha256)
-            for (kind, _), stored in subject.referred.items()
-            if kind is Kind.RULE
-        ]
-        seeds = {id_: getattr(own, "seed", None) for id_, own in subject.parameters.items()}
-        ref = await self._issuer.issue(
-            work,
-            Attested(
-                report="verdict",
-                resource=stored,
-                result=result,
-                inputs=(*inputs, *earlier, *waivers),
-                parameters=_parameters(subject, document_of(stored)),
-                policy=document_of(subject.stored_policy),
-                measures={
-                    own.condition.measure: own.condition.version
-                    for own in subject.policy.requirements
-                    if isinstance(own.condition, MeasureCondition) and own.condition.version is not None
-                },
-                seeds={id_: seed for id_, seed in seeds.items() if seed is not None},
-                hypotheses=[own for criterion in result["criteria"] for own in criterion["hypotheses"]],
-                files=await _files(work, subject),
-            ),
-        )
+        attested = await _attested(work, subject, stored, result)
+        ref = await self._issuer.issue(work, attested)
         await work.webhooks.emit(
             WebhookEvent.EVALUATION_COMPLETED, _news(subject, stored, result, ref, run_id)
         )
         return ref
+
+
+async def _attested(
+    work: UnitOfWork, subject: Subject | ViewSubject, stored: Stored, result: JsonObject
+) -> Attested:
+    """What is signed of a verdict."""
+    # A waiver may be withdrawn before a run ends; what counted is what was in force when it was asked.
+    waivers = [EvidenceInput("waiver", own["name"], own["sha256"]) for own in subject.waivers.values()]
+    if isinstance(subject, ViewSubject):
+        return _of_views(subject, stored, result, waivers)
+    rule = subject.rule
+    inputs = await inputs_of(
+        work,
+        dataset=subject.dataset,
+        rule=None if rule is None else (rule.name, rule.sha256),
+        release=subject.upload if subject.released is None else subject.released.stored,
+        dictionaries=subject.dictionaries,
+        sensitivity=subject.base.sensitivity,
+        failure=subject.base.failure,
+        policy=subject.stored_policy,
+    )
+    # The rules of earlier releases that a criterion takes into account.
+    earlier = [
+        EvidenceInput("released_rule", stored.name, stored.sha256)
+        for (kind, _), stored in subject.referred.items()
+        if kind is Kind.RULE
+    ]
+    seeds = {id_: getattr(own, "seed", None) for id_, own in subject.parameters.items()}
+    return Attested(
+        report="verdict",
+        resource=stored,
+        result=result,
+        inputs=(*inputs, *earlier, *waivers),
+        parameters=_parameters(subject, document_of(stored)),
+        policy=document_of(subject.stored_policy),
+        measures={
+            own.condition.measure: own.condition.version
+            for own in subject.policy.requirements
+            if isinstance(own.condition, MeasureCondition) and own.condition.version is not None
+        },
+        seeds={id_: seed for id_, seed in seeds.items() if seed is not None},
+        hypotheses=[own for criterion in result["criteria"] for own in criterion["hypotheses"]],
+        files=await _files(work, subject),
+    )
+
+
+def _of_views(
+    subject: ViewSubject, stored: Stored, result: JsonObject, waivers: Sequence[EvidenceInput]
+) -> Attested:
+    """What is signed of a verdict on views: hashes of the schema with its constraints and of every query."""
+    policy = subject.stored_policy
+    return Attested(
+        report="verdict",
+        resource=stored,
+        result=result,
+        inputs=(
+            EvidenceInput("relational_schema", None, subject.schema.sha256),
+            *(EvidenceInput("view", own.id, view_sha256(own)) for own in subject.views),
+            EvidenceInput("policy", policy.name, policy.sha256),
+            *waivers,
+        ),
+        parameters={
+            **dict.fromkeys(("dataset", "rule", "release", "sensitivity", "failure")),
+            "dictionaries": {},
+            "decision": DECISION,
+            "views": len(subject.views),
+            "route": document_of(stored)["route"],
+        },
+        policy=document_of(policy),
+        files=[EvidenceFile("view", own.id, sha256_of_bytes(own.query.encode())) for own in subject.views],
+    )
 
 
 async def _files(work: UnitOfWork, subject: Subject) -> tuple[EvidenceFile, ...]:
@@ -91,13 +132,13 @@ async def _files(work: UnitOfWork, subject: Subject) -> tuple[EvidenceFile, ...]
 
 
 def _news(
-    subject: Subject, stored: Stored, result: JsonObject, ref: EvidenceRef, run_id: str | None
+    subject: Subject | ViewSubject, stored: Stored, result: JsonObject, ref: EvidenceRef, run_id: str | None
 ) -> JsonObject:
     return {
         "evaluation": {"id": stored.id, "name": stored.name},
         "verdict": result["verdict"],
         "policy": {"name": subject.policy.name, "version": subject.policy.version},
-        "dataset": subject.dataset.name,
+        "dataset": None if isinstance(subject, ViewSubject) else subject.dataset.name,
         "evidence": ref.id,
         "run": run_id,
     }

@@ -142,6 +142,51 @@ def criterion_document(
     )
 
 
+def criterion_of_views(
+    criterion: Requirement,
+    condition: JsonObject,
+    waiver: JsonObject | None,
+    *,
+    outcome: Outcome,
+    open_pairs: int | None,
+    what: str,
+    error: Fault | None,
+    explanation: str,
+    pairs: Sequence[JsonObject],
+    assumptions: Sequence[str],
+    warnings: Sequence[str],
+) -> JsonObject:
+    """What was found of a requirement about views; ``open_pairs`` is how many pairs are not private.
+
+    ``assumptions`` and ``warnings`` are for the verdict, which says those of all requirements once.
+    """
+    return _criterion(
+        criterion,
+        condition,
+        waiver,
+        outcome=outcome,
+        value=open_pairs,
+        quantity={"what": what, "of_records": None},
+        comparison="at_most",
+        threshold=0,
+        margin=None if open_pairs is None else -open_pairs,
+        guarantee=None if open_pairs is None else "exact",
+        standard_error=None,
+        parts=[],
+        worst=None,
+        hypotheses=[],
+        error=None if error is None else _error(error),
+        explanation=explanation,
+        pairs=pairs,
+        assumptions=assumptions,
+        warnings=warnings,
+    )
+
+
+def _error(fault: Fault) -> JsonObject:
+    return {key: value for key, value in asdict(fault).items() if key != "pointer"}
+
+
 def _promised(guarantee: PrivacyGuarantee) -> JsonObject:
     """The guarantee as it was judged."""
     return {**asdict(guarantee), "standing": guarantee.standing}
@@ -166,7 +211,7 @@ def broken_document(
         parts=[],
         worst=None,
         hypotheses=[],
-        error={key: value for key, value in asdict(fault).items() if key != "pointer"},
+        error=_error(fault),
         explanation=f"It could not be computed: {fault.message}",
     )
 

@@ -22,7 +22,7 @@ from app.services.gates.coverage import broken_coverage
 from app.services.gates.evaluation import Evaluation, EvaluationCost, prepare_evaluation
 from app.services.gates.evidence import find
 from app.services.gates.ledger import find_earlier_releases, refuse_drawn
-from app.services.gates.requests import CreateEvaluation, EvaluationPlan, ReleaseFile
+from app.services.gates.requests import CreateEvaluation, EvaluationPlan, ReleaseFile, ViewsAsked
 from app.services.gates.stored_releases import JudgedRelease, find_release, with_dataset
 from app.services.gates.subject import (
     Subject,
@@ -32,6 +32,14 @@ from app.services.gates.subject import (
     find_slots,
     new_evaluation,
     subject_of,
+)
+from app.services.gates.view_evaluation import ViewEvaluation
+from app.services.gates.view_subject import (
+    find_views,
+    new_view_evaluation,
+    require_readable,
+    view_subject_of,
+    with_waivers,
 )
 from app.services.gates.waivers import Waivable, waivers_for
 from app.services.ports import Clock, Store, UnitOfWork
@@ -59,7 +67,7 @@ OVERRUN: Final = 10.0
 class TimedEvaluation:
     """An evaluation that ends after ``seconds``, and examines so many rules for changes."""
 
-    evaluation: Evaluation
+    evaluation: Evaluation | ViewEvaluation
     change_rules: int
     seconds: float
 
@@ -111,6 +119,8 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
         self, store: Store, actor: Actor, request: CreateEvaluation, route: Route
     ) -> tuple[TimedEvaluation, NewResource]:
         evaluation = await self._evaluation(store, actor, request)
+        if isinstance(evaluation, ViewEvaluation):
+            return self._timed(evaluation, 0), new_view_evaluation(evaluation.subject, request.name, route)
         rules = await asyncio.to_thread(evaluation.change_rules, route)
         return self._timed(evaluation, rules), new_evaluation(evaluation.subject, request.name, route, rules)
 
@@ -122,11 +132,25 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
         cost = prepared.cost
         return budget.allows(replace(cost, seconds=(1 + prepared.change_rules) * cost.seconds))
 
-    async def _evaluation(self, store: Store, actor: Actor, request: CreateEvaluation) -> Evaluation:
+    async def _evaluation(
+        self, store: Store, actor: Actor, request: CreateEvaluation
+    ) -> Evaluation | ViewEvaluation:
+        if request.views is not None:
+            return await self._of_views(store, actor, request, request.views)
         subject = await self._subject(store, actor, request)
         return await prepare_evaluation(store, self._loader, actor.tenant, subject)
 
-    def _timed(self, evaluation: Evaluation, change_rules: int) -> TimedEvaluation:
+    async def _of_views(
+        self, store: Store, actor: Actor, request: CreateEvaluation, asked: ViewsAsked
+    ) -> ViewEvaluation:
+        async with store.work(actor.tenant) as work:
+            subject = await find_views(work, request, asked)
+            judged = Waivable(subject.stored_policy, subject.policy, subject.sha256, self._clock().date())
+            subject = await with_waivers(work, subject, judged)
+        await asyncio.to_thread(require_readable, subject)
+        return ViewEvaluation(subject)
+
+    def _timed(self, evaluation: Evaluation | ViewEvaluation, change_rules: int) -> TimedEvaluation:
         return TimedEvaluation(evaluation, change_rules, OVERRUN * self._budget.seconds)
 
     async def _subject(self, store: Store, actor: Actor, request: CreateEvaluation) -> Subject:
@@ -207,7 +231,9 @@ class EvaluationWork:
 
     time_limit = None
 
-    def __init__(self, evaluation: Evaluation, stored: Stored, rules: int, completion: Completion) -> None:
+    def __init__(
+        self, evaluation: Evaluation | ViewEvaluation, stored: Stored, rules: int, completion: Completion
+    ) -> None:
         self._evaluation = evaluation
         self._stored = stored
         self._rules = rules
@@ -279,6 +305,9 @@ class EvaluationPreparation:
     async def __call__(self, tenant: TenantId, stored: Stored) -> EvaluationWork:
         """Load what the evaluation rests on."""
         async with self._store.work(tenant) as work:
+            views = await view_subject_of(work, stored)
+            if views is not None:
+                return EvaluationWork(ViewEvaluation(views), stored, 0, self._completion)
             subject = await subject_of(work, stored)
         evaluation = await prepare_evaluation(self._store, self._loader, tenant, subject)
         return EvaluationWork(evaluation, stored, document_of(stored)["change_rules"], self._completion)

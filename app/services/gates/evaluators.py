@@ -11,6 +11,7 @@ from app.domain.policies.policy import (
     GuaranteeCondition,
     MeasureCondition,
     OptimumCondition,
+    PerfectPrivacyCondition,
     PrivacyModelCondition,
     Requirement,
     ScoreCondition,
@@ -58,6 +59,10 @@ class EvaluatorMaker:
         match criterion.condition:
             case MeasureCondition() as condition:
                 return await self._measure(criterion, condition)
+            case PerfectPrivacyCondition():
+                raise NotSupported(
+                    "Perfect privacy is required of views, not of data.", "Give relational_schema and views."
+                )
             case GuaranteeCondition() as condition:
                 return GuaranteeEvaluator(criterion, condition, self._subject, self._context)
             case _ if self._context.drawn is not None:

@@ -38,8 +38,9 @@ _LIBRARIES: Final = (
     "python-stdnum",
     "rapidfuzz",
     "scipy",
+    "sqlglot",
 )
-_SUBJECTS: Final = ("dataset", "rule", "release", "dictionary")
+_SUBJECTS: Final = ("dataset", "rule", "release", "dictionary", "relational_schema", "view")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +101,7 @@ class EvidenceIssuer:
         predicate = _predicate(attested, asked_by, instant_text(issued_at))
         # The release file by its bytes: what whoever holds it can compare.
         released = [
-            Subject(f"{FILE_PREFIX}{own.name}", own.sha256) for own in attested.files if own.role == "release"
+            Subject(f"{FILE_PREFIX}{own.name}", own.sha256) for own in attested.files if own.role != "dataset"
         ]
         subjects = (*_subjects(attested.inputs), *released)
         envelope = sealed(Statement(attested.report, subjects, predicate), signer)

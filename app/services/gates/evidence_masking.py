@@ -99,7 +99,7 @@ def _without_named_values(part: Any) -> Any:  # noqa: ANN401 - JSON
 def masked_verdict(result: JsonObject) -> JsonObject:
     """The result of an evaluation; groups keep their number and size."""
     subject = result["subject"]
-    if subject["rule"] is not None:
+    if subject.get("rule") is not None:
         subject = {**subject, "rule": masked_rule(subject["rule"])}
     return {
         **result,

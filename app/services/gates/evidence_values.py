@@ -11,6 +11,7 @@ from app.evidence.statement import Report
 Role = Literal[
     "dataset", "upload", "schema", "hierarchy", "rule", "release", "dictionary", "dictionary_set",
     "sensitivity", "failure", "true_dictionary", "policy", "waiver", "released_rule",
+    "relational_schema", "view",
 ]  # fmt: skip
 
 TOLERANCE: Final = {"absolute": 1e-9}
@@ -32,9 +33,12 @@ class EvidenceInput:
 
 @dataclass(frozen=True)
 class EvidenceFile:
-    """A file that was uploaded, under the upload's name; ``sha256`` is of its bytes as they arrived."""
+    """A file that was uploaded, under the upload's name; ``sha256`` is of its bytes as they arrived.
 
-    role: Literal["dataset", "release"]
+    Of a view it is the text of its query in UTF-8, under the view's id.
+    """
+
+    role: Literal["dataset", "release", "view"]
     name: str
     sha256: str
 

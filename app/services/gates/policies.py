@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Final, Literal, get_args
 from app.domain.errors import Conflict, InvalidInput, NotFound
 from app.domain.policies.difference import Difference, difference
 from app.domain.policies.findings import Lint
-from app.domain.policies.lint import lint
 from app.domain.policies.objectives import criteria_of, criterion_of
 from app.domain.policies.pinning import pinned
 from app.domain.policies.policy import (
@@ -30,6 +29,7 @@ from app.services.datasets.cell_values import require_to_name_values, shown_para
 from app.services.datasets.structured_text import read_yaml
 from app.services.fingerprints import new_resource
 from app.services.gates.policy_documents import document_of_policy, policy_of
+from app.services.gates.secret_queries import lint_with_queries
 from app.services.named import NamedResources, all_resources
 from app.services.ports import UnitOfWork
 from app.services.resources import (
@@ -70,7 +70,7 @@ class PolicyService(NamedResources):
         """
         require(actor, Scope.GOVERN)
         policy = policy_of(document)
-        checked = lint(policy)
+        checked = lint_with_queries(policy)
         if checked.errors:
             raise InvalidInput(checked.errors)
         policy = pinned(policy)
@@ -140,7 +140,7 @@ def checked_policy(document: object) -> Checked:
         policy = policy_of(document)
     except InvalidInput as error:
         return Checked(None, Lint(error.faults, ()))
-    return Checked(policy, lint(policy))
+    return Checked(policy, lint_with_queries(policy))
 
 
 def shown_to(actor: Actor, stored: Stored) -> Stored:

@@ -11,7 +11,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from app.domain.errors import Fault, InvalidInput, joined, refuse
 from app.domain.policies.building import built, closest
@@ -25,6 +25,7 @@ from app.domain.policies.policy import (
     GuaranteeCondition,
     MeasureCondition,
     OptimumCondition,
+    PerfectPrivacyCondition,
     Policy,
     PrivacyModelCondition,
     Requirement,
@@ -37,6 +38,7 @@ from app.domain.tables.numbers import to_json_number
 from app.services.fingerprints import plain
 from app.services.resources import JsonObject
 from app.services.scoring.scoring_options import ScoringOptions
+from app.services.views.published import Language, SqlDialect
 
 CONDITIONS: Final[Mapping[str, type]] = {
     "measure": MeasureCondition,
@@ -45,6 +47,7 @@ CONDITIONS: Final[Mapping[str, type]] = {
     "bound": BoundCondition,
     "optimum": OptimumCondition,
     "guarantee": GuaranteeCondition,
+    "perfect_privacy": PerfectPrivacyCondition,
 }
 """Kind of requirement, as documents name it → its type."""
 
@@ -132,6 +135,8 @@ def condition_document(condition: Condition) -> JsonObject:
     """What a requirement asks, as plain JSON."""
     kind = next(kind for kind, type_ in CONDITIONS.items() if isinstance(condition, type_))
     fields = {own.name: getattr(condition, own.name) for own in dataclasses.fields(condition)}
+    if isinstance(condition, PerfectPrivacyCondition):
+        fields["secrets"] = [dataclasses.asdict(own) for own in condition.secrets]
     inside = _NAMED_INSIDE.get(kind)
     if inside is not None:
         fields[inside] = {"kind": fields[inside], **fields.pop("parameters")}
@@ -249,7 +254,24 @@ def _condition_of(document: object, pointer: str) -> Condition:
     with _collecting(faults):
         condition: Condition = built(CONDITIONS[kind], fields, pointer, made)
     refuse(faults)
+    if isinstance(condition, PerfectPrivacyCondition):
+        refuse(_of_language(condition, pointer))
     return condition
+
+
+def _of_language(condition: PerfectPrivacyCondition, pointer: str) -> list[Fault]:
+    """Faults for a language or dialect that is not read."""
+    given = (("language", condition.language, Language), ("dialect", condition.dialect, SqlDialect))
+    return [
+        Fault(
+            f"{pointer}/{name}",
+            "unknown-choice",
+            f"{own!r} is none of the choices.",
+            closest(own, get_args(choices)),
+        )
+        for name, own, choices in given
+        if own not in get_args(choices)
+    ]
 
 
 def _named(document: object, pointer: str) -> tuple[str, dict[str, Any]]:

@@ -11,6 +11,8 @@ from app.services.questions import Plan
 from app.services.resources import Kind
 from app.services.rules.rule_definitions import RuleDefinition
 from app.services.scoring.scoring_inputs import SourceRefs
+from app.services.views.reading import WrittenQuery
+from app.services.views.written_schema import WrittenSchema
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,20 @@ class StoredRelease:
 
 
 @dataclass(frozen=True)
-class CreateEvaluation:
-    """A policy by which a dataset's release is to be evaluated.
+class ViewsAsked:
+    """Queries that are to be published, and the schema that they read."""
 
-    Either ``rule``, a stored rule or a definition, or ``release``. Without ``dataset`` it is that of the
-    stored release. ``dictionaries`` fills the policy's slots. Without a name one is made of the content's
-    hash.
+    schema: WrittenSchema
+    views: Sequence[WrittenQuery]
+
+
+@dataclass(frozen=True)
+class CreateEvaluation:
+    """A policy by which a dataset's release, or views, are to be evaluated.
+
+    Either ``rule``, a stored rule or a definition, or ``release``, or ``views``. Without ``dataset`` it is
+    that of the stored release. ``dictionaries`` fills the policy's slots. Without a name one is made of the
+    content's hash.
     """
 
     policy: str
@@ -50,8 +60,12 @@ class CreateEvaluation:
     sensitivity: str | None = None
     failure: str | None = None
     name: str | None = None
+    views: ViewsAsked | None = None
 
     def __post_init__(self) -> None:
+        if self.views is not None:
+            self._require_views_alone()
+            return
         if (self.rule is None) == (self.release is None):
             raise InvalidInput.of(
                 "/rule" if self.rule is None else "/release",
@@ -65,6 +79,16 @@ class CreateEvaluation:
                 "missing",
                 "Nothing says what is disclosed.",
                 "Name a dataset, or a stored release.",
+            )
+
+    def _require_views_alone(self) -> None:
+        of_data = (self.dataset, self.rule, self.release, self.dictionaries, self.sensitivity, self.failure)
+        if any(of_data):
+            raise InvalidInput.of(
+                "/views",
+                "two-subjects",
+                "Views are judged by their queries: no dataset, and nothing of one, is looked at.",
+                "Give views and relational_schema alone, or a dataset without them.",
             )
 
     @property

@@ -16,6 +16,7 @@ from app.domain.policies.policy import (
     GuaranteeCondition,
     MeasureCondition,
     OptimumCondition,
+    PerfectPrivacyCondition,
     Policy,
     PrivacyModelCondition,
     Requirement,
@@ -110,6 +111,13 @@ async def find_base(work: UnitOfWork, request: CreateEvaluation) -> tuple[Stored
     """
     stored = await find_policy(work, request.policy)
     policy = policy_of(document_of(stored))
+    if policy.judges_views:
+        raise InvalidInput.of(
+            "/dataset",
+            "other-subject",
+            f"The policy {policy.name!r} is about views: it requires nothing of data.",
+            "Give relational_schema and views in place of a dataset.",
+        )
     base = await find_sources(work, request.refs)
     key = request.release.key if isinstance(request.release, ReleaseFile) else None
     faults = [
@@ -232,7 +240,7 @@ def needs_sensitivity(criterion: Requirement) -> bool:
             return objective.get("kind") != "min_loss"
         case MeasureCondition(measure=measure, version=version):
             return "sensitivity" in measure_of(measure, version).needs
-        case PrivacyModelCondition() | GuaranteeCondition():
+        case PrivacyModelCondition() | GuaranteeCondition() | PerfectPrivacyCondition():
             return False
 
 

@@ -33,7 +33,8 @@ class CreateWaiver:
     ``policy`` is the policy's name, or name and version. The waiver is for the criterion as it is in that
     version, the highest one now if none is named, and for all versions that have the very same.
     ``datasets`` are names; None: every dataset. ``any_content`` says that whatever is stored under these
-    names is meant, now and later, rather than what they hold now.
+    names is meant, now and later, rather than what they hold now. ``views`` is, in place of datasets, the
+    hash of the schema and the views that were looked at, as their verdict tells it.
     """
 
     name: str
@@ -44,6 +45,7 @@ class CreateWaiver:
     until: date
     datasets: tuple[str, ...] | None = None
     any_content: bool = False
+    views: str | None = None
 
 
 class WaiverService(NamedResources):
@@ -82,6 +84,12 @@ class _Datasets:
 
 async def _datasets(work: UnitOfWork, request: CreateWaiver) -> tuple[_Datasets, list[Fault]]:
     """What is meant, and what of it is not there though its content is meant."""
+    if request.views is not None:
+        both = Fault(
+            "/views", "two-subjects", "A waiver is for data or for views.",
+            "Leave out datasets and any_content, or views.",
+        )  # fmt: skip
+        return _Datasets(None, None), [both] if request.datasets or request.any_content else []
     if request.datasets is None:
         unsaid = Fault(
             "/any_content",
@@ -141,6 +149,8 @@ def _resource(
         "approved_by": request.approved_by,
         "until": request.until.isoformat(),
     }
+    if request.views is not None:
+        meaning["views"] = request.views
     # Versions that ask for the same are alike to a waiver.
     kept = {"policy_version": policy.version}
     return new_resource(Kind.WAIVER, request.name, meaning, {}, {**meaning, **kept}, kept, ())
@@ -148,16 +158,25 @@ def _resource(
 
 @dataclass(frozen=True)
 class Waivable:
-    """What waivers are looked up for: a policy as it is stored, the dataset, and the day."""
+    """What waivers are looked up for: a policy as it is stored, the dataset or the hash of views, the day."""
 
     stored_policy: Stored
     policy: Policy
-    dataset: Stored
+    subject: Stored | str
     today: date
+
+    def is_named_by(self, waiver: JsonObject) -> bool:
+        """Whether the waiver is for such a subject: of views whatever their hash, of data by the name."""
+        names_views, names_data = waiver.get("views") is not None, waiver["datasets"] is not None
+        if isinstance(self.subject, str):
+            return names_views or (not names_data and bool(waiver.get("any_content")))
+        if names_views:
+            return False
+        return waiver["datasets"] is None or self.subject.name in waiver["datasets"]
 
 
 async def waivers_for(work: UnitOfWork, judged: Waivable) -> dict[str, JsonObject]:
-    """Criterion → the waiver of it that names the dataset: one in force before one that is not.
+    """Criterion → the waiver of it that names the subject: one in force before one that is not.
 
     Of several in force that which lasts longest, then by name. As plain documents with ``in_force`` and, of
     one that is not, the ``lapse``.
@@ -165,20 +184,20 @@ async def waivers_for(work: UnitOfWork, judged: Waivable) -> dict[str, JsonObjec
     found: dict[str, tuple[bool, str, str, JsonObject]] = {}
     for stored in await all_resources(work, Kind.WAIVER):
         own = stored.summary
-        named = own["datasets"] is None or judged.dataset.name in own["datasets"]
+        named = judged.is_named_by(own)
         if own["policy"] != judged.policy.name or not named:
             continue
         lapse = _lapse(stored, judged)
         known = found.get(own["criterion"])
         key = (lapse is None, own["until"], stored.name)
         if known is None or key > known[:3]:
-            found[own["criterion"]] = (*key, _waiver_document(stored, judged.dataset.name, lapse))
+            found[own["criterion"]] = (*key, _waiver_document(stored, judged.subject, lapse))
     return {criterion: entry[3] for criterion, entry in found.items()}
 
 
 def _lapse(waiver: Stored, judged: Waivable) -> Lapse | None:
     """Why a waiver that names policy, criterion and dataset does not count; None if it does."""
-    if not _is_for_content(waiver, judged.dataset):
+    if not _is_for_content(waiver, judged.subject):
         return "other_content"
     if not _is_for_criterion(waiver, judged):
         return "other_criterion"
@@ -196,12 +215,15 @@ def _is_for_criterion(waiver: Stored, judged: Waivable) -> bool:
     return bool(granted == criterion_sha256(judged.policy, waiver.summary["criterion"]))
 
 
-def _is_for_content(waiver: Stored, dataset: Stored) -> bool:
-    """Whether the waiver, which names the dataset, was granted for what that holds.
+def _is_for_content(waiver: Stored, subject: Stored | str) -> bool:
+    """Whether the waiver, which names the subject, was granted for what that is.
 
     Waivers that were granted before contents were recorded are for the datasets that were there then.
     """
     own = waiver.summary
+    if isinstance(subject, str):
+        return bool(own.get("any_content")) or own.get("views") == subject
+    dataset = subject
     if own.get("any_content"):
         return True
     contents = own.get("contents")
@@ -210,15 +232,18 @@ def _is_for_content(waiver: Stored, dataset: Stored) -> bool:
     return bool(contents[dataset.name] == dataset.sha256)
 
 
-def _waiver_document(stored: Stored, dataset: str, lapse: Lapse | None) -> JsonObject:
+def _waiver_document(stored: Stored, subject: Stored | str, lapse: Lapse | None) -> JsonObject:
     own = stored.summary
+    granted = own.get("views")
+    if not isinstance(subject, str):
+        granted = (own.get("contents") or {}).get(subject.name)
     return {
         "name": stored.name,
         "sha256": stored.sha256,
         "approved_by": own["approved_by"],
         "reason": own["reason"],
         "until": own["until"],
-        "dataset_sha256": (own.get("contents") or {}).get(dataset),
+        "dataset_sha256": granted,
         "criterion_sha256": own.get("criterion_sha256"),
         "in_force": lapse is None,
         "lapse": lapse,

@@ -35,6 +35,11 @@ class Understood:
     classes: Sequence[QueryClass]
 
     @property
+    def is_constant(self) -> bool:
+        """Whether the answer is known to depend on no row."""
+        return bool(self.branches) and all(own.normal.is_constant for own in self.branches)
+
+    @property
     def as_shown(self) -> Branch:
         """The only branch with no more in its goal than its answer shows."""
         return Branch(self.parts[0].as_shown, self.branches[0].normal)

@@ -43,6 +43,28 @@ Clock = Callable[[], float]
 
 
 @dataclass(frozen=True)
+class Limits:
+    """How much is checked at once; those of a request that is answered at once if nothing is said."""
+
+    seconds: float = CHECK_SECONDS
+    pairs: int = MOST_PAIRS
+    characters: int = MOST_CHARACTERS_OF_ALL
+    witness_characters: int = WITNESS_CHARACTERS
+
+
+_USUAL: Final = Limits()
+
+
+@dataclass(frozen=True)
+class ReadCheck:
+    """The schema and the queries of a check, understood."""
+
+    schema: ReadSchema
+    secrets: Sequence[Understood]
+    views: Sequence[Understood]
+
+
+@dataclass(frozen=True)
 class ViewCheck:
     """What is asked: each view against each secret."""
 
@@ -58,24 +80,53 @@ class ViewCheck:
     """CREATE TABLE statements, in place of relations and foreign keys."""
 
 
-def checked(asked: ViewCheck, clock: Clock = time.monotonic) -> JsonObject:
+def checked(
+    asked: ViewCheck,
+    clock: Clock = time.monotonic,
+    limits: Limits = _USUAL,
+    halted: Callable[[], bool] = lambda: False,
+) -> JsonObject:
     """The verdict on every pair; InvalidInput lists all faults of the schema, or else of the queries."""
-    end = clock() + CHECK_SECONDS
-    _require_few(asked)
+    end = clock() + limits.seconds
+
+    def until() -> float:
+        return clock() if halted() else end
+
+    read = read_check(asked, clock, limits, until)
+    check = _Check(read.schema, asked.ignore_foreign_keys, until, clock, limits.witness_characters)
+    pairs = [check.pair(secret, view) for secret in read.secrets for view in read.views]
+    worst = min((pair["verdict"] for pair in pairs), key=WORST.index)
+    return {
+        "verdict": worst,
+        "gate": "ALLOW" if worst == "PRIVATE" else "DENY",
+        "pairs": pairs,
+        "assumptions": list(_assumptions(read.schema.relational, asked.ignore_foreign_keys, len(read.views))),
+        "warnings": list(read.schema.warnings[:MOST_WARNINGS]),
+        "constant_secrets": [own.id for own in read.secrets if own.is_constant],
+    }
+
+
+def read_check(asked: ViewCheck, clock: Clock, limits: Limits, until: Callable[[], float]) -> ReadCheck:
+    """The queries, read and understood; InvalidInput lists all faults of the schema, or else of them.
+
+    ``until`` says when the time is over: queries in Datalog that are not understood by then have no
+    branches, and any in SQL that is not read is refused.
+    """
+    _require_few(asked, limits)
     with pointing_into("/relational_schema"):
         schema = read_schema(asked.relations, asked.foreign_keys, asked.tables, asked.dialect)
     read_query = reader(asked.language, asked.dialect, schema)
     faults: list[Fault] = []
-    work = Work(Budget(), lambda: clock() >= end)
+    work = Work(Budget(), lambda: clock() >= until())
     understand = partial(understood, schema=schema.relational, work=work)
 
     def read_in_time(written: WrittenQuery) -> PublishedQuery:
         # Datalog is read at once: what there is no time for is UNKNOWN. A parser of SQL takes its time.
-        if asked.language == "sql" and clock() >= end:
+        if asked.language == "sql" and clock() >= until():
             raise InvalidInput.of(
                 "",
                 "too-long-to-read",
-                f"The queries before this one took more than {CHECK_SECONDS:.0f} seconds to read.",
+                f"The queries before this one took more than {limits.seconds:.0f} seconds to read.",
                 "Send fewer or shorter queries at once.",
             )
         return read_query(written)
@@ -83,31 +134,22 @@ def checked(asked: ViewCheck, clock: Clock = time.monotonic) -> JsonObject:
     secrets = _read(asked.secrets, "secrets", read_in_time, understand, faults)
     views = _read(asked.views, "views", read_in_time, understand, faults)
     refuse(faults)
-    check = _Check(schema, asked.ignore_foreign_keys, end, clock)
-    pairs = [check.pair(secret, view) for secret in secrets for view in views]
-    worst = min((pair["verdict"] for pair in pairs), key=WORST.index)
-    return {
-        "verdict": worst,
-        "gate": "ALLOW" if worst == "PRIVATE" else "DENY",
-        "pairs": pairs,
-        "assumptions": list(_assumptions(schema.relational, asked.ignore_foreign_keys, len(views))),
-        "warnings": list(schema.warnings[:MOST_WARNINGS]),
-    }
+    return ReadCheck(schema, secrets, views)
 
 
-def _require_few(asked: ViewCheck) -> None:
-    if len(asked.secrets) * len(asked.views) > MOST_PAIRS:
+def _require_few(asked: ViewCheck, limits: Limits) -> None:
+    if len(asked.secrets) * len(asked.views) > limits.pairs:
         raise InvalidInput.of(
             "/views",
             "too-many-pairs",
-            f"Secrets times views are more than {MOST_PAIRS:,} pairs.",
+            f"Secrets times views are more than {limits.pairs:,} pairs.",
             "Send fewer views at once: each of them is checked by itself.",
         )
-    if sum(len(own.query) for own in (*asked.secrets, *asked.views)) > MOST_CHARACTERS_OF_ALL:
+    if sum(len(own.query) for own in (*asked.secrets, *asked.views)) > limits.characters:
         raise InvalidInput.of(
             "/views",
             "too-many-characters",
-            f"All queries together have more than {MOST_CHARACTERS_OF_ALL:,} characters.",
+            f"All queries together have more than {limits.characters:,} characters.",
             "Send fewer views at once: each of them is checked by itself.",
         )
 
@@ -139,20 +181,22 @@ def _read(
 class _Check:
     """Pairs that are decided one after the other, in what is left of the time and of the answer's size."""
 
-    def __init__(self, schema: ReadSchema, ignored: bool, end: float, clock: Clock) -> None:
+    def __init__(
+        self, schema: ReadSchema, ignored: bool, until: Callable[[], float], clock: Clock, room: int
+    ) -> None:
         self._schema = schema
         self._ignored = ignored
-        self._end = end
+        self._until = until
         self._clock = clock
-        self._room = WITNESS_CHARACTERS
+        self._room = room
 
     def pair(self, secret: Understood, view: Understood) -> JsonObject:
         """The verdict on a pair, as it is answered."""
         began = self._clock()
-        limit = min(self._end, began + PAIR_SECONDS)
+        limit = began + PAIR_SECONDS
 
         def is_late() -> bool:
-            return self._clock() >= limit
+            return self._clock() >= min(limit, self._until())
 
         decided = Decided(self._found(secret, view, is_late), secret, view)
         severity = None

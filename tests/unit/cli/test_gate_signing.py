@@ -192,7 +192,7 @@ def test_files_are_named_as_they_are_called_and_the_release_is_a_subject_by_its_
     ])  # fmt: skip
     made = replace(made, subjects=(*made.subjects, About("file/release-0123", hashes["release.csv"])))
     subject = Subject(tmp_path / "raw.csv", None, None, tmp_path / "release.csv", None, {}, None, None)
-    own = signed_here(signed(made), None, None, subject)
+    own = signed_here(signed(made), None, None, subject, {})
     (tmp_path / "r.json").write_bytes(own.envelope)
     now_said = statement_of(opened(own.envelope).content)
     assert [one["name"] for one in now_said.predicate["files"]] == ["raw.csv", "release.csv"]

@@ -10,8 +10,14 @@ import pytest
 
 from app.domain.errors import InvalidInput
 from app.domain.views.relational_schema import ForeignKey, RelationDefinition
-from app.services.views import view_checks
-from app.services.views.view_checks import CHECK_SECONDS, PAIR_SECONDS, ViewCheck, WrittenQuery, checked
+from app.services.views.view_checks import (
+    CHECK_SECONDS,
+    PAIR_SECONDS,
+    Limits,
+    ViewCheck,
+    WrittenQuery,
+    checked,
+)
 
 ASKED = ViewCheck(
     {"R": RelationDefinition(["a", "b"])},
@@ -230,10 +236,10 @@ def test_an_empty_rule_does_not_explain_a_whole_union():
     assert [pair["reason_code"] for pair in checked(asked)["pairs"]] == ["NO_UNIFIABLE_SUBGOALS"]
 
 
-def test_witnesses_that_an_answer_has_no_room_for_are_left_out_and_the_verdict_stays(monkeypatch):
+def test_witnesses_that_an_answer_has_no_room_for_are_left_out_and_the_verdict_stays():
     views = [WrittenQuery(f"v{i}", "V(x) :- R(x, y).") for i in range(3)]
-    monkeypatch.setattr(view_checks, "WITNESS_CHARACTERS", 200)
-    first, *_, last = checked(ViewCheck(ASKED.relations, (), ASKED.secrets, views))["pairs"]
+    asked = ViewCheck(ASKED.relations, (), ASKED.secrets, views)
+    first, *_, last = checked(asked, limits=Limits(witness_characters=200))["pairs"]
     assert first["witness"]
     assert (last["verdict"], last["witness"]) == ("DISCLOSES", None)
     assert "Check this pair alone" in last["explanation"]

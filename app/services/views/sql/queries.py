@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from sqlglot import exp
+
 from app.domain.errors import InvalidInput
 from app.services.views.published import PublishedQuery, SqlDialect
 from app.services.views.reading import ReadSchema
+from app.services.views.sql.grammar import require_known
 from app.services.views.sql.names import Names
 from app.services.views.sql.rows import parts_of
-from app.services.views.sql.text import SqlText
+from app.services.views.sql.text import SqlText, one_query
 from app.services.views.sql.translation import Room, Translation
 from app.services.views.sql.values import LiteralBook
 
@@ -31,3 +34,11 @@ class SqlReader:
                 "", "nested-too-deep", "Line 1, column 1: the query is nested too deeply.", "Use WITH."
             ) from None
         return PublishedQuery(parts_of(rows), rows.reasons)
+
+
+def reads_tables(text: str, dialect: SqlDialect) -> bool:
+    """Whether a query names any table or WITH, whatever the schema; InvalidInput if it cannot be read."""
+    own = SqlText(text, dialect)
+    query = one_query(own)
+    require_known(query, own)
+    return query.find(exp.Table) is not None

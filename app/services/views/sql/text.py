@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from sqlglot import exp
@@ -69,6 +70,11 @@ class SqlText:
             is_first = token.token_type == TokenType.SEMICOLON
         starts += [len(self.text)] * len(found)
         return [(own, start) for own, start in zip(found, starts, strict=False) if own is not None]
+
+    @property
+    def tokens(self) -> Sequence[Token]:
+        """The words of the text, once its statements have been read."""
+        return self._tokens
 
     def words(self, kind: TokenType) -> int:
         """How often the word of this kind stands in the text."""

@@ -1,0 +1,293 @@
+"""An evaluation of views: every view against the secrets of every requirement, by the queries alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from time import monotonic
+from typing import Any, Final
+
+from app.domain.errors import Fault, InvalidInput
+from app.domain.gates.explanations import quantity_of
+from app.domain.gates.verdicts import Outcome, verdict_of
+from app.domain.policies.policy import Requirement
+from app.domain.search.budget import Halted, never
+from app.services.fingerprints import plain
+from app.services.gates.documents import VERSION, criterion_of_views
+from app.services.gates.evaluation import EvaluationCost
+from app.services.gates.evidence_values import TOLERANCE
+from app.services.gates.policy_documents import condition_document
+from app.services.gates.requests import CriterionPlan
+from app.services.gates.view_subject import DECISION, LIMITS, ViewSubject, condition_of, view_sha256
+from app.services.questions import Route
+from app.services.resources import JsonObject
+from app.services.views.view_checks import PAIR_SECONDS, checked
+
+SECONDS_OF_A_PAIR: Final = 0.004
+SECONDS_OF_A_CHARACTER: Final = 4e-5
+"""To read and to decide; measured on a warehouse of six tables, with some room."""
+BYTES_OF_A_PAIR: Final = 4_000
+MOST_NAMED: Final = 5
+_KEPT: Final = ("secret", "view", "verdict", "method", "reason_code", "explanation", "witness", "severity")
+_NOT_COVERED: Final = (
+    "Readers who already hold another answer are not covered, nor are rows that are correlated in other ways "
+    "than by the declared keys and dependencies.",
+    "Queries that are not among the views are not judged.",
+)
+_COVERAGE: Final[JsonObject] = {
+    "outcome": "covered",
+    "explanation": "No table leaves: every view is judged as a whole, by its query.",
+    "records": None,
+    "allowed_share": None,
+    "to_confirm": [],
+    "uncovered": [],
+    "columns": [],
+}
+
+
+class ViewEvaluation:
+    """The requirements of a policy on one set of views: their pairs, outcomes, and the verdict."""
+
+    slots: tuple[str, ...] = ()
+
+    def __init__(self, subject: ViewSubject) -> None:
+        self.subject = subject
+        self.complete = True
+        """False if what was found depends on when the work was halted, or on how fast the machine is."""
+        self._requirements = subject.policy.requirements
+        self._found: dict[int, JsonObject] = {}
+
+    @property
+    def n_criteria(self) -> int:
+        """Requirements of the policy."""
+        return len(self._requirements)
+
+    @cached_property
+    def plans(self) -> tuple[CriterionPlan, ...]:
+        """What each requirement would take."""
+        return tuple(
+            CriterionPlan(
+                own.id, own.title, own.severity, "perfect_privacy", self._seconds(own),
+                BYTES_OF_A_PAIR * self._pairs(own), "view_checks", None,
+            )
+            for own in self._requirements
+        )  # fmt: skip
+
+    @property
+    def cost(self) -> EvaluationCost:
+        """The estimate: of a hard pair only the most is known, which the run allows."""
+        pairs = sum(map(self._pairs, self._requirements))
+        return EvaluationCost(sum(map(self._seconds, self._requirements)), BYTES_OF_A_PAIR * pairs)
+
+    def change_rules(self, route: Route) -> int:
+        """None: no generalisation makes a query private."""
+        return 0
+
+    def risk(self, number: int) -> JsonObject | None:
+        """None: there are no slots."""
+        return None
+
+    def changes(self, rules: int, halted: Halted = never) -> tuple[list[JsonObject], bool]:
+        """None, and that is all."""
+        return [], True
+
+    def coverage(self, halted: Halted = never) -> JsonObject:
+        """That no column leaves beside the views."""
+        return dict(_COVERAGE)
+
+    def criterion(self, number: int, halted: Halted = never) -> JsonObject:
+        """The document of a requirement with all of its pairs; computed once."""
+        if number not in self._found:
+            self._found[number] = self._judged(self._requirements[number], halted)
+        return self._found[number]
+
+    def stopped(self, number: int) -> JsonObject:
+        """The document of a requirement that was not looked at because its user stopped the work."""
+        fault = Fault("", "not-supported", "The work was stopped before the requirement was judged.",
+                      "Start the evaluation again.")  # fmt: skip
+        return self._document(self._requirements[number], "not_computable", (), None, fault)
+
+    def result(
+        self,
+        criteria: Sequence[JsonObject],
+        risks: Sequence[JsonObject | None],
+        changes: Sequence[JsonObject],
+        coverage: JsonObject,
+    ) -> JsonObject:
+        """The verdict document; ValueError unless there is a document of every requirement."""
+        if len(criteria) != self.n_criteria:
+            raise ValueError("a verdict needs every criterion")
+        subject = self.subject
+        found = verdict_of([(own["severity"], own["outcome"]) for own in criteria])
+        return plain(
+            {
+                "kind": "verdict",
+                "version": VERSION,
+                "verdict": found if coverage["outcome"] == "covered" else "error",
+                "policy": {
+                    "name": subject.policy.name,
+                    "version": subject.policy.version,
+                    "sha256": subject.stored_policy.sha256,
+                    "title": subject.policy.title,
+                    "attacker": subject.policy.assumes.attacker,
+                },
+                "subject": _subject(subject),
+                "coverage": coverage,
+                "earlier_releases": None,
+                "criteria": list(criteria),
+                "changes": [],
+                "risk": None,
+                "not_covered": [*_NOT_COVERED, *_undecided(criteria)],
+                "assumptions": _once(criteria, "assumptions"),
+                "warnings": [*_once(criteria, "warnings"), *_waived(criteria)],
+                "tolerance": TOLERANCE,
+            }
+        )
+
+    def now(self, rules: int, halted: Halted = never) -> JsonObject | None:
+        """Everything at once; None if a requirement was halted before it came to its own end."""
+        criteria = []
+        for number in range(self.n_criteria):
+            criteria.append(self.criterion(number, halted))
+            if not self.complete:
+                return None
+        return self.result(criteria, (), (), self.coverage())
+
+    def _pairs(self, requirement: Requirement) -> int:
+        return len(condition_of(requirement).secrets) * len(self.subject.views)
+
+    def _seconds(self, requirement: Requirement) -> float:
+        characters = sum(len(own.query) for own in self.subject.views)
+        return SECONDS_OF_A_PAIR * self._pairs(requirement) + SECONDS_OF_A_CHARACTER * characters
+
+    def _judged(self, requirement: Requirement, halted: Halted) -> JsonObject:
+        began = monotonic()
+        try:
+            found = checked(self.subject.check_of(condition_of(requirement)), monotonic, LIMITS, halted)
+        except InvalidInput as error:
+            return self._document(requirement, "not_computable", (), None, error.faults[0])
+        pairs = found["pairs"]
+        hard = any(own["work"]["ms"] >= 1000 * PAIR_SECONDS for own in pairs)
+        if hard or halted() or monotonic() - began >= LIMITS.seconds:
+            self.complete = False
+        fault = _fault(pairs, found["constant_secrets"])
+        waiver = self.subject.waivers.get(requirement.id)
+        outcome = _outcome(pairs, fault, waived=waiver is not None and waiver["in_force"])
+        return self._document(requirement, outcome, pairs, found, fault)
+
+    def _document(
+        self,
+        requirement: Requirement,
+        outcome: Outcome,
+        pairs: Sequence[JsonObject],
+        found: JsonObject | None,
+        fault: Fault | None,
+    ) -> JsonObject:
+        shown = outcome == "not_computable"
+        return criterion_of_views(
+            requirement,
+            condition_document(requirement.condition),
+            self.subject.waivers.get(requirement.id),
+            outcome=outcome,
+            open_pairs=None if shown else sum(own["verdict"] != "PRIVATE" for own in pairs),
+            what=quantity_of(requirement.condition),
+            error=fault if shown else None,
+            explanation=_explanation(pairs, fault if shown else None),
+            pairs=[_pair(own) for own in pairs],
+            assumptions=[] if found is None else found["assumptions"],
+            warnings=[] if found is None else found["warnings"],
+        )
+
+
+def _outcome(pairs: Sequence[JsonObject], fault: Fault | None, *, waived: bool) -> Outcome:
+    """A disclosure fails, whatever else is not decided; but no waiver lets what is not decided pass."""
+    verdicts = {own["verdict"] for own in pairs}
+    if not pairs or (fault is not None and (waived or "DISCLOSES" not in verdicts)):
+        return "not_computable"
+    if verdicts == {"PRIVATE"}:
+        return "passed"
+    return "waived" if waived else "failed"
+
+
+def _fault(pairs: Sequence[JsonObject], constant: Sequence[str]) -> Fault | None:
+    """Why not everything is decided; None if it is."""
+    if constant:
+        return Fault(
+            "",
+            "constant-secret",
+            f"The answer of {_named(constant)} depends on no row of this schema: it keeps nothing secret.",
+            "Look at the conditions of the secret, which exclude each other or a column's values.",
+        )
+    undecided = [f"{own['view']} beside {own['secret']}" for own in pairs if own["verdict"] == "UNKNOWN"]
+    if not undecided:
+        return None
+    return Fault(
+        "",
+        "undecided",
+        f"Not decided, and hence not allowed: {_named(undecided)}.",
+        "The pair says why: write the query with joins and comparisons only, or have it judged by hand.",
+    )
+
+
+def _explanation(pairs: Sequence[JsonObject], fault: Fault | None) -> str:
+    if fault is not None:
+        return f"It could not be computed: {fault.message}"
+    counts = Counter(own["verdict"] for own in pairs)
+    open_ = [
+        f"{own['view']} beside {own['secret']}"
+        for verdict in ("DISCLOSES", "UNKNOWN")
+        for own in pairs
+        if own["verdict"] == verdict
+    ]
+    if not open_:
+        return f"All {len(pairs):,} pairs of a secret and a view are private."
+    undecided = f", {counts['UNKNOWN']:,} are not decided" if counts["UNKNOWN"] else ""
+    return (
+        f"Of {len(pairs):,} pairs of a secret and a view {counts['DISCLOSES']:,} disclose something"
+        f"{undecided}: {_named(open_)}."
+    )
+
+
+def _named(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + rest
+
+
+def _pair(found: JsonObject) -> JsonObject:
+    """A pair without what depends on the machine."""
+    return {**{name: found[name] for name in _KEPT}, "not_exact": found["not_exact"]}
+
+
+def _subject(subject: ViewSubject) -> JsonObject:
+    return {
+        "dataset": None,
+        "rule": None,
+        "release": None,
+        "dictionaries": {},
+        "sensitivity": None,
+        "failure": None,
+        "views_sha256": subject.sha256,
+        "relational_schema_sha256": subject.schema.sha256,
+        "views": [{"id": own.id, "sha256": view_sha256(own)} for own in subject.views],
+        "decision": DECISION,
+    }
+
+
+def _once(criteria: Sequence[JsonObject], name: str) -> list[str]:
+    """The sentences of all requirements, each once."""
+    return list(dict.fromkeys(said for own in criteria for said in own[name]))
+
+
+def _undecided(criteria: Sequence[JsonObject]) -> Iterator[str]:
+    for own in criteria:
+        if own["outcome"] == "not_computable":
+            yield f"The criterion {own['id']!r} could not be computed."
+
+
+def _waived(criteria: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for own in criteria:
+        if own["outcome"] == "waived":
+            yield f"The requirement {own['id']!r} fails and is waived: the views disclose what it names."
+        elif own["waiver"] is not None and not own["waiver"]["in_force"]:
+            yield f"The waiver {own['waiver']['name']!r} of the criterion {own['id']!r} does not count."

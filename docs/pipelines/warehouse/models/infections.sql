@@ -1,0 +1,3 @@
+select pid, ward
+from {{ source('hospital', 'diagnosis') }}
+where diagnosis in ('flu', 'hepatitis')
