@@ -11,7 +11,7 @@ import psycopg
 import pyarrow.parquet as pq
 import pytest
 
-from app.persistence import draws as persisted
+from app.persistence.draws import SECRET_BYTES, PostgresDraws
 from tests.api.drawn_people import PERTURBED, asked, data, made, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
@@ -48,8 +48,12 @@ async def described(
 
 @pytest.fixture
 def one_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every draw begins with the same secret, so that releases differ by their records alone."""
-    monkeypatch.setattr(persisted.secrets, "token_bytes", lambda n: bytes(range(n)))
+    """All draws go by the same secret, so that releases differ by their records alone."""
+
+    async def the_same(draws: PostgresDraws, draw_id: str) -> bytes:
+        return bytes(range(SECRET_BYTES))
+
+    monkeypatch.setattr(PostgresDraws, "secret", the_same)
 
 
 def told(answer: Any) -> Any:
@@ -82,13 +86,14 @@ def differing(one: Any, other: Any, path: str = "") -> set[str]:
 
 
 async def everything_told(
-    client: httpx.AsyncClient, dataset: str, mechanism: dict[str, Any]
+    api: Api, client: httpx.AsyncClient, dataset: str, mechanism: dict[str, Any]
 ) -> dict[str, Any]:
     """All that the service tells of a release but its table: by a run, from its plan to its events."""
     body = asked("drawn", dataset, mechanism=mechanism)
     plan = (await client.post("/v1/releases/plans", json=body)).json()
-    started = await client.post("/v1/releases/runs?wait=30", json=body)
-    assert started.status_code in (200, 202), started.text
+    started = await client.post("/v1/releases/runs", json=body)
+    assert started.status_code == 202, started.text
+    await api.work_off(started.json()["id"])
     run = (await client.get(f"/v1/runs/{started.json()['id']}")).json()
     assert run["state"] == "succeeded", run
     manifest = (await client.get("/v1/releases/drawn")).json()
@@ -103,14 +108,14 @@ async def test_one_record_more_changes_nothing_but_the_table(
     api: Api, client: httpx.AsyncClient, one_secret: None, mechanism: dict[str, Any]
 ):
     await described(client, "more", ONE_MORE)
-    more = await everything_told(client, "more", mechanism)
+    more = await everything_told(api, client, "more", mechanism)
     rows = Counter((await data(client)).decode().splitlines())
     parquet = pq.read_schema(io.BytesIO(await data(client, format_="parquet"))).metadata
     assert (await client.delete("/v1/releases/drawn")).status_code == 204
     for own in ("/v1/datasets/more", "/v1/uploads/more"):
         assert (await client.delete(own)).status_code == 204, own
     await described(client, "more", ONE_LESS)
-    less = await everything_told(client, "more", mechanism)
+    less = await everything_told(api, client, "more", mechanism)
     other = Counter((await data(client)).decode().splitlines())
     assert sum(((rows - other) + (other - rows)).values()) == 1
     assert pq.read_schema(io.BytesIO(await data(client, format_="parquet"))).metadata == parquet

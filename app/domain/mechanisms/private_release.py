@@ -1,8 +1,8 @@
 """What is common to differentially private releases: their cells, parameters, promises and warnings.
 
 Neighbours are two tables of which one has one record more. (ε, δ) is approximate differential privacy (Dwork
-et al. (2006)): for all neighbours D, D′, in both orders, and all sets S of tables that may be published,
-Pr[M(D) ∈ S] ≤ e^ε · Pr[M(D′) ∈ S] + δ. ε and δ are the decimals that they are written as.
+and Roth (2014), definition 2.4): for all neighbours D, D′, in both orders, and all sets S of tables that may
+be published, Pr[M(D) ∈ S] ≤ e^ε · Pr[M(D′) ∈ S] + δ. ε and δ are the decimals that they are written as.
 
 Everything here but the counts follows from declarations: no record is looked at.
 """

@@ -2,7 +2,7 @@
 
 Every record becomes what one public rule makes of it alone. Each combination that occurs is counted,
 two-sided geometric noise is added, and it is published as often as its noisy count says if that reaches the
-threshold (Korolova et al. (2009), algorithm 1, with discrete noise; Bun et al. (2016), section 3).
+threshold (Korolova et al. (2009); Bun et al. (2016)), with discrete noise.
 
 A record touches one combination. Where others have the same, its count changes by one, which the noise covers
 by ε. Where it is alone, the combination can be published only with it: with the probability
@@ -187,7 +187,7 @@ def _draw(context: MechanismContext, parameters: StabilityHistogram, bits: Bits)
 STABILITY_HISTOGRAM: Final = Mechanism(
     name="stability_histogram",
     title="Stability histogram: combinations that occur, counted with noise and published above a threshold",
-    source="Korolova et al. (2009), algorithm 1; Bun et al. (2016), section 3; with exact discrete noise",
+    source="Korolova et al. (2009); Bun et al. (2016); with exact discrete noise",
     family="noise",
     parameters=StabilityHistogram,
     published=PublishedStability,
