@@ -72,7 +72,7 @@ def told(answer: Any) -> Any:
 OF_TABLE = {"rows", "suppressed_cells", "suppressed_records", "classes", "csv_sha256"}
 KEYED = {"sha256", "input_sha256"}
 """Of the question, with a secret of the upload: nobody without its key can compute them of data guessed."""
-OF_MOMENT = {"heartbeat_at", "at", "serial", "subject", "result_id", "release"}
+OF_MOMENT = {"heartbeat_at", "at", "number", "subject", "result_id", "release"}
 """Ids and moments that are chosen anew each time."""
 
 
