@@ -27,9 +27,10 @@ FINISHED = (
     "BL-6",
     "BL-11",
     *(f"RP-T{n}" for n in (*range(1, 13), 14, 15)),
+    "DP-5.6",
 )
 """TV, INV, E and X are of the decision-theoretic framework, LD of ℓ-diversity, BL of β-likeness, RP of
-reconstruction privacy, FM of the field's common models."""
+reconstruction privacy, DP of differential privacy, FM of the field's common models."""
 
 
 def _place(item: str) -> tuple[str, int, int]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, Select, func, insert, select, update
 
 from app.domain.errors import Conflict, NotFound
 from app.persistence.encryption import new_data_key, place, seal, unseal
@@ -31,17 +32,20 @@ class PostgresDraws(Repository):
         self._resources = PostgresResources(context)
         self._owner = PostgresOwnTenant(context)
 
-    async def of_subject(self, subject_sha256: str, *, hold: bool = False) -> Sequence[Draw]:
-        """All draws of the same data and attribute, the oldest first; see the port."""
+    async def of_subject(
+        self, subject_sha256: str, beside: Collection[str] = (), *, hold: bool = False
+    ) -> Sequence[Draw]:
+        """All draws of the subject and of those beside, the oldest first; see the port."""
         if hold:
             await self._transaction.take_turn_at_draws()
-        return await self._where(draws.c.subject_sha256 == subject_sha256)
+        return await self._where(draws.c.subject_sha256.in_((subject_sha256, *beside)))
 
-    async def of_release(self, release_id: str) -> Sequence[Draw]:
-        """All draws of what the release was drawn of, the oldest first."""
+    async def of_release(self, release_id: str, beside: Collection[str] = ()) -> Sequence[Draw]:
+        """All draws of the subject of the release and of those beside, the oldest first."""
         drawn = draws.alias("drawn").c
         subject = select(drawn.subject_sha256).where(drawn.id == release_id).scalar_subquery()
-        return await self._where(draws.c.subject_sha256 == subject)
+        own = draws.c.subject_sha256
+        return await self._where((own == subject) | own.in_(beside))
 
     async def begin(self, subject_sha256: str, question_sha256: str, dataset_id: str) -> Draw:
         """Count a draw, and seal its secret under the key that its bytes will have."""
@@ -124,20 +128,20 @@ class PostgresDraws(Repository):
         found: datetime | None = (await self._transaction.execute(query)).scalar_one_or_none()
         return found
 
-    async def states(self, release_ids: Collection[str]) -> Mapping[str, DrawState]:
-        """How those of the releases stand that something was drawn for."""
-        other, own = draws.alias("other"), draws.c
-        of_same = select(func.count()).where(
-            other.c.tenant_id == own.tenant_id, other.c.subject_sha256 == own.subject_sha256
-        )
-        query = select(
-            own.id, own.withdrawn_at, of_same.scalar_subquery().label("total"),
-            of_same.where(other.c.serial <= own.serial).scalar_subquery().label("number"),
-        ).where(own.id.in_(release_ids))  # fmt: skip
-        return {
-            row.id: DrawState(row.number, row.total, row.withdrawn_at)
-            for row in await self._transaction.execute(query)
-        }
+    async def states(
+        self, release_ids: Collection[str], beside: Mapping[str, Collection[str]] = MappingProxyType({})
+    ) -> Mapping[str, DrawState]:
+        """How those of the releases stand that something was drawn for; see the port."""
+        own = draws.c
+        query = select(own.id, own.withdrawn_at, own.subject_sha256, own.serial)
+        found = (await self._transaction.execute(query.where(own.id.in_(release_ids)))).all()
+        subjects = {row.id: {row.subject_sha256, *beside.get(row.id, ())} for row in found}
+        counted = {subject for some in subjects.values() for subject in some}
+        of_all = select(own.subject_sha256, own.serial).where(own.subject_sha256.in_(counted))
+        serials: dict[str, list[int]] = {}
+        for row in await self._transaction.execute(of_all):
+            serials.setdefault(row.subject_sha256, []).append(row.serial)
+        return {row.id: _state(row, serials, subjects[row.id]) for row in found}
 
     async def _where(self, condition: ColumnElement[bool]) -> Sequence[Draw]:
         own, release = draws.c, resources.c
@@ -165,6 +169,13 @@ class PostgresDraws(Repository):
                     tenant_id=tenant, release_id=release_id, number=number, payload=sealed
                 )
             )
+
+
+def _state(row: Row[Any], serials: Mapping[str, Sequence[int]], subjects: Collection[str]) -> DrawState:
+    """How a draw stands among those of some subjects, by the serial numbers of each."""
+    counted = [serial for subject in subjects for serial in serials.get(subject, ())]
+    number = sum(serial <= row.serial for serial in counted)
+    return DrawState(number, len(counted), row.withdrawn_at)
 
 
 def _sealed(draw_id: str) -> Select[Any]:

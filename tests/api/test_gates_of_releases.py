@@ -230,6 +230,24 @@ async def test_draws_by_two_mechanisms_keep_the_product_of_their_odds_until_one_
     assert "matrices known does not hold" in gone["explanation"]
 
 
+async def test_a_policy_asks_for_differential_privacy_with_a_tiny_delta(client: httpx.AsyncClient):
+    private = {"kind": "stability_histogram", "epsilon": 5, "delta": 1e-10, "least_records": 60}
+    await drawn(client, mechanism=private)
+
+    def demand(epsilon: float, delta: float) -> Json:
+        model = {
+            "kind": "differential_privacy",
+            "epsilon": {"at_most": epsilon},
+            "delta": {"at_most": delta},
+        }
+        return {"kind": "guarantee", "model": model, "may_rest_on_assumptions": True}
+
+    own = await gate(client, "p", demand(5, 1e-10), demand(5, 1e-11), demand(4, 1e-10))
+    result = await verdict(client, own)
+    assert [criterion["outcome"] for criterion in result["criteria"]] == ["passed", "failed", "failed"]
+    assert "δ is 1e-10; it must be at most 1e-11" in result["criteria"][1]["explanation"]
+
+
 async def test_what_cannot_be_read_of_it_is_an_error_and_never_passes(client: httpx.AsyncClient):
     await drawn(client)
     unreadable = [

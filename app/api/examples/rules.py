@@ -101,6 +101,22 @@ MECHANISM_RELEASES: Final = bodies(
     _PERTURBED, residents_perturbed="the residents, with the education of each drawn anew"
 )
 
+MECHANISM_PLANS: Final = bodies(
+    _PERTURBED,
+    {
+        "name": "residents-counted",
+        "dataset": "residents",
+        "mechanism": {
+            "kind": "stability_histogram",
+            "epsilon": 1,
+            "delta": 0.000001,
+            "least_records": 1000,
+        },
+    },
+    residents_perturbed="the residents, with the education of each drawn anew",
+    residents_counted="how many residents there are of each kind, with noise: differentially private",
+)
+
 RELEASES: Final = bodies(
     {"name": "members-release", "dataset": "members", "rule": "members-optimum", "neutralise_formulas": True},
     _PERTURBED,

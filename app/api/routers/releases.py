@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 from app.api.authentication import AnyKey, Assessor, DataReader
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.form import names
-from app.api.examples.rules import COUNT_QUERIES, MECHANISM_RELEASES, RELEASES
+from app.api.examples.rules import COUNT_QUERIES, MECHANISM_PLANS, MECHANISM_RELEASES, RELEASES
 from app.api.routers.answers import (
     COMMON,
     MADE,
@@ -60,9 +60,10 @@ async def create_release(
     Its rows leave in an order that says nothing of the records' order, unless `order` is `records`. Of a
     release under a rule the manifest is stored, and the table made when it is asked for. What a mechanism
     draws is drawn once and stored: the same question is answered with the release that there is, under its
-    own name, and another draw of the same attribute of the same uploaded content is refused with 409 unless
-    `independent_of_earlier` asks for it. A draw that is too large for a direct answer is refused with
-    `direct-budget-exceeded`, which names the route that takes it as a run. Needs the scope `assess`.
+    own name, and another draw of the same attribute of the same uploaded content, or of whole records of it,
+    is refused with 409 unless `independent_of_earlier` asks for it. A draw that is too large for a direct
+    answer is refused with `direct-budget-exceeded`, which names the route that takes it as a run. Needs the
+    scope `assess`.
     """
     request = await asyncio.to_thread(body.request)
     if dry_run:
@@ -92,14 +93,14 @@ async def create_release_run(
 async def plan_release(
     actor: Assessor,
     services: UseCases,
-    body: Annotated[NewRelease, Body(openapi_examples=MECHANISM_RELEASES)],
+    body: Annotated[NewRelease, Body(openapi_examples=MECHANISM_PLANS)],
 ) -> ReleasePlanAnswer:
     """Plan a release.
 
     What a mechanism would make: numbers that follow from data and parameters, cost and the route that takes
-    it, guarantees and warnings,
-    what stands in its way, and what was drawn of the same data before. Nothing is drawn or stored. Needs the
-    scope `assess`.
+    it, guarantees and warnings, what stands in its way, and what was drawn of the same data before. Of a
+    differentially private one it follows from declarations alone: no record is looked at, and no cost told.
+    Nothing is drawn or stored. Needs the scope `assess`.
     """
     request = await asyncio.to_thread(body.request)
     return ReleasePlanAnswer.model_validate(await services.releases.plan(actor, request))

@@ -90,7 +90,9 @@ class ReleasedMechanism(Answer):
     independent_of_earlier: Annotated[bool, Field(description="Whether a further draw was asked for.")]
     draw: Annotated[Count, Field(description="Which draw of the same data it is.", examples=[1])]
     draws: Annotated[Count, Field(examples=[1])]
-    """How many draws of the same attribute of the same uploaded content are counted by now."""
+    """How many draws are counted by now of the same attribute of the same uploaded content, or of whole
+    records of it; of a differentially private release all draws of that content.
+    """
     together: ShownGuarantee | None = None
     """What all draws of the same data promise together, with the status `none` where that is not known; null
     where there is one, and in lists.
@@ -99,7 +101,7 @@ class ReleasedMechanism(Answer):
 
 
 class EarlierDraw(Answer):
-    """A draw of the same attribute of the same uploaded content."""
+    """A draw of the same uploaded content that counts with it."""
 
     release: Annotated[str | None, Field(max_length=100, examples=["residents-perturbed"])]
     """Name of its release; null if that is deleted, or not stored yet."""
@@ -111,9 +113,13 @@ class ReleasePlanAnswer(Answer):
 
     missing: Annotated[list[ProblemFault], Field(max_length=100, description="What stands in the way.")]
     route: Annotated[Route | None, Field(examples=["direct"])] = None
-    """`direct`: it is drawn at once; `run`: `POST /v1/releases/runs` takes it; null if inputs are missing."""
-    seconds: Annotated[Number | None, Field(description="Estimated seconds of the draw.", examples=[0.01])]
-    bytes: Annotated[Count | None, Field(description="Estimated memory of the draw.", examples=[100000])]
+    """`direct`: it is drawn at once; `run`: `POST /v1/releases/runs` takes it, as it takes what is drawn at
+    once; null if inputs are missing.
+    """
+    seconds: Annotated[Number | None, Field(examples=[0.01])]
+    """Estimated seconds of the draw; null where they would tell how many records there are."""
+    bytes: Annotated[Count | None, Field(examples=[100000])]
+    """Estimated memory of the draw; null likewise."""
     constants: Annotated[dict[str, Number] | None, Field(examples=[{"values": 3}])]
     """Numbers that follow from the table and the parameters, by name; null if inputs are missing."""
     guarantees: Annotated[list[ShownGuarantee], Field(max_length=20)]

@@ -65,7 +65,8 @@ class ReleasedRule(ShownSuppression):
     name: Annotated[str, Field(max_length=100, examples=["members-optimum"])]
     """Its name; empty where a mechanism took the records as they are."""
     kind: Annotated[str, Field(max_length=40, description="Its kind.", examples=["table_level"])]
-    sha256: Hash
+    sha256: Annotated[Hash | None, Field(examples=["0" * 64])]
+    """Its hash; null of a differentially private release, since it holds that of the data."""
     levels: Annotated[dict[str, Count] | None, Field(description="Attribute → level; null for record-level.")]
 
 
@@ -73,7 +74,10 @@ class Release(Resource):
     """A release: what it was made of, and what was suppressed."""
 
     dataset: Annotated[str, Field(max_length=100, description="Name of the dataset.", examples=["members"])]
-    dataset_sha256: Annotated[Hash, Field(description="Hash of the dataset.")]
+    dataset_sha256: Annotated[Hash | None, Field(examples=["0" * 64])]
+    """Hash of the dataset; null of a differentially private release: who knows all records but one could find
+    that one by it.
+    """
     rule: Annotated[ReleasedRule, Field(description="The rule.")]
     columns: Annotated[list[str], Field(max_length=10_000, examples=[["city"]])]
     """Columns of the released table."""

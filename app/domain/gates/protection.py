@@ -84,8 +84,9 @@ def model_protects(condition: PrivacyModelCondition, model: Criterion, worst: Wo
 def guarantee_protects(condition: GuaranteeCondition, worst: WorstCase | None) -> bool:
     """Whether records that are all alone would not keep the least that the requirement asks for.
 
-    A guarantee of a model that is no criterion of classes protects if some of its numbers is bounded by less
-    than would single out one record of all. InvalidInput for a requirement that cannot be understood.
+    A guarantee of a model that is no criterion of classes protects if some of its numbers, or all where none
+    bounds anything alone, is bounded by less than would single out one record of all. InvalidInput for a
+    requirement that cannot be understood.
     """
     bounds = bounds_of(condition)
     if not bounds.model.is_of_single_records:
@@ -93,7 +94,8 @@ def guarantee_protects(condition: GuaranteeCondition, worst: WorstCase | None) -
     least = bounds.loosest()
     if condition.model not in {own.kind for own in CRITERIA}:
         records = math.inf if worst is None else max(2, worst.alone.table_records())
-        return any(least[name] < of(records) for name, of in bounds.model.undone.items())
+        below = [least[name] < of(records) for name, of in bounds.model.undone.items()]
+        return all(below) if below and bounds.model.needs_all else any(below)
     model = criterion_of(condition.model, least)
     if model.asks_nothing:
         return False

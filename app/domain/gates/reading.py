@@ -235,10 +235,11 @@ def _of_score(condition: ScoreCondition, carried: frozenset[str], columns: Colum
 
 
 def _of_guarantee(condition: GuaranteeCondition, columns: Columns) -> Reading:
-    """The attribute whose values were drawn; of all others nothing is promised."""
+    """The attribute whose values were drawn, of others nothing is promised; or whole records, all of them."""
     if not guarantee_protects(condition, columns.worst):
         return Reading()
-    about = columns.named(bounds_of(condition).attribute)
+    bounds = bounds_of(condition)
+    about = columns.named(bounds.attribute) if bounds.model.is_of_one_attribute else columns.disclosed
     return Reading(about, not_their_own=about)
 
 

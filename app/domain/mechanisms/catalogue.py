@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from app.domain.mechanisms.laplace_histogram import LAPLACE_HISTOGRAM
 from app.domain.mechanisms.mechanism import Mechanism
 from app.domain.mechanisms.perturbation import PERTURBATION
 from app.domain.mechanisms.sample_perturb_scale import SAMPLE_PERTURB_SCALE
+from app.domain.mechanisms.stability_histogram import STABILITY_HISTOGRAM
 from app.domain.mechanisms.uniform_perturbation import UNIFORM_PERTURBATION
 
 AnyMechanism = Mechanism[Any, Any]
@@ -19,4 +21,6 @@ MECHANISMS: Final[tuple[AnyMechanism, ...]] = (
     PERTURBATION,
     UNIFORM_PERTURBATION,
     SAMPLE_PERTURB_SCALE,
+    STABILITY_HISTOGRAM,
+    LAPLACE_HISTOGRAM,
 )

@@ -20,6 +20,7 @@ from app.domain.catalogue.result_values import ResultValue, values_of
 from app.domain.mechanisms.guarantee import Status
 
 LIKENESS: Final = "beta_likeness"
+DIFFERENTIAL_PRIVACY: Final = "differential_privacy"
 ATTRIBUTE: Final = "attribute"
 """The parameter that names the one attribute which a guarantee is about; a model may have none."""
 
@@ -82,6 +83,19 @@ class PromisedReconstructionBound(_OfGroups):
 
 
 @dataclass(frozen=True)
+class PromisedPrivacy:
+    """What a guarantee of approximate differential privacy states, of adding or removing one record."""
+
+    epsilon: Annotated[
+        float,
+        Meaning(Range(0.0)),
+        LOW,
+        doc("One record changes the probability of no set of published tables by more than e^epsilon..."),
+    ]
+    delta: Annotated[float, Meaning(Range(0.0, 1.0)), LOW, doc("...apart from this slack.")]
+
+
+@dataclass(frozen=True)
 class GuaranteeModel:
     """A privacy model that a mechanism may promise.
 
@@ -99,6 +113,8 @@ class GuaranteeModel:
     undone
         By number, from which bound on nothing keeps a reader from taking the one record of so many that shows
         a value for the person who has it.
+    needs_all
+        Whether all of these numbers have to be below that, since one of them alone bounds nothing.
     """
 
     name: str
@@ -107,6 +123,7 @@ class GuaranteeModel:
     always_assumed: tuple[str, ...] = ()
     is_of_single_records: bool = True
     undone: Mapping[str, Callable[[float], float]] = field(default_factory=dict)
+    needs_all: bool = False
 
     @cached_property
     def numbers(self) -> dict[str, ResultValue]:
@@ -161,6 +178,14 @@ GUARANTEE_MODELS: Final[tuple[GuaranteeModel, ...]] = (
         PromisedReconstructionBound,
         ("plain_estimate",),
         is_of_single_records=False,
+    ),
+    GuaranteeModel(
+        DIFFERENTIAL_PRIVACY,
+        "differential privacy",
+        PromisedPrivacy,
+        ("parameters_are_public", "only_the_table_leaves"),
+        undone={"epsilon": math.log, "delta": lambda records: 1 / records if math.isfinite(records) else 1.0},
+        needs_all=True,
     ),
 )
 

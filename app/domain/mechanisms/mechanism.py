@@ -32,10 +32,17 @@ bytes of a key stream that follows from a sealed secret."""
 
 @dataclass(frozen=True, eq=False)
 class MechanismContext:
-    """What a release is made of: a table, and a rule that generalises its quasi-identifiers first, if any."""
+    """What a release is made of: a table, and a rule that generalises its quasi-identifiers first, if any.
+
+    ``public`` are the attributes of which a hierarchy declares every value, with none attached that the data
+    have; ``rule_is_of_data`` says that the rule is known to depend on records: a search in the data found it,
+    or it may suppress some.
+    """
 
     table: Table
     rule: Rule | None = None
+    public: frozenset[str] = frozenset()
+    rule_is_of_data: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,6 +94,11 @@ class Drawn(Generic[D]):
     published: D
 
 
+def nothing_bars(context: MechanismContext, parameters: object) -> tuple[Fault, ...]:
+    """``bars`` of mechanisms whose plan may look at the records."""
+    return ()
+
+
 def no_leak(parameters: object) -> bool:
     """``accepts_leak`` of mechanisms that are not known to tell more than they promise."""
     return False
@@ -119,6 +131,12 @@ class Mechanism(Generic[P, D]):
     accepts_leak
         Whether the parameters ask for what is known to tell more than mechanisms promise: only who governs
         may.
+    hides_records
+        Whether it is differentially private: whole records are drawn from, how many there are is secret, and
+        nothing that is told beside the released table depends on any of them. Its plan looks at none.
+    bars
+        What of the records themselves is in the way of a draw, which the plan of such a mechanism cannot
+        tell.
     guarantees
         The models of which it may promise something, as :mod:`~app.domain.mechanisms.guarantee_models` names
         them.
@@ -149,3 +167,5 @@ class Mechanism(Generic[P, D]):
     keeps_records: bool = True
     takes_rule: bool = True
     accepts_leak: Callable[[P], bool] = no_leak
+    hides_records: bool = False
+    bars: Callable[[MechanismContext, P], tuple[Fault, ...]] = nothing_bars

@@ -52,3 +52,21 @@ SAMPLE_CONSTANTS: Final[Mapping[str, str]] = {
     "groups_suppressed": "Groups that are not published; where that is chance, expected, to one digit.",
     "records_suppressed": "Records in groups that are not published; expected likewise.",
 }
+
+_NOISE: Final = {
+    "factor": "e^ε: by what factor one record changes the probability of a table, at most.",
+    "noise_standard_deviation": "Standard deviation of the noise of one count.",
+}
+
+STABILITY_CONSTANTS: Final[Mapping[str, str]] = {
+    **_NOISE,
+    "threshold": "τ: a combination is published if its noisy count is at least this.",
+    "delta_of_threshold": "The probability that a combination of one record is published: all of δ.",
+    "count_likely": "A combination of so many records is published with a probability of at least 0.95.",
+}
+
+LAPLACE_CONSTANTS: Final[Mapping[str, str]] = {
+    **_NOISE,
+    "cells": "Combinations of the hierarchies' values at the rule's levels, whether they occur or not.",
+    "rows_of_noise": "Rows that are expected of combinations that do not occur.",
+}

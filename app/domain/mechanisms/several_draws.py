@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
 
 from app.domain.arrays import Floats
 from app.domain.catalogue.catalogue_types import Hypothesis
+from app.domain.classes.ratios import as_written
 from app.domain.mechanisms.common_hypotheses import not_shown_otherwise
 from app.domain.mechanisms.drawn_release import PublishedMatrix
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
-from app.domain.mechanisms.guarantee_models import LIKENESS
+from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY, LIKENESS
+from app.domain.mechanisms.noise_law import not_less
 from app.domain.mechanisms.perturbation import PublishedPerturbation
+from app.domain.mechanisms.private_release import OF_DECLARATIONS
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_guarantees import AMPLIFICATION
 
@@ -101,6 +105,56 @@ def guarantee_together(
     if math.isinf(gamma):
         return _nothing(attribute, len(draws), "they change odds by factors that no number bounds")
     return _amplification(attribute, len(draws), gamma, epsilon, others)
+
+
+def private_guarantee_together(
+    draws: Sequence[Mapping[str, float | str] | None], one_record_per_person: Hypothesis
+) -> PrivacyGuarantee:
+    """What is left of independent draws of whole records: their ε and their δ add up, exactly.
+
+    Parameters
+    ----------
+    draws
+        The parameters of each draw's guarantee of differential privacy; None where it promised none, or is
+        not known any more.
+    one_record_per_person
+        What is known of that hypothesis.
+    """
+    promised = [own for own in draws if own is not None]
+    if len(promised) < len(draws):
+        listed = ", ".join(str(number) for number, own in enumerate(draws, start=1) if own is None)
+        return PrivacyGuarantee(
+            model=DIFFERENTIAL_PRIVACY,
+            parameters={"draws": len(draws)},
+            sentence=(
+                f"Nothing is promised of what {len(draws)} draws of the data tell together: draw {listed} is "
+                "not differentially private, or no release of it is stored."
+            ),
+            status="none",
+            hypotheses=(
+                Hypothesis(
+                    "all_draws_private", "no", f"No ε and δ are known of draw {listed}, so that none add up."
+                ),
+            ),
+        )
+    epsilon, delta = (sum(as_written(float(own[name])) for own in promised) for name in ("epsilon", "delta"))
+    return PrivacyGuarantee(
+        model=DIFFERENTIAL_PRIVACY,
+        parameters={
+            "epsilon": not_less(Fraction(epsilon)),
+            "delta": min(1.0, not_less(Fraction(delta))),
+            "definition": "approximate_differential_privacy",
+            "neighbours": "add_or_remove_one_record",
+            "draws": len(draws),
+        },
+        sentence=(
+            f"Of all {len(draws)} releases together the ε and the δ add up: whether or not any one person's "
+            f"record is in the data, the chance of any published tables changes by at most a factor e^ε = "
+            f"{math.exp(epsilon):.6g}, apart from a slack of δ = {float(delta):.6g}."
+        ),
+        status="certified",
+        hypotheses=(*_OF_DRAWS, one_record_per_person, *OF_DECLARATIONS),
+    )
 
 
 def _likeness(

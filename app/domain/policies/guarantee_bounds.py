@@ -12,11 +12,11 @@ from app.domain.errors import Fault, InvalidInput, joined, refuse
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import ATTRIBUTE, MODEL_OF, GuaranteeModel, is_worth
 from app.domain.policies.building import built, closest
-from app.domain.policies.comparison import Comparison, Value, holds
+from app.domain.policies.comparison import Comparison, Value
 from app.domain.policies.intervals import Interval
 from app.domain.policies.policy import GuaranteeCondition
 from app.domain.policies.schema import Column
-from app.domain.tables.numbers import highest_accepted, lowest_accepted
+from app.domain.tables.numbers import FEASIBILITY_TOLERANCE, highest_accepted, lowest_accepted
 
 _COMPARISONS: Final[tuple[Comparison, ...]] = get_args(Comparison)
 
@@ -31,9 +31,15 @@ class NumberBound:
 
     @property
     def interval(self) -> Interval:
-        """The reals that keep it, those within the tolerance among them."""
+        """The reals that keep it, those within the tolerance among them.
+
+        That is a part of the threshold, at most the tolerance of other reals: a δ of 1e-10 is a hundred times
+        one of 1e-12, and no bound of 0 is kept by anything else.
+        """
         threshold = float(self.threshold)
-        least, greatest = lowest_accepted(threshold), highest_accepted(threshold)
+        allowed = FEASIBILITY_TOLERANCE * abs(threshold) if math.isfinite(threshold) else 0.0
+        least = max(lowest_accepted(threshold), threshold - allowed)
+        greatest = min(highest_accepted(threshold), threshold + allowed)
         match self.comparison:
             case "at_least":
                 return Interval.of("at_least", least, whole=False)
@@ -49,7 +55,10 @@ class NumberBound:
     def is_kept_by(self, guarantee: PrivacyGuarantee) -> bool:
         """Whether the guarantee states a number that keeps it."""
         value = guarantee.parameters.get(self.parameter)
-        return isinstance(value, int | float) and holds(float(value), self.comparison, self.threshold)
+        if not isinstance(value, int | float) or math.isnan(value):
+            return False
+        stated = float(value)
+        return Interval(stated, stated).within(self.interval)
 
 
 @dataclass(frozen=True)

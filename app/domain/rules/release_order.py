@@ -161,6 +161,8 @@ def shuffled_lines(
 
     Takes 40 bytes per line beside the answer, however many columns there are.
     """
+    if not len(columns[0]):
+        return ShuffledLines(np.empty(0, dtype=np.int32), 0)
     quasi = list(quasi_identifiers)
     others = [j for j in range(len(columns)) if j not in set(quasi)]
     ranks = [_ranks_of_used(*own) for own in zip(labels, columns, strict=True)]

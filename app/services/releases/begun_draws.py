@@ -13,6 +13,7 @@ from app.services.releases.requests import CreateRelease
 from app.services.resources import Kind, Stored
 
 _MOST_NAMED: Final = 10
+WHAT_WAS_DRAWN: Final = "The same attribute of the same uploaded content, or whole records of it,"
 
 
 async def known_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored | None:
@@ -21,7 +22,7 @@ async def known_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored |
     Until the work ends nobody else begins a draw of the same data, or deletes the dataset. NotFound if it is
     gone, Conflict if the name is taken, or something else was drawn of the same data.
     """
-    earlier = await work.draws.of_subject(prepared.subject, hold=True)
+    earlier = await work.draws.of_subject(prepared.subject, prepared.beside, hold=True)
     await work.resources.described(Kind.DATASET, prepared.dataset.id)
     same = [own for own in earlier if own.question_sha256 in prepared.wordings]
     for own in same:
@@ -70,8 +71,8 @@ def refuse_another(request: CreateRelease, earlier: Sequence[Draw]) -> None:
         remedy = "Send the request that began it again, which goes on with it"
     more = "" if len(earlier) == 1 else f", and {len(earlier) - 1} times before"
     raise Conflict(
-        f"The same attribute of the same uploaded content was drawn on {last.begun_at:%Y-%m-%d} for {which}"
-        f"{more}. Who has several draws learns more of each record than any of them promises.",
+        f"{WHAT_WAS_DRAWN} was drawn on {last.begun_at:%Y-%m-%d} for {which}{more}. Who has several draws "
+        "learns more of each record than any of them promises.",
         f"{remedy}; or ask with independent_of_earlier and the scope govern for a draw that is worth less.",
         {
             "earlier": [

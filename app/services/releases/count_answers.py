@@ -10,16 +10,17 @@ from typing import Final, Literal
 
 import numpy as np
 
-from app.domain.errors import InvalidInput
+from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.predicates import AskedAttribute, Order, Predicate
 from app.domain.mechanisms.count_estimates import CountEstimates, EstimateOptions, Estimator
 from app.domain.mechanisms.counted_release import CountedRelease
+from app.domain.mechanisms.private_release import PublishedNoisyCounts
 from app.domain.tables.table import Table
 from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, declarations_of
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store
 from app.services.releases.drawn_tables import read_drawn_release
-from app.services.releases.mechanism_manifests import is_drawn
+from app.services.releases.mechanism_manifests import BY_NAME, hides_records, is_drawn
 from app.services.releases.released_tables import release_of
 from app.services.resources import Kind, Stored, TenantId
 from app.services.rules.rule_documents import may_suppress_records, require_rule_of, rule_of
@@ -133,6 +134,12 @@ class ReleaseCounts:
                 tenant, release, "counted rows", lambda: self._under_rule(tenant, release)
             )
             return counted
+        if hides_records(release):
+            published: type[PublishedNoisyCounts] = BY_NAME[release.summary["mechanism"]["name"]].published
+            raise NotSupported(
+                f"No count in the release {release.name!r} has a known error: {published.why_not_counted}.",
+                "Read its table: every row of a combination stands for one in its noisy count.",
+            )
         drawn = await read_drawn_release(self._store, self._loader, tenant, release)
 
         async def load() -> tuple[CountedRelease, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import asdict
 
-from app.domain.errors import InvalidInput, MemoryLimitExceeded, NotFound, refuse
+from app.domain.errors import InvalidInput, MemoryLimitExceeded, NotFound, NotSupported
 from app.services.datasets.cell_values import require_to_name_values
 from app.services.datasets.tables import TableLoader
 from app.services.named import add_resource, all_resources
@@ -46,9 +46,14 @@ class DrawRuns:
             )
         require_to_name_values(actor, chosen_in(request).parameters)
         prepared = await prepare_release(self._store, self._loader, actor.tenant, request)
-        refuse(prepared.plan.missing)
+        prepared.require_feasible()
         cost = prepared.cost
         if cost.bytes > self._run_bytes:
+            if prepared.mechanism.hides_records:
+                raise NotSupported(
+                    "The release would need more memory than a run may have.",
+                    "Disclose fewer columns, or have the operator raise the limit.",
+                )
             raise MemoryLimitExceeded(cost.bytes, self._run_bytes, asdict(cost))
         if claimant is not None and not claimant.budget.allows(cost):
             claimant = None
@@ -59,7 +64,7 @@ class DrawRuns:
             if same is not None and run is not None:
                 return RunStarted(same, run, False)
             question = await _question(work, actor, prepared, same)
-            run, claim = await new_run(work, question, asdict(cost), claimant)
+            run, claim = await new_run(work, question, prepared.told_cost, claimant)
             await work.commit()
         return RunStarted(question, run, True, claim)
 

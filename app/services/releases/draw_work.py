@@ -128,7 +128,7 @@ class DrawPreparation:
             found = await begun_draw(work, prepared)
             await work.runs.heartbeat(claim, None)
             await work.commit()
-        seconds = prepared.cost.seconds
+        seconds = prepared.told_cost.get("seconds", 0.0)
         if isinstance(found, Stored):
             return DrawWork(found.id, seconds, None)
         async with self._store.work(claim.tenant) as work:

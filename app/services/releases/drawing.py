@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Final
 
+from app.domain.errors import refuse
 from app.domain.mechanisms.catalogue import AnyMechanism
+from app.domain.mechanisms.guarantee_models import ATTRIBUTE
 from app.domain.mechanisms.mechanism import MechanismContext, MechanismPlan
-from app.services.fingerprints import resource_sha256, sha256_of
+from app.services.fingerprints import resource_sha256
+from app.services.releases.draw_subjects import subject_of, subjects_beside
 from app.services.releases.key_stream import derived_key, key_stream
 from app.services.releases.mechanism_manifests import mechanism_summary, rule_summary
 from app.services.releases.released_tables import DrawnLines, drawn_lines
@@ -21,6 +24,7 @@ DRAWING_STEPS: Final = 4
 """Drawn, put in order, written, counted and hashed: all that is told of how far it is."""
 
 SECONDS_PER_CELL: Final = 3e-7
+SECONDS_PER_NOISY_COUNT: Final = 4e-6
 BYTES_PER_LINE: Final = 45
 BYTES_PER_CELL: Final = 4
 BYTES_OF_RELEASE: Final = 16 * 1024**2
@@ -49,24 +53,48 @@ class Preparation:
     plan: MechanismPlan
     dataset: Stored
     rule: Stored | None
-    content_sha256: str
+    upload: Stored
+    secret: bytes | None = None
+    """By which the question is hashed, where nobody may find out the data by their hash."""
+
+    def require_feasible(self) -> None:
+        """InvalidInput for what is in the way of a draw."""
+        refuse(self.plan.missing)
+        refuse(self.mechanism.bars(self.context, self.chosen.parameters))
+
+    @property
+    def told_cost(self) -> JsonObject:
+        """The estimate as it is told and kept: nothing where it would tell how many records there are."""
+        return {} if self.mechanism.hides_records else asdict(self.cost)
 
     @cached_property
     def cost(self) -> ReleaseCost:
         """Of the draw, and of ordering, writing and hashing what was drawn."""
         lines, cells = self.context.table.n_records, self.context.table.codes.size
+        noise = SECONDS_PER_NOISY_COUNT * lines if self.mechanism.hides_records else 0.0
         return ReleaseCost(
-            self.plan.seconds + SECONDS_PER_CELL * cells,
+            self.plan.seconds + noise + SECONDS_PER_CELL * cells,
             self.plan.bytes + BYTES_PER_LINE * lines + BYTES_PER_CELL * cells + BYTES_OF_RELEASE,
         )
 
     @cached_property
     def subject(self) -> str:
         """Hash of the uploaded content and of the attributes that are drawn, whatever else is asked for."""
-        drawn = {
-            str(own.parameters["attribute"]) for own in self.plan.guarantees if "attribute" in own.parameters
-        }
-        return sha256_of({"content_sha256": self.content_sha256, "drawn": sorted(drawn)})
+        return subject_of(self.upload.summary["content_sha256"], self._drawn)
+
+    @cached_property
+    def beside(self) -> tuple[str, ...]:
+        """The subjects of other draws that count with it."""
+        content, columns = self.upload.summary["content_sha256"], self.upload.summary["columns"]
+        return subjects_beside(content, self._drawn, columns)
+
+    @property
+    def _drawn(self) -> frozenset[str] | None:
+        """The attributes that are drawn; None: whole records are."""
+        if self.mechanism.hides_records:
+            return None
+        stated = (own.parameters.get(ATTRIBUTE) for own in self.plan.guarantees)
+        return frozenset(str(own) for own in stated if own is not None)
 
     @cached_property
     def meaning(self) -> JsonObject:
@@ -88,6 +116,8 @@ class Preparation:
         used = {"dataset": self.dataset.sha256}
         if self.rule is not None:
             used["rule"] = self.rule.sha256
+        if self.secret is not None:
+            used["secret"] = self.secret.hex()
         return resource_sha256(Kind.RELEASE, self.meaning, used)
 
     @cached_property
@@ -155,7 +185,9 @@ def _manifest(prepared: Preparation, released: DrawnLines) -> JsonObject:
 
 
 def _origin(prepared: Preparation) -> dict[str | bytes, str | bytes]:
-    """What the file says of itself."""
+    """What the file says of itself; of data of which nobody may learn anything else, no hash of them."""
+    if prepared.mechanism.hides_records:
+        return {"privacy-risk.mechanism": f"{prepared.mechanism.name}/{prepared.mechanism.version}"}
     found: dict[str | bytes, str | bytes] = {
         "privacy-risk.release": prepared.question,
         "privacy-risk.dataset": prepared.dataset.sha256,

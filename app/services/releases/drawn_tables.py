@@ -50,8 +50,10 @@ async def read_drawn_release(
         table = await loader.table(tenant, dataset)
         published = TypeAdapter(mechanism.published).validate_python(published_fields(release))
         rule = release.summary["rule"]
-        # No rule changes what is drawn: a label of it is what it is in the dataset.
-        levels = {**(rule["levels"] or {}), published.attribute: 0}
+        levels = dict(rule["levels"] or {})
+        if not mechanism.hides_records:
+            # No rule changes what is drawn: a label of it is what it is in the dataset.
+            levels[published.attribute] = 0
         rows = await asyncio.to_thread(rows_of, parquet, table, levels)
         made = DrawnRelease(rows, mechanism.name, published, may_suppress_records(rule))
         return made, bytes_of_table(rows)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Protocol
 
 from app.services.resources import NewResource, Stored
@@ -40,7 +41,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class DrawState:
-    """How a draw stands among all of the same data and attribute.
+    """How a draw stands among all that count with it.
 
     Attributes
     ----------
@@ -60,15 +61,17 @@ class DrawState:
 class Draws(Protocol):
     """The tenant's draws. None is ever taken out of the count."""
 
-    async def of_subject(self, subject_sha256: str, *, hold: bool = False) -> Sequence[Draw]:
-        """All draws of the same data and attribute, the oldest first.
+    async def of_subject(
+        self, subject_sha256: str, beside: Collection[str] = (), *, hold: bool = False
+    ) -> Sequence[Draw]:
+        """All draws of the subject, and of those ``beside`` that count with it, the oldest first.
 
         With ``hold``, for which nothing may have been changed by this work before, nobody else begins one or
         deletes what it would be drawn of until this work ends.
         """
 
-    async def of_release(self, release_id: str) -> Sequence[Draw]:
-        """All draws of what the release was drawn of, the oldest first."""
+    async def of_release(self, release_id: str, beside: Collection[str] = ()) -> Sequence[Draw]:
+        """All draws of the subject of the release, and of those beside, the oldest first."""
 
     async def begin(self, subject_sha256: str, question_sha256: str, dataset_id: str) -> Draw:
         """Count a draw and seal its secret; to be committed before anything is drawn."""
@@ -98,5 +101,10 @@ class Draws(Protocol):
         None if it was not. The release may be deleted by now.
         """
 
-    async def states(self, release_ids: Collection[str]) -> Mapping[str, DrawState]:
-        """How those of the releases stand that something was drawn for."""
+    async def states(
+        self, release_ids: Collection[str], beside: Mapping[str, Collection[str]] = MappingProxyType({})
+    ) -> Mapping[str, DrawState]:
+        """How those of the releases stand that something was drawn for.
+
+        ``beside`` are by release the other subjects whose draws count with its own.
+        """

@@ -17,7 +17,7 @@ from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.mechanisms.catalogue import MECHANISMS, AnyMechanism
 from app.domain.mechanisms.common_hypotheses import ONE_RECORD_PER_PERSON
 from app.domain.mechanisms.mechanism import MechanismPlan
-from app.domain.mechanisms.several_draws import guarantee_together
+from app.domain.mechanisms.several_draws import guarantee_together, private_guarantee_together
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
 from app.services.datasets.cell_values import without_cell_values
@@ -36,6 +36,12 @@ _DRAWN_ONCE: Final = "drawn_once"
 def is_drawn(release: Stored) -> bool:
     """Whether a mechanism made the release."""
     return "mechanism" in release.summary
+
+
+def hides_records(release: Stored) -> bool:
+    """Whether a differentially private mechanism made the release."""
+    mechanism = BY_NAME.get(release.summary["mechanism"]["name"])
+    return mechanism is not None and mechanism.hides_records
 
 
 def mechanism_summary(
@@ -89,6 +95,7 @@ def shown_release(
     shown = shown_resource(actor, release)
     if state is None:
         return shown
+    summary = _without_hashes_of_data(shown.summary) if hides_records(release) else shown.summary
     told = {
         **shown.summary["mechanism"],
         **_values_shown(actor, release),
@@ -97,7 +104,12 @@ def shown_release(
         "draws": state.total,
         "together": together(all_draws, refuted) if all_draws else None,
     }
-    return replace(shown, summary={**shown.summary, "mechanism": told, "withdrawn_at": state.withdrawn_at})
+    return replace(shown, summary={**summary, "mechanism": told, "withdrawn_at": state.withdrawn_at})
+
+
+def _without_hashes_of_data(summary: JsonObject) -> JsonObject:
+    """Who knows all records but one could find that one by a hash of the data."""
+    return {**summary, "dataset_sha256": None, "rule": {**summary["rule"], "sha256": None}}
 
 
 def guarantees_known(
@@ -105,7 +117,9 @@ def guarantees_known(
 ) -> list[JsonObject]:
     """The guarantees of a release with what is known by now of their hypotheses, and what is left of them."""
     return [
-        _with_known(guarantee, _drawn_once(state), refuted.get(_attribute_of(guarantee)))
+        _with_known(
+            guarantee, _drawn_once(state, hides_records(release)), refuted.get(_attribute_of(guarantee))
+        )
         for guarantee in release.summary["mechanism"]["guarantees"]
     ]
 
@@ -135,11 +149,21 @@ def together(draws: Sequence[Stored | None], refuted: Mapping[str, Hypothesis]) 
     """
     known = [own for own in draws if own is not None]
     promised = [guarantee for own in known for guarantee in own.summary["mechanism"]["guarantees"]]
+    if any(hides_records(own) for own in known):
+        stated = [None if own is None or not hides_records(own) else _promised_privacy(own) for own in draws]
+        return _with_known(plain(asdict(private_guarantee_together(stated, _of_persons(promised)))))
     (attribute,) = attributes_of(promised)
     found = guarantee_together(
         attribute, [None if own is None else _published(own) for own in draws], _of_persons(promised)
     )
     return _with_known(plain(asdict(found)), refuted.get(attribute))
+
+
+def _promised_privacy(release: Stored) -> Mapping[str, float | str]:
+    """The parameters of the guarantee of a differentially private release."""
+    (guarantee,) = release.summary["mechanism"]["guarantees"]
+    parameters: Mapping[str, float | str] = guarantee["parameters"]
+    return parameters
 
 
 def _published(release: Stored) -> object | None:
@@ -182,18 +206,38 @@ def _with_known(guarantee: JsonObject, *known: Hypothesis | None) -> JsonObject:
     return {**guarantee, "hypotheses": hypotheses, "standing": standing}
 
 
-def _drawn_once(state: DrawState) -> Hypothesis:
+def _drawn_once(state: DrawState, of_records: bool) -> Hypothesis:
+    """Whether there is no other draw of the same data; ``of_records``: whole records were drawn from."""
+    if of_records:
+        return _released_once(state)
     if state.total == 1:
         return Hypothesis(
             _DRAWN_ONCE,
             "yes",
-            "No other draw of this attribute of the uploaded content is counted, deleted releases included; "
-            "the same question is answered by this one.",
+            "No other draw of this attribute of the uploaded content, or of whole records of it, is counted, "
+            "deleted releases included; the same question is answered by this one.",
         )
     return Hypothesis(
         _DRAWN_ONCE,
         "no",
-        f"{state.total} draws of this attribute of the uploaded content are counted, of which this is number "
-        f"{state.number}. Who has several multiplies what each tells of a record, so that together they may "
-        "exceed the bound (Definitions: perturbation).",
+        f"{state.total} draws of this attribute of the uploaded content, or of whole records of it, are "
+        f"counted, of which this is number {state.number}. Who has several multiplies what each tells of a "
+        "record, so that together they may exceed the bound (Definitions: perturbation).",
+    )
+
+
+def _released_once(state: DrawState) -> Hypothesis:
+    if state.total == 1:
+        return Hypothesis(
+            _DRAWN_ONCE,
+            "yes",
+            "No other draw of the uploaded content is counted, deleted releases included; the same question "
+            "is answered by this one.",
+        )
+    return Hypothesis(
+        _DRAWN_ONCE,
+        "no",
+        f"{state.total} draws of the uploaded content are counted, of which this is number {state.number}. "
+        "Its own ε and δ say what it tells beside the others; what all of them tell is said of them "
+        "together.",
     )

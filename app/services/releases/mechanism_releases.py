@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from app.domain.errors import (
     Conflict,
@@ -13,7 +13,6 @@ from app.domain.errors import (
     InvalidInput,
     NotFound,
     NotSupported,
-    refuse,
 )
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.services.datasets.cell_values import require_to_name_values
@@ -37,8 +36,8 @@ from app.services.scoring.scoring_inputs import missing_inputs
 class ReleasePlan:
     """What a release would be, before anything is drawn; ``missing`` says what is in its way.
 
-    ``route`` says whether it is drawn at once or by a run. ``earlier`` are the draws of the same data and
-    attribute, the oldest first.
+    ``route`` says whether it is drawn at once or by a run; where time and memory may not be told, by a run,
+    which takes both. ``earlier`` are the draws that count with it, the oldest first.
     """
 
     missing: tuple[Fault, ...]
@@ -73,16 +72,17 @@ class MechanismReleases:
         except (InvalidInput, NotSupported) as error:
             return ReleasePlan(faults_of(error))
         async with self._store.work(actor.tenant) as work:
-            earlier = tuple(await work.draws.of_subject(prepared.subject))
+            earlier = tuple(await work.draws.of_subject(prepared.subject, prepared.beside))
             others = await releases_of_upload(work, prepared.dataset)
         plan, missing = prepared.plan, prepared.plan.missing
         if not missing:
             missing = _in_the_way(prepared, earlier)
+        told = prepared.told_cost
         return ReleasePlan(
             missing,
-            "direct" if self._budget.allows(prepared.cost) else "run",
-            prepared.cost.seconds,
-            prepared.cost.bytes,
+            "direct" if told and self._budget.allows(prepared.cost) else "run",
+            told.get("seconds"),
+            told.get("bytes"),
             dict(plan.constants),
             tuple(_beside_others(own, others) for own in plan.guarantees),
             plan.warnings,
@@ -96,9 +96,9 @@ class MechanismReleases:
         the estimate is above the budget: it must be a run.
         """
         prepared = await self._prepared(actor, request)
-        refuse(prepared.plan.missing)
+        prepared.require_feasible()
         if not self._budget.allows(prepared.cost):
-            raise DirectBudgetExceeded(asdict(prepared.cost))
+            raise DirectBudgetExceeded(prepared.told_cost)
         async with self._store.work(actor.tenant) as work:
             found = await begun_draw(work, prepared)
             await work.commit()

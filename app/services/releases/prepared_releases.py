@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Final
 
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.mechanisms.catalogue import AnyMechanism
 from app.domain.mechanisms.mechanism import MechanismContext
+from app.services.datasets.dataset_schema import OnUnknown, declarations_of
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store
 from app.services.releases.drawing import Preparation
 from app.services.releases.mechanism_manifests import BY_NAME
 from app.services.releases.requests import ChosenMechanism, CreateRelease
-from app.services.resources import Kind, TenantId, document_of
-from app.services.rules.rule_documents import require_rule_of, rule_of
+from app.services.resources import JsonObject, Kind, Stored, TenantId, document_of
+from app.services.rules.rule_documents import may_suppress_records, require_rule_of, rule_of
+
+_QUESTION: Final = "release question"
+"""What the secret is for by which questions are hashed that say nothing of the data."""
 
 
 async def prepare_release(
@@ -26,18 +30,37 @@ async def prepare_release(
         dataset = await work.resources.get(Kind.DATASET, request.dataset)
         rule = None if request.rule is None else await work.resources.get(Kind.RULE, request.rule)
         upload = await work.resources.described(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
+        mechanism = BY_NAME[chosen.name]
+        secret = await work.pieces.secret(upload.id, _QUESTION) if mechanism.hides_records else None
     document = None if rule is None else require_rule_of(rule, dataset)
     table = await loader.table(tenant, dataset)
-    mechanism = BY_NAME[chosen.name]
 
     def planned() -> Preparation:
-        context = MechanismContext(table, None if document is None else rule_of(document, table))
+        context = MechanismContext(
+            table,
+            None if document is None else rule_of(document, table),
+            _public(dataset),
+            rule is not None and document is not None and _is_of_data(rule, document),
+        )
         _require_supported(mechanism, context, chosen.parameters)
         plan = mechanism.plan(context, chosen.parameters)
-        content = upload.summary["content_sha256"]
-        return Preparation(request, chosen, mechanism, context, plan, dataset, rule, content)
+        return Preparation(request, chosen, mechanism, context, plan, dataset, rule, upload, secret)
 
     return await asyncio.to_thread(planned)
+
+
+def _public(dataset: Stored) -> frozenset[str]:
+    """The attributes of which a hierarchy declares every value, with none attached that the data have."""
+    return frozenset(
+        own.name
+        for own in declarations_of(dataset)
+        if own.hierarchy is not None and own.on_unknown is not OnUnknown.ATTACH
+    )
+
+
+def _is_of_data(rule: Stored, document: JsonObject) -> bool:
+    """Whether it is known that the rule depends on records: a search found it, or it may suppress some."""
+    return document.get("found_by") is not None or may_suppress_records(rule.summary)
 
 
 def chosen_in(request: CreateRelease) -> ChosenMechanism:

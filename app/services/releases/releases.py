@@ -14,6 +14,7 @@ from app.services.ports import Store, UnitOfWork
 from app.services.questions import RUN_BYTES, Claimant, DirectBudget, RunStarted
 from app.services.releases.count_answers import AskCounts, CountAnswers, ReleaseCounts
 from app.services.releases.draw_runs import DrawRuns
+from app.services.releases.draw_subjects import subjects_beside_releases
 from app.services.releases.mechanism_manifests import BY_NAME, is_drawn, shown_release
 from app.services.releases.mechanism_releases import MechanismReleases, ReleasePlan
 from app.services.releases.released_tables import ReleasedTable, release_of
@@ -175,9 +176,10 @@ class ReleaseService(TableResources):
         drawn = [own for own in found if is_drawn(own)]
         if not drawn:
             return await super()._shown(work, actor, found)
-        states = await work.draws.states([own.id for own in drawn])
+        beside = await subjects_beside_releases(work, drawn)
+        states = await work.draws.states([own.id for own in drawn], beside)
         whole = [own for own in drawn if own.document is not None]
-        draws = {own.id: await draws_with(work, own) for own in whole}
+        draws = {own.id: await draws_with(work, own, beside[own.id]) for own in whole}
         refuted = {own.id: await refuted_by_others(work, own) for own in whole}
         return await asyncio.to_thread(
             lambda: tuple(

@@ -8,7 +8,7 @@ from typing import Final
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.services.named import all_resources
 from app.services.ports import UnitOfWork
-from app.services.releases.mechanism_manifests import is_drawn
+from app.services.releases.mechanism_manifests import hides_records, is_drawn
 from app.services.resources import Kind, Stored, document_of
 
 NOT_SHOWN_OTHERWISE: Final = "not_shown_otherwise"
@@ -64,6 +64,8 @@ def _shows(dataset: Stored, release: Stored, attribute: str) -> bool:
     if attribute not in release.summary["columns"]:
         return False
     if is_drawn(release):
+        if hides_records(release):
+            return False  # counts with noise are no record's own; it is counted among the draws
         guarantees = release.summary["mechanism"]["guarantees"]
         return all(own["parameters"].get("attribute") != attribute for own in guarantees)
     levels = release.summary["rule"]["levels"]

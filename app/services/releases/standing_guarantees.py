@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.services.ports import UnitOfWork
+from app.services.releases.draw_subjects import subjects_beside_releases
 from app.services.releases.mechanism_manifests import attributes_of, guarantees_known, together
 from app.services.releases.shown_otherwise import releases_of_upload, shown_otherwise
 from app.services.resources import JsonObject, Kind, Stored
@@ -15,9 +16,10 @@ from app.services.resources import JsonObject, Kind, Stored
 
 async def standing_guarantees(work: UnitOfWork, release: Stored) -> tuple[JsonObject, ...]:
     """All that a drawn release promises as of now, and what all draws of the same data promise together."""
-    states = await work.draws.states([release.id])
+    beside = await subjects_beside_releases(work, [release])
+    states = await work.draws.states([release.id], beside)
     refuted = await refuted_by_others(work, release)
-    draws = await draws_with(work, release)
+    draws = await draws_with(work, release, beside[release.id])
     found = guarantees_known(release, states[release.id], refuted)
     return tuple([*found, await asyncio.to_thread(together, draws, refuted)] if draws else found)
 
@@ -36,9 +38,12 @@ def guarantee_of(document: JsonObject) -> PrivacyGuarantee:
     )
 
 
-async def draws_with(work: UnitOfWork, release: Stored) -> Sequence[Stored | None]:
-    """The releases of all draws of the same data, if there are several; None where it is gone."""
-    draws = await work.draws.of_release(release.id)
+async def draws_with(work: UnitOfWork, release: Stored, beside: Collection[str]) -> Sequence[Stored | None]:
+    """The releases of all draws that count with it, if there are several; None where one is gone.
+
+    ``beside`` are the other subjects whose draws count.
+    """
+    draws = await work.draws.of_release(release.id, beside)
     if len(draws) < 2:
         return ()
     return [None if own.release is None else await work.resources.get(Kind.RELEASE, own.id) for own in draws]

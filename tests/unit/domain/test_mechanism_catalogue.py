@@ -28,13 +28,16 @@ QUESTIONS = {
         _CAPPED | {"bound": "chernoff_full"},
         {"p": 0.5, "p_cap": 0.4},
     ],
+    "stability_histogram": [{"epsilon": 1.0, "delta": 1e-6, "least_records": 1000}],
+    "laplace_histogram": [{"epsilon": 1.0}],
 }
 """Plans of each mode, and of what cannot be drawn."""
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda own: own.name)
 def test_the_catalogue_tells_every_constant_and_guarantee_of_plans(mechanism):
-    context = MechanismContext(table_of([700, 200, 100]))
+    table = table_of([700, 200, 100])
+    context = MechanismContext(table, public=frozenset(table.attributes))
     plans = [mechanism.plan(context, mechanism.parameters(**own)) for own in QUESTIONS[mechanism.name]]
     assert {name for plan in plans for name in plan.constants} == mechanism.constants.keys()
     assert {own.model for plan in plans for own in plan.guarantees} == set(mechanism.guarantees)

@@ -66,6 +66,34 @@ def test_a_guarantee_that_falls_short_fails_and_says_why(demand, own, said):
     assert said in finding.explanation
 
 
+def private(epsilon: float, delta: float) -> PrivacyGuarantee:
+    hypotheses = (Hypothesis("h", "yes", "It is so."),)
+    stated = {"epsilon": epsilon, "delta": delta}
+    return PrivacyGuarantee("differential_privacy", stated, "It is so.", "certified", hypotheses)
+
+
+@pytest.mark.parametrize(
+    ("delta", "comparison", "threshold", "passes"),
+    [
+        (1e-10, "at_most", 1e-12, False),
+        (9e-10, "at_most", 1e-10, False),
+        (1e-10, "at_most", 0, False),
+        (0.0, "at_most", 0, True),
+        (1e-10, "at_most", 1e-10, True),
+        (1e-12, "at_most", 1e-10, True),
+        (1e-10, "below", 1e-10, False),
+        (1e-12, "below", 1e-10, True),
+        (1e-12, "at_least", 1e-10, False),
+        (1e-12, "equals", 1e-10, False),
+    ],
+)
+def test_numbers_that_are_tiny_are_compared_as_what_they_are(delta, comparison, threshold, passes):
+    """A tolerance of 1e-9 would let any such δ pass for any other."""
+    bound = {"kind": "differential_privacy", "epsilon": {"at_most": 1}, "delta": {comparison: threshold}}
+    demand = {"kind": "guarantee", "model": bound, "status": "certified", "may_rest_on_assumptions": True}
+    assert found(demand, private(1.0, delta)).passes is passes
+
+
 def test_of_several_guarantees_the_best_that_satisfies_all_stands():
     lax, strict, refuted = guarantee(2.0), guarantee(1.0, "basic"), guarantee(0.5, "enhanced", "no")
     assert found(promised({"at_most": 2}), lax, refuted, strict).promised == strict
@@ -108,17 +136,20 @@ def test_what_mechanisms_promise_is_what_policies_can_ask_for():
         ("uniform_perturbation", {"p": 0.3, "p_cap": 0.4}),
         ("uniform_perturbation", {"p": 0.3, "p_cap": 0.4, "criterion": "chernoff_full"}),
         ("sample_perturb_scale", {"p": 0.3, "p_cap": 0.4}),
+        ("stability_histogram", {"epsilon": 1.0, "delta": 1e-3, "least_records": 11}),
+        ("laplace_histogram", {"epsilon": 1.0}),
     ]
+    context = MechanismContext(table, public=frozenset(table.attributes))
     by_name = {mechanism.name: mechanism for mechanism in MECHANISMS}
     assert {name for name, _ in given} == by_name.keys()
     for name, parameters in given:
         mechanism = by_name[name]
         asked = mechanism.parameters(**parameters)
-        plan = mechanism.plan(MechanismContext(table), asked)
+        plan = mechanism.plan(context, asked)
         for own in plan.guarantees:
             assert any(rests.id == ONE_RECORD_PER_PERSON for rests in own.hypotheses)
         persons = one_record_per_person(table)
-        draws = [mechanism.draw(MechanismContext(table), asked, stream(seed)).published for seed in "ab"]
+        draws = [mechanism.draw(context, asked, stream(seed)).published for seed in "ab"]
         together = guarantee_together("ill", draws, persons)
         promised_by_all = () if together.status == "none" else (together,)
         for own in (*plan.guarantees, *promised_by_all):

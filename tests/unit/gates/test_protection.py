@@ -149,3 +149,16 @@ def test_odds_that_change_as_often_as_there_are_records_single_one_out():
     assert covers(local_epsilon={"at_most": 0.99 * math.log(n)})
     assert not covers(local_epsilon={"at_most": math.log(n)})
     assert not covers()
+
+
+def test_differential_privacy_singles_nobody_out_if_both_numbers_are_small():
+    n = TABLE.n_records
+
+    def covers(**bounds: float) -> bool:
+        asked = {name: {"at_most": own} for name, own in bounds.items()}
+        demand = {"kind": "guarantee", "model": {"kind": "differential_privacy", **asked}}
+        return read({"may_rest_on_assumptions": True, **demand}) != Reading()
+
+    assert covers(epsilon=0.99 * math.log(n), delta=0.99 / n)
+    assert not covers(epsilon=math.log(n), delta=0.99 / n)
+    assert not covers(epsilon=0.99 * math.log(n), delta=1 / n)

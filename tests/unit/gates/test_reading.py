@@ -120,6 +120,15 @@ def test_a_guarantee_about_groups_covers_nothing_and_one_about_single_records_do
     assert about(kind="amplification") == Reading()
 
 
+def test_a_guarantee_of_whole_records_covers_every_column_if_both_numbers_are_bounded():
+    def about(**bounds: Any) -> Reading:
+        return read({**promised(), "model": {"kind": "differential_privacy", **bounds}})
+
+    whole, small = COLUMNS.disclosed, {"at_most": 0.01}
+    assert about(epsilon={"at_most": 1}, delta=small) == Reading(whole, not_their_own=whole)
+    assert about(epsilon={"at_most": 1}) == about(delta=small) == about() == Reading()
+
+
 def test_of_a_drawn_release_classes_are_read_and_else_only_what_was_drawn():
     drawn = frozenset({"ill"})
     guarantee = read(promised({"at_most": 2}))

@@ -1,0 +1,261 @@
+"""Differentially private releases: drawn once, and nothing beside their table tells of a record."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from typing import Any
+
+import httpx
+import psycopg
+import pyarrow.parquet as pq
+import pytest
+
+from app.persistence.draws import SECRET_BYTES, PostgresDraws
+from tests.api.drawn_people import PERTURBED, asked, data, made, people
+from tests.api.problem_documents import problem_of
+from tests.api.service import Api
+
+pytestmark = pytest.mark.anyio
+
+STABLE = {"kind": "stability_histogram", "epsilon": 1, "delta": 1e-4, "least_records": 20}
+LAPLACE = {"kind": "laplace_histogram", "epsilon": 1}
+ONE_MORE = ["Rome,flu"] * 40 + ["Bari,gout"] * 41
+ONE_LESS = ONE_MORE[:-1]
+
+
+async def described(
+    client: httpx.AsyncClient, name: str, rows: list[str], *, unknown: str | None = "missing"
+) -> None:
+    """A dataset of these rows; with a declared hierarchy of each column unless ``unknown`` is None."""
+    content = "town,illness\n" + "\n".join(rows) + "\n"
+    headers = {"Content-Type": "text/csv"}
+    await made(client.post(f"/v1/uploads?name={name}", content=content, headers=headers))
+    if unknown is not None and (await client.get("/v1/hierarchies/towns")).status_code == 404:
+        for tree, values in (("towns", ["Rome", "Bari", "Pisa"]), ("illnesses", ["flu", "gout", "asthma"])):
+            definition = {"kind": "rows", "rows": [[value] for value in values]}
+            body = {"name": tree, "definition": definition}
+            await made(client.post("/v1/hierarchies", json=body))
+    attributes = [
+        {"name": "town", "type": "categorical", "role": "quasi_identifier"},
+        {"name": "illness", "type": "categorical", "role": "sensitive"},
+    ]
+    if unknown is not None:
+        for own, tree in zip(attributes, ("towns", "illnesses"), strict=True):
+            own |= {"hierarchy": tree, "on_unknown": unknown}
+    await made(client.post("/v1/datasets", json={"name": name, "upload": name, "attributes": attributes}))
+
+
+@pytest.fixture
+def one_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All draws go by the same secret, so that releases differ by their records alone."""
+
+    async def the_same(draws: PostgresDraws, draw_id: str) -> bytes:
+        return bytes(range(SECRET_BYTES))
+
+    monkeypatch.setattr(PostgresDraws, "secret", the_same)
+
+
+def told(answer: Any) -> Any:
+    """A document without names, ids and moments, which are chosen anew for each resource."""
+    if isinstance(answer, dict):
+        left_out = {"id", "name", "dataset", "begun_at", "created_at", "started_at", "finished_at"}
+        return {
+            key: told(own)
+            for key, own in answer.items()
+            if key not in left_out and not (key == "name" and "id" in answer)
+        }
+    return [told(own) for own in answer] if isinstance(answer, list) else answer
+
+
+OF_TABLE = {"rows", "suppressed_cells", "suppressed_records", "classes", "csv_sha256"}
+KEYED = {"sha256", "input_sha256"}
+"""Of the question, with a secret of the upload: nobody without its key can compute them of data guessed."""
+OF_MOMENT = {"heartbeat_at", "at", "number", "subject", "result_id", "release"}
+"""Ids and moments that are chosen anew each time."""
+
+
+def differing(one: Any, other: Any, path: str = "") -> set[str]:
+    """Places where two documents differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = one.keys() | other.keys()
+        return {place for key in keys for place in differing(one.get(key), other.get(key), f"{path}/{key}")}
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return {
+            place
+            for at, (own, more) in enumerate(zip(one, other, strict=True))
+            for place in differing(own, more, f"{path}/{at}")
+        }
+    return set() if one == other else {path}
+
+
+async def everything_told(
+    api: Api, client: httpx.AsyncClient, dataset: str, mechanism: dict[str, Any]
+) -> dict[str, Any]:
+    """All that the service tells of a release but its table: by a run, from its plan to its events."""
+    body = asked("drawn", dataset, mechanism=mechanism)
+    plan = (await client.post("/v1/releases/plans", json=body)).json()
+    started = await client.post("/v1/releases/runs", json=body)
+    assert started.status_code == 202, started.text
+    await api.work_off(started.json()["id"])
+    run = (await client.get(f"/v1/runs/{started.json()['id']}")).json()
+    assert run["state"] == "succeeded", run
+    manifest = (await client.get("/v1/releases/drawn")).json()
+    listed = (await client.get(f"/v1/datasets/{dataset}/releases")).json()
+    events = (await client.get("/v1/audit-events?limit=200")).json()["items"]
+    of_release = [own for own in events if own["subject"] == manifest["id"]]
+    return {"plan": plan, "run": run, "manifest": manifest, "listed": listed, "events": of_release}
+
+
+@pytest.mark.parametrize("mechanism", [STABLE, LAPLACE], ids=lambda own: own["kind"])
+async def test_one_record_more_changes_nothing_but_the_table(
+    api: Api,
+    client: httpx.AsyncClient,
+    one_secret: None,
+    database_urls: Any,
+    mechanism: dict[str, Any],
+):
+    await described(client, "more", ONE_MORE)
+    more = await everything_told(api, client, "more", mechanism)
+    rows = Counter((await data(client)).decode().splitlines())
+    parquet = pq.read_schema(io.BytesIO(await data(client, format_="parquet"))).metadata
+    assert (await client.delete("/v1/releases/drawn")).status_code == 204
+    for own in ("/v1/datasets/more", "/v1/uploads/more"):
+        assert (await client.delete(own)).status_code == 204, own
+    await described(client, "more", ONE_LESS)
+    less = await everything_told(api, client, "more", mechanism)
+    other = Counter((await data(client)).decode().splitlines())
+    assert sum(((rows - other) + (other - rows)).values()) == 1
+    assert pq.read_schema(io.BytesIO(await data(client, format_="parquet"))).metadata == parquet
+    assert parquet == {b"privacy-risk.mechanism": f"{mechanism['kind']}/1".encode()}
+    assert differing(told(more["plan"]), told(less["plan"])) == set()
+    found = differing(told(more), told(less))
+    assert {place.rpartition("/")[2] for place in found} <= OF_TABLE | OF_MOMENT | KEYED
+    assert "/events/0/details/sha256" in found
+    with psycopg.connect(database_urls.admin) as connection:
+        query = "SELECT estimate FROM runs WHERE id = %s"
+        assert connection.execute(query, [less["run"]["id"]]).fetchone() == ({},)
+    assert more["manifest"]["dataset_sha256"] is None
+    assert more["manifest"]["rule"]["sha256"] is None
+    assert more["plan"]["seconds"] is None
+    assert (more["plan"]["bytes"], more["plan"]["route"]) == (None, "run")
+
+
+async def test_no_number_of_records_is_stored_or_told(client: httpx.AsyncClient, database_urls: Any):
+    """83 records of which 79 are alike: neither number stands in what is kept of the release."""
+    await described(client, "counted", ["Rome,flu"] * 79 + ["Bari,gout"] * 4)
+    manifest = await made(client.post("/v1/releases", json=asked("drawn", "counted", mechanism=STABLE)))
+    assert manifest["classes"] == 1
+    with psycopg.connect(database_urls.admin) as connection:
+        query = "SELECT summary FROM resources WHERE kind = 'release' AND summary ->> 'dataset' = 'counted'"
+        row = connection.execute(query).fetchone()
+    assert row is not None
+    kept = {**row[0], **dict.fromkeys(OF_TABLE), "dataset_sha256": "", "rule": "", "mechanism": ""}
+    told_of = {**row[0]["mechanism"], "csv_sha256": ""}
+    assert not re.findall(r"(?<![\d.e-])(?:83|79)(?![\d.])", f"{kept} {told_of}")
+
+
+async def test_a_private_draw_counts_with_every_draw_of_the_upload(api: Api, client: httpx.AsyncClient):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked("perturbed")))
+    private = asked("private", mechanism=STABLE)
+    planned = (await client.post("/v1/releases/plans", json=private)).json()
+    assert [own["release"] for own in planned["earlier"]] == ["perturbed"]
+    problem = problem_of(await client.post("/v1/releases", json=private), 409, "conflict")
+    assert [own["release"] for own in problem["details"]["earlier"]] == ["perturbed"]
+    await made(client.post("/v1/releases", json=private | {"independent_of_earlier": True}))
+    for name in ("perturbed", "private"):
+        told_of = (await client.get(f"/v1/releases/{name}")).json()["mechanism"]
+        assert (told_of["draws"], told_of["together"]["standing"]) == (2, "none")
+        assert all(own["standing"] == "none" for own in told_of["guarantees"])
+    (private_one,) = [
+        own
+        for own in (await client.get("/v1/datasets/people/releases")).json()["items"]
+        if own["name"] == "private"
+    ]
+    assert (private_one["mechanism"]["draw"], private_one["mechanism"]["draws"]) == (2, 2)
+    # Once more the other way round: a private draw refuses one of a single attribute.
+    again = problem_of(
+        await client.post("/v1/releases", json=asked("again", mechanism=PERTURBED | {"beta": 1})),
+        409,
+        "conflict",
+    )
+    assert {own["release"] for own in again["details"]["earlier"]} == {"perturbed", "private"}
+
+
+async def test_private_draws_add_up_exactly(client: httpx.AsyncClient):
+    await described(client, "people", ONE_MORE)
+    first = asked("first", mechanism={**STABLE, "epsilon": 0.1, "delta": 1e-10})
+    await made(client.post("/v1/releases", json=first))
+    assert (await client.post("/v1/releases", json=first)).status_code == 200
+    alone = (await client.get("/v1/releases/first")).json()["mechanism"]
+    assert (alone["together"], alone["guarantees"][0]["standing"]) == (None, "certified")
+    second = asked("second", mechanism={**LAPLACE, "epsilon": 0.2})
+    problem_of(await client.post("/v1/releases", json=second), 409, "conflict")
+    await made(client.post("/v1/releases", json=second | {"independent_of_earlier": True}))
+    told_of = (await client.get("/v1/releases/first")).json()["mechanism"]
+    together = told_of["together"]
+    assert (together["parameters"]["epsilon"], together["parameters"]["delta"]) == (0.3, 1e-10)
+    assert (together["standing"], together["model"]) == ("certified", "differential_privacy")
+    assert told_of["guarantees"][0]["standing"] == "none"
+
+
+async def test_what_is_refused_and_why(client: httpx.AsyncClient):
+    await described(client, "people", ONE_MORE)
+    rule = {"kind": "table_level", "levels": {"town": 0}, "suppress_classes_below": 2}
+    await made(client.post("/v1/rules", json={"name": "small", "dataset": "people", "rule": rule}))
+    levels = {"kind": "table_level", "levels": {"town": 1}}
+    await made(client.post("/v1/rules", json={"name": "levels", "dataset": "people", "rule": levels}))
+
+    async def codes(**more: Any) -> list[str]:
+        planned = (await client.post("/v1/releases/plans", json=asked(**more))).json()
+        return [own["code"] for own in planned["missing"]]
+
+    # It suppresses nothing here, and would of another table.
+    assert await codes(mechanism=STABLE | {"rule_is_public": True}, rule="small") == ["rule-from-data"]
+    assert await codes(mechanism=STABLE, rule="levels") == ["rule-not-public"]
+    assert await codes(mechanism=STABLE | {"rule_is_public": True}, rule="levels") == []
+    assert await codes(mechanism=STABLE | {"delta": 0.01, "least_records": 100}) == ["delta-too-large"]
+    # How many there are, no plan tells; a draw does not begin.
+    above = asked(mechanism=STABLE | {"least_records": 82})
+    assert await codes(mechanism=STABLE | {"least_records": 82}) == []
+    for path in ("/v1/releases", "/v1/releases/runs"):
+        problem = problem_of(await client.post(path, json=above), 422, "invalid-input")
+        assert problem["errors"][0]["code"] == "fewer-records"
+        assert "81" not in str(problem["errors"])
+    await made(client.post("/v1/releases", json=asked(mechanism=STABLE)))
+
+
+async def test_values_known_from_the_data_alone_are_no_domain(client: httpx.AsyncClient):
+    await people(client)
+    for dataset in ("people", "attached"):
+        if dataset == "attached":
+            await described(client, "attached", ONE_MORE, unknown="attach")
+        answer = await client.post("/v1/releases", json=asked("drawn", dataset, mechanism=LAPLACE))
+        assert "not declared" in problem_of(answer, 422, "not-supported")["detail"]
+    await described(client, "declared", [*ONE_MORE, "Oslo,flu"])
+    await made(client.post("/v1/releases", json=asked("drawn", "declared", mechanism=LAPLACE)))
+    lines = (await data(client)).decode().splitlines()[1:]
+    assert not any(line.startswith("Oslo") for line in lines)
+
+
+async def test_an_empty_release_is_a_release(client: httpx.AsyncClient):
+    """Nothing reaches the threshold; a table without rows is stored, and no number of records told."""
+    await described(client, "people", [f"{own},flu" for own in ("Rome", "Bari", "Pisa")] * 2)
+    strict = STABLE | {"delta": 1e-30, "least_records": 2}
+    manifest = await made(client.post("/v1/releases", json=asked(mechanism=strict)))
+    assert (manifest["rows"], manifest["classes"]) == (0, 0)
+    assert await data(client) == b"town,illness\n"
+    assert pq.read_table(io.BytesIO(await data(client, format_="parquet"))).num_rows == 0
+
+
+async def test_nothing_is_measured_or_counted_in_noise(client: httpx.AsyncClient):
+    await described(client, "people", ONE_MORE)
+    await made(client.post("/v1/releases", json=asked(mechanism=STABLE)))
+    answer = await client.post("/v1/releases/drawn/answers", json={"queries": [{"where": []}]})
+    assert "below the threshold are missing" in problem_of(answer, 422, "not-supported")["detail"]
+    for measure in ({"kind": "equivalence_classes"}, {"kind": "anonymity"}):
+        body = {"name": "m", "release": "drawn", "measure": measure}
+        answer = await client.post("/v1/measurements", json=body)
+        assert "counts with noise" in problem_of(answer, 422, "not-supported")["detail"]

@@ -1,0 +1,121 @@
+"""The promises of differentially private histograms against the exact laws of all small tables.
+
+The law of a release is made of the mechanism's own steps behind the noise, for every value of the noise of
+every combination, and the least δ of it is the hockey-stick divergence, in both orders of all neighbours.
+Noise beyond what is enumerated has less than 1e-12 of the probability, which is added to δ.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from app.domain.mechanisms.laplace_histogram import clipped
+from app.domain.mechanisms.noise_law import NoiseLaw
+from app.domain.mechanisms.stability_histogram import published_counts
+from tests.oracles.noise_by_hand import hockey_stick, law_of
+
+ROUNDING = 1e-12
+
+
+def noises(law, cells, slack=1e-13):
+    """(noise of every cell, its probability), but for less than ``slack`` of the probability of a cell."""
+    reach = next(k for k in itertools.count(1) if 2 * law.tail(k + 1) < slack)
+    one = [(z, float(law.probability(z))) for z in range(-reach, reach + 1)]
+    for drawn in itertools.product(one, repeat=cells):
+        yield np.array([z for z, _ in drawn], dtype=np.int64), math.prod(p for _, p in drawn)
+
+
+def law_of_stability(counts, law, threshold):
+    """Outcome → probability; combinations without a record are never looked at."""
+    occurring = [cell for cell, n in enumerate(counts) if n]
+    own = np.array([counts[cell] for cell in occurring], dtype=np.int64)
+
+    def outcome(noise):
+        found = published_counts(own, noise, threshold)
+        return tuple((cell, int(n)) for cell, n in zip(occurring, found, strict=True) if n)
+
+    return law_of((outcome(noise), p) for noise, p in noises(law, len(occurring)))
+
+
+def law_of_laplace(counts, law):
+    own = np.array(counts, dtype=np.int64)
+    return law_of((tuple(clipped(own, noise).tolist()), p) for noise, p in noises(law, len(counts)))
+
+
+def neighbours(most, cells=2):
+    """Every table of so many records at most in these cells, with each that has one record less and any."""
+    for counts in itertools.product(range(most + 1), repeat=cells):
+        for cell in range(cells):
+            if counts[cell] and sum(counts) > 1:
+                yield counts, tuple(n - (at == cell) for at, n in enumerate(counts))
+
+
+def least_delta(laws, epsilon, most):
+    """The greatest δ that any two neighbours need, in either order."""
+    factor = math.exp(epsilon)
+    return max(
+        max(hockey_stick(laws[more], laws[less], factor), hockey_stick(laws[less], laws[more], factor))
+        for more, less in neighbours(most)
+    )
+
+
+def all_laws(of, most, cells=2):
+    return {
+        counts: of(counts) for counts in itertools.product(range(most + 1), repeat=cells) if sum(counts) > 0
+    }
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("2", "0.01"), ("3", "1e-4")])
+def test_the_stability_histogram_keeps_what_it_promises_and_wastes_nothing(epsilon, delta):
+    law, bound = NoiseLaw(Fraction(epsilon)), Fraction(delta)
+    threshold = law.threshold(bound)
+    laws = all_laws(lambda counts: law_of_stability(counts, law, threshold), 3)
+    assert all(sum(own.values()) == pytest.approx(1, abs=1e-11) for own in laws.values())
+    found = least_delta(laws, float(law.epsilon), 3)
+    assert found <= float(bound)
+    # A combination of one record takes exactly what the plan says.
+    assert found == pytest.approx(float(law.tail(threshold - 1)), abs=ROUNDING)
+
+
+def test_a_threshold_that_is_one_too_low_is_refuted():
+    law, bound = NoiseLaw(Fraction(2)), Fraction("0.01")
+    low = law.threshold(bound) - 1
+    laws = all_laws(lambda counts: law_of_stability(counts, law, low), 2)
+    assert least_delta(laws, 2.0, 2) > float(bound) + 0.001
+
+
+def test_noise_of_half_the_scale_is_refuted():
+    law, half = NoiseLaw(Fraction(2)), NoiseLaw(Fraction(4))
+    threshold = law.threshold(Fraction("0.01"))
+    laws = all_laws(lambda counts: law_of_stability(counts, half, threshold), 3)
+    assert least_delta(laws, 2.0, 3) > 0.015
+    plain = all_laws(lambda counts: law_of_laplace(counts, half), 2)
+    assert least_delta(plain, 2.0, 2) > 0.1
+
+
+def test_no_threshold_tells_who_is_alone():
+    """Counts with noise of combinations that occur, as they are: the one of a single record is told."""
+    law = NoiseLaw(Fraction(2))
+    laws = all_laws(lambda counts: law_of_stability(counts, law, 1), 2)
+    assert least_delta(laws, 2.0, 2) > 0.5
+
+
+@pytest.mark.parametrize("epsilon", ["2", "3.5"])
+def test_the_laplace_histogram_needs_no_delta(epsilon):
+    law = NoiseLaw(Fraction(epsilon))
+    laws = all_laws(lambda counts: law_of_laplace(counts, law), 2)
+    assert least_delta(laws, float(law.epsilon), 2) <= ROUNDING
+    # And less would not do.
+    assert least_delta(laws, float(law.epsilon) - 0.05, 2) > 1e-3
+
+
+@pytest.mark.parametrize("epsilon", ["0.001", "0.01", "0.5"])
+def test_no_delta_above_a_bound_needs_to_be_refused(epsilon):
+    """Where δ is above 1 − e^−ε, too, the order of more records over less is the one that needs most."""
+    law, delta = NoiseLaw(Fraction(epsilon)), Fraction("0.02")
+    alone = float(law.tail(law.threshold(delta) - 1))
+    assert alone <= delta
+    assert max(0.0, 1 - math.exp(law.epsilon) * (1 - alone)) <= alone

@@ -1,0 +1,288 @@
+"""Differentially private histograms: what is refused, planned, promised, and drawn."""
+
+import dataclasses
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.mechanisms.common_hypotheses import one_record_per_person
+from app.domain.mechanisms.laplace_histogram import LAPLACE_HISTOGRAM, LaplaceHistogram
+from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.mechanisms.private_release import group_privacy
+from app.domain.mechanisms.several_draws import private_guarantee_together
+from app.domain.mechanisms.stability_histogram import STABILITY_HISTOGRAM, StabilityHistogram
+from app.domain.rules.rule import CellRule, RecordRule, TableRule
+from app.domain.tables.table import Table
+from tests.oracles.perturbation_by_hand import stream
+
+TOWNS = Hierarchy.from_parents({"Laf": ["IN"], "Day": ["IN"], "Chi": ["IL"], "IN": [None], "IL": [None]})
+JOBS = Hierarchy.from_parents({"Eng": [None], "Nur": [None]})
+STABLE = {"epsilon": 1.0, "delta": 1e-3, "least_records": 50}
+PUBLIC = frozenset({"town", "job"})
+
+
+def table(counts, ids=None):
+    """So many records of each pair of labels."""
+    rows = [
+        (0 if town is None else TOWNS.node_of(town), JOBS.node_of(job))
+        for (town, job), n in counts.items()
+        for _ in range(n)
+    ]
+    return Table(
+        ("town", "job"), (TOWNS, JOBS), np.array(rows, dtype=np.int32), ids, sensitive=frozenset({"job"})
+    )
+
+
+WHOLE = table({("Laf", "Eng"): 60, ("Laf", "Nur"): 1, ("Day", "Nur"): 40, ("Chi", "Eng"): 25})
+
+
+def context(of=WHOLE, rule=None, **more):
+    return MechanismContext(of, rule, **{"public": PUBLIC, **more})
+
+
+def stable(**more):
+    return StabilityHistogram(**STABLE | more)
+
+
+def shown(drawn):
+    """How often each row is published."""
+    rows = zip(*(own.tolist() for own in drawn.columns), strict=True)
+    found = {}
+    for town, job in rows:
+        pair = TOWNS.labels[town], JOBS.labels[job]
+        found[pair] = found.get(pair, 0) + 1
+    return found
+
+
+@pytest.mark.parametrize(
+    ("make", "pointer", "code"),
+    [
+        (lambda: stable(epsilon=0.0), "/epsilon", "out-of-range"),
+        (lambda: stable(epsilon=21.0), "/epsilon", "out-of-range"),
+        (lambda: stable(epsilon=math.nan), "/epsilon", "out-of-range"),
+        (lambda: stable(epsilon=0.1234567891), "/epsilon", "too-many-decimals"),
+        (lambda: LaplaceHistogram(epsilon=0.1234567891), "/epsilon", "too-many-decimals"),
+        (lambda: stable(delta=0.0), "/delta", "out-of-range"),
+        (lambda: stable(delta=0.02), "/delta", "out-of-range"),
+        (lambda: stable(least_records=0), "/least_records", "out-of-range"),
+    ],
+)
+def test_what_is_refused_without_a_table(make, pointer, code):
+    with pytest.raises(InvalidInput) as refused:
+        make()
+    assert (refused.value.faults[0].pointer, refused.value.faults[0].code) == (pointer, code)
+
+
+def test_numbers_are_the_decimals_that_they_are_written_as():
+    assert stable(epsilon=0.1).law.epsilon == Fraction(1, 10)
+    assert stable(epsilon=0.123456789).law.epsilon == Fraction(123456789, 10**9)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        RecordRule(np.zeros((126, 2), dtype=np.int16)),
+        CellRule(np.zeros((126, 2), dtype=np.int32)),
+    ],
+)
+@pytest.mark.parametrize(
+    ("mechanism", "asked"),
+    [
+        (STABILITY_HISTOGRAM, stable(rule_is_public=True)),
+        (LAPLACE_HISTOGRAM, LaplaceHistogram(epsilon=1.0, rule_is_public=True)),
+    ],
+)
+def test_what_depends_on_other_records_is_no_public_rule(mechanism, asked, rule):
+    """Records that are suppressed because few are alike, above all."""
+    assert "kind table_level" in mechanism.supports(context(rule=rule), asked)
+    with pytest.raises(NotSupported):
+        mechanism.draw(context(rule=rule), asked, stream("a"))
+    of_data = context(rule=TableRule((1, 0)), rule_is_of_data=True)
+    [fault] = mechanism.plan(of_data, asked).missing
+    assert (fault.pointer, fault.code) == ("/rule", "rule-from-data")
+    undeclared = dataclasses.replace(asked, rule_is_public=False)
+    plan = mechanism.plan(context(rule=TableRule((1, 0))), undeclared)
+    assert [own.code for own in plan.missing] == ["rule-not-public"]
+    assert plan.guarantees == ()
+    with pytest.raises(InvalidInput):
+        mechanism.draw(context(rule=TableRule((1, 0))), undeclared, stream("a"))
+
+
+def test_without_a_rule_there_is_nothing_to_declare():
+    for mechanism, asked in (
+        (STABILITY_HISTOGRAM, stable()),
+        (LAPLACE_HISTOGRAM, LaplaceHistogram(epsilon=1.0)),
+    ):
+        (guarantee,) = mechanism.plan(context(), asked).guarantees
+        assert {own.id: own.holds for own in guarantee.hypotheses}["rule_is_public"] == "yes"
+
+
+def test_plans_look_at_no_record():
+    """Of two tables of one description the plans are the same to the byte, be these feasible or not."""
+    other = table({("Chi", "Nur"): 3})
+    for rule in (None, TableRule((1, 0)), TableRule((2, 1))):
+        for mechanism, asked in (
+            (STABILITY_HISTOGRAM, stable(rule_is_public=True)),
+            (STABILITY_HISTOGRAM, stable(delta=1e-9)),
+            (LAPLACE_HISTOGRAM, LaplaceHistogram(epsilon=0.5, rule_is_public=True)),
+        ):
+            plans = [mechanism.plan(context(own, rule), asked) for own in (WHOLE, other)]
+            assert repr(plans[0]) == repr(plans[1])
+            assert mechanism.supports(context(other, rule), asked) is None
+
+
+def test_the_plan_of_a_stability_histogram():
+    """τ, and all of δ, of ε = 1 and δ = 1e-6: the source's 15."""
+    plan = STABILITY_HISTOGRAM.plan(context(), stable(delta=1e-6, least_records=1000))
+    told = plan.constants
+    assert told["threshold"] == 15
+    assert told["delta_of_threshold"] == pytest.approx(math.exp(-14) / (1 + math.exp(-1)))
+    assert told["delta_of_threshold"] <= 1e-6
+    assert (told["factor"], told["count_likely"]) == (pytest.approx(math.e), 17)
+    (guarantee,) = plan.guarantees
+    assert (guarantee.model, guarantee.standing) == ("differential_privacy", "certified")
+    assert (guarantee.parameters["epsilon"], guarantee.parameters["delta"]) == (1.0, 1e-6)
+    assert guarantee.parameters["neighbours"] == "add_or_remove_one_record"
+    assert "factor e^ε = 2.71828, apart from a slack of δ = 1e-06" in guarantee.sentence
+    assert any("with 2 records ε = 2 and δ = 5.44e-06" in own for own in plan.warnings)
+
+
+def test_no_sentence_reads_delta_as_a_probability_of_the_promise():
+    for mechanism, asked in (
+        (STABILITY_HISTOGRAM, stable()),
+        (LAPLACE_HISTOGRAM, LaplaceHistogram(epsilon=4.0)),
+    ):
+        plan = mechanism.plan(context(), asked)
+        said = " ".join([*plan.warnings, *(own.sentence for own in plan.guarantees)])
+        assert "1 − δ" not in said
+        assert "with probability" not in said
+
+
+def test_large_numbers_are_warned_of_and_too_large_ones_are_not_certified():
+    def warned(**more):
+        return " ".join(STABILITY_HISTOGRAM.plan(context(), stable(**more)).warnings)
+
+    assert "Above 3 a promise is weak" in warned(epsilon=3.1)
+    assert "Above 3 a promise is weak" not in warned(epsilon=3.0)
+    assert "above a tenth of 1 in the 50 records" in warned(delta=0.0021)
+    assert "above a tenth of 1" not in warned(delta=0.002)
+    at_bound = STABILITY_HISTOGRAM.plan(context(), stable(delta=0.01, least_records=100))
+    assert [own.code for own in at_bound.missing] == ["delta-too-large"]
+    assert at_bound.guarantees == ()
+
+
+def test_fewer_records_than_declared_bar_the_draw_and_no_number_is_told():
+    (fault,) = STABILITY_HISTOGRAM.bars(context(), stable(least_records=127))
+    assert fault.code == "fewer-records"
+    assert not any(character.isdigit() for character in fault.message + fault.remedy)
+    assert STABILITY_HISTOGRAM.bars(context(), stable(least_records=126)) == ()
+    with pytest.raises(InvalidInput):
+        STABILITY_HISTOGRAM.draw(context(), stable(least_records=127), stream("a"))
+
+
+def test_a_stability_histogram_publishes_noisy_counts_from_the_threshold_on():
+    drawn = STABILITY_HISTOGRAM.draw(context(), stable(), stream("histogram"))
+    found = shown(drawn)
+    assert drawn.published.threshold == 8
+    assert set(found) <= {("Laf", "Eng"), ("Day", "Nur"), ("Chi", "Eng"), ("Laf", "Nur")}
+    assert ("Laf", "Nur") not in found
+    assert all(count >= 8 for count in found.values())
+    # ε = 1: a count is off by more than 25 with a chance below 1e-10.
+    assert abs(found["Laf", "Eng"] - 60) < 25
+    assert [
+        own.tolist() for own in STABILITY_HISTOGRAM.draw(context(), stable(), stream("histogram")).columns
+    ] == [own.tolist() for own in drawn.columns]
+
+
+def test_a_rule_makes_larger_combinations():
+    asked = stable(rule_is_public=True)
+    found = shown(STABILITY_HISTOGRAM.draw(context(rule=TableRule((1, 1))), asked, stream("rule")))
+    assert set(found) == {("IN", "*"), ("IL", "*")}
+    assert abs(found["IN", "*"] - 101) < 25
+
+
+def test_nothing_may_be_published_at_all():
+    few = table({(town, job): 1 for town in ("Laf", "Day") for job in ("Eng", "Nur")})
+    drawn = STABILITY_HISTOGRAM.draw(context(few), stable(delta=1e-9, least_records=1), stream("few"))
+    assert [len(own) for own in drawn.columns] == [0, 0]
+
+
+def test_a_laplace_histogram_counts_what_does_not_occur_too():
+    plan = LAPLACE_HISTOGRAM.plan(context(), LaplaceHistogram(epsilon=0.1))
+    # Five nodes of towns and two of jobs, and ⊥ of each: what a cell may be.
+    assert plan.constants["cells"] == 6 * 3
+    assert plan.constants["rows_of_noise"] == pytest.approx(18 / (2 * math.sinh(0.1)))
+    found = shown(LAPLACE_HISTOGRAM.draw(context(), LaplaceHistogram(epsilon=0.1), stream("all")))
+    assert set(found) > {("Laf", "Eng"), ("Day", "Nur")}
+    assert any(pair not in {("Laf", "Eng"), ("Laf", "Nur"), ("Day", "Nur"), ("Chi", "Eng")} for pair in found)
+    (guarantee,) = plan.guarantees
+    assert guarantee.parameters["delta"] == 0.0
+    assert "slack" not in guarantee.sentence
+
+
+def test_a_laplace_histogram_under_a_rule_counts_its_values_and_missing_ones():
+    some = table({("Laf", "Eng"): 500, (None, "Nur"): 300})
+    asked = LaplaceHistogram(epsilon=1.0, rule_is_public=True)
+    assert LAPLACE_HISTOGRAM.plan(context(some, TableRule((1, 1))), asked).constants["cells"] == 3
+    found = shown(LAPLACE_HISTOGRAM.draw(context(some, TableRule((1, 1))), asked, stream("rule")))
+    assert abs(found["IN", "*"] - 500) < 25
+    assert abs(found["*", "*"] - 300) < 25
+
+
+def test_values_that_only_the_data_tell_are_no_public_domain():
+    for public in (frozenset(), frozenset({"town"})):
+        reason = LAPLACE_HISTOGRAM.supports(context(public=public), LaplaceHistogram(epsilon=1.0))
+        assert "'job'" in reason
+        assert "not declared" in reason
+        with pytest.raises(NotSupported):
+            LAPLACE_HISTOGRAM.draw(context(public=public), LaplaceHistogram(epsilon=1.0), stream("a"))
+    suppressed = context(rule=TableRule((0, 1)), public=frozenset({"town"}))
+    asked = LaplaceHistogram(epsilon=1.0, rule_is_public=True)
+    assert LAPLACE_HISTOGRAM.supports(suppressed, asked) is None
+
+
+def test_too_many_combinations_are_refused_with_their_number():
+    wide = Hierarchy.from_parents({f"v{i:04}": [None] for i in range(1000)})
+    large = Table(("a", "b"), (wide, wide), np.ones((3, 2), dtype=np.int32))
+    of_large = MechanismContext(large, public=frozenset({"a", "b"}))
+    [fault] = LAPLACE_HISTOGRAM.plan(of_large, LaplaceHistogram(epsilon=1.0)).missing
+    assert fault.code == "too-many-cells"
+    assert "1,002,001 combinations" in fault.message
+    narrow = Hierarchy.from_parents({f"v{i:04}": [None] for i in range(900)})
+    fewer = MechanismContext(
+        Table(("a", "b"), (wide, narrow), np.ones((3, 2), dtype=np.int32)), public=frozenset("ab")
+    )
+    assert LAPLACE_HISTOGRAM.plan(fewer, LaplaceHistogram(epsilon=1.0)).is_feasible
+    [fault] = LAPLACE_HISTOGRAM.plan(fewer, LaplaceHistogram(epsilon=0.0001)).missing
+    assert fault.code == "too-much-noise"
+
+
+def test_one_record_a_person_is_checked_by_identifiers():
+    with pytest.raises(InvalidInput):
+        table({("Laf", "Eng"): 2}, np.array(["p", "p"], dtype=object))
+    known = table({("Laf", "Eng"): 2}, np.array(["p", "q"], dtype=object))
+    for of, holds in ((known, "yes"), (WHOLE, "assumed")):
+        (guarantee,) = STABILITY_HISTOGRAM.plan(context(of), stable()).guarantees
+        assert {own.id: own.holds for own in guarantee.hypotheses}["one_record_per_person"] == holds
+
+
+def test_groups_of_records_have_less():
+    assert group_privacy(2, 1.0, 1e-6) == (2.0, pytest.approx(2 * math.e * 1e-6))
+    assert group_privacy(3, 0.1, 0.0) == (0.3, 0.0)
+    assert group_privacy(50, 1.0, 1e-6)[1] == 1.0
+
+
+def test_several_draws_add_up_exactly():
+    persons = one_record_per_person(WHOLE)
+    stated = [{"epsilon": 0.1, "delta": 1e-10}, {"epsilon": 0.2, "delta": 0.0}]
+    together = private_guarantee_together(stated, persons)
+    assert (together.parameters["epsilon"], together.parameters["delta"]) == (0.3, 1e-10)
+    assert (together.standing, together.parameters["draws"]) == ("certified", 2)
+    unknown = private_guarantee_together([stated[0], None], persons)
+    assert (unknown.standing, unknown.model) == ("none", "differential_privacy")
+    assert "draw 2" in unknown.sentence
+    assert "epsilon" not in unknown.parameters
