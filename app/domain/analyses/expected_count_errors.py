@@ -21,7 +21,7 @@ from app.domain.mechanisms.query_pool import DRAWS_PER_TICK, GroupedValues, Pool
 from app.domain.mechanisms.uniform_column import cap_on_p, is_within_cap, require_cap
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import JudgedOn, judged_on
-from app.domain.models.reconstruction_privacy import perturbable_values
+from app.domain.models.perturbable_values import perturbable_values
 from app.domain.models.sensitive_values import SensitiveAttribute, SensitiveValues, cost_of_counting
 
 WORDS_AT_ONCE: Final = 2**14
