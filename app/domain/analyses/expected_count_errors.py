@@ -171,10 +171,8 @@ def pool_words(groups: GroupedValues, question: PoolQuestion) -> Words:
 
     Whoever could choose them could choose the one query that is asked, and read its count off the error.
     """
-    counts = groups.counts
     seed = hashlib.sha256(f"pool of queries {question}".encode())
-    for own in (groups.codes, counts.starts, counts.values, counts.counts):
-        seed.update(np.ascontiguousarray(own).tobytes())
+    groups.feed(seed.update)
 
     def drawn() -> Iterator[int]:
         generator = np.random.Generator(np.random.PCG64(int.from_bytes(seed.digest())))
