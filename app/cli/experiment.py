@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -30,7 +31,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("names", nargs="+", metavar="NAME", help="X1 to X14, R0 to R6, or all")
     add_json_argument(parser)
-    parser.add_argument("--output", type=Path, help="folder for the pictures (default: none are drawn)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        help="folder for the pictures, and for what R1 to R4 have computed of their settings, so that the "
+        "same run goes on where it was interrupted (default: none is kept)",
+    )
     parser.add_argument("--seeds", type=_at_least(1), default=5, help="samples to average over (default 5)")
     parser.add_argument("--records", type=_at_least(2), default=200, help="records to disclose (default 200)")
     parser.add_argument("--entities", type=_at_least(4), default=4000, help="entities in all (default 4000)")
@@ -57,6 +63,7 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     """Run the experiments; 1 if an exact claim fails."""
     # Imported here: no other command needs them.
     from app.experiments.catalogue import chosen
+    from app.experiments.cells import Cells
     from app.experiments.report import Effort
 
     if 2 * arguments.records > arguments.entities:
@@ -70,7 +77,9 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
             raise SystemExit(f"privacy-risk: --census is for {_OF_CENSUS} alone, or for R0 to R6")
         variables = SEVEN_VARIABLES if is_seven else VARIABLES
         census = read_extract(arguments.census, tuple(arguments.census_columns), variables)
-    effort = Effort(arguments.seeds, arguments.records, arguments.entities, census)
+    folder = None if arguments.output is None else arguments.output / "cells"
+    cells = Cells(folder, lambda text: print(f"privacy-risk: {text}", file=sys.stderr, flush=True))
+    effort = Effort(arguments.seeds, arguments.records, arguments.entities, census, cells)
     reports = []
     for experiment in experiments:
         report = experiment.run(effort)
@@ -79,6 +88,8 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
             print("\n".join(_lines(report)), flush=True)
         if arguments.output is not None:
             _draw(report, arguments.output)
+    if cells.found:
+        cells.say(f"{cells.found} cells of earlier runs were found in {folder}.")
     if arguments.json:
         print(json.dumps({"experiments": [r.to_document() for r in reports]}, ensure_ascii=False))
     return 0 if all(report.holds for report in reports) else 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from app.domain.mechanisms.expected_errors import PooledCounts, sample_sizes
 from app.domain.mechanisms.mechanism import Bits
 from app.domain.mechanisms.query_pool import GroupedValues, PoolQuestion, QueryPool, query_pool
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
+from app.experiments.cells import Cells, data_hash
 from app.experiments.reconstruction_grid import DEFAULT, NAMES, SETTINGS, Setting, axis
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
 from app.experiments.stand_in_census import (
@@ -46,16 +48,26 @@ def occupation(effort: Effort) -> Report:
 
 @dataclass(frozen=True, eq=False)
 class _Pooled:
-    """A table with its pool of queries."""
+    """A table with its pool of queries, for the cells of an experiment."""
 
     table: GroupedValues
-    pool: QueryPool
-    counts: PooledCounts
+    experiment: str
+    cells: Cells
 
-    @classmethod
-    def of(cls, table: GroupedValues) -> _Pooled:
-        pool = query_pool(table, PoolQuestion(), words_of_pool())
-        return cls(table, pool, PooledCounts(table, pool))
+    @cached_property
+    def pool(self) -> QueryPool:
+        """The queries, the same whenever they are drawn."""
+        return query_pool(self.table, PoolQuestion(), words_of_pool())
+
+    @cached_property
+    def counts(self) -> PooledCounts:
+        """What they count."""
+        return PooledCounts(self.table, self.pool)
+
+    @cached_property
+    def hash(self) -> str:
+        """Of the records."""
+        return data_hash(self.table)
 
     def samples(self, setting: Setting) -> tuple[Longs, Longs, Longs]:
         """Records to draw of each group: all, by its shares, and alike of all larger ones."""
@@ -65,12 +77,39 @@ class _Pooled:
 
     def expected(self, setting: Setting) -> tuple[float, ...]:
         """Errors of plain perturbation and of both modes, and the ratios of these to it."""
+        asked = {**setting.asked(self.experiment), "of": "expected errors"}
+        return self.cells.of(asked, self.hash, len(COLUMNS), lambda: self._expected(setting))
+
+    def _expected(self, setting: Setting) -> tuple[float, ...]:
         question = setting.question(self.table.n_values)
         plain, balanced, fixed = (self.counts.error(question, own) for own in self.samples(setting))
         return plain, balanced, fixed, balanced / plain, fixed / plain
 
-    def drawn(self, setting: Setting, samples: Longs, bits: Bits) -> tuple[float, float]:
-        """The mean error of the pool in one release, and the mean of its square."""
+    def drawn(self, setting: Setting, kind: int, release: int) -> tuple[float, ...]:
+        """The mean error of the pool in a release, and the mean of its square, of a kind of samples.
+
+        Each release is drawn by words of its own, so that any of them can be drawn by itself.
+        """
+
+        def draw() -> tuple[float, float]:
+            seed = np.random.SeedSequence((kind + 1, release))
+            bits = np.random.Generator(np.random.PCG64(seed)).bytes
+            return self._drawn(setting, self.samples(setting)[kind], bits)
+
+        asked = {**setting.asked(self.experiment), "of": COLUMNS[kind], "release": release}
+        return self.cells.of(asked, self.hash, 2, draw)
+
+    def expectations(self, setting: Setting, kind: int) -> tuple[float, ...]:
+        """What the mean error of the pool is expected to be, and exactly its square."""
+
+        def expect() -> tuple[float, float]:
+            question, samples = setting.question(self.table.n_values), self.samples(setting)[kind]
+            return self.counts.error(question, samples), self.counts.squared_error(question, samples)
+
+        asked = {**setting.asked(self.experiment), "of": f"expectations of {COLUMNS[kind]}"}
+        return self.cells.of(asked, self.hash, 2, expect)
+
+    def _drawn(self, setting: Setting, samples: Longs, bits: Bits) -> tuple[float, float]:
         counts, m, p = self.table.counts, self.table.n_values, setting.p
         owners, values = expanded(counts, sampled_counts(counts, samples, bits))
         shown = replaced(values, TransitionMatrix(np.full(m, p)), bits)
@@ -103,7 +142,7 @@ class _Pooled:
 
 
 def _report(name: str, source: str, sensitive: int, effort: Effort) -> Report:
-    pooled = tuple(map(_Pooled.of, base_tables(effort, sensitive)))
+    pooled = tuple(_Pooled(own, name, effort.cells) for own in base_tables(effort, sensitive))
     sizes = tuple(own.table.n_records for own in pooled)
     expected = {
         varied: np.array([pooled[own.table].expected(own) for own in settings])
@@ -135,7 +174,7 @@ def _report(name: str, source: str, sensitive: int, effort: Effort) -> Report:
         title=f"Errors of counts of {ATTRIBUTES[sensitive]} after plain perturbation and in copies",
         source=source,
         setting=f"{named(effort)}, {sizes[DEFAULT.table]:,} records, p = 0.5, ε = 0.5, δ = 0.3 unless "
-        f"varied; mean of |estimate − count| / count over {len(middle.pool.queries):,} queries",
+        f"varied; mean of |estimate − count| / count over {PoolQuestion().queries:,} queries",
         tables=tuple(tables),
         pictures=tuple(
             Picture(
@@ -156,12 +195,11 @@ def _drawn(pooled: _Pooled, releases: int) -> Floats:
 
     And the same of squares, whose expectation is exact, whatever the law of an estimate.
     """
-    question, found = DEFAULT.question(pooled.table.n_values), []
-    for seed, samples in enumerate(pooled.samples(DEFAULT)):
-        bits = np.random.Generator(np.random.PCG64(seed + 1)).bytes
-        own = np.array([pooled.drawn(DEFAULT, samples, bits) for _ in range(releases)])
+    found = []
+    for kind in range(3):
+        own = np.array([pooled.drawn(DEFAULT, kind, release) for release in range(releases)])
         (mean, square), (error, of_square) = own.mean(axis=0), own.std(axis=0, ddof=1) / np.sqrt(releases)
-        expected = pooled.counts.error(question, samples), pooled.counts.squared_error(question, samples)
+        expected = pooled.expectations(DEFAULT, kind)
         found.append((expected[0], mean, error, expected[1], square, of_square))
     return np.array(found)
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from app.domain.classes.reconstruction import UniformReplacement
 from app.domain.classes.reconstruction_groups import ReconstructionQuestion
+from app.experiments.cells import Question
 
 MIDDLE: Final = 2
 
@@ -23,6 +24,10 @@ class Setting:
     epsilon: float = 0.5
     delta: float = 0.3
     table: int = MIDDLE
+
+    def asked(self, experiment: str) -> Question:
+        """What is asked of a cell of the experiment, beside the records themselves."""
+        return {"experiment": experiment, "p": self.p, "epsilon": self.epsilon, "delta": self.delta}
 
     def question(self, m: int) -> ReconstructionQuestion:
         """What is asked about groups of m values."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from app.charts.series import Mark, Series
 from app.domain.arrays import Floats
 from app.domain.tables.numbers import to_json_number
+from app.experiments.cells import Cells
 from app.experiments.census import Census
 
 Grade = Literal["exact", "qualitative"]
@@ -111,13 +112,15 @@ class Report:
 class Effort:
     """How much an experiment draws: seeds to average over, records to disclose, entities in all.
 
-    ``census`` is an extract of the reader's own for the experiments on one.
+    ``census`` is an extract of the reader's own for the experiments on one. ``cells`` are what was computed
+    before.
     """
 
     seeds: int = 5
     records: int = 200
     entities: int = 4000
     census: Census | None = None
+    cells: Cells = field(default_factory=Cells)
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ _LONGEST_SECONDS: Final = 10
 """So long a page waits for a measurement that is too much for a direct answer."""
 
 
-async def measured(visit: Visit, body: Json, content: str) -> Json | None:
-    """The result; None if the key may not measure, if nothing can be measured so, or if it takes long.
+async def answered(visit: Visit, body: Json, content: str) -> Json | None:
+    """The result; None if it takes long. What the interface refuses is raised.
 
     ``content`` is the hash of what is measured: a measurement's name is made of it, as names may be used
     again for something else.
@@ -29,9 +29,17 @@ async def measured(visit: Visit, body: Json, content: str) -> Json | None:
     try:
         return dict((await visit.client.measurements.create(named)).document["result"])
     except ProblemError as problem:
-        if problem.code == "direct-budget-exceeded":
-            run = await visit.client.measurements.start_run(named, wait_seconds=_LONGEST_SECONDS)
-            return run.result
+        if problem.code != "direct-budget-exceeded":
+            raise
+    run = await visit.client.measurements.start_run(named, wait_seconds=_LONGEST_SECONDS)
+    return run.result
+
+
+async def measured(visit: Visit, body: Json, content: str) -> Json | None:
+    """The same; None also if the key may not measure, or if nothing can be measured so."""
+    try:
+        return await answered(visit, body, content)
+    except ProblemError as problem:
         if problem.status in (403, 404, 409, 422):
             return None
         raise

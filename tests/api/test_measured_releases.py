@@ -139,6 +139,12 @@ async def test_copies_of_samples_are_read_in_a_stored_release(client: httpx.Asyn
         reconstructed = (await measured(client, {"kind": "micro_reconstruction"}, release=name))["result"]
         assert (reconstructed["groups_exposed"] is None) == (name == "paper")
         assert reconstructed["worst"][0]["values"][0]["believed"] is None
+        queries = {"kind": "query_accuracy", "queries": 20, "predicates": 1, "selectivity": 0.3}
+        counts = (await measured(client, queries, release=name))["result"]
+        assert (counts["attribute"], counts["answered"]) == ("illness", 20)
+        assert counts["median_error"] > 0
+        errors = {counts["median_standard_error"], counts["within_intervals"]}
+        assert (None in errors) == (name == "paper") == ("not told" in (counts["without_errors"] or ""))
     assert "published in copies" in reconstructed["standard_errors"]
 
 

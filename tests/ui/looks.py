@@ -7,7 +7,7 @@ from playwright.sync_api import Page
 
 from tests.ui.conftest import Shots, Watched
 
-STATUS = {"missing": 404, "rule-by-hand-faults": 422}
+STATUS = {"missing": 404, "rule-by-hand-faults": 422, "perturbation-faults": 422}
 """Of pages by the names of their pictures, where it is not 200."""
 
 

@@ -22,6 +22,14 @@ PAGES = {
     "profile": ("/datasets/example-members/profile", "Profile of example-members"),
     "hierarchy-city": ("/datasets/example-members/attributes/city", "city"),
     "hierarchy-birth-date": ("/datasets/example-members/attributes/birth_date", "birth_date"),
+    "perturbation": (
+        "/datasets/example-patients/perturbation?p=0.4&attribute=illness",
+        "What groups tell after perturbation",
+    ),
+    "perturbation-faults": (
+        "/datasets/example-patients/perturbation?p=2",
+        "What groups tell after perturbation",
+    ),
     "goal": ("/datasets/example-members/goal", "What to reach"),
     "release": ("/optimisations/example-optimum/release", "The best release found"),
     "rule": ("/rules/example-proposal", "example-proposal"),

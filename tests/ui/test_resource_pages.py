@@ -164,6 +164,33 @@ def test_the_page_and_the_report_of_values_replaced_alike_show_the_matrix(visito
     assert "Records by illness" in page
     assert "Whoever knows town of a person can estimate" in page
     assert re.search("Of [012] of 2 groups, with (0|60|120) of 120 records", page)
+    (led,) = re.findall(r'<a href="([^"]*/perturbation[^"]*)">What an attacker gets', page)
+    compared = visitor.browser.get(html.unescape(led)).text
+    assert "p=0.4" in led
+    measure = {"kind": "reconstruction_privacy", "p": 0.4, "epsilon": 0.5, "delta": 0.3, "by_mode": 1}
+    asked = visitor.api.post("/measurements", json={"dataset": name, "measure": measure}).json()
+    for own in asked["result"]["groups"][0]["by_mode"]:
+        assert f'<td class="num">{100 * own["confidence"]:.3g} %</td>' in compared
+    for way in ("plain: every value", "balanced_fixed", "samples, balanced", "samples, paper"):
+        assert way in compared
+
+
+def test_who_may_not_read_the_data_is_told_of_no_group(served: Served, journey: Journey):
+    with httpx.Client(base_url=served.url, headers={"Accept": "text/html"}, timeout=60) as browser:
+        signed_in(browser, journey.assessor_token)
+        page = browser.get("/datasets/example-patients/perturbation?attribute=illness")
+        assert page.status_code == 200
+        assert "Your key may not see this" in page.text
+        for told in ("worst group", "flu", "Rome", '<form method="get"'):
+            assert told not in page.text
+
+
+def test_a_perturbation_that_cannot_be_is_refused_beside_its_field(visitor: Visitor):
+    for asked, field in (("p=2", "p"), ("p=x", "p"), ("epsilon=0", "epsilon"), ("delta=7", "delta")):
+        page = visitor.browser.get(f"/datasets/example-patients/perturbation?{asked}&attribute=illness")
+        assert page.status_code == 422
+        assert list(faults(page)) == [field]
+        assert "worst group" not in page.text
 
 
 def test_the_page_of_a_measurement_names_the_release_that_was_measured(visitor: Visitor):

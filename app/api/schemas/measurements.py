@@ -61,8 +61,8 @@ class NewMeasurement(ScoringFields):
     """A rule's id or name, or a rule; where the measure needs one."""
     release: Annotated[Ref | None, Field(examples=["partner-2026"])] = None
     """A stored release in place of the rule: the dataset under the rule that made it, or what is stored of
-    one that a mechanism made, which a measure can read that has `classes`, `matrix` or `rows` in `reads` of
-    the catalogue.
+    one that a mechanism made, which a measure can read that has `classes`, `matrix`, `retention` or `rows`
+    in `reads` of the catalogue.
     """
     dictionary: Annotated[Ref | None, Field(examples=["census"])] = None
     """What the attacker has; where the measure needs it."""

@@ -18,6 +18,7 @@ from app.domain.analyses.expected_count_errors import EXPECTED_COUNT_ERRORS
 from app.domain.analyses.independence_estimate import INDEPENDENCE_ESTIMATE
 from app.domain.analyses.information_loss import INFORMATION_LOSS
 from app.domain.analyses.k_anonymity_comparison import K_ANONYMITY_COMPARISON
+from app.domain.analyses.mergeable_values import MERGEABLE_VALUES
 from app.domain.analyses.optimum_explanation import OPTIMUM_EXPLANATION
 from app.domain.analyses.parametric_risk import PARAMETRIC_RISK
 from app.domain.analyses.privacy_profile import PRIVACY_PROFILE
@@ -100,6 +101,7 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     DIRECT_IDENTIFIERS,
     SAFE_HARBOR_VALUES,
     DISTINCTION_AND_SEPARATION,
+    MERGEABLE_VALUES,
 )
 
 CRITERIA: Final[tuple[type[Criterion], ...]] = tuple(own for measure in MEASURES for own in measure.criteria)

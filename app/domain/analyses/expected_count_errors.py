@@ -21,7 +21,7 @@ from app.domain.mechanisms.query_pool import DRAWS_PER_TICK, GroupedValues, Pool
 from app.domain.mechanisms.uniform_column import cap_on_p, is_within_cap, require_cap
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import JudgedOn, judged_on
-from app.domain.models.reconstruction_privacy import perturbable_values
+from app.domain.models.perturbable_values import perturbable_values
 from app.domain.models.sensitive_values import SensitiveAttribute, SensitiveValues, cost_of_counting
 
 WORDS_AT_ONCE: Final = 2**14
@@ -171,10 +171,8 @@ def pool_words(groups: GroupedValues, question: PoolQuestion) -> Words:
 
     Whoever could choose them could choose the one query that is asked, and read its count off the error.
     """
-    counts = groups.counts
     seed = hashlib.sha256(f"pool of queries {question}".encode())
-    for own in (groups.codes, counts.starts, counts.values, counts.counts):
-        seed.update(np.ascontiguousarray(own).tobytes())
+    groups.feed(seed.update)
 
     def drawn() -> Iterator[int]:
         generator = np.random.Generator(np.random.PCG64(int.from_bytes(seed.digest())))

@@ -1,7 +1,12 @@
-"""How well COUNT queries are answered from a release: a seeded workload, relative errors."""
+"""How well COUNT queries are answered from a release: a seeded workload, relative errors.
+
+Of a release that a mechanism drew, copies of samples included, answers are estimated as its readers do, and
+so are their standard errors where readers can have any.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
@@ -9,9 +14,9 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Gt, Le, Len, Lt, MaxLen, doc
 
-from app.domain.analyses.drawn_answers import DrawnAnswers
+from app.domain.analyses.drawn_answers import AS_THEY_ARE, DrawnAnswers
 from app.domain.arrays import Floats
-from app.domain.catalogue.meanings import FROM_ZERO, LOW_AMOUNT
+from app.domain.catalogue.meanings import FROM_ZERO, LOW_AMOUNT, SHARE
 from app.domain.classes.grouping import Grouping, lacking_records, positions_of
 from app.domain.classes.released import Release
 from app.domain.errors import InvalidInput
@@ -26,7 +31,9 @@ from app.domain.losses.count_queries import (
     Workload,
 )
 from app.domain.losses.released import suppresses
+from app.domain.mechanisms.counted_release import COPIES_TAKE
 from app.domain.mechanisms.inverse_matrix import InverseMatrix
+from app.domain.mechanisms.uniform_errors import quantile
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import JudgedOn, judged_on
 from app.domain.models.reading import unclassed
@@ -38,6 +45,10 @@ SECONDS_PER_ROW_AND_QUERY: Final = 5e-9
 SECONDS_PER_QUERY: Final = 1e-4
 GREATEST_NUMBER: Final = 2**53
 SECONDS_PER_VALUE_AND_QUERY: Final = 1e-7
+REACH: Final = quantile(0.95)
+"""Standard errors on either side that hold 95 % of a normal law."""
+ROUNDING: Final = 1e-9
+"""Share of a right answer that an estimate without error may be off by, as it is a sum of doubles."""
 PER_TICK: Final = 50
 PER_ESTIMATE: Final = 500
 """Queries of a drawn release that are estimated at once: those on the same attributes share work."""
@@ -103,6 +114,26 @@ class QueryAccuracy:
     lengths: Annotated[
         Mapping[str, float],
         doc("Attribute → length of its intervals: in values, or for real numbers on their scale."),
+    ]
+    median_standard_error: Annotated[
+        float | None,
+        LOW_AMOUNT,
+        doc(
+            "Median of standard error / right answer, with the standard errors that a reader of the release "
+            "has; null: see `without_errors`."
+        ),
+    ]
+    within_intervals: Annotated[
+        float | None,
+        SHARE,
+        doc(
+            "Share of the answered queries of which the right answer is within 1.96 such standard errors of "
+            "the estimate: about 0.95 where they tell how far answers are off, more where they are bounds. "
+            "null: see `without_errors`."
+        ),
+    ]
+    without_errors: Annotated[
+        str | None, doc("Why a reader of the release has no standard errors; null: they follow from it.")
     ]
 
 
@@ -224,13 +255,21 @@ class _Answers:
             self._drawn = DrawnAnswers(context, question.all, question.attributes, parameters)
 
     def of(self, queries: Sequence[Mapping[int, Interval]]) -> Floats:
-        """(q, 3) the right answer, the estimate from the release, and the baseline's."""
+        """(q, 4) the right answer, the estimate from the release, the baseline's, and the standard error.
+
+        The latter is not a number where a reader has none.
+        """
         scales = self._question.scales
         shares = [{j: scales[j].shares(interval) for j, interval in query.items()} for query in queries]
-        found = np.array([self._of(own) for own in shares])
+        found = np.array([(*self._of(own), math.nan) for own in shares])
         if self._drawn is not None:
-            found[:, 1] = self._drawn.of(shares)
+            found[:, [1, 3]] = self._drawn.of(shares)
         return found
+
+    @property
+    def without_errors(self) -> str | None:
+        """Why a reader has no standard errors; None if there are some."""
+        return AS_THEY_ARE if self._drawn is None else self._drawn.without_errors
 
     def _of(self, shares: Mapping[int, Floats]) -> tuple[float, float, float]:
         """Of a query, as if the release were under a rule."""
@@ -256,12 +295,12 @@ def _compute(context: MeasureContext, parameters: QueryAccuracyParameters, tick:
         parameters.selectivity,
         parameters.seed,
     )
-    found, at_once = np.empty((parameters.queries, 3)), PER_TICK if context.drawn is None else PER_ESTIMATE
+    found, at_once = np.empty((parameters.queries, 4)), PER_TICK if context.drawn is None else PER_ESTIMATE
     for start in range(0, parameters.queries, at_once):
         end = min(start + at_once, parameters.queries)
         found[start:end] = answers.of([workload.draw() for _ in range(start, end)])
         tick(end)
-    right, estimates, baselines = found[found[:, 0] > 0].T
+    right, estimates, baselines, deviations = found[found[:, 0] > 0].T
     if not len(right):
         raise InvalidInput.of(
             "/measure/selectivity",
@@ -270,7 +309,8 @@ def _compute(context: MeasureContext, parameters: QueryAccuracyParameters, tick:
             "Draw more queries, with a greater selectivity or fewer predicates.",
         )
     errors = (estimates - right) / right
-    baseline = np.abs(baselines - right) / right
+    baseline, why = np.abs(baselines - right) / right, answers.without_errors
+    reach = REACH * deviations + ROUNDING * right
     shown = context if context.drawn is None else context.of_rows
     return QueryAccuracy(
         judged=judged_on(shown.table, parameters, shown.release.classes(parameters)),
@@ -282,22 +322,25 @@ def _compute(context: MeasureContext, parameters: QueryAccuracyParameters, tick:
         greatest_error=float(np.abs(errors).max()),
         baseline_error=None if question.sensitive is None else float(np.median(baseline)),
         lengths={table.attributes[j]: length for j, length in workload.lengths.items()},
+        median_standard_error=None if why else float(np.median(deviations / right)),
+        within_intervals=None if why else float((np.abs(estimates - right) <= reach).mean()),
+        without_errors=why,
     )
 
 
 def _of_release(context: MeasureContext, parameters: QueryAccuracyParameters) -> QueryAccuracyParameters:
     """The parameters, about the attribute that was drawn where none is named."""
-    replaced = None if context.drawn is None else context.drawn.replaced
-    if replaced is None or parameters.attribute is not None:
+    through = None if context.drawn is None else context.drawn.counted_through
+    if through is None or parameters.attribute is not None:
         return parameters
-    return replace(parameters, attribute=replaced.attribute)
+    return replace(parameters, attribute=through.attribute)
 
 
 def _supports(context: MeasureContext, parameters: QueryAccuracyParameters) -> str | None:
     """Why not; InvalidInput for what cannot be asked, NotSupported for a matrix without an inverse."""
     reason = None if context.drawn is None else unclassed(context, parameters)
-    if context.drawn is not None and context.drawn.replaced is not None:
-        InverseMatrix(context.drawn.replaced.matrix)
+    if context.drawn is not None and context.drawn.counted_through is not None:
+        InverseMatrix(context.drawn.counted_through.matrix)
     if reason is None:
         _question(context.release, _of_release(context, parameters))  # a plan tells its faults, too
     return reason
@@ -309,8 +352,11 @@ def _cost(context: MeasureContext, parameters: QueryAccuracyParameters) -> Cost:
     rows = 2 * table.reduced.size * (parameters.predicates + 1)
     seconds = table.n_records * (2 * width + 4) * SECONDS_PER_CELL
     seconds += parameters.queries * (rows * SECONDS_PER_ROW_AND_QUERY + SECONDS_PER_QUERY)
-    if context.drawn is not None and context.drawn.replaced is not None:
-        seconds += parameters.queries * len(context.drawn.replaced.values) * SECONDS_PER_VALUE_AND_QUERY
+    if context.drawn is not None:
+        through = context.drawn.counted_through
+        values = 0 if through is None else len(through.values)
+        seconds += parameters.queries * values * SECONDS_PER_VALUE_AND_QUERY
+        seconds *= 1 if context.drawn.copied is None else COPIES_TAKE
     return Cost(seconds, 16 * table.n_records * (2 * width + 4), parameters.queries, "classes")
 
 
@@ -332,5 +378,5 @@ QUERY_ACCURACY: Final = Measure(
         parameters={"attribute": "income", "queries": 500, "predicates": 2, "selectivity": 0.3},
     ),
     looks_at="originals",
-    reads=frozenset({"records", "rows"}),
+    reads=frozenset({"records", "rows", "retention"}),
 )

@@ -8,11 +8,13 @@ privacy).
 Of each binomial the terms within 40·σ + 534 of its mean are summed. By Bernstein's inequality a binomial is
 farther off than t with a probability of at most 2·exp(−t² / (2·(σ² + t / 3))). For t = s·σ + b with
 s² ≥ 2·E and b ≥ 2·E / 3 that is at most 2·exp(−E), as t² − (2·E / 3)·t ≥ t·s·σ ≥ 2·E·σ²; E = 800 makes it
-less than the least double above 0.
+less than the least double above 0. Who needs less says so by a smaller E.
 """
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -22,9 +24,8 @@ import numpy as np
 from app.domain.arrays import Floats, Longs
 from app.domain.classes.reconstruction import UniformReplacement
 
-DEVIATIONS: Final = 40
-BESIDE: Final = 534
-"""What is summed of a binomial: so many standard deviations, and so many terms more, on either side."""
+EXPONENT: Final = 800.0
+"""E: what is left out has a probability of at most 2·exp(−E)."""
 
 CELLS: Final = 1 << 19
 TIE: Final = 1e-9
@@ -85,14 +86,24 @@ def _batches(terms: Longs) -> list[Longs]:
     return found
 
 
+def far_off(
+    amounts: Longs, sizes: Longs, replacement: UniformReplacement, epsilon: float
+) -> tuple[Longs, Longs]:
+    """How many of n records have to show a value at most, or at least, for an estimate that is far off."""
+    tie, off = TIE * np.maximum(1, sizes), amounts * replacement.p * epsilon
+    mean = sizes * replacement.elsewhere + amounts * replacement.p
+    most_below = np.ceil(mean - off - tie).astype(np.int64) - 1
+    return most_below, np.floor(mean + off + tie).astype(np.int64) + 1
+
+
 class _Pairs:
     """Distinct pairs of amounts and sizes, (k,)."""
 
     def __init__(self, amounts: Longs, sizes: Longs, replacement: UniformReplacement, epsilon: float) -> None:
         self._amounts, self._sizes, self._replacement, self._epsilon = amounts, sizes, replacement, epsilon
         own = replacement
-        self._kept = _Binomials(amounts, own.kept, own.changed)
-        self._come = _Binomials(sizes - amounts, own.elsewhere, own.p + own.changed)
+        self._kept = Binomials(amounts, own.kept, own.changed)
+        self._come = Binomials(sizes - amounts, own.elsewhere, own.p + own.changed)
 
     @property
     def terms(self) -> Longs:
@@ -104,36 +115,35 @@ class _Pairs:
 
     def summed(self) -> tuple[Floats, Floats]:
         """Sums over the j records with the value that show it: Σ_j P(A = j)·P(C beyond what is left)."""
-        own = self._replacement
-        middle, tie = self._sizes * own.elsewhere, TIE * np.maximum(1, self._sizes)
-        off = self._amounts * own.p * self._epsilon
-        mean = middle + self._amounts * own.p
-        most_below = np.ceil(mean - off - tie).astype(np.int64) - 1
-        least_above = np.floor(mean + off + tie).astype(np.int64) + 1
-        kept, come = self._kept.probabilities, self._come.probabilities
+        most_below, least_above = far_off(self._amounts, self._sizes, self._replacement, self._epsilon)
+        kept = self._kept.probabilities
         shown = self._kept.first[:, None] + np.arange(kept.shape[1])
-        last, first = come.shape[1], self._come.first[:, None]
-        up_to, from_on = np.zeros((2, len(come), last + 1))
-        np.cumsum(come, axis=1, out=up_to[:, 1:])
-        np.cumsum(come[:, ::-1], axis=1, out=from_on[:, -2::-1])
-        low = kept * _taken(up_to, np.clip(most_below[:, None] - shown - first + 1, 0, last))
-        high = kept * _taken(from_on, np.clip(least_above[:, None] - shown - first, 0, last))
+        low = kept * self._come.up_to(most_below[:, None] - shown)
+        high = kept * self._come.from_on(least_above[:, None] - shown)
         return low.sum(axis=1), high.sum(axis=1)
 
 
-def _taken(rows: Floats, places: Longs) -> Floats:
-    return np.asarray(np.take_along_axis(rows, places, axis=1))
+class WholeLaws(ABC):
+    """Laws of whole numbers (k,), as rows whose modes stand in one column.
 
+    Parameters
+    ----------
+    mode
+        (k,) the most probable number of each law.
+    below, above
+        (k,) how many numbers below and above it may be so probable that they count.
+    """
 
-class _Binomials:
-    """Binomials of ``trials`` (k,) and one chance of success, as rows whose modes stand in one column."""
+    def __init__(self, mode: Longs, below: Longs, above: Longs) -> None:
+        self._mode, self._below, self._above = mode, below, above
 
-    def __init__(self, trials: Longs, success: float, failure: float) -> None:
-        self._trials, self._odds = trials, success / failure
-        self._mode = np.minimum((trials + 1) * success, trials).astype(np.int64)
-        reach = np.ceil(DEVIATIONS * np.sqrt(trials * success * failure)).astype(np.int64) + BESIDE + 1
-        self._below = np.minimum(self._mode, reach)
-        self._above = np.minimum(trials - self._mode, reach)
+    @abstractmethod
+    def _rising(self, numbers: Longs) -> Floats:
+        """How many times as probable each number (k, n), above the mode, is as the one below it."""
+
+    @abstractmethod
+    def _falling(self, numbers: Longs) -> Floats:
+        """How many times as probable the number below each (k, n), at most the mode, is as it."""
 
     @property
     def terms(self) -> Longs:
@@ -142,23 +152,56 @@ class _Binomials:
 
     @cached_property
     def first(self) -> Longs:
-        """(k,) the number of successes in the first column; below 0 where there are none so few."""
+        """(k,) the number in the first column; below 0 where there are none so few."""
         return np.asarray(self._mode - int(self._below.max()))
 
     @cached_property
     def probabilities(self) -> Floats:
-        """(k, columns) of the successes from ``first`` on, 0 of numbers that are not possible.
+        """(k, columns) of the numbers from ``first`` on, 0 of numbers that are not possible.
 
         Products of ratios of neighbours, from the mode on, made to sum to 1.
         """
-        below, above = int(self._below.max()), int(self._above.max())
-        trials, mode = self._trials[:, None], self._mode[:, None]
-        found = np.ones((len(trials), below + 1 + above))
-        more = mode + np.arange(1, above + 1)
-        rising = np.maximum(trials - more + 1, 0) / more * self._odds
-        found[:, below + 1 :] = np.cumprod(rising, axis=1)
-        fewer = mode - np.arange(below)
-        falling = np.maximum(fewer, 0) / (trials - fewer + 1) / self._odds
-        found[:, :below] = np.cumprod(falling, axis=1)[:, ::-1]
+        below, above, mode = int(self._below.max()), int(self._above.max()), self._mode[:, None]
+        found = np.ones((len(mode), below + 1 + above))
+        found[:, below + 1 :] = np.cumprod(self._rising(mode + np.arange(1, above + 1)), axis=1)
+        found[:, :below] = np.cumprod(self._falling(mode - np.arange(below)), axis=1)[:, ::-1]
         found /= found.sum(axis=1, keepdims=True)
         return found
+
+    def up_to(self, numbers: Longs) -> Floats:
+        """(k, n) the probability of at most each of the numbers (k, n)."""
+        found = np.zeros((len(self.probabilities), self.probabilities.shape[1] + 1))
+        np.cumsum(self.probabilities, axis=1, out=found[:, 1:])
+        return self._taken(found, numbers - self.first[:, None] + 1)
+
+    def from_on(self, numbers: Longs) -> Floats:
+        """(k, n) the probability of at least each of the numbers (k, n)."""
+        found = np.zeros((len(self.probabilities), self.probabilities.shape[1] + 1))
+        np.cumsum(self.probabilities[:, ::-1], axis=1, out=found[:, -2::-1])
+        return self._taken(found, numbers - self.first[:, None])
+
+    @staticmethod
+    def _taken(rows: Floats, places: Longs) -> Floats:
+        return np.asarray(np.take_along_axis(rows, np.clip(places, 0, rows.shape[1] - 1), axis=1))
+
+
+class Binomials(WholeLaws):
+    """Successes of ``trials`` (k,) with one chance of success."""
+
+    def __init__(self, trials: Longs, success: float, failure: float, exponent: float = EXPONENT) -> None:
+        self._trials, self._odds = trials[:, None], success / failure
+        mode = np.minimum((trials + 1) * success, trials).astype(np.int64)
+        reach = reach_of(np.sqrt(trials * success * failure), exponent)
+        super().__init__(mode, np.minimum(mode, reach), np.minimum(trials - mode, reach))
+
+    def _rising(self, numbers: Longs) -> Floats:
+        return np.asarray(np.maximum(self._trials - numbers + 1, 0) / numbers * self._odds)
+
+    def _falling(self, numbers: Longs) -> Floats:
+        return np.asarray(np.maximum(numbers, 0) / (self._trials - numbers + 1) / self._odds)
+
+
+def reach_of(deviations: Floats, exponent: float = EXPONENT) -> Longs:
+    """(k,) how far from their modes laws of these standard deviations are summed."""
+    beside = math.ceil(2 * exponent / 3) + 1
+    return np.ceil(math.sqrt(2 * exponent) * deviations).astype(np.int64) + beside

@@ -12,9 +12,21 @@ from __future__ import annotations
 import numpy as np
 
 from app.domain.arrays import Floats, Longs
+from app.domain.classes.reconstruction import Bound, Estimates
+from app.domain.classes.reconstruction_groups import ReconstructionQuestion
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.mechanisms.balanced_samples import BYTES_PER_WORD
 from app.domain.mechanisms.mechanism import Bits
+
+
+def coin_limits(tops: Longs, sizes: Longs, question: ReconstructionQuestion, bound: Bound) -> Floats:
+    """(G,) the real number of records that may be drawn of each group, ∞ of one that is within its bound.
+
+    ``tops`` are the records of the most frequent value.
+    """
+    found = Estimates(tops, sizes, question.replacement, question.epsilon)
+    limits = found.greatest_sizes(bound, question.delta)
+    return np.where(found.within(bound, question.delta), np.inf, limits)
 
 
 def expected_counts(counts: SensitiveCounts, limits: Floats) -> Floats:

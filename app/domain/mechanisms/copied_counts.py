@@ -10,7 +10,7 @@ is a known linear function of how many have the value.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -18,6 +18,16 @@ from app.domain.arrays import Floats, Ints
 from app.domain.classes.reconstructed_shares import copies_of, variances_of_copies
 from app.domain.classes.reconstruction import UniformReplacement
 from app.domain.mechanisms.published_records import PublishedRecords
+
+SIZES_UNTOLD: Final = (
+    "Values are published in copies of samples whose sizes are not told, and groups may be suppressed, so "
+    "that no standard error follows from the release. One that was computed from the original records would "
+    "tell these."
+)
+ONE_RECORD: Final = (
+    "Of each larger group a single record was drawn, and published in copies: how far such counts are off "
+    "does not follow from the release."
+)
 
 
 @runtime_checkable
@@ -35,6 +45,11 @@ class PublishedCopies(Protocol):
     @property
     def p(self) -> float:
         """With which probability a sampled value was kept, else replaced by any, each as likely."""
+
+
+def why_untold(copies: PublishedCopies) -> str:
+    """Why no standard errors of counts are told, where none are."""
+    return SIZES_UNTOLD if copies.sample_size is None else ONE_RECORD
 
 
 class CopiedRecords:

@@ -18,7 +18,7 @@ import numpy as np
 from app.domain.arrays import Floats, Ints, Longs
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.hierarchies.predicates import FAULTS_SHOWN, AskedAttribute, Predicate, Selection
-from app.domain.mechanisms.copied_counts import CopiedRecords, PublishedCopies
+from app.domain.mechanisms.copied_counts import CopiedRecords, PublishedCopies, why_untold
 from app.domain.mechanisms.count_estimates import (
     CountEstimates,
     CountEstimator,
@@ -37,15 +37,6 @@ Asked = Sequence[Predicate]
 Selected = Mapping[int, Selection]
 """The same once it is read, by the attribute's place."""
 
-UNTOLD: Final = (
-    "Values are published in copies of samples whose sizes are not told, and groups may be suppressed, so "
-    "that no standard error follows from the release. One that was computed from the original records would "
-    "tell these."
-)
-ONE_RECORD: Final = (
-    "Of each larger group a single record was drawn, and published in copies: how far such counts are off "
-    "does not follow from the release."
-)
 COPIES_TAKE: Final = 2
 """Times as long a count takes with what its standard error follows from in copies."""
 NUMBERS_AT_ONCE: Final = 2**22
@@ -121,7 +112,6 @@ class CountedRelease:
     def drawn(cls, release: DrawnRelease, attributes: Sequence[AskedAttribute]) -> CountedRelease:
         """Of a release that a mechanism drew; NotSupported without a transition matrix."""
         published, table = published_matrix(release), release.table
-        copies = release.published if isinstance(release.published, PublishedCopies) else None
         own = table.position(published.attribute)
         hierarchy = table.hierarchies[own]
         drawn = _Drawn(own, published.nodes(hierarchy), published.matrix)
@@ -129,7 +119,9 @@ class CountedRelease:
         values = published.numbers(hierarchy).take(table.codes[:, own])
         records = PublishedRecords.of(shown, dict(enumerate(table.sizes)), values, drawn.matrix.n_values)
         known = [j for j in table.quasi_identifiers if j != own]
-        return cls(attributes, replace(records, of_group=records.groups_by(known)), drawn, copies, known)
+        return cls(
+            attributes, replace(records, of_group=records.groups_by(known)), drawn, release.copied, known
+        )
 
     @classmethod
     def under_rule(
@@ -153,7 +145,7 @@ class CountedRelease:
             return "Nothing was drawn: what the release shows is counted."
         if self._copies is None or self._errors is not None:
             return None
-        return UNTOLD if self._copies.sample_size is None else ONE_RECORD
+        return why_untold(self._copies)
 
     @property
     def n_bytes(self) -> int:

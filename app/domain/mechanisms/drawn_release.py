@@ -17,6 +17,7 @@ from app.domain.arrays import Ints
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.classes.reconstruction import UniformReplacement
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.mechanisms.copied_counts import PublishedCopies
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.tables.table import Table
 
@@ -135,6 +136,11 @@ class DrawnRelease:
     def retained(self) -> PublishedRetention | None:
         """What is known of uniformly replaced values, be their rows independent draws or copies."""
         return self.published if isinstance(self.published, PublishedRetention) else None
+
+    @property
+    def copied(self) -> PublishedCopies | None:
+        """What is known of rows that are copies of fewer drawn ones; None: each was drawn by itself."""
+        return self.published if isinstance(self.published, PublishedCopies) else None
 
     @property
     def counted_through(self) -> PublishedMatrix | None:

@@ -16,7 +16,7 @@ from annotated_types import doc
 
 from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.catalogue.catalogue_types import ADDED_LATER
-from app.domain.classes.reconstruction import Bound, Estimates
+from app.domain.classes.reconstruction import Bound
 from app.domain.classes.reconstruction_groups import GroupsUnderTest, ReconstructionQuestion
 from app.domain.classes.released import Release
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
@@ -27,7 +27,12 @@ from app.domain.mechanisms.balanced_samples import (
     fixed_size,
     sampled_counts,
 )
-from app.domain.mechanisms.coin_samples import chances_of_nothing, coin_copies, coin_sampled_counts
+from app.domain.mechanisms.coin_samples import (
+    chances_of_nothing,
+    coin_copies,
+    coin_limits,
+    coin_sampled_counts,
+)
 from app.domain.mechanisms.drawing import replaced
 from app.domain.mechanisms.drawn_release import PublishedRetention
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
@@ -140,10 +145,7 @@ class _Samples:
     @cached_property
     def limits(self) -> Floats:
         """(G,) as published: the real number of records to draw of each group, ∞ of one within its bound."""
-        own, sizes = self.question, self.column.counts.sizes
-        found = Estimates(self._tops, sizes, own.replacement, own.epsilon)
-        bound = self.parameters.bound
-        return np.where(found.within(bound, own.delta), np.inf, found.greatest_sizes(bound, own.delta))
+        return coin_limits(self._tops, self.column.counts.sizes, self.question, self.parameters.bound)
 
     @cached_property
     def sizes(self) -> Longs:

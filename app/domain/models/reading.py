@@ -36,6 +36,8 @@ def unreadable(measure: Measure[Any, Any], context: MeasureContext, parameters: 
         if not isinstance(parameters, Grouping):
             raise ValueError("a measure that reads classes groups records")
         return unclassed(context, parameters)
+    if "retention" in measure.reads and drawn.retained is not None:
+        return None
     if measure.reads & {"rows", "matrix", "matrix_and_prior"}:
         return _not_published(measure, drawn)
     if measure.reads & {"retention", "samples"}:

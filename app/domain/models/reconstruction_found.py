@@ -12,8 +12,10 @@ from annotated_types import doc
 from app.domain.arrays import Bools
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FAILING, FROM_ZERO, HIGH, LOW_AMOUNT, MET, SHARE
+from app.domain.classes.reconstruction import Bound
 from app.domain.classes.reconstruction_groups import TESTS, GroupsUnderTest, ReconstructionQuestion, Test
 from app.domain.models.judged import ClassRef, class_ref
+from app.domain.models.reconstruction_modes import ModeFound, by_mode
 from app.domain.models.sensitive_values import SensitiveValues
 from app.domain.tables.numbers import lowest_accepted
 
@@ -65,6 +67,13 @@ class GroupFound:
         doc(
             "Quasi-identifiers that can each be left out and leave the same records: an estimate over those "
             "who agree in the others is one of this very group."
+        ),
+    ]
+    by_mode: Annotated[
+        tuple[ModeFound, ...],
+        doc(
+            "What plain perturbation and each mode of `sample_perturb_scale` would leave to be estimated of "
+            "the value that decides; empty where it was not asked for."
         ),
     ]
 
@@ -132,14 +141,19 @@ class GroupsListed:
         order = np.argsort(self.tested.log_levels(test)[groups], kind="stable")[:top]
         return tuple(groups[order].tolist())
 
-    def group(self, test: Test, group: int, names: tuple[str, ...]) -> GroupFound:
-        """One group; ``names`` are those of the attributes that records are grouped by."""
+    def group(self, test: Test, group: int, names: tuple[str, ...], bound: Bound | None) -> GroupFound:
+        """One group; ``names`` are those of the attributes that records are grouped by.
+
+        ``bound`` is the one that samples would have to keep; None: of no mode anything is told.
+        """
+        entry = self.tested.deciding(test, group)
         told = [name for name, own in zip(names, self._told_without[group], strict=True) if own]
         return GroupFound(
             exposed=class_ref(self._values.classes, group),
             delta=min(1.0, math.exp(self.tested.log_levels(test)[group])),
-            decided_by=self.estimate(self.tested.deciding(test, group)),
+            decided_by=self.estimate(entry),
             told_without=tuple(told),
+            by_mode=() if bound is None else by_mode(self._values.counts, entry, self._question, bound),
         )
 
     def estimates_of(self, group: int, top: int) -> tuple[EstimateFound, ...]:

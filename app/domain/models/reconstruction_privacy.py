@@ -17,22 +17,22 @@ import numpy as np
 from annotated_types import Ge, Le, Lt, doc
 
 from app.domain.arrays import Bools
+from app.domain.catalogue.catalogue_types import ADDED_LATER
 from app.domain.catalogue.meanings import FAILING, FROM_ONE, FROM_ZERO, HIGH, MET, SHARE, STRICTER_UP
 from app.domain.classes.grouping import Grouping
-from app.domain.classes.reconstruction import UniformReplacement
+from app.domain.classes.reconstruction import Bound, UniformReplacement
 from app.domain.classes.reconstruction_groups import (
     GroupsUnderTest,
     ReconstructionQuestion,
     Test,
     told_by_fewer,
 )
-from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
-from app.domain.models.judged import ROWS_NAMED, JudgedOn, judged_on
+from app.domain.models.judged import JudgedOn, judged_on
 from app.domain.models.judging import JudgedClasses
+from app.domain.models.perturbable_values import perturbable_values, unfit
 from app.domain.models.reconstruction_found import (
     Coinciding,
     CriterionFound,
@@ -40,15 +40,14 @@ from app.domain.models.reconstruction_found import (
     GroupFound,
     GroupsListed,
 )
+from app.domain.models.reconstruction_modes import seconds_of_modes
 from app.domain.models.sensitive_values import (
     Attribute,
     SensitiveAttribute,
     SensitiveValues,
     cost_of_counting,
     named,
-    sensitive_values,
 )
-from app.domain.tables.masks import shows_nothing
 
 SECONDS_BESIDE_COUNTING: Final = 2e-3
 SECONDS_PER_RECORD: Final = 2e-8
@@ -150,19 +149,6 @@ class ReconstructionPrivacy(Criterion):
         return GroupsUnderTest(counts, question)
 
 
-def unfit(counts: SensitiveCounts, hierarchy: Hierarchy, attribute: str) -> str | None:
-    """Why the values of an attribute cannot be replaced by its hierarchy's leaves; None if they can."""
-    if hierarchy.n_leaves < 2:
-        return f"The hierarchy of {attribute} has a single value: there is nothing to perturb."
-    if counts.n_values and shows_nothing(counts.nodes).any():
-        return (
-            f"Some records show no value of {attribute}: what is missing or suppressed cannot be perturbed."
-        )
-    if not hierarchy.is_leaf[counts.nodes].all():
-        return f"Some values of {attribute} are generalised: only leaves of its hierarchy can be perturbed."
-    return None
-
-
 @dataclass(frozen=True, kw_only=True)
 class ReconstructionParameters(Grouping):
     """Which perturbation, and how bad estimates have to be."""
@@ -179,6 +165,30 @@ class ReconstructionParameters(Grouping):
     criterion: Criteria = "chernoff_simple"
     releases: Releases = 1
     top: Annotated[int, Ge(1), Le(200), doc("Most groups, and values of the worst, to list.")] = 10
+    by_mode: Annotated[
+        int,
+        Ge(0),
+        Le(20),
+        ADDED_LATER,
+        doc(
+            "Of so many of the groups listed it is told what each mode of `sample_perturb_scale` would leave "
+            "to be estimated, beside plain perturbation; of one release."
+        ),
+    ] = 0
+
+    def __post_init__(self) -> None:
+        if self.by_mode and self.releases > 1:
+            raise InvalidInput.of(
+                "/measure/by_mode",
+                "several-releases",
+                "What modes leave to be estimated is known of one release only.",
+                "Set releases to 1, or leave by_mode out.",
+            )
+
+    @property
+    def bound(self) -> Bound:
+        """By which samples would be small enough: a mechanism goes by no exact criterion."""
+        return "chernoff_full" if self.criterion == "chernoff_full" else "chernoff_simple"
 
 
 @dataclass(frozen=True)
@@ -230,41 +240,6 @@ class ReconstructionPrivacyFound:
     warnings: Annotated[tuple[str, ...], doc("What is odd about the question.")]
 
 
-def perturbable_values(context: MeasureContext, grouping: Grouping, attribute: str | None) -> SensitiveValues:
-    """The values of an attribute in groups; InvalidInput or NotSupported if they cannot be perturbed."""
-    _require_values(context, grouping, attribute)
-    values = sensitive_values(context, grouping, attribute, "apart")
-    reason = unfit(values.counts, values.hierarchy, repr(values.name))
-    if reason is not None:
-        raise NotSupported(reason, "Choose another attribute, or a rule that leaves this one as it is.")
-    return values
-
-
-def _require_values(context: MeasureContext, grouping: Grouping, attribute: str | None) -> None:
-    """Refuse groups that overlap, and records that have no value to perturb."""
-    if grouping.missing == "matches_everything":
-        raise InvalidInput.of(
-            "/measure/missing",
-            "groups-overlap",
-            "Groups whose missing values match everything overlap, and a record is perturbed only once.",
-            "Choose own_category or excluded.",
-        )
-    name = context.release.sensitive(attribute)
-    position = context.table.position(name)
-    if grouping.missing_sensitive == "excluded" or context.table.sizes[position] == 1:
-        return
-    rows = np.flatnonzero(context.table.is_missing(position)) + 1
-    if len(rows):
-        shown = ", ".join(map(str, rows[:ROWS_NAMED].tolist()))
-        raise InvalidInput.of(
-            "/measure/missing_sensitive",
-            "missing-sensitive-values",
-            f"{len(rows):,} records have no value of {name!r}, which cannot be perturbed: rows {shown}"
-            f"{' and more' if len(rows) > ROWS_NAMED else ''}.",
-            "Leave them out by missing_sensitive: excluded, or map missing values to a category of the data.",
-        )
-
-
 def _asked(
     context: MeasureContext, own: ReconstructionParameters
 ) -> tuple[SensitiveValues, ReconstructionQuestion]:
@@ -279,7 +254,10 @@ def _cost(context: MeasureContext, own: ReconstructionParameters) -> Cost:
     beside = SECONDS_BESIDE_COUNTING + SECONDS_PER_RECORD * context.table.n_records
     with suppress(InvalidInput, NotSupported):
         values, question = _asked(context, own)
-        beside += GroupsUnderTest(values.counts, question).seconds
+        tested = GroupsUnderTest(values.counts, question)
+        beside += tested.seconds
+        if own.by_mode:
+            beside += own.by_mode * seconds_of_modes(values.counts, tested.tops, question, own.bound)
     return cost_of_counting(context, 1, beside)
 
 
@@ -315,7 +293,10 @@ def _compute(
         greatest_p=p,
         by_criterion=by_criterion,
         coinciding=listed.coinciding(listed.tested.failing(own.criterion)),
-        groups=tuple(listed.group(own.criterion, group, names) for group in worst),
+        groups=tuple(
+            listed.group(own.criterion, group, names, own.bound if place < own.by_mode else None)
+            for place, group in enumerate(worst)
+        ),
         worst_values=listed.estimates_of(worst[0], own.top) if worst else (),
         warnings=_warnings(own),
     )

@@ -108,6 +108,61 @@ def test_several_releases_tell_more():
     assert ours == pytest.approx(2 * theirs)
 
 
+GROUP_7 = (73, 3, 3, 3, *[2] * 10)
+"""Wang et al. (2012), table 4: 73 of 102 have the value."""
+
+
+def test_a_group_is_told_about_in_every_mode_beside_plain_perturbation():
+    """As on the page, from every possible outcome: 0.7 % too low, 0.4 % too high; of 81 records …"""
+    found = found_of([GROUP_7, (5, 5)], by_mode=1)
+    assert [own.mode for own in found.groups[0].by_mode] == ["plain", "balanced_fixed", "balanced", "paper"]
+    plain, fixed, balanced, paper = found.groups[0].by_mode
+    decided = found.groups[0].decided_by
+    assert (plain.too_low, plain.too_high) == pytest.approx((decided.too_low, decided.too_high), abs=1e-13)
+    assert plain.confidence == pytest.approx(decided.confidence)
+    assert [own.sample_size for own in (plain, fixed, balanced)] == [102, 57, 81]
+    assert paper.sample_size == pytest.approx(82.229, abs=1e-3)
+    assert [own.above_bound for own in (plain, fixed, balanced)] == [1, 0, 0]
+    assert paper.above_bound == pytest.approx(0.755, abs=5e-4)
+    assert (fixed.too_low, fixed.too_high) == pytest.approx((0.0391, 0.0302), abs=5e-5)
+    assert (balanced.too_low, balanced.too_high) == pytest.approx((0.0211, 0.0157), abs=5e-5)
+    assert (paper.too_low, paper.too_high) == pytest.approx((0.0181, 0.0185), abs=5e-5)
+    assert plain.count_error < balanced.count_error < paper.count_error < fixed.count_error
+    assert found.groups[1].by_mode == ()
+    assert not found_of([GROUP_7]).groups[0].by_mode
+
+
+def test_of_a_group_within_its_bound_all_are_drawn_and_of_one_that_no_sample_helps_nothing_is_told():
+    within = found_of([(3, 3)], by_mode=1).groups[0].by_mode
+    assert {(own.sample_size, own.above_bound, own.confidence) for own in within} == {
+        (6, 0, within[0].confidence)
+    }
+    suppressed = found_of([(9, 1)], p=0.9, epsilon=1.2, by_mode=1).groups[0].by_mode
+    assert [(own.sample_size, own.nothing, own.confidence) for own in suppressed[1:]] == [(0, 1, 0)] * 3
+    assert (suppressed[0].above_bound, suppressed[0].nothing) == (1, 0)
+    assert [own.count_error for own in suppressed[1:]] == [1] * 3
+
+
+def test_modes_go_by_the_bound_that_is_asked_about_and_by_the_published_one_where_none_is():
+    sizes = {
+        test: [own.sample_size for own in found_of([GROUP_7], criterion=test, by_mode=1).groups[0].by_mode]
+        for test in TESTS
+    }
+    assert sizes["chernoff_full"] < sizes["chernoff_simple"]
+    assert sizes["exact_min"][1] == sizes["exact_total"][1] == 57
+
+
+def test_the_estimate_of_time_knows_what_modes_take():
+    context = context_of(of_classes([(9000, *[10] * 13)], FOURTEEN))
+    costs = [
+        RECONSTRUCTION_PRIVACY.cost(
+            context, ReconstructionParameters(p=0.1, epsilon=0.1, delta=0.3, by_mode=own)
+        ).seconds
+        for own in (0, 1, 20)
+    ]
+    assert costs[0] < costs[1] < costs[2] / 5
+
+
 def test_the_estimate_of_time_knows_the_sizes_of_groups_and_the_releases():
     def seconds(classes, **more):
         padded = [tuple(counts) + (0,) * (14 - len(counts)) for counts in classes]
@@ -151,6 +206,7 @@ def test_aggregates_that_are_one_group():
         ({"missing": "matches_everything"}, "groups-overlap"),
         ({}, "missing-sensitive-values"),
         ({"attribute": "nothing"}, None),
+        ({"by_mode": 1, "releases": 2}, "several-releases"),
     ],
 )
 def test_what_is_refused_of_a_question(parameters, code):

@@ -1,0 +1,70 @@
+"""What an attacker gets of the groups that are told best, under each way to perturb a table: side by side."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from app.web.forms import Fault, Form
+from app.web.measured import answered
+from app.web.visits import Page, Visit
+from privacy_risk import Json, ProblemError
+
+GROUPS: Final = 3
+USUAL: Final = {"p": 0.5, "epsilon": 0.3, "delta": 0.3}
+WAYS: Final = {
+    "plain": "plain: every value is perturbed",
+    "balanced_fixed": "samples, balanced_fixed",
+    "balanced": "samples, balanced",
+    "paper": "samples, paper",
+}
+"""The modes of the interface, in words."""
+
+
+async def groups(visit: Visit) -> Page:
+    """The worst groups of a dataset, perhaps under a rule, for the p, ε and δ of the query."""
+    dataset = (await visit.client.datasets.get(visit.ref)).document
+    sent = visit.request.query_params
+    form = Form({name: sent.getlist(name) for name in (*USUAL, "attribute") if name in sent})
+    sensitive = [own["name"] for own in dataset["attributes"] if own["role"] == "sensitive"]
+    rule = visit.asked("rule")
+    shown: dict[str, Any] = {
+        "dataset": dataset,
+        "form": form,
+        "usual": USUAL,
+        "sensitive": sensitive,
+        "choices": [(name, name) for name in sensitive],
+        "rule": rule,
+        "ways": WAYS,
+        "found": None,
+        "is_waited_for": False,
+    }
+    if not sensitive or not {"assess", "data:read"} <= set(visit.key["scopes"]):
+        return Page("perturbed_groups.html", shown)
+    form, measure = _question(form, sensitive)
+    if not form.faults:
+        try:
+            shown["found"] = await _found(visit, dataset, rule, measure)
+            shown["is_waited_for"] = shown["found"] is None
+        except ProblemError as problem:
+            form = form.refused(problem, lambda place: place.removeprefix("measure/"))
+    return Page("perturbed_groups.html", {**shown, "form": form}, 422 if form.faults else 200)
+
+
+def _question(form: Form, sensitive: list[str]) -> tuple[Form, Json]:
+    """What is asked; what is no number is told beside its field."""
+    measure: dict[str, Any] = {"kind": "reconstruction_privacy", "top": GROUPS, "by_mode": GROUPS}
+    measure["attribute"] = form.text("attribute", sensitive[0])
+    for name, usual in USUAL.items():
+        try:
+            measure[name] = form.number(name, usual)
+        except ValueError:
+            form = form.with_faults(Fault(name, "This is no number.", "Give one."))
+    return form, measure
+
+
+async def _found(visit: Visit, dataset: Json, rule: str | None, measure: Json) -> Json | None:
+    body, content = {"dataset": dataset["name"], "measure": measure}, str(dataset["sha256"])
+    if rule is not None:
+        body["rule"] = rule
+        content += f" {(await visit.client.rules.get(rule)).document['sha256']}"
+    return await answered(visit, body, content)
