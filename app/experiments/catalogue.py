@@ -23,6 +23,7 @@ from app.experiments import (
     reconstruction_examples,
     risk_models,
     thresholds,
+    view_examples,
     violating_groups,
 )
 from app.experiments.report import Experiment
@@ -49,6 +50,7 @@ EXPERIMENTS: Final = (
     Experiment("R4", errors_of_samples.occupation),
     Experiment("R5", noisy_ratios.education),
     Experiment("R6", noisy_ratios.occupation),
+    Experiment("V2", view_examples.run),
 )
 ALL: Final = "all"
 
