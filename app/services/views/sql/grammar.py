@@ -14,6 +14,8 @@ from sqlglot.tokenizer_core import TokenType
 
 from app.services.views.sql.text import SqlText
 
+MOST_OF_A_NAME: Final = 63
+"""Bytes of it that PostgreSQL tells apart."""
 _BOTH: Final = frozenset({"this", "expression"})
 _ONE: Final = frozenset({"this"})
 _SET: Final = _BOTH | {"with_", "distinct", "order", "limit", "offset"}
@@ -160,6 +162,13 @@ def _require_whole(node: exp.Expr, above: _Above, text: SqlText) -> None:
                 "not-read",
                 f"only a number is read after {node.key.upper()}.",
                 "Write a number.",
+            )
+        case exp.Identifier() if len(node.name.encode()) > MOST_OF_A_NAME:
+            text.refuse(
+                node,
+                "name-too-long",
+                f"the database cuts names off after {MOST_OF_A_NAME} bytes.",
+                "Write a shorter name.",
             )
         case exp.Group() if any(isinstance(own, exp.Tuple) for own in node.expressions):
             text.refuse(node, "not-read", "GROUP BY of sets of columns is not read.", "Name the columns.")
