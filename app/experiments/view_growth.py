@@ -1,9 +1,9 @@
 """V1: how the work of a verdict grows with the subgoals, for the classes that are known to be cheap.
 
 Of each class pairs are drawn in three ways: at random; with rows of the view that none of the secret's can
-be; and with rows of the secret that fit the view and are redundant, so that every pattern must be looked at to
-prove that the pair is private. Steps are counted by the decision and are the same on every machine, times are
-not.
+be; and with rows of the secret that fit the view and are redundant, so that every pattern must be looked at
+to prove that the pair is private. Steps are counted by the decision and are the same on every machine, times
+are not.
 """
 
 from __future__ import annotations
