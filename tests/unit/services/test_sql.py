@@ -104,6 +104,13 @@ def test_what_is_read_exactly(text):
         ("SELECT ward FROM d INTERSECT SELECT ward FROM d", "INTERSECT"),
         ("SELECT pid FROM d INTERSECT ALL SELECT pid FROM d", "INTERSECT ALL"),
         ("SELECT x.pid FROM (SELECT pid FROM d LIMIT 1) AS x", "LIMIT"),
+        ("SELECT pid, GROUPING(pid) FROM d GROUP BY ROLLUP (pid, ward)", "ROLLUP"),
+        ("SELECT pid AS x, COUNT(*) FROM d GROUP BY diagnosis, CUBE (x)", "CUBE"),
+        ("SELECT pid FROM d GROUP BY GROUPING SETS ((pid, ward), (diagnosis), ())", "GROUPING SETS"),
+        ("SELECT ROUND(ward, 1) FROM d", "ROUND"),
+        ("SELECT CONCAT(pid, diagnosis) FROM d", "CONCAT"),
+        ("SELECT STDDEV_SAMP(ward) FROM d", "STDDEV_SAMP"),
+        ("SELECT VARIANCE(ward), pid FROM d GROUP BY pid", "VARIANCE"),
     ],
 )
 def test_what_is_left_to_an_envelope(text, operator):
@@ -318,3 +325,11 @@ def test_names_are_told_apart_as_the_database_does():
     secret = 'SELECT 1 FROM x WHERE "Ä" = 1'
     assert verdict(secret, "SELECT 1 FROM x WHERE Ä = 2", tables) == "PRIVATE"
     assert verdict(secret, "SELECT 1 FROM x WHERE ä = 2", tables) == "DISCLOSES"
+
+
+def test_what_is_not_grouped_by_is_null_in_rows_of_sums():
+    tables = "CREATE TABLE r (a INT NOT NULL); CREATE TABLE s (a INT NOT NULL)"
+    secret, sums = "SELECT a FROM s WHERE a = 2", "(SELECT a FROM r GROUP BY ROLLUP (a)) AS z"
+    for view in (f"SELECT s.a FROM s, {sums} WHERE z.a IS NULL OR s.a = 1", f"SELECT s.a FROM s, {sums}"):
+        assert verdict(secret, view, tables) == "UNKNOWN"
+    assert verdict(secret, f"SELECT s.a FROM s, {sums} WHERE s.a = 1", tables) == "PRIVATE"

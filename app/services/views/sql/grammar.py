@@ -63,6 +63,8 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.Coalesce: frozenset({"this", "expressions"}),
     exp.Greatest: frozenset({"this", "expressions", "ignore_nulls"}),
     exp.Least: frozenset({"this", "expressions", "ignore_nulls"}),
+    exp.Concat: frozenset({"expressions", "safe", "coalesce"}),
+    exp.Round: frozenset({"this", "decimals"}),
     exp.Substring: frozenset({"this", "start", "length"}),
     exp.TimestampTrunc: frozenset({"this", "unit"}),
     **dict.fromkeys(
@@ -76,12 +78,19 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     **dict.fromkeys(
         (
             *(exp.Where, exp.Having, exp.Paren, exp.Not, exp.Neg, exp.Boolean, exp.Exists, exp.Any, exp.Var),
+            *(exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance, exp.VariancePop),
             *(exp.Sum, exp.Avg, exp.Lower, exp.Upper, exp.Length, exp.Abs, exp.Trim),
         ),
         _ONE,
     ),
     **dict.fromkeys((exp.Min, exp.Max), _ONE | {"expressions"}),
-    **dict.fromkeys((exp.RowNumber, exp.Rank, exp.DenseRank), frozenset({"expressions"})),
+    **dict.fromkeys(
+        (
+            *(exp.RowNumber, exp.Rank, exp.DenseRank),
+            *(exp.Rollup, exp.Cube, exp.GroupingSets, exp.Grouping),
+        ),
+        frozenset({"expressions"}),
+    ),
 }
 """The nodes that are read, with their parts."""
 _WITHOUT_QUERIES: Final = (
