@@ -23,6 +23,9 @@ from app.experiments import (
     reconstruction_examples,
     risk_models,
     thresholds,
+    view_examples,
+    view_formulas,
+    view_growth,
     violating_groups,
 )
 from app.experiments.report import Experiment
@@ -49,6 +52,9 @@ EXPERIMENTS: Final = (
     Experiment("R4", errors_of_samples.occupation),
     Experiment("R5", noisy_ratios.education),
     Experiment("R6", noisy_ratios.occupation),
+    Experiment("V1", view_growth.run),
+    Experiment("V2", view_examples.run),
+    Experiment("V3", view_formulas.run),
 )
 ALL: Final = "all"
 

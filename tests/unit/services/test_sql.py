@@ -104,6 +104,13 @@ def test_what_is_read_exactly(text):
         ("SELECT ward FROM d INTERSECT SELECT ward FROM d", "INTERSECT"),
         ("SELECT pid FROM d INTERSECT ALL SELECT pid FROM d", "INTERSECT ALL"),
         ("SELECT x.pid FROM (SELECT pid FROM d LIMIT 1) AS x", "LIMIT"),
+        ("SELECT pid, GROUPING(pid) FROM d GROUP BY ROLLUP (pid, ward)", "ROLLUP"),
+        ("SELECT pid AS x, COUNT(*) FROM d GROUP BY diagnosis, CUBE (x)", "CUBE"),
+        ("SELECT pid FROM d GROUP BY GROUPING SETS ((pid, ward), (diagnosis), ())", "GROUPING SETS"),
+        ("SELECT ROUND(ward, 1) FROM d", "ROUND"),
+        ("SELECT CONCAT(pid, diagnosis) FROM d", "CONCAT"),
+        ("SELECT STDDEV_SAMP(ward) FROM d", "STDDEV_SAMP"),
+        ("SELECT VARIANCE(ward), pid FROM d GROUP BY pid", "VARIANCE"),
     ],
 )
 def test_what_is_left_to_an_envelope(text, operator):
@@ -254,3 +261,75 @@ def test_the_name_of_a_schema_is_understood_before_a_table():
     assert operators("SELECT a FROM x.t", tables) == []
     assert fault("SELECT a FROM y.t", tables) == "unknown-relation"
     assert fault("SELECT a FROM x.u", tables) == "unknown-relation"
+
+
+def test_a_condition_of_a_join_sees_only_what_it_joins():
+    secret = "SELECT pname FROM p WHERE pid = 2"
+    view = "SELECT z.ward FROM d AS z WHERE EXISTS (SELECT 1 FROM p AS z, d JOIN p ON z.pid = 1)"
+    schema = read_schema(RELATIONS, (), None, "postgres")
+    read_one = reader("sql", "postgres", schema)
+    asked = ViewCheck(RELATIONS, (), [WrittenQuery("s", secret)], [WrittenQuery("v", view)], language="sql")
+    assert checked(asked)["verdict"] == "DISCLOSES"
+    assert read_one(WrittenQuery("v", view.replace("z.pid", "p.pid"))).not_exact == ()
+    assert fault("SELECT 1 FROM p AS z, d JOIN p ON z.pid = 1") == "unknown-column"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "10 / (ward - 1) > 2",
+        "abs(ward) = 3",
+        "diagnosis LIKE pid",
+        "substring(diagnosis, 1, ward) = 'x'",
+        "ward = (SELECT d.ward FROM d)",
+        "CAST(diagnosis AS INT) = 3",
+    ],
+)
+def test_an_expression_that_may_fail_may_be_tried_on_every_row(condition):
+    tables = "CREATE TABLE d (pid TEXT NOT NULL, diagnosis TEXT NOT NULL, ward INT NOT NULL)"
+    secret, named = "SELECT pid FROM d WHERE ward = 1", "expression that may fail"
+    for view in (
+        f"SELECT pid FROM d WHERE ward = 2 AND {condition}",
+        f"SELECT pid FROM d WHERE ward = 2 AND pid IN (SELECT pid FROM d WHERE ward = 2 AND {condition})",
+        f"SELECT q.pid FROM (SELECT pid, {condition} FROM d WHERE ward = 2) AS q",
+    ):
+        assert named in operators(view, tables), view
+        assert verdict(secret, view, tables) == "UNKNOWN", view
+    shown = f"SELECT pid, {condition} FROM d WHERE ward = 2"
+    assert named not in operators(shown, tables)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "ward > 1 + 2",
+        "diagnosis LIKE 'x%'",
+        "substring(diagnosis, 1, 2) = 'x'",
+        "ward < (SELECT MAX(d.ward) FROM d WHERE ward = 2)",
+        "ward IN (SELECT d.ward FROM d WHERE ward = 2)",
+        "lower(diagnosis) = 'x'",
+    ],
+)
+def test_what_cannot_fail_leaves_the_other_conditions_as_they_are(condition):
+    tables = "CREATE TABLE d (pid TEXT NOT NULL, diagnosis TEXT NOT NULL, ward INT NOT NULL)"
+    view = f"SELECT pid FROM d WHERE ward = 2 AND {condition}"
+    assert verdict("SELECT pid FROM d WHERE ward = 1", view, tables) == "PRIVATE"
+
+
+def test_names_are_told_apart_as_the_database_does():
+    assert fault("SELECT xmin FROM p") == "ambiguous-column"
+    assert fault('SELECT q."ctid" FROM (SELECT pid AS ctid FROM p) AS q') == "ambiguous-column"
+    assert fault(f"SELECT pid FROM p AS {'x' * 64}") == "name-too-long"
+    # Only letters of ASCII are folded.
+    tables = 'CREATE TABLE x ("ä" INT NOT NULL, "Ä" INT NOT NULL)'
+    secret = 'SELECT 1 FROM x WHERE "Ä" = 1'
+    assert verdict(secret, "SELECT 1 FROM x WHERE Ä = 2", tables) == "PRIVATE"
+    assert verdict(secret, "SELECT 1 FROM x WHERE ä = 2", tables) == "DISCLOSES"
+
+
+def test_what_is_not_grouped_by_is_null_in_rows_of_sums():
+    tables = "CREATE TABLE r (a INT NOT NULL); CREATE TABLE s (a INT NOT NULL)"
+    secret, sums = "SELECT a FROM s WHERE a = 2", "(SELECT a FROM r GROUP BY ROLLUP (a)) AS z"
+    for view in (f"SELECT s.a FROM s, {sums} WHERE z.a IS NULL OR s.a = 1", f"SELECT s.a FROM s, {sums}"):
+        assert verdict(secret, view, tables) == "UNKNOWN"
+    assert verdict(secret, f"SELECT s.a FROM s, {sums} WHERE s.a = 1", tables) == "PRIVATE"

@@ -99,7 +99,11 @@ class FromReader:
     ) -> list[Alternatives]:
         on = join.args.get("on")
         if on is not None:
-            return [self._conditions.alternatives(own, found.scope) for own in operands(on, exp.And)]
+            # A name that only an item before the comma has is one of a query around.
+            found.scope.visible_from = (before or added)[0].first
+            asked = [self._conditions.alternatives(own, found.scope) for own in operands(on, exp.And)]
+            found.scope.visible_from = 0
+            return asked
         names = list(join.args.get("using") or ())
         if join.args.get("method") == "NATURAL":
             theirs = [own.name for item in added for own in item.rows.fields]

@@ -14,6 +14,8 @@ from sqlglot.tokenizer_core import TokenType
 
 from app.services.views.sql.text import SqlText
 
+MOST_OF_A_NAME: Final = 63
+"""Bytes of it that PostgreSQL tells apart."""
 _BOTH: Final = frozenset({"this", "expression"})
 _ONE: Final = frozenset({"this"})
 _SET: Final = _BOTH | {"with_", "distinct", "order", "limit", "offset"}
@@ -61,6 +63,8 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.Coalesce: frozenset({"this", "expressions"}),
     exp.Greatest: frozenset({"this", "expressions", "ignore_nulls"}),
     exp.Least: frozenset({"this", "expressions", "ignore_nulls"}),
+    exp.Concat: frozenset({"expressions", "safe", "coalesce"}),
+    exp.Round: frozenset({"this", "decimals"}),
     exp.Substring: frozenset({"this", "start", "length"}),
     exp.TimestampTrunc: frozenset({"this", "unit"}),
     **dict.fromkeys(
@@ -74,12 +78,19 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     **dict.fromkeys(
         (
             *(exp.Where, exp.Having, exp.Paren, exp.Not, exp.Neg, exp.Boolean, exp.Exists, exp.Any, exp.Var),
+            *(exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance, exp.VariancePop),
             *(exp.Sum, exp.Avg, exp.Lower, exp.Upper, exp.Length, exp.Abs, exp.Trim),
         ),
         _ONE,
     ),
     **dict.fromkeys((exp.Min, exp.Max), _ONE | {"expressions"}),
-    **dict.fromkeys((exp.RowNumber, exp.Rank, exp.DenseRank), frozenset({"expressions"})),
+    **dict.fromkeys(
+        (
+            *(exp.RowNumber, exp.Rank, exp.DenseRank),
+            *(exp.Rollup, exp.Cube, exp.GroupingSets, exp.Grouping),
+        ),
+        frozenset({"expressions"}),
+    ),
 }
 """The nodes that are read, with their parts."""
 _WITHOUT_QUERIES: Final = (
@@ -160,6 +171,13 @@ def _require_whole(node: exp.Expr, above: _Above, text: SqlText) -> None:
                 "not-read",
                 f"only a number is read after {node.key.upper()}.",
                 "Write a number.",
+            )
+        case exp.Identifier() if len(node.name.encode()) > MOST_OF_A_NAME:
+            text.refuse(
+                node,
+                "name-too-long",
+                f"the database cuts names off after {MOST_OF_A_NAME} bytes.",
+                "Write a shorter name.",
             )
         case exp.Group() if any(isinstance(own, exp.Tuple) for own in node.expressions):
             text.refuse(node, "not-read", "GROUP BY of sets of columns is not read.", "Name the columns.")

@@ -18,6 +18,8 @@ from app.services.views.sql.values import LiteralBook
 
 _SESSION: Final = frozenset({"user", "session_user", "current_user", "system_user", "current_role"})
 """Words that stand for who asks, unless they are quoted."""
+_OF_EVERY_TABLE: Final = frozenset({"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"})
+"""Columns that every table has, even if its declaration and a query around say otherwise."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Scope:
     """Columns that USING or NATURAL makes one; the first of them stands for all."""
     aliases: tuple[exp.Identifier, ...] = ()
     """The names that its SELECT gives to what it shows."""
+    visible_from: int = 0
+    """The first of its columns that can be named: for ON, the first behind the last comma of FROM."""
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -165,6 +169,13 @@ class Names:
                 f"{column.name} without quotes stands for who asks, not for a column.",
                 "Write the column's name in quotes.",
             )
+        if self.text.folded(column.this) in _OF_EVERY_TABLE:
+            self.text.refuse(
+                column,
+                "ambiguous-column",
+                f"{column.name} is a column that every table has for the database itself.",
+                "Call the column by another name.",
+            )
 
     def _require_nearest(self, column: exp.Column, found: Named) -> None:
         """Refuse a name that fits in upper or lower case only, and that a query around may have as it is."""
@@ -197,13 +208,14 @@ class Names:
         table = table_of(column)
         found: list[Named] = []
         merged: tuple[int, ...] = ()
-        if table is None and (names := self.matching(column.this, list(scope.merged))):
-            merged = scope.merged[list(scope.merged)[names[0]]]
+        seen = {name: own for name, own in scope.merged.items() if own[0] >= scope.visible_from}
+        if table is None and (names := self.matching(column.this, list(seen))):
+            merged = seen[list(seen)[names[0]]]
             found = [Named(scope.fields[merged[0]], scope, merged[0])]
         found += [
             Named(source.fields[i], scope, source.first + i)
             for source in scope.sources
-            if table is None or self.matching(table, [source.name])
+            if source.first >= scope.visible_from and (table is None or self.matching(table, [source.name]))
             for i in self.matching(column.this, [own.name for own in source.fields])
             if source.first + i not in merged
         ]

@@ -215,9 +215,9 @@ class Projections:
     def _grouped(
         self, own: Projection, group: exp.Group | None, aggregates: Sequence[exp.Expr], *, is_distinct: bool
     ) -> None:
-        plain = [column for column in own.columns if column.field.is_plain]
         if group is not None:
             own.groups = [column for node in group.expressions for column in self._group(own, node)]
+        plain = [column for column in own.columns if column.field.is_plain]
         grouped = {(column.index, column.constant) for column in own.groups}
         for column in plain:
             if column.index is not None and (column.index, column.constant) not in grouped:
@@ -243,8 +243,18 @@ class Projections:
         if isinstance(node, exp.Column):
             yield from self._group_named(own, node)
             return
-        self._conditions.note(node, operator_name(node))
-        self._conditions.examine(node, self._scope)
+        if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
+            # Its rows show NULL in place of what they are not grouped by.
+            self._note_sealed(
+                own, node, "GROUPING SETS" if isinstance(node, exp.GroupingSets) else operator_name(node)
+            )
+            own.columns = [
+                replace(column, field=replace(column.field, may_be_null=True, is_plain=False))
+                for column in own.columns
+            ]
+        else:
+            self._conditions.note(node, operator_name(node))
+        self._examine_named(own, node)
 
     def _group_named(self, own: Projection, node: exp.Column) -> Iterator[Column]:
         """A column of FROM, or one that is shown; databases differ in which they prefer."""

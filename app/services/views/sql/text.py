@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
+from string import ascii_lowercase, ascii_uppercase
 from typing import Final, NoReturn
 
 from sqlglot import exp
@@ -23,6 +24,7 @@ _PREFIXES: Final = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TIL
 MOST_POSTFIXES: Final = 60
 """Casts and brackets in a text: each is a level of what the parser builds, and it takes time for each."""
 _POSTFIXES: Final = {TokenType.L_BRACKET, TokenType.DCOLON}
+_LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
 MOST_OF_A_NAME: Final = 3
 """Points in a row that qualify a name."""
 
@@ -81,8 +83,8 @@ class SqlText:
         return sum(own.token_type == kind for own in self._tokens)
 
     def folded(self, name: exp.Identifier) -> str:
-        """The name as the dialect understands it: in upper or lower case unless it is quoted."""
-        return self._dialect.normalize_identifier(name.copy()).name
+        """The name as the database understands it: with ASCII letters in lower case unless it is quoted."""
+        return name.name if self.is_exact(name) else name.name.translate(_LOWER)
 
     def is_exact(self, name: exp.Identifier) -> bool:
         """Whether upper and lower case must be as they are declared."""

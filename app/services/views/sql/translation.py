@@ -19,6 +19,7 @@ from app.domain.views.queries import Atom, Comparison, Constant, Variable
 from app.services.views.published import NotExact
 from app.services.views.sql.blocks import From, FromReader, scattered
 from app.services.views.sql.conditions import MOST_ALTERNATIVES, Alternatives, Conditions
+from app.services.views.sql.failing import failing
 from app.services.views.sql.grammar import require_known
 from app.services.views.sql.names import Names, Scope
 from app.services.views.sql.projections import Projection, Projections
@@ -62,6 +63,8 @@ class Translation:
         self._left = MOST_BLOCKS
         self._with: Mapping[str, _With] = {}
         self._read: set[int] = set()
+        self._relations: dict[str, Rows] = {}
+        """Of each relation that is read, all rows."""
 
     def rows(self) -> Rows:
         """The query of the text."""
@@ -75,7 +78,15 @@ class Translation:
             self._text.refuse(
                 query, "query-too-large", f"the answer has more than {MOST_COLUMNS} columns.", "Name them."
             )
-        return found
+        early = failing(query)
+        return found if early is None else self._all_that_is_read(found, early)
+
+    def _all_that_is_read(self, found: Rows, early: exp.Expr) -> Rows:
+        """An envelope without conditions: an expression that may fail may have been tried on every row."""
+        own = NotExact("expression that may fail", self._text.place(early))
+        extras = tuple(body for rows in self._relations.values() for body in rows.bodies)
+        reasons = tuple(dict.fromkeys((*found.reasons, own)))
+        return Rows(found.fields, (), extras, reasons, is_sealed=True)
 
     def _query(self, node: exp.Query, outer: Scope | None, *, exists: bool) -> Rows:
         self._read.add(id(node))
@@ -166,7 +177,9 @@ class Translation:
         fields = self._names.fields(relation)
         terms = tuple(Variable(f"{own.name}.{next(self._numbers)}") for own in fields)
         body = Body((Atom(relation, terms),), (self._text.place(node),), (), terms, terms)
-        return Rows(fields, (Group((body,)),))
+        found = Rows(fields, (Group((body,)),))
+        self._relations.setdefault(relation, found)
+        return found
 
     def _renamed(self, rows: Rows, alias: exp.TableAlias | None) -> Rows:
         columns = alias.args.get("columns") if alias is not None else None

@@ -1,0 +1,259 @@
+"""V1: how the work of a verdict grows with the subgoals, for the classes that are known to be cheap.
+
+Of each class pairs are drawn in three ways: at random; with rows of the view that none of the secret's can
+be; and with rows of the secret that fit the view and are redundant, so that every pattern must be looked at
+to prove that the pair is private. Steps are counted by the decision and are the same on every machine, times
+are not.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from app.domain.views.decision import PairVerdict
+from app.domain.views.query_classes import QueryClass
+from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
+from app.experiments.view_pairs import classes, judged, relations
+
+SIZES: Final = (6, 12, 24, 48)
+"""Subgoals of either query."""
+TRIALS: Final = 3
+"""For each seed and way."""
+Way = Literal["drawn", "apart", "redundant"]
+Rows = list[tuple[str, ...]]
+Drawer = Callable[[int, np.random.Generator], Rows]
+"""The rows of a query of so many subgoals: relation and three terms each."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A class, how many subgoals of a relation its queries have, and the exponent of its bound."""
+
+    name: str
+    of: QueryClass | None
+    draw: Drawer
+    alike: int | None
+    """Subgoals of a relation; None: all are of one."""
+    exponent: float | None
+    """Of the number of subgoals in the source's bound, the relations growing with them."""
+    overlaps_only: bool = False
+    """Whether no sets of subgoals need to be looked at."""
+
+    def relations(self, n: int) -> int:
+        """How many there are."""
+        return 1 if self.alike is None else n // self.alike
+
+    def most_set_pairs(self, n: int) -> int:
+        """Of all relations."""
+        return 0 if self.overlaps_only or self.alike is None else self.relations(n) * (2**self.alike - 1) ** 2
+
+
+def _free(n: int, alike: int, rng: np.random.Generator) -> Rows:
+    """Variables anywhere: half as many as there are subgoals, and a constant here and there."""
+
+    def term() -> str:
+        return f"x{rng.integers(n // 2 + 1)}" if rng.random() < 0.8 else str(rng.integers(2))
+
+    return [(f"R{i // alike}", term(), term(), str(rng.integers(2))) for i in range(n)]
+
+
+def _maximal(n: int, rng: np.random.Generator) -> Rows:
+    """One relation, whose rows differ in a constant; a variable stays in its column."""
+    half = n // 2 + 1
+    return [("R0", f"x{rng.integers(half)}", f"y{rng.integers(half)}", str(i)) for i in range(n)]
+
+
+def _simple(n: int, rng: np.random.Generator) -> Rows:
+    """What is shown repeats in the first column, one variable that is not shown in the second."""
+    shown = [f"a{rng.integers(n // 3 + 1)}" for _ in range(n)]
+    return [
+        (f"R{i // 3}", own, "y" if rng.random() < 0.5 else f"y{i}", f"z{i}") for i, own in enumerate(shown)
+    ]
+
+
+def _chain(n: int, rng: np.random.Generator) -> Rows:
+    """Every row is linked with the next."""
+    return [(f"R{i // 3}", f"x{i}", f"x{i + 1}", str(rng.integers(2))) for i in range(n)]
+
+
+KINDS: Final = (
+    Kind("no self-join", "no_self_join", lambda n, rng: _free(n, 1, rng), 1, 1, overlaps_only=True),
+    Kind("maximal rows", "maximal_row", _maximal, None, 2, overlaps_only=True),
+    Kind("one self-join", "one_self_join_per_relation", lambda n, rng: _free(n, 2, rng), 2, 3),
+    Kind("simple tableau", "simple_tableau", _simple, 3, 4),
+    Kind("acyclic", "acyclic", _chain, 3, 3),
+    Kind("any, three of a relation", None, lambda n, rng: _free(n, 3, rng), 3, None),
+)
+"""Bounds of figure 2.3: the patterns of n / 3 relations, each with a test of n³ or n² log n steps."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A verdict on a pair of so many subgoals each."""
+
+    kind: Kind
+    n: int
+    found: PairVerdict
+    seconds: float
+    belongs: bool
+    """Whether both queries are of the class."""
+
+
+def run(effort: Effort) -> Report:
+    """The steps of every class by the number of subgoals."""
+    rng = np.random.Generator(np.random.PCG64(1))
+    decided = {
+        (kind.name, n): [
+            _decided(kind, n, way, rng) for way in _ways(kind) for _ in range(TRIALS * effort.seeds)
+        ]
+        for kind in KINDS
+        for n in SIZES
+    }
+    most = {
+        kind.name: [max(own.found.steps for own in decided[kind.name, n]) for n in SIZES] for kind in KINDS
+    }
+    exponents = {name: _exponent(steps) for name, steps in most.items()}
+    rows = [_row(kind, n, decided[kind.name, n]) for kind in KINDS for n in SIZES]
+    columns = (
+        "class",
+        "subgoals",
+        "pairs",
+        "private",
+        "median steps",
+        "most steps",
+        "pairs of sets",
+        "median ms",
+    )
+    return Report(
+        id="V1",
+        title="How the work of a verdict grows with the subgoals",
+        source="Machanavajjhala (2008), figure 2.3 and table 2.1",
+        setting=f"relations of three columns that may hold anything, {TRIALS * effort.seeds} pairs of every "
+        "way; subgoals of either query; milliseconds are of this machine",
+        tables=(
+            ResultTable("Work by class and number of subgoals", columns, tuple(rows)),
+            ResultTable(
+                "Exponents of growth of the most steps, beside the bounds",
+                ("class", "exponent", "bound"),
+                tuple((kind.name, exponents[kind.name], kind.exponent or "none") for kind in KINDS),
+            ),
+        ),
+        pictures=(
+            Picture(
+                "v1-steps",
+                "Most steps of a verdict by class",
+                "Subgoals of either query",
+                "Steps",
+                curves(
+                    [kind.name for kind in KINDS],
+                    list(map(float, SIZES)),
+                    np.array([most[kind.name] for kind in KINDS], dtype=float).T,
+                ),
+            ),
+        ),
+        claims=_claims([own for of_kind in decided.values() for own in of_kind], exponents),
+    )
+
+
+def _ways(kind: Kind) -> tuple[Way, ...]:
+    return ("drawn", "apart") if kind.overlaps_only else ("drawn", "apart", "redundant")
+
+
+def _decided(kind: Kind, n: int, way: Way, rng: np.random.Generator) -> Decided:
+    secret, view = kind.draw(n, rng), kind.draw(n, rng)
+    if way != "drawn":
+        secret, view = _marked(secret, "s"), _marked(view, "v")
+    if way == "redundant" and kind.alike is not None:
+        # The last row of every relation becomes one that any of its others is.
+        secret = [
+            (own[0], *(f"f{i}_{place}" for place in range(3))) if i % kind.alike == kind.alike - 1 else own
+            for i, own in enumerate(secret)
+        ]
+    schema = relations({f"R{i}": "a b c" for i in range(kind.relations(n))})
+    written = _query("S", secret), _query("V", view)
+    started = time.process_time()
+    found = judged(*written, schema)
+    seconds = time.process_time() - started
+    belongs = kind.of is None or all(kind.of in classes(own, schema) for own in written)
+    return Decided(kind, n, found, seconds, belongs)
+
+
+def _marked(rows: Rows, mark: str) -> Rows:
+    """With constants in the last column that no query of another mark has."""
+    return [(*own[:3], f"'{mark}{own[3] if own[3].isdigit() else ''}'") for own in rows]
+
+
+def _query(name: str, rows: Rows) -> str:
+    """The query that shows its variables of the first column that begin with a or x."""
+    shown = ", ".join(dict.fromkeys(own[1] for own in rows if own[1][0] in "ax"))
+    body = [f"{relation}({', '.join(terms)})" for relation, *terms in rows]
+    return f"{name}({shown}) :- {', '.join(body)}."
+
+
+def _exponent(most: list[int]) -> float:
+    """The slope through the logarithms."""
+    return float(np.polyfit(np.log(SIZES), np.log(np.maximum(most, 1)), 1)[0])
+
+
+def _row(kind: Kind, n: int, own: list[Decided]) -> tuple[str | int | float, ...]:
+    steps = [one.found.steps for one in own]
+    return (
+        kind.name,
+        n,
+        len(own),
+        sum(one.found.verdict == "PRIVATE" for one in own),
+        int(np.median(steps)),
+        max(steps),
+        max(one.found.subset_pairs for one in own),
+        float(np.median([1000 * one.seconds for one in own])),
+    )
+
+
+def _claims(decided: list[Decided], exponents: Mapping[str, float]) -> tuple[Claim, ...]:
+    bounded = [own for own in decided if own.kind.alike is not None or own.kind.overlaps_only]
+    cheap = [own for own in decided if own.kind.overlaps_only]
+    apart = [own for own in cheap if own.found.verdict == "PRIVATE"]
+    slower = [
+        kind.name for kind in KINDS if kind.exponent is not None and exponents[kind.name] > kind.exponent
+    ]
+    return (
+        exact(
+            "Every query is of the class that it is drawn of",
+            all(own.belongs for own in decided),
+            f"{len(decided)} pairs",
+        ),
+        exact(
+            "Without self-joins, and with maximal rows, no sets of subgoals are looked at",
+            all(own.found.subset_pairs == 0 for own in cheap),
+            f"{len(cheap)} pairs",
+        ),
+        exact(
+            "Of them, a private pair takes a step for each two subgoals of one relation, at most",
+            all(own.found.steps <= _pairs_of_rows(own) for own in apart),
+            f"{len(apart)} pairs",
+        ),
+        exact(
+            "With s subgoals of each of m relations, at most m·(2^s − 1)² pairs of sets are looked at",
+            all(own.found.subset_pairs <= own.kind.most_set_pairs(own.n) for own in bounded),
+            f"at most {max(own.found.subset_pairs for own in bounded)}",
+        ),
+        qualitative(
+            "Every pair is decided",
+            all(own.found.verdict != "UNKNOWN" for own in decided),
+            f"{sum(own.found.verdict == 'PRIVATE' for own in decided)} of {len(decided)} are private",
+        ),
+        qualitative(
+            "The steps of no class grow faster than its bound",
+            not slower,
+            ", ".join(f"{name} {exponent:.2f}" for name, exponent in exponents.items()),
+        ),
+    )
+
+
+def _pairs_of_rows(own: Decided) -> int:
+    return own.n if own.kind.alike == 1 else own.n**2

@@ -1,0 +1,132 @@
+"""Verdicts on SQL against perfect privacy by its definition, on every instance that PostgreSQL is given.
+
+A view that is private beside a secret has an answer that is independent of the secret's, whatever the odds of
+the rows are. Of small instances all are answered, and the joint probabilities are computed in whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
+from random import Random
+
+import psycopg
+import pytest
+
+from app.domain.errors import InvalidInput
+from app.domain.views.decision import decide
+from app.domain.views.work import Budget, Work
+from app.persistence.addresses import libpq_url
+from app.services.views.pair_verdicts import Decided, Understood, understood
+from app.services.views.reading import WrittenQuery, read_schema, reader
+from app.services.views.view_checks import ViewCheck, checked
+from tests.oracles.view_worlds import (
+    PLAIN,
+    SCHEMAS,
+    Worlds,
+    are_independent,
+    declared,
+    drawn_queries,
+    drawn_rows,
+)
+
+PRIORS = 2
+
+
+@pytest.fixture(scope="module")
+def connection(postgres) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(libpq_url(postgres.admin_url), autocommit=True) as own:
+        own.execute("SET client_min_messages = error; SET jit = off")
+        yield own
+
+
+def judged(seed: int, connection: psycopg.Connection, *, rows: int, queries: int) -> Counter:
+    """How many pairs of drawn queries have which verdict; those that are private are independent."""
+    random = Random(seed)
+    schema = random.choice(SCHEMAS)
+    worlds = Worlds(connection, schema, drawn_rows(random, schema, rows))
+    read = read_schema({}, (), declared(schema), "postgres")
+    own = reader("sql", "postgres", read)
+    found: Counter = Counter()
+    known = []
+    for sql in drawn_queries(random, schema, queries):
+        answers = worlds.answers(sql)
+        try:
+            query = own(WrittenQuery("q", sql))
+        except InvalidInput:
+            found["refused"] += 1
+            continue
+        if answers is not None and answers.max() > 0:
+            known.append((sql, answers, query))
+    priors = [worlds.prior(random) for _ in range(PRIORS)]
+
+    def side(query, name: str) -> Understood:
+        work = Work(Budget(), lambda: False)
+        return understood(name, query, name, schema=read.relational, work=work)
+
+    for (secret, ours, one), (view, theirs, other) in combinations(known, 2):
+        sides = side(one, "s"), side(other, "v")
+        verdict = Decided(decide(sides[0].branches, sides[1].branches, read.relational), *sides).verdict
+        found[verdict] += 1
+        if verdict == "PRIVATE":
+            for weights in priors:
+                assert are_independent(ours, theirs, weights), (declared(schema), worlds.rows, secret, view)
+    return found
+
+
+def test_answers_of_private_pairs_are_independent(connection):
+    found = sum((judged(seed, connection, rows=4, queries=36) for seed in (3, 4)), Counter())
+    assert found["PRIVATE"] > 10
+    assert found["DISCLOSES"] + found["UNKNOWN"] > 10
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("block", range(8))
+def test_answers_of_thousands_of_private_pairs_are_independent(connection, block):
+    seeds = range(1000 + 60 * block, 1060 + 60 * block)
+    found = sum((judged(seed, connection, rows=7, queries=24) for seed in seeds), Counter())
+    assert found["PRIVATE"] > 150
+    assert found["refused"] < 0.5 * 24 * len(seeds)
+
+
+C = "WITH c AS MATERIALIZED (SELECT b FROM r WHERE b = 2) SELECT t.a FROM t JOIN c ON t.a = c.b"
+
+
+@pytest.mark.parametrize(
+    ("rows", "secret", "view"),
+    [
+        # What ON names is not what stands before the comma.
+        (
+            [("r", 1, 0), ("t", 2), ("s", 0, 0)],
+            "SELECT a FROM t WHERE a = 2",
+            "SELECT t.b FROM r AS t WHERE EXISTS (SELECT 1 FROM t, s JOIN r ON t.a = 1)",
+        ),
+        # A row that the join leaves out makes the query fail.
+        ([("r", 0, 2), ("t", 1), ("t", 2)], "SELECT a FROM t WHERE a = 1", f"{C} WHERE 2 / (t.a - 1) > 1"),
+        (
+            [("r", 0, 2), ("t", 1), ("s", 0, 0), ("s", 0, 1)],
+            "SELECT a FROM t WHERE a = 1",
+            f"{C} WHERE t.a = (SELECT s.c FROM s WHERE s.c <= t.a)",
+        ),
+    ],
+)
+def test_answers_that_depend_on_each_other_are_not_private(connection, rows, secret, view):
+    worlds = Worlds(connection, PLAIN, rows)
+    answers = [worlds.answers(sql) for sql in (secret, view)]
+    assert not are_independent(*answers, worlds.prior(Random(1)))
+    assert verdict(secret, view) != "PRIVATE"
+
+
+def test_answers_of_different_rows_are_independent(connection):
+    worlds = Worlds(connection, PLAIN, [("t", 1), ("t", 2), ("r", 1, None)])
+    asked = ("SELECT a FROM t WHERE a = 1", "SELECT COUNT(*) FROM t, r WHERE t.a = 2")
+    answers = [worlds.answers(sql) for sql in asked]
+    assert are_independent(*answers, worlds.prior(Random(1)))
+    assert verdict(*asked) == "PRIVATE"
+
+
+def verdict(secret: str, view: str) -> str:
+    """What the product says of queries over the tables without keys."""
+    queries = [WrittenQuery("q", secret)], [WrittenQuery("q", view)]
+    return checked(ViewCheck({}, (), *queries, language="sql", tables=declared(PLAIN)))["verdict"]
