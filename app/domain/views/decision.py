@@ -48,6 +48,8 @@ Reason = Literal[
 WORST: tuple[Verdict, ...] = ("DISCLOSES", "UNKNOWN", "PRIVATE")
 """Verdicts, the worst first."""
 _STEPS_OF_A_FIRST_LOOK = 3_000
+_FEW = 3
+"""Numbers between two that are named, which most patterns with comparisons need at most."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,10 @@ class _Pair:
     def _stand_ins(self) -> StandIns:
         return StandIns(self.secret, self.view, self.schema, self._work)
 
+    @cached_property
+    def _few_stand_ins(self) -> StandIns:
+        return StandIns(self.secret, self.view, self.schema, self._work, _FEW)
+
     def verdict(self) -> PairVerdict:
         """The verdict as if there were no foreign keys."""
         if self.is_constant:
@@ -151,7 +157,7 @@ class _Pair:
 
     def _first_look(self, hit: Hit) -> Iterator[Witness]:
         """Witnesses that are soon found: with values that no query names, or the first of all values."""
-        stand_ins = self._stand_ins
+        stand_ins = self._few_stand_ins
         if not self.secret.has_comparisons and not self.view.has_comparisons:
             yield from frozen(hit, stand_ins, self._work)
             return
