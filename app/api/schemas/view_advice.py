@@ -30,8 +30,8 @@ class ViewChangeStep(Answer):
     relation: Annotated[str | None, Field(max_length=100, examples=["diagnosis"])]
     """The relation whose subgoal is changed; null for a column of the answer."""
     condition: Annotated[str | None, Field(examples=["d != 'cancer'"])]
-    """The condition to add. In SQL it goes into the WHERE of the SELECT whose FROM names the table at this
-    line and column, and leaves out rows in which a compared column is NULL as well.
+    """The condition to add. In SQL it is added by AND to the whole WHERE of the SELECT whose FROM names the
+    table at this line and column. It leaves out rows in which a compared column is NULL as well.
     """
     line: _Line
     column: _Column

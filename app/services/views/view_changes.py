@@ -99,7 +99,9 @@ class Wording:
             )
             return _document("drop_subgoal", f"Leave out {what}, with {rest}.", relation, place=place)
         condition = self._condition(step, steps)
-        where = f"the WHERE of the SELECT that reads {what}" if self._is_sql else f"the rule that has {what}"
+        where = f"the rule that has {what}"
+        if self._is_sql:
+            where = f"the whole WHERE, by AND, of the SELECT that reads {what}"
         return _document(
             "add_condition",
             f"Add the condition {condition} to {where}.{self._of_null(step)}",
