@@ -37,6 +37,24 @@ async def test_a_list_of_wards_tells_about_the_cancer_patients(client):
     assert "no_self_join" in wards["classes"]["secret"]
 
 
+async def test_advice_has_changes_that_pass_patterns_and_a_change_of_belief(client):
+    wards, hepatitis = (await check(client, HOSPITAL))["pairs"]
+    assert hepatitis["advice"] is None
+    (change,) = wards["advice"]["changes"]["found"]
+    assert change["query"] == "wards(w) :- diagnosis(p, d, m, w), d != 'cancer'."
+    changed = HOSPITAL | {"views": [{"id": "wards", "query": change["query"]}]}
+    assert (await check(client, changed))["gate"] == "ALLOW"
+    (pattern,) = wards["advice"]["patterns"]["found"]
+    assert pattern["secret"]["subgoals"][0]["text"] == "diagnosis(p, 'cancer', m, w)"
+    belief = wards["advice"]["leakage"]
+    assert (belief["prior"], belief["posterior"], belief["change"]) == ("3/4", "1", "1/4")
+    assert belief["possible_rows"] == 3
+    plain = {name: own for name, own in HOSPITAL.items() if name != "advice"}
+    assert (await check(client, plain))["pairs"][0]["advice"] is None
+    sent = await client.post("/v1/view-checks", json=HOSPITAL | {"advice": ["everything"]})
+    problem_of(sent, 422, "invalid-input")
+
+
 async def test_a_key_makes_everybody_elses_rows_tell(client):
     body = copy.deepcopy(VIEW_CHECKS["key"]["value"])
     (pair,) = (await check(client, body))["pairs"]

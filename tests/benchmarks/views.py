@@ -6,6 +6,7 @@ baseline of reading is the parser alone, which finds for every column the table 
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -15,12 +16,11 @@ from sqlglot.optimizer.qualify import qualify
 
 from app.services.views.reading import WrittenQuery, read_schema, reader
 from app.services.views.view_checks import ViewCheck, checked
+from tests.benchmarks import view_pairs
 from tests.benchmarks.row import Report, Row, timed
 
 VIEWS: Final = 200
 SECRETS: Final = 20
-AT_ONCE: Final = 40
-"""Views of one request: with 20 secrets, 800 pairs."""
 TABLES: Final = """
 CREATE TABLE customer (customer_id INT PRIMARY KEY, name TEXT NOT NULL, segment TEXT NOT NULL,
   region_id INT NOT NULL, opened DATE NOT NULL);
@@ -41,12 +41,13 @@ _SALES: Final = (
 
 
 def rows(_data: Path | None, report: Report) -> None:
-    """Reading, and checking."""
+    """Reading, checking, and single pairs."""
+    view_pairs.rows(report)
     random = Random(1)
     secrets = [WrittenQuery(f"secret-{i}", _secret(i, random)) for i in range(SECRETS)]
     views = [WrittenQuery(f"view-{i}", _view(i, random)) for i in range(VIEWS)]
     report(_reading([*secrets, *views]))
-    report(_checking(secrets, views[:AT_ONCE]))
+    report(_checking(secrets, views))
 
 
 def _reading(queries: list[WrittenQuery]) -> Row:
@@ -72,28 +73,30 @@ def _reading(queries: list[WrittenQuery]) -> Row:
         work=f"{len(queries)} queries of a warehouse read in SQL",
         bar="2 s",
         bar_seconds=2.0,
-        ours_seconds=ours.seconds,
+        ours_seconds=ours.cpu_seconds,
         baseline="sqlglot: parse and qualify",
-        baseline_seconds=theirs.seconds,
+        baseline_seconds=theirs.cpu_seconds,
         peak_bytes=ours.peak_bytes,
-        counters=ours.spent,
         same_result=ours.answer == theirs.answer,
+        detail="Processor time.",
     )
 
 
 def _checking(secrets: list[WrittenQuery], views: list[WrittenQuery]) -> Row:
     asked = ViewCheck({}, (), secrets, views, language="sql", dialect="postgres", tables=TABLES)
-    ours = timed(lambda: checked(asked), repeats=1)
+    # Cold: nothing is read or decided before, and the code is loaded by the row before this one.
+    ours = timed(lambda: checked(asked, time.process_time), repeats=1, warm_up=0)
     pairs = ours.answer["pairs"]
     out_of_time = sum(pair["reason_code"] == "BUDGET_EXCEEDED" for pair in pairs)
     return Row(
-        work=f"{len(views)} views checked against {len(secrets)} secrets, in SQL",
-        bar="10 s, every pair decided in time",
-        bar_seconds=10.0,
-        ours_seconds=ours.seconds,
+        work=f"{len(views)} views checked against {len(secrets)} secrets in SQL, reading included",
+        bar="20 s and 300 MiB, every pair decided in time",
+        bar_seconds=20.0,
+        ours_seconds=ours.cpu_seconds,
         peak_bytes=ours.peak_bytes,
-        counters={**ours.spent, "pairs": len(pairs), "out_of_time": out_of_time},
-        same_result=out_of_time == 0,
+        counters={"pairs": len(pairs), "out_of_time": out_of_time},
+        same_result=out_of_time == 0 and ours.peak_bytes <= 300 * 2**20,
+        detail="Processor time; the limits of the check are counted in it as well.",
     )
 
 

@@ -105,7 +105,7 @@ class World:
         ]
         known = set(self.facts)
         for chosen in product(*choices):
-            value = dict(zip(variables, chosen, strict=True))
+            value: dict[object, object] = dict(zip(variables, chosen, strict=True))
             rows = [(a[0], *(value.get(t, t) if is_variable(t) else t for t in a[1:])) for a in rule.atoms]
             if all(row in known for row in rows) and all(
                 HOLDS[op](value.get(a, a) if is_variable(a) else a, value.get(b, b) if is_variable(b) else b)

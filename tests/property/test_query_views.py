@@ -15,8 +15,9 @@ from app.domain.views.evaluation import is_disclosure
 from app.domain.views.severity import severity_of
 from app.domain.views.work import Budget, Work
 from tests.oracles.effort import examples
-from tests.oracles.query_view_cases import Case, product_schema, tiny_case, unbounded_case
-from tests.oracles.query_views import Rule, is_variable
+from tests.oracles.plain_patterns import is_private
+from tests.oracles.query_view_cases import STAND_FOR, Case, product_schema, tiny_case, unbounded_case
+from tests.oracles.query_views import Relation, Rule, World, is_variable
 
 RANDOM = st.integers(0, 2**32).map(Random)
 SOME = settings(max_examples=examples(150))
@@ -186,3 +187,34 @@ def test_a_small_budget_leaves_pairs_open_and_never_turns_a_verdict(random, step
         # Each pair of branches notices by a step of its own that nothing is left, or by two: a first look
         # is a search within the search.
         assert found.steps <= steps + 2 * len(secret) * len(view)
+
+
+def with_self_joins(random: Random, subgoals: int, most: int) -> tuple[Rule, Rule]:
+    """Two queries over unbounded columns, each relation up to so often in either; about half are private."""
+
+    def rule(tag: int) -> Rule:
+        def term():
+            return f"?{random.choice('uvwx')}" if random.random() < 0.7 else 0
+
+        atoms = [
+            (f"R{i // most}", *random.choice([(tag, term()), (tag, term()), (term(), term())]))
+            for i in range(subgoals)
+        ]
+        used = sorted({own for atom in atoms for own in atom[1:] if is_variable(own)})
+        return Rule(tuple(used[: random.randint(0, 1)]), tuple(atoms))
+
+    one, other = rule(1), rule(2)
+    return one, other
+
+
+@given(RANDOM, st.integers(2, 4))
+@SOME
+def test_what_is_left_out_of_the_pattern_check_changes_no_verdict(random, most):
+    """Theorems 2.5, 2.10 and 2.17: queries too wide to enumerate, against the check of all pairs of sets."""
+    secret, view = with_self_joins(random, random.randint(2, 8), most)
+    names = {atom[0] for rule in (secret, view) for atom in rule.atoms}
+    values = STAND_FOR["any"]
+    case = Case(
+        World({}), product_schema({name: Relation((values, values)) for name in names}), (secret,), (view,)
+    )
+    assert case.verdict().verdict == ("PRIVATE" if is_private(secret, view) else "DISCLOSES"), case

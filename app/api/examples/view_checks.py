@@ -30,6 +30,7 @@ VIEW_CHECKS: Final[Examples] = {
                 {"id": "wards", "query": "wards(w) :- diagnosis(p, d, m, w)."},
                 {"id": "hepatitis-ids", "query": "ids(p) :- diagnosis(p, 'hepatitis', m, w)."},
             ],
+            "advice": ["changes", "patterns", "leakage"],
         },
     },
     "key": {

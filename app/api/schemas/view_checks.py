@@ -7,12 +7,14 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, StringConstraints
 
 from app.api.schemas.common import Answer, Count, Name, Request
+from app.api.schemas.view_advice import CellValue, PairAdvice
 from app.domain.views.datalog import MOST_CHARACTERS
 from app.domain.views.decision import Verdict
 from app.domain.views.query_classes import QueryClass
 from app.domain.views.ranges import Kind
 from app.domain.views.relational_schema import ForeignKey, RelationDefinition
 from app.domain.views.severity import Severity
+from app.services.views.advice import Advice
 from app.services.views.pair_verdicts import MOST_PLACES
 from app.services.views.published import Language, PairMethod, PairReason, SqlDialect
 from app.services.views.reading import MOST_CHARACTERS_OF_TABLES, WrittenQuery
@@ -143,6 +145,11 @@ class NewViewCheck(Request):
     """Decide as if there were no foreign keys: that a referenced row must exist is then not counted as
     something the reader knows.
     """
+    advice: Annotated[list[Advice], Field(max_length=3, examples=[["changes"]])] = []  # noqa: RUF012
+    """What else to say of a pair that discloses: `changes` of the view that pass, all `patterns` of rows that
+    disclose, `leakage`: how much a belief changes on a small domain. It takes up to three seconds for a pair,
+    of the time that the verdicts leave, for the first 100 pairs that disclose.
+    """
 
     def request(self) -> ViewCheck:
         """What was sent, as the use case takes it."""
@@ -156,11 +163,8 @@ class NewViewCheck(Request):
             self.language,
             self.dialect,
             schema.sql,
+            self.advice,
         )
-
-
-CellValue = Annotated[str | int | float | None, Field(examples=["cancer"])]
-"""A value; a number that a double would round is a text of its digits, or a fraction such as 1/3."""
 
 
 class WitnessRow(Answer):
@@ -277,6 +281,8 @@ class ViewCheckPair(JudgedPair):
     """Classes of both queries, as far as they are of any."""
     work: PairWork
     """What the pair took."""
+    advice: PairAdvice | None
+    """What was asked for; null of a pair that does not disclose, and beyond the first 100 that do."""
 
 
 class ViewCheckAnswer(Answer):

@@ -77,6 +77,11 @@ def parse_query(text: str, schema: RelationalSchema, *, keeps_duplicates: bool =
     return Query(_Parser(text, schema).rules(), keeps_duplicates)
 
 
+def head_of(text: str) -> str:
+    """The name of a query that can be read."""
+    return _tokens(text)[0].text
+
+
 def _refuse(text: str, place: int, code: str, message: str, remedy: str) -> NoReturn:
     line = text.count("\n", 0, place) + 1
     column = place - (text.rfind("\n", 0, place) + 1) + 1

@@ -48,6 +48,8 @@ Reason = Literal[
 WORST: tuple[Verdict, ...] = ("DISCLOSES", "UNKNOWN", "PRIVATE")
 """Verdicts, the worst first."""
 _STEPS_OF_A_FIRST_LOOK = 3_000
+_FEW = 3
+"""Numbers between two that are named, which most patterns with comparisons need at most."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,18 @@ def decide(
     return replace(min(found, key=_badness), subset_pairs=work.subset_pairs, steps=work.steps)
 
 
+def disclosing_patterns(
+    secret: Sequence[Branch], view: Sequence[Branch], schema: RelationalSchema, work: Work
+) -> Iterator[tuple[Hit, PairVerdict]]:
+    """Every pattern of rows that decide both answers: with a witness that is verified, or as UNKNOWN.
+
+    OutOfBudget says that there may be more.
+    """
+    for one, other in product(secret, view):
+        for hit, found in _Pair(one, other, schema, work).patterns():
+            yield hit, replace(found, branches=(one, other))
+
+
 def _badness(found: PairVerdict) -> tuple[int, bool]:
     """By which verdicts are compared, the worst first; that a branch is empty explains the least."""
     return WORST.index(found.verdict), found.reason == "EMPTY_QUERY"
@@ -118,6 +132,10 @@ class _Pair:
     def _stand_ins(self) -> StandIns:
         return StandIns(self.secret, self.view, self.schema, self._work)
 
+    @cached_property
+    def _few_stand_ins(self) -> StandIns:
+        return StandIns(self.secret, self.view, self.schema, self._work, _FEW)
+
     def verdict(self) -> PairVerdict:
         """The verdict as if there were no foreign keys."""
         if self.is_constant:
@@ -133,25 +151,40 @@ class _Pair:
         patterns = Patterns(self.secret, self.view, self.schema, self._work)
         if next(patterns.overlaps(), None) is None:
             return PairVerdict("PRIVATE", "no_overlap", "NO_UNIFIABLE_SUBGOALS")
-        determined = all(map(self._is_row_determined, (self.secret, self.view), self._written))
-        hits = patterns.overlaps() if determined else patterns.hits()
+        hits, method = self._hits(patterns)
         # Of a hit, only the candidate is kept: patterns are large, and there may be thousands.
         undecided: list[Candidate] = []
         for hit in hits:
             witness = self._verified(self._first_look(hit))
             if witness is not None:
-                return self._disclosure(witness, "row_determined" if determined else "pattern")
+                return self._disclosure(witness, method)
             undecided.append(hit.candidate)
         if not undecided:
             return PairVerdict("PRIVATE", "pattern", "NOT_CRITICAL")
         return self._enumerated(filter(None, map(patterns.joined, undecided)))
+
+    def _hits(self, patterns: Patterns) -> tuple[Iterator[Hit], Method]:
+        if all(map(self._is_row_determined, (self.secret, self.view), self._written)):
+            return patterns.overlaps(), "row_determined"
+        return patterns.hits(), "pattern"
+
+    def patterns(self) -> Iterator[tuple[Hit, PairVerdict]]:
+        """The patterns that disclose, or of which it is not decided; OutOfBudget ends them early."""
+        if self.is_constant or not self.secret.relations & self.view.relations:
+            return
+        hits, method = self._hits(Patterns(self.secret, self.view, self.schema, self._work))
+        for hit in hits:
+            witness = self._verified(self._first_look(hit))
+            found = self._enumerated(iter([hit])) if witness is None else self._disclosure(witness, method)
+            if found.verdict != "PRIVATE":
+                yield hit, found
 
     def _is_row_determined(self, query: NormalQuery, written: Query) -> bool:
         return is_row_determined(query, self.schema, keeps_duplicates=written.keeps_duplicates)
 
     def _first_look(self, hit: Hit) -> Iterator[Witness]:
         """Witnesses that are soon found: with values that no query names, or the first of all values."""
-        stand_ins = self._stand_ins
+        stand_ins = self._few_stand_ins
         if not self.secret.has_comparisons and not self.view.has_comparisons:
             yield from frozen(hit, stand_ins, self._work)
             return

@@ -106,6 +106,16 @@ def answers(query: Query, rows: Iterable[Row], work: Work) -> frozenset[tuple[Ce
     )
 
 
+def supports(
+    rule: Rule, rows: Iterable[Row], work: Work
+) -> Iterator[tuple[dict[Term, Cell], frozenset[Row]]]:
+    """Every valuation by which the rule finds something in the rows, with the rows that it needs."""
+    for valuation in _ways(_ordered(rule), _by_relation(rows), {}, work):
+        if all(_holds(own, valuation) for own in rule.comparisons):
+            needed = (Row(own.relation, tuple(_value(t, valuation) for t in own.terms)) for own in rule.atoms)
+            yield valuation, frozenset(needed)
+
+
 def _by_relation(rows: Iterable[Row]) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     for row in rows:

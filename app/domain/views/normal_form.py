@@ -30,6 +30,10 @@ class Disjunct:
     """What each variable may be."""
     may_be_null: frozenset[Term]
     """Variables that may be NULL: written once, in a nullable column, and compared with nothing."""
+    rule: int
+    """Of the query, from 0."""
+    written: tuple[tuple[int, ...], ...]
+    """For each row of the body, the subgoals of the rule that it stands for."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,8 @@ def normalised(query: Query, schema: RelationalSchema, side: str, work: Work) ->
     found = []
     for number, rule in enumerate(query.rules):
         work.check()
-        disjunct = _disjunct(_renamed(rule, f"{side}{number}."), schema, work, whole=query.keeps_duplicates)
+        own = _renamed(rule, f"{side}{number}.")
+        disjunct = _disjunct(own, schema, work, number, whole=query.keeps_duplicates)
         if disjunct is not None:
             found.append(disjunct)
     return NormalQuery(tuple(found))
@@ -121,7 +126,9 @@ def _turned(own: Comparison) -> Comparison:
     return own if operator is None else Comparison(own.right, operator, own.left)
 
 
-def _disjunct(rule: Rule, schema: RelationalSchema, work: Work, *, whole: bool) -> Disjunct | None:
+def _disjunct(
+    rule: Rule, schema: RelationalSchema, work: Work, number: int, *, whole: bool
+) -> Disjunct | None:
     """The rule in its normal form; None: it never produces a row."""
     equal = Substitution()
     for own in rule.comparisons:
@@ -140,12 +147,17 @@ def _disjunct(rule: Rule, schema: RelationalSchema, work: Work, *, whole: bool) 
     goal = rule.goal
     if whole:
         goal += tuple(dict.fromkeys(t for t, _, _ in rule.occurrences if isinstance(t, Variable)))
+    body: dict[Atom, list[int]] = {}
+    for place, atom in enumerate(rule.atoms):
+        body.setdefault(equal.row(atom), []).append(place)
     return Disjunct(
         equal.terms(goal),
-        tuple(dict.fromkeys(map(equal.row, rule.atoms))),
+        tuple(body),
         tuple(own for own in comparisons if not _is_constant(own)),
         {term: range_ for term, range_ in ranges.items() if equal.of(term) == term},
         may_be_null,
+        number,
+        tuple(map(tuple, body.values())),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 from fractions import Fraction
+from functools import cached_property
 from itertools import count, islice, pairwise
 from math import ceil, floor
 from typing import Final
@@ -27,25 +28,39 @@ _START: Final = 0
 class StandIns:
     """The values to try for the variables of a secret and a view."""
 
-    def __init__(self, secret: NormalQuery, view: NormalQuery, schema: RelationalSchema, work: Work) -> None:
+    def __init__(
+        self,
+        secret: NormalQuery,
+        view: NormalQuery,
+        schema: RelationalSchema,
+        work: Work,
+        most_of_a_gap: int | None = None,
+    ) -> None:
+        """``most_of_a_gap`` numbers between two that are named: too few to prove that nothing is found."""
+        self._work = work
         self.constants = frozenset(_constants(secret)) | frozenset(_constants(view))
         relations = [schema.relations[name] for name in secret.relations | view.relations]
-        ranges = [range_ for relation in relations for range_ in relation.ranges]
+        ranges = {range_ for relation in relations for range_ in relation.ranges}
         listed = {value for range_ in ranges for value in range_.values or ()}
         variables = secret.most_variables + view.most_variables
         ordered = secret.most_ordered_variables + view.most_ordered_variables
+        self._ordered = ordered if most_of_a_gap is None else min(ordered, most_of_a_gap)
         self._known = self.constants | listed
+        self._kinds = {range_.kind for range_ in ranges if range_.values is None}
+        self._preferred: dict[Range, tuple[Value, ...]] = {}
+        self.fresh = tuple(islice(self.new_texts(), variables))
+
+    @cached_property
+    def _of_kinds(self) -> tuple[Set[Number], Set[Number]]:
+        """The integers and the numbers to try."""
+        ordered, kinds = self._ordered, self._kinds
         numbers = {value for value in self._known if not isinstance(value, str)}
-        kinds = {range_.kind for range_ in ranges if range_.values is None}
         gaps = (len(numbers) + 1) * (ordered if kinds >= {"integer", "number"} else 1)
         if gaps * ordered > MOST_VALUES:
             raise OutOfBudget
-        integers = set(_integers(numbers, ordered, work)) if "integer" in kinds else set[Number]()
-        self._whole = integers | {own for own in numbers if isinstance(own, int)}
-        dense = set(_dense(numbers | integers, ordered, work)) if "number" in kinds else set[Number]()
-        self._numbers = dense | integers | numbers
-        self._preferred: dict[Range, tuple[Value, ...]] = {}
-        self.fresh = tuple(islice(self.new_texts(), variables))
+        integers = set(_integers(numbers, ordered, self._work)) if "integer" in kinds else set[Number]()
+        dense = set(_dense(numbers | integers, ordered, self._work)) if "number" in kinds else set[Number]()
+        return integers | {own for own in numbers if isinstance(own, int)}, dense | integers | numbers
 
     def new_texts(self) -> Iterator[str]:
         """Texts that nothing names: #1, #2, and so on."""
@@ -68,11 +83,11 @@ class StandIns:
             return range_.values
         match range_.kind:
             case "any":
-                return self._known | self._numbers
+                return self._known | self._of_kinds[1]
             case "number":
-                return self._numbers
+                return self._of_kinds[1]
             case "integer":
-                return self._whole
+                return self._of_kinds[0]
 
 
 def in_order(value: Value) -> tuple[bool, Number, str]:

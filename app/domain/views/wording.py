@@ -9,8 +9,8 @@ from app.domain.views.decision import PairVerdict, Reason
 from app.domain.views.instances import Row, Side
 from app.domain.views.normal_form import Branch
 from app.domain.views.queries import Query
-from app.domain.views.ranges import Cell, in_digits
 from app.domain.views.relational_schema import RelationalSchema
+from app.domain.views.written import value_in_words
 
 ASSUMPTIONS: Final = (
     "To the reader, rows are independent of each other, except for the declared keys and dependencies. Not "
@@ -107,19 +107,19 @@ def _effect(side: Side, query: Query, schema: RelationalSchema) -> str:
     """What the deciding row does to the answer."""
     beside = f"beside {_listed(side, schema)}" if side.others else "where no other row exists"
     if query.keeps_duplicates:
-        row = f"({', '.join(map(_shown, side.answer))})"
+        row = f"({', '.join(map(value_in_words, side.answer))})"
         return f"{beside}, it contains {row} more often if that row exists."
     return f"{beside}, it {_contains(side)} exactly if that row exists."
 
 
 def _contains(side: Side) -> str:
-    return f"contains ({', '.join(map(_shown, side.answer))})" if side.answer else "is yes"
+    return f"contains ({', '.join(map(value_in_words, side.answer))})" if side.answer else "is yes"
 
 
 def row_in_words(row: Row, schema: RelationalSchema) -> str:
     """The row with its columns' names."""
     names = schema.relations[row.relation].attributes
-    cells = ", ".join(f"{name} = {_shown(cell)}" for name, cell in zip(names, row.cells, strict=True))
+    cells = ", ".join(f"{name} = {value_in_words(cell)}" for name, cell in zip(names, row.cells, strict=True))
     return f"{row.relation}({cells})"
 
 
@@ -130,11 +130,3 @@ def _listed(side: Side, schema: RelationalSchema) -> str:
     if len(rows) > MOST_ROWS_IN_WORDS:
         all_but_last, last = rows[:MOST_ROWS_IN_WORDS], f"{len(rows) - MOST_ROWS_IN_WORDS} more rows"
     return f"{', '.join(all_but_last)} and {last}" if all_but_last else last
-
-
-def _shown(cell: Cell) -> str:
-    if cell is None:
-        return "NULL"
-    if isinstance(cell, str):
-        return "'{}'".format(cell.replace("'", "''"))
-    return in_digits(cell)

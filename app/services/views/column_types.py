@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from math import floor
 from typing import Final, Literal
 
-from app.domain.views.ranges import Cell, Range, Value, in_digits
+from app.domain.views.ranges import Cell, Range, Value, exact, in_digits
 
 Family = Literal["untyped", "number", "text", "boolean", "date", "timestamp", "opaque", "unknown"]
 """Columns of an opaque type are compared with others of it only, those of an unknown one with nothing."""
@@ -80,3 +80,13 @@ def shown(cell: Cell, of: ColumnType) -> Cell:
     seconds, rest = divmod((cell - day) * SECONDS_OF_A_DAY, 1)
     fraction = f"{floor(rest * 10**12):012}".rstrip("0")
     return f"{words} {timedelta(seconds=int(seconds))!s:0>8}{f'.{fraction}' if fraction else ''}"
+
+
+def cell_in_json(cell: Cell) -> str | int | float | None:
+    """The cell; a number that a double would round as a text of its digits."""
+    if cell is None or isinstance(cell, str):
+        return cell
+    number = float(cell)
+    if exact(number) != cell:
+        return in_digits(cell)
+    return cell if isinstance(cell, int) else number

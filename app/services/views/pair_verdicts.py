@@ -33,6 +33,7 @@ class Understood:
     not_exact: Sequence[NotExact]
     """By which operators the branches are an envelope of the query."""
     classes: Sequence[QueryClass]
+    published: PublishedQuery
 
     @property
     def is_constant(self) -> bool:
@@ -67,8 +68,8 @@ def understood(
             )
         classes = classes_of([own for branch in found for own in branch.normal.disjuncts], schema, work)
     except OutOfBudget:
-        return Understood(name, (), (), query.not_exact, ())
-    return Understood(name, found, parts, query.not_exact, classes)
+        return Understood(name, (), (), query.not_exact, (), query)
+    return Understood(name, found, parts, query.not_exact, classes, query)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,16 @@ class Place:
 
 
 @dataclass(frozen=True)
+class TablePlace(Place):
+    """Where FROM names a table."""
+
+    name: str
+    """What stands before its columns, as SQL writes it."""
+    columns: tuple[str, ...]
+    """What its columns are called there, without quotes."""
+
+
+@dataclass(frozen=True)
 class NotExact:
     """An operator by which a query is not conjunctive, and where it stands."""
 
@@ -41,7 +51,7 @@ class Part:
     """How many terms of the goal the answer has; the others tell its rows apart."""
     counts: bool
     """Whether the answer says how often each of its rows is found."""
-    places: tuple[tuple[Place, ...], ...] = ()
+    places: tuple[tuple[TablePlace, ...], ...] = ()
     """Where the subgoals of each rule are written, if that is known."""
     types: tuple[ColumnType, ...] = ()
     """Of what is shown, if they are known."""
@@ -59,3 +69,7 @@ class PublishedQuery:
 
     parts: tuple[Part, ...]
     not_exact: tuple[NotExact, ...] = ()
+    head: str = ""
+    """Its name, where it is written in Datalog."""
+    shows_all: bool = True
+    """Whether the parts are all that the answer shows: no computed column, and no count."""

@@ -11,7 +11,6 @@ from typing import Final
 from app.domain.errors import Fault, InvalidInput, pointing_into, refuse
 from app.domain.views.decision import WORST, PairVerdict, decide
 from app.domain.views.instances import Row, Side, Witness
-from app.domain.views.ranges import Cell, exact, in_digits
 from app.domain.views.relational_schema import ForeignKey, RelationalSchema, RelationDefinition
 from app.domain.views.severity import severity_of
 from app.domain.views.wording import (
@@ -24,6 +23,8 @@ from app.domain.views.wording import (
 )
 from app.domain.views.work import Budget, Work
 from app.services.resources import JsonObject
+from app.services.views.advice import ADVICE_SECONDS, MOST_ADVISED, Advice, Adviser
+from app.services.views.column_types import cell_in_json
 from app.services.views.pair_verdicts import MOST_PLACES, Decided, Understood, understood
 from app.services.views.published import Language, Place, PublishedQuery, SqlDialect
 from app.services.views.reading import ReadSchema, WrittenQuery, read_schema, reader
@@ -78,6 +79,8 @@ class ViewCheck:
     """Of the queries, and of a schema that is written in SQL."""
     tables: str | None = None
     """CREATE TABLE statements, in place of relations and foreign keys."""
+    advice: Sequence[Advice] = ()
+    """What else is wanted to know about pairs that disclose."""
 
 
 def checked(
@@ -95,6 +98,7 @@ def checked(
     read = read_check(asked, clock, limits, until)
     check = _Check(read.schema, asked.ignore_foreign_keys, until, clock, limits.witness_characters)
     pairs = [check.pair(secret, view) for secret in read.secrets for view in read.views]
+    check.advise(Adviser(read.schema, asked.advice, asked.ignore_foreign_keys))
     worst = min((pair["verdict"] for pair in pairs), key=WORST.index)
     return {
         "verdict": worst,
@@ -189,6 +193,7 @@ class _Check:
         self._until = until
         self._clock = clock
         self._room = room
+        self._disclosing: list[tuple[JsonObject, Decided]] = []
 
     def pair(self, secret: Understood, view: Understood) -> JsonObject:
         """The verdict on a pair, as it is answered."""
@@ -204,7 +209,7 @@ class _Check:
             work = Work(Budget(), is_late)
             severity = severity_of(secret.as_shown, view.as_shown, self._schema.relational, work)
         shown, explanation = self._shown(decided)
-        return {
+        answer: JsonObject = {
             "secret": secret.id,
             "view": view.id,
             "verdict": decided.verdict,
@@ -220,7 +225,20 @@ class _Check:
                 "nodes": decided.found.steps,
                 "ms": round(1000 * (self._clock() - began), 3),
             },
+            "advice": None,
         }
+        if decided.verdict == "DISCLOSES":
+            self._disclosing.append((answer, decided))
+        return answer
+
+    def advise(self, adviser: Adviser) -> None:
+        """Add advice to the first pairs that disclose, in the time that the verdicts have left."""
+        for answer, decided in self._disclosing[:MOST_ADVISED] if adviser.wanted else ():
+            limit = self._clock() + ADVICE_SECONDS
+            answer["advice"] = adviser.advice(decided, partial(self._is_past, limit))
+
+    def _is_past(self, limit: float) -> bool:
+        return self._clock() >= min(limit, self._until())
 
     def _found(self, secret: Understood, view: Understood, is_late: Callable[[], bool]) -> PairVerdict:
         if not secret.branches or not view.branches:
@@ -273,7 +291,7 @@ def _side(side: Side, places: Sequence[Place], schema: RelationalSchema) -> Json
     return {
         "deciding_row": _row(side.deciding, schema),
         "other_rows": sorted(others, key=str),
-        "answer": list(map(_json, side.answer)),
+        "answer": list(map(cell_in_json, side.answer)),
         "places": [{"line": own.line, "column": own.column} for own in places],
     }
 
@@ -282,18 +300,8 @@ def _row(row: Row, schema: RelationalSchema) -> JsonObject:
     names = schema.relations[row.relation].attributes
     return {
         "relation": row.relation,
-        "values": {name: _json(cell) for name, cell in zip(names, row.cells, strict=True)},
+        "values": {name: cell_in_json(cell) for name, cell in zip(names, row.cells, strict=True)},
     }
-
-
-def _json(cell: Cell) -> str | int | float | None:
-    """The cell; a number that a double would round as a text of its digits."""
-    if cell is None or isinstance(cell, str):
-        return cell
-    number = float(cell)
-    if exact(number) != cell:
-        return in_digits(cell)
-    return cell if isinstance(cell, int) else number
 
 
 def _assumptions(schema: RelationalSchema, ignored: bool, views: int) -> Iterator[str]:

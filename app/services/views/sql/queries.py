@@ -33,7 +33,8 @@ class SqlReader:
             raise InvalidInput.of(
                 "", "nested-too-deep", "Line 1, column 1: the query is nested too deeply.", "Use WITH."
             ) from None
-        return PublishedQuery(parts_of(rows), rows.reasons)
+        shows_all = not rows.is_sealed and all(field.is_plain for field in rows.fields)
+        return PublishedQuery(parts_of(rows), rows.reasons, shows_all=shows_all)
 
 
 def reads_tables(text: str, dialect: SqlDialect) -> bool:

@@ -8,7 +8,7 @@ from itertools import product
 
 from app.domain.views.queries import Atom, Comparison, Constant, Query, Rule, Term, Variable
 from app.services.views.column_types import ColumnType
-from app.services.views.published import NotExact, Part, Place
+from app.services.views.published import NotExact, Part, TablePlace
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Body:
     """A conjunction, what it shows, and what tells its rows apart."""
 
     atoms: tuple[Atom, ...] = ()
-    places: tuple[Place, ...] = ()
+    places: tuple[TablePlace, ...] = ()
     """Where each subgoal is written."""
     comparisons: tuple[Comparison, ...] = ()
     shown: tuple[Term | None, ...] = ()

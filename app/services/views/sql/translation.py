@@ -16,7 +16,7 @@ from typing import Final
 from sqlglot import exp
 
 from app.domain.views.queries import Atom, Comparison, Constant, Variable
-from app.services.views.published import NotExact
+from app.services.views.published import NotExact, TablePlace
 from app.services.views.sql.blocks import From, FromReader, scattered
 from app.services.views.sql.conditions import MOST_ALTERNATIVES, Alternatives, Conditions
 from app.services.views.sql.failing import failing
@@ -176,10 +176,19 @@ class Translation:
         relation = self._names.relation(node)
         fields = self._names.fields(relation)
         terms = tuple(Variable(f"{own.name}.{next(self._numbers)}") for own in fields)
-        body = Body((Atom(relation, terms),), (self._text.place(node),), (), terms, terms)
+        body = Body((Atom(relation, terms),), (self._place(node, fields),), (), terms, terms)
         found = Rows(fields, (Group((body,)),))
         self._relations.setdefault(relation, found)
         return found
+
+    def _place(self, node: exp.Table, fields: Sequence[Field]) -> TablePlace:
+        """Where the table is named, and how its columns are named from there."""
+        alias, place = node.args.get("alias"), self._text.place(node)
+        name = alias.this if alias is not None and alias.this is not None else node.this
+        named = self._renamed(Rows(tuple(fields), ()), alias).fields
+        return TablePlace(
+            place.line, place.column, name.sql(self._text.dialect), tuple(own.name for own in named)
+        )
 
     def _renamed(self, rows: Rows, alias: exp.TableAlias | None) -> Rows:
         columns = alias.args.get("columns") if alias is not None else None
