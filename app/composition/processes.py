@@ -32,15 +32,22 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def embedded_database(
-    home: Path, *, status_when_ended: int = ENDED_BY_SIGTERM, is_kept: bool = True
+    home: Path,
+    *,
+    status_when_ended: int = ENDED_BY_SIGTERM,
+    is_kept: bool = True,
+    is_shared: bool = True,
 ) -> Iterator[EmbeddedPostgres]:
     """The embedded PostgreSQL of this folder, watched, and stopped at the end if this process started it.
 
     ``status_when_ended`` is the exit status of a process that is asked to end: 0 only where that is the usual
-    way for it to end. A folder that is not kept goes with its service.
+    way for it to end. A folder that is not kept goes with its service. For a server that is not shared
+    others wait until it is stopped.
     """
     with (
-        running_database(home, status_when_ended=status_when_ended, is_kept=is_kept) as postgres,
+        running_database(
+            home, status_when_ended=status_when_ended, is_kept=is_kept, is_shared=is_shared
+        ) as postgres,
         watched(postgres),
     ):
         yield postgres
@@ -48,10 +55,13 @@ def embedded_database(
 
 @contextmanager
 def running_database(
-    home: Path, *, status_when_ended: int, is_kept: bool = True
+    home: Path, *, status_when_ended: int, is_kept: bool = True, is_shared: bool = True
 ) -> Iterator[EmbeddedPostgres]:
     """The same without anybody who watches: this process runs no thread yet, and may fork."""
-    with leaving_on_sigterm(status_when_ended), start_embedded(home, is_kept=is_kept) as postgres:
+    with (
+        leaving_on_sigterm(status_when_ended),
+        start_embedded(home, is_kept=is_kept, is_shared=is_shared) as postgres,
+    ):
         yield postgres
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 
 from app.cli.operations import Bootstrapped, Check, TenantLine
@@ -35,7 +35,7 @@ def first_tenant(settings: Settings, postgres: EmbeddedPostgres, name: str) -> B
 def migrate(settings: Settings, revision: str) -> None:
     """Bring the configured or else the embedded database to this revision."""
     if _is_embedded(settings):
-        with embedded_database(settings.home) as postgres:
+        with _embedded_alone(settings) as postgres:
             migration.migrate(postgres.owner_url, revision)
     else:
         migration.migrate(owner_url(settings), revision)
@@ -86,7 +86,7 @@ def tenant(settings: Settings, name: str, texts: Mapping[str, str]) -> Sequence[
 def doctor(settings: Settings) -> Sequence[Check]:
     """Check role, row-level security, keys, disk and migrations."""
     if _is_embedded(settings):
-        with embedded_database(settings.home) as postgres:
+        with _embedded_alone(settings) as postgres:
             findings = asyncio.run(examine(postgres.runtime_url, postgres.master_key, postgres.home))
     else:
         database = configured_database(settings)
@@ -97,7 +97,7 @@ def doctor(settings: Settings) -> Sequence[Check]:
 def rotate_keys(settings: Settings) -> int:
     """Rewrap the data keys of every tenant; an embedded database makes the new master key itself."""
     if _is_embedded(settings):
-        with embedded_database(settings.home) as postgres:
+        with _embedded_alone(settings) as postgres:
             return postgres.rotate_master_key()
     if settings.previous_master_key_file is None:
         raise Unavailable(
@@ -127,6 +127,11 @@ def _is_embedded(settings: Settings) -> bool:
     return settings.database_url is None and settings.owner_database_url is None
 
 
+def _embedded_alone(settings: Settings) -> AbstractContextManager[EmbeddedPostgres]:
+    """The embedded database for the length of a command: who starts a service meanwhile waits for its end."""
+    return embedded_database(settings.home, is_shared=False)
+
+
 def _embedded(postgres: EmbeddedPostgres) -> Database:
     return Database(postgres.runtime_url, postgres.master_key, 0)
 
@@ -137,7 +142,7 @@ def _database(settings: Settings) -> Iterator[Database]:
     if settings.database_url is not None:
         yield configured_database(settings)
         return
-    with embedded_database(settings.home) as postgres:
+    with _embedded_alone(settings) as postgres:
         yield _embedded(postgres)
 
 
@@ -156,7 +161,7 @@ async def _tenants(database: Database, settings: Settings) -> AsyncIterator[Tena
 def _maintained(settings: Settings, program: str) -> Iterator[tuple[str, Path]]:
     """The owner's address of the database, and one of PostgreSQL's programs that fits it."""
     if _is_embedded(settings):
-        with embedded_database(settings.home) as postgres:
+        with _embedded_alone(settings) as postgres:
             yield postgres.owner_url, postgres.program(program)
         return
     found = shutil.which(program)

@@ -5,11 +5,12 @@
     home/                   0700 (0711 where root runs the server under another account)
       master.key            0600 wraps all data keys; outside the database on purpose
       credentials.json      0600 generated passwords of the three roles
-      lock                  held by the process that runs the server; says when it is ready
+      lock                  held by the process that runs the server; says when others may share it
       postgres/             data (0700), run (socket, 0700), programs (a copy, if needed), postgres.log
 
 The server listens on a unix socket only and requires a password. A second process that starts the same
-home shares the running server; if the first one is gone, its orphan is ended and the server restarted.
+home shares the running server of a service, but waits for a command that soon ends with its server; if the
+first one is gone, its orphan is ended and the server restarted.
 """
 
 from __future__ import annotations
@@ -105,10 +106,11 @@ class EmbeddedPostgres:
         self.stop()
 
 
-def start_embedded(home: Path, *, is_kept: bool = True) -> EmbeddedPostgres:
+def start_embedded(home: Path, *, is_kept: bool = True, is_shared: bool = True) -> EmbeddedPostgres:
     """Start (or share) the server of this folder, migrated to the newest revision.
 
-    Whoever makes a folder that is kept is told to keep its key elsewhere, too.
+    Whoever makes a folder that is kept is told to keep its key elsewhere, too. ``is_shared`` is whether
+    others may use a server that this process starts: not one that stops before they are done.
     """
     home = Path(os.path.abspath(home))
     service = home / "postgres"
@@ -119,7 +121,7 @@ def start_embedded(home: Path, *, is_kept: bool = True) -> EmbeddedPostgres:
     if lock is None:
         return _described(home, server, None)
     try:
-        return _start(home, server, lock, is_kept=is_kept)
+        return _start(home, server, lock, is_kept=is_kept, is_shared=is_shared)
     except BaseException:
         server.stop()
         os.close(lock)
@@ -131,7 +133,7 @@ def end_server(home: Path) -> None:
     Server(Path(os.path.abspath(home)) / "postgres", None).end_orphan()
 
 
-def _start(home: Path, server: Server, lock: int, *, is_kept: bool) -> EmbeddedPostgres:
+def _start(home: Path, server: Server, lock: int, *, is_kept: bool, is_shared: bool) -> EmbeddedPostgres:
     _make_folder(server.service, 0o711 if server.account else 0o700)
     if _ensure_master_key(home / _KEY, data_exist=server.data.exists()) and is_kept:
         logger.warning("made the master key %s; keep a copy: losing it loses the data", home / _KEY)
@@ -142,7 +144,8 @@ def _start(home: Path, server: Server, lock: int, *, is_kept: bool) -> EmbeddedP
     provision(running.admin_url, DATABASE, passwords["owner"], passwords["runtime"])
     migrate(running.owner_url)
     running.master_key = _settled_master_key(home, running.owner_url)
-    os.pwrite(lock, _READY, 0)
+    if is_shared:
+        os.pwrite(lock, _READY, 0)
     return running
 
 
@@ -187,7 +190,7 @@ def _make_folder(folder: Path, mode: int) -> None:
 
 
 def _lock_or_wait(path: Path) -> int | None:
-    """The lock's descriptor, or None once the process that holds it says that the server is ready."""
+    """The lock's descriptor, or None once the process that holds it says that its server may be shared."""
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     deadline = time.monotonic() + _WAIT_SECONDS
     while time.monotonic() < deadline:
@@ -202,7 +205,10 @@ def _lock_or_wait(path: Path) -> int | None:
             os.ftruncate(lock, 0)
             return lock
     os.close(lock)
-    raise Unavailable(f"Another process holds {path} and its database does not become ready.", "End it.")
+    raise Unavailable(
+        f"Another process holds {path} and does not share its database.",
+        "Wait until that command has ended, or end it.",
+    )
 
 
 def _ensure_master_key(path: Path, *, data_exist: bool) -> bool:

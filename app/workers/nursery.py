@@ -96,6 +96,8 @@ def _bring_up(
     """The whole life of the process: load, then fork a child at every request, until the worker is gone."""
     theirs.close()  # open nowhere but in the worker: its death closes it
     _belong_to_the_worker()
+    # Arrow's own allocator keeps what it has freed from everybody else, and from the system.
+    os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
     gc.disable()
     for module in preload:
         import_module(module)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import select
 import stat
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import psutil
 import psycopg
 import pytest
 
+from app.composition import upkeep
 from app.domain.errors import Conflict, Unavailable
 from app.persistence import embedded_binaries
 from app.persistence.addresses import create_engine
@@ -26,6 +28,7 @@ from app.persistence.embedded_binaries import Account
 from app.persistence.encryption import MasterKey
 from app.persistence.key_rotation import rotate_master_key
 from app.persistence.registry import PostgresRegistry
+from app.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 AS_ROOT = os.geteuid() == 0
@@ -217,6 +220,31 @@ def test_starts_at_once_share_one_server(home):
     for process in starters:
         end(process)
     assert not (home / "postgres/data/postmaster.pid").exists()
+
+
+def test_who_starts_beside_a_command_waits_for_its_end_and_has_a_server_of_its_own(used_home):
+    before = start_embedded(used_home, is_shared=False)
+    service = starter(used_home)
+    assert select.select([service.stdout], [], [], 3.0)[0] == []
+    before.stop()
+    assert service.stdout.readline() == "ours\n"
+    assert postmaster(used_home).is_running()
+    with start_embedded(used_home, is_shared=False) as command:
+        assert not command.is_ours
+        assert names(command) == set()
+    end(service)
+
+
+def test_a_command_of_upkeep_lets_nobody_share_its_server(used_home, monkeypatch):
+    said = []
+
+    async def examine(url, master_key, home):
+        said.append((home / "lock").read_bytes())
+        return []
+
+    monkeypatch.setattr(upkeep, "examine", examine)
+    upkeep.doctor(Settings(home=used_home, database_url=None, owner_database_url=None))
+    assert said == [b""]
 
 
 def test_a_start_that_died_half_way_is_begun_anew(home):

@@ -17,7 +17,7 @@ from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk import summaries
 from app.domain.rules.rule import RecordRule, apply
 from app.domain.tables import distinct, numbers
-from app.domain.tables.distinct import distinct_rows, group, recoded_rows
+from app.domain.tables.distinct import distinct_rows, group, group_numbers, recoded_rows, sorted_positions
 from app.domain.tables.numbers import exact_sum
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
@@ -83,6 +83,23 @@ def test_groups_are_numbered_alike_in_every_way(seed, n, limit):
         assert np.array_equal(first, expected)
         assert np.array_equal(numbers_, inverse)
         assert np.array_equal(keys, given_keys)
+
+
+@given(SEEDS, st.integers(0, 50), st.integers(1, 400))
+@settings(max_examples=examples(100), deadline=None)
+def test_keys_are_numbered_and_sorted_in_place_as_beside_them(seed, n, limit):
+    keys = np.random.default_rng(seed).integers(0, limit, n)
+    distinct_keys, inverse = np.unique(keys, return_inverse=True)
+    for most in (2**62, 1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(distinct, "ROWS_AT_ONCE", 7)
+            patch.setattr(distinct, "KEY_LIMIT", most)
+            numbers_, n_groups = group_numbers(keys.copy(), limit)
+            order, different = sorted_positions(keys.copy(), limit)
+        assert np.array_equal(numbers_, inverse)
+        assert np.array_equal(order, np.argsort(keys, kind="stable"))
+        assert n_groups == different == len(distinct_keys)
+        assert numbers_.dtype == order.dtype == np.int32
 
 
 WAYS = {

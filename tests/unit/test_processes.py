@@ -36,7 +36,7 @@ class Database:
 
 @pytest.fixture
 def database(monkeypatch):
-    monkeypatch.setattr(processes, "start_embedded", lambda home, *, is_kept: Database())
+    monkeypatch.setattr(processes, "start_embedded", lambda home, **_: Database())
 
 
 @pytest.mark.usefixtures("database")

@@ -19,12 +19,11 @@ import numpy.typing as npt
 
 from app.domain.arrays import Integers, Ints, Longs
 from app.domain.tables.distinct import (
-    KEY_LIMIT,
     ROWS_AT_ONCE,
     distinct_rows,
-    group,
-    sort_with_positions,
-    starts_of_runs,
+    group_numbers,
+    room_for_keys,
+    sorted_positions,
 )
 
 SEED_BYTES: Final = 32
@@ -159,7 +158,7 @@ def shuffled_lines(
     seed
         32 secret bytes.
 
-    Takes 40 bytes per line beside the answer, however many columns there are.
+    Takes 24 bytes per line beside the answer, however many columns there are, and 45 where a class is large.
     """
     if not len(columns[0]):
         return ShuffledLines(np.empty(0, dtype=np.int32), 0)
@@ -169,17 +168,15 @@ def shuffled_lines(
     keys, limit = np.zeros(len(columns[0]), dtype=np.int64), 1
     for j in quasi:
         limit = _with_column(keys, limit, columns[j], ranks[j])
-    _, classes = group(keys, limit)
+    classes, limit = group_numbers(keys, limit)
     keys[:] = classes
-    limit = int(classes.max()) + 1
     for j in others:
         limit = _with_column(keys, limit, columns[j], ranks[j])
-    keys, positions = sort_with_positions(keys, limit)
-    different = len(starts_of_runs(keys))
+    by_text, different = sorted_positions(keys, limit)
     del keys
-    by_text = positions.astype(np.int32)
-    del positions
-    order = secret_order(classes[by_text], seed)
+    groups = classes[by_text]
+    del classes
+    order = secret_order(groups, seed)
     return ShuffledLines(by_text[order], different)
 
 
@@ -189,10 +186,8 @@ def _with_column(keys: Longs, limit: int, column: Ints, ranks: Ints) -> int:
     In place. Keys that would grow too large are numbered by their order first.
     """
     size = int(ranks.max()) + 1
-    if limit * size > KEY_LIMIT:
-        representatives, numbers = group(keys, limit)
-        keys[:] = numbers
-        limit = len(representatives)
+    if limit * size > room_for_keys(len(keys)):
+        keys[:], limit = group_numbers(keys, limit)
     for start in range(0, len(keys), ROWS_AT_ONCE):
         piece = keys[start : start + ROWS_AT_ONCE]
         piece *= size

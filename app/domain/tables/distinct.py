@@ -7,10 +7,11 @@ everything that is reported.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from app.domain.arrays import Integers, Ints, Longs
 
@@ -48,8 +49,8 @@ def sort_with_positions(keys: Longs, limit: int) -> tuple[Longs, Longs]:
     Packs the position into the key's low bits where both fit: sorting values is several times faster than
     sorting by index.
     """
-    bits = _position_bits(len(keys))
-    if limit <= KEY_LIMIT >> bits:
+    if limit <= room_for_keys(len(keys)):
+        bits = _position_bits(len(keys))
         packed = keys.copy()
         _pack_positions(packed, bits)
         packed.sort()
@@ -79,7 +80,7 @@ def group(keys: Longs, limit: int) -> tuple[Longs, Ints]:
         first = np.empty(len(distinct), dtype=np.int64)
         first[inverse[::-1]] = np.arange(len(keys) - 1, -1, -1)
         return first, inverse
-    if limit <= KEY_LIMIT >> _position_bits(len(keys)):
+    if limit <= room_for_keys(len(keys)):
         _, first, _, inverse = _sorted_groups(keys.copy())
         return first, inverse
     order = np.argsort(keys, kind="stable")
@@ -105,31 +106,81 @@ def _numbered(keys: Longs, limit: int) -> tuple[Longs, Ints]:
     return distinct, number.take(keys)
 
 
+def group_numbers(keys: Longs, limit: int) -> tuple[Ints, int]:
+    """Each row's group number, as :func:`group` gives it, and how many groups there are.
+
+    Overwrites ``keys``, and where the positions fit below them takes little but what it answers.
+    """
+    if limit > room_for_keys(len(keys)):
+        representatives, inverse = group(keys, limit)
+        return inverse, len(representatives)
+    inverse, n_groups = np.empty(len(keys), dtype=np.int32), 0
+    for positions, is_new in _sorted_pieces(keys):
+        inverse[positions], n_groups = _numbers_of(is_new, n_groups)
+    return inverse, n_groups
+
+
+def sorted_positions(keys: Longs, limit: int) -> tuple[Ints, int]:
+    """The stable permutation that sorts the keys, and how many of them differ.
+
+    Overwrites ``keys``, and where the positions fit below them takes little but what it answers.
+    """
+    if limit > room_for_keys(len(keys)):
+        order = np.argsort(keys, kind="stable").astype(np.int32)
+        return order, len(starts_of_runs(keys[order]))
+    order, start, different = np.empty(len(keys), dtype=np.int32), 0, 0
+    for positions, is_new in _sorted_pieces(keys):
+        order[start : start + len(positions)] = positions
+        start += len(positions)
+        different += int(np.count_nonzero(is_new))
+    return order, different
+
+
+def room_for_keys(n_rows: int) -> int:
+    """The greatest limit of keys that leaves room for the position of a row below each."""
+    return KEY_LIMIT >> _position_bits(n_rows)
+
+
 def _sorted_groups(keys: Longs) -> tuple[Longs, Longs, Longs, Ints]:
     """The distinct keys, ascending, of each its first row and how many it has, and each row's group number.
 
-    Overwrites ``keys``, whose size must leave room for a position below them. Beside them it takes little
-    but what it answers: it goes through them in pieces that stay in the processor's cache.
+    Overwrites ``keys``, whose size must leave room for a position below them.
     """
     bits = _position_bits(len(keys))
+    inverse = np.empty(len(keys), dtype=np.int32)
+    starts, start, n_groups = [], 0, 0
+    for positions, is_new in _sorted_pieces(keys):
+        inverse[positions], n_groups = _numbers_of(is_new, n_groups)
+        starts.append(np.flatnonzero(is_new) + start)
+        start += len(positions)
+    begun = np.concatenate(starts)
+    heads = keys[begun]
+    return heads >> bits, heads & ((1 << bits) - 1), np.diff(begun, append=len(keys)), inverse
+
+
+def _sorted_pieces(keys: Longs) -> Iterator[tuple[Longs, npt.NDArray[np.bool_]]]:
+    """Sort keys with their positions below them, in place; the positions, and which keys are new, in pieces.
+
+    The pieces stay in the processor's cache.
+    """
+    bits, last = _position_bits(len(keys)), -1
     _pack_positions(keys, bits)
     keys.sort()
-    inverse = np.empty(len(keys), dtype=np.int32)
-    starts, n_groups, last = [], 0, -1
     for start in range(0, len(keys), ROWS_AT_ONCE):
         piece = keys[start : start + ROWS_AT_ONCE]
         own = piece >> bits
         is_new = np.empty(len(own), dtype=bool)
         is_new[0] = own[0] != last
         np.not_equal(own[1:], own[:-1], out=is_new[1:])
-        numbers = np.cumsum(is_new, dtype=np.int32)
-        numbers += n_groups - 1
-        inverse[piece & ((1 << bits) - 1)] = numbers
-        starts.append(np.flatnonzero(is_new) + start)
-        n_groups, last = n_groups + len(starts[-1]), own[-1]
-    begun = np.concatenate(starts)
-    heads = keys[begun]
-    return heads >> bits, heads & ((1 << bits) - 1), np.diff(begun, append=len(keys)), inverse
+        last = own[-1]
+        yield piece & ((1 << bits) - 1), is_new
+
+
+def _numbers_of(is_new: npt.NDArray[np.bool_], n_groups: int) -> tuple[Ints, int]:
+    """The group number of each key of a piece after so many groups, and how many there are by its end."""
+    numbers = np.cumsum(is_new, dtype=np.int32)
+    numbers += n_groups - 1
+    return numbers, int(numbers[-1]) + 1
 
 
 def _position_bits(n_rows: int) -> int:
@@ -245,7 +296,7 @@ def _distinct_keys(keys: Longs, limit: int) -> tuple[Longs, Longs, Ints]:
     n = len(keys)
     if are_ascending(keys):
         return keys, np.ones(n, dtype=np.int64), np.arange(n, dtype=np.int32)
-    if DENSE_KEYS_PER_ROW * n < limit <= KEY_LIMIT >> _position_bits(n):
+    if DENSE_KEYS_PER_ROW * n < limit <= room_for_keys(n):
         distinct, _, counts, inverse = _sorted_groups(keys)
         return distinct, counts, inverse
     if limit <= DENSE_KEYS_PER_ROW * n:

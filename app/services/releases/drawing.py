@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Final
+
+import pyarrow as pa
 
 from app.domain.errors import refuse
 from app.domain.mechanisms.catalogue import AnyMechanism
@@ -145,16 +148,24 @@ def drawn_release(
     drawn = prepared.mechanism.draw(prepared.context, prepared.chosen.parameters, key_stream(secret, _DRAW))
     tick(1)
     released = drawn_lines(table, drawn.columns, derived_key(secret, _ORDER))
+    _give_back()
     tick(2)
-    parquet = b"".join(released.parquet_chunks(_origin(prepared)))
+    parquet = io.BytesIO()
+    parquet.writelines(released.parquet_chunks(_origin(prepared)))
     tick(3)
     kind = {"kind": prepared.mechanism.name, "version": prepared.mechanism.version}
     document = {**prepared.meaning, "published": {**kind, **document_of_parameters(drawn.published)}}
     uses = (prepared.dataset.id, *(() if prepared.rule is None else (prepared.rule.id,)))
     summary = _manifest(prepared, released)
+    _give_back()
     tick(DRAWING_STEPS)
     name = prepared.request.name
-    return NewResource(Kind.RELEASE, name, prepared.question, summary, document, uses), parquet
+    return NewResource(Kind.RELEASE, name, prepared.question, summary, document, uses), parquet.getvalue()
+
+
+def _give_back() -> None:
+    """Let go of memory that a step has used: what the next one takes would come on top of it."""
+    pa.default_memory_pool().release_unused()
 
 
 def _manifest(prepared: Preparation, released: DrawnLines) -> JsonObject:

@@ -13,8 +13,8 @@ from app.domain.errors import InvalidInput
 from app.services.datasets.dataset_schema import declarations_of, identifier_of
 from app.services.datasets.ingest.dialect import UploadFormat
 from app.services.datasets.ingest.proposals import USUAL_MARKERS
+from app.services.releases.csv_text import neutralised
 from app.services.releases.readings import ASTERISK
-from app.services.releases.released_tables import neutralised
 from app.services.resources import Stored
 
 PLACEHOLDERS: Final = frozenset({"", ASTERISK, *USUAL_MARKERS})

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +20,9 @@ from app.domain.rules.rule import Rule, TableRule, apply, apply_to_codes
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import shows_nothing
 from app.domain.tables.table import Table
+from app.services.datasets.arrow_arrays import int_array, text_array
 from app.services.datasets.table_streams import blocks, parquet_chunks
-
-FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
-_QUOTED_FOR: Final = (",", '"', "\n", "\r")
+from app.services.releases.csv_text import csv_fields, csv_header, csv_lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +55,12 @@ class ReleasedLines(ABC):
         With ``neutralise_formulas`` every cell and name that a spreadsheet might take for a formula starts
         with an apostrophe.
         """
-        field = csv_fields(self.columns, neutralise_formulas=neutralise_formulas)
-        # Labels are made fit to be written once; a cell is then one look-up.
-        labels = [np.array([field(label) for label in own], dtype=object) for own in self.labels]
-        yield (",".join(field(name) for name in self.columns) + "\n").encode("utf-8")
+        labels = [text_array(own) for own in self.labels]
+        fields = csv_fields(labels, neutralise_formulas=neutralise_formulas)
+        yield csv_header(self.columns, neutralise_formulas=neutralise_formulas)
         for block in blocks(self.n_records):
             codes = self.codes_of(block)
-            yield csv_lines([own[column].tolist() for own, column in zip(labels, codes, strict=True)])
+            yield csv_lines([own.take(int_array(column)) for own, column in zip(fields, codes, strict=True)])
 
     def csv_sha256(self, *, neutralise_formulas: bool) -> str:
         """Hexadecimal sha256 of the CSV form."""
@@ -75,10 +72,10 @@ class ReleasedLines(ABC):
     def parquet_chunks(self, metadata: dict[str | bytes, str | bytes]) -> Iterator[bytes]:
         """The table as Parquet with columns of text; ``metadata`` is kept in the file."""
         schema = pa.schema([(name, pa.string()) for name in self.columns], metadata=metadata)
-        labels = [pa.array(own, pa.string()) for own in self.labels]
+        labels = [text_array(own).cast(pa.string()) for own in self.labels]
 
         def batch(codes: Sequence[Ints]) -> pa.RecordBatch:
-            columns = [own.take(pa.array(column)) for own, column in zip(labels, codes, strict=True)]
+            columns = [own.take(int_array(column)) for own, column in zip(labels, codes, strict=True)]
             return pa.RecordBatch.from_arrays(columns, schema=schema)
 
         return parquet_chunks(schema, (batch(self.codes_of(block)) for block in blocks(self.n_records)))
@@ -200,26 +197,3 @@ def released_columns(table: Table, columns: Sequence[Ints]) -> ReleasedTable:
         rows.inverse,
         table.quasi_identifiers,
     )
-
-
-def neutralised(text: str) -> str:
-    """The text so that no spreadsheet takes it for a formula."""
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
-
-
-def csv_fields(columns: Sequence[str], *, neutralise_formulas: bool) -> Callable[[str], str]:
-    """What writes a text of a table with these columns as a field."""
-    alone = len(columns) == 1
-    return lambda text: _csv_field(neutralised(text) if neutralise_formulas else text, alone)
-
-
-def csv_lines(columns: Sequence[Sequence[str]]) -> bytes:
-    """Columns of fields as lines."""
-    return "".join(",".join(row) + "\n" for row in zip(*columns, strict=True)).encode("utf-8")
-
-
-def _csv_field(text: str, alone: bool) -> str:
-    """The text as a field; an empty one that is alone in its line is quoted, for that is no empty line."""
-    if any(mark in text for mark in _QUOTED_FOR) or (alone and not text):
-        return '"' + text.replace('"', '""') + '"'
-    return text

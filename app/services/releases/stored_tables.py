@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from app.services.datasets.table_streams import BLOCK_ROWS
-from app.services.releases.released_tables import csv_fields, csv_lines
+from app.services.releases.csv_text import csv_fields, csv_header, csv_lines
 
 _SENT_AT_ONCE = 1024**2
 
@@ -23,15 +22,8 @@ def csv_chunks(parquet: bytes, *, neutralise_formulas: bool) -> Iterator[bytes]:
     """The table of the file as CSV, byte for byte as a :class:`ReleasedTable` writes it."""
     source = pa.BufferReader(parquet)
     columns = pq.read_schema(source).names
-    field = csv_fields(columns, neutralise_formulas=neutralise_formulas)
-    yield (",".join(field(name) for name in columns) + "\n").encode("utf-8")
+    yield csv_header(columns, neutralise_formulas=neutralise_formulas)
     for batch in pq.ParquetFile(source, read_dictionary=columns).iter_batches(BLOCK_ROWS):
-        # A text is made fit to be written once; a cell is then one look-up.
-        yield csv_lines([_texts(own, field) for own in batch.columns])
-
-
-def _texts(column: pa.DictionaryArray, field: Callable[[str], str]) -> list[str]:
-    """The cells of a column as fields."""
-    labels = np.array([field(text) for text in column.dictionary.to_pylist()], dtype=object)
-    cells: list[str] = labels[column.indices.to_numpy()].tolist()
-    return cells
+        texts = [own.dictionary for own in batch.columns]
+        fields = csv_fields(texts, neutralise_formulas=neutralise_formulas)
+        yield csv_lines([own.take(cells.indices) for own, cells in zip(fields, batch.columns, strict=True)])
