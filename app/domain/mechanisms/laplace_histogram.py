@@ -43,7 +43,7 @@ from app.domain.mechanisms.rule_before import disclosed
 
 MOST_CELLS: Final = 1_000_000
 MOST_ROWS_OF_NOISE: Final = 10_000_000
-SECONDS_PER_CELL: Final = 4e-6
+SECONDS_PER_CELL: Final = 2e-6
 BYTES_PER_CELL: Final = 64
 SECONDS_PER_ROW_AND_COLUMN: Final = 3e-7
 BYTES_PER_ROW: Final = 45

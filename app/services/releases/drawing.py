@@ -27,7 +27,7 @@ DRAWING_STEPS: Final = 4
 """Drawn, put in order, written, counted and hashed: all that is told of how far it is."""
 
 SECONDS_PER_CELL: Final = 3e-7
-SECONDS_PER_NOISY_COUNT: Final = 4e-6
+SECONDS_PER_NOISY_COUNT: Final = 2e-6
 BYTES_PER_LINE: Final = 45
 BYTES_PER_CELL: Final = 4
 BYTES_OF_RELEASE: Final = 16 * 1024**2

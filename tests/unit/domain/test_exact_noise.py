@@ -106,7 +106,7 @@ def test_rates_that_do_not_fit_are_refused_and_none_is_drawn_of_nothing():
 
 
 def test_many_draws_are_fast():
-    """25 microseconds of processor time for a draw is asked for; about 3 are taken."""
+    """25 microseconds of processor time for a draw is asked for; 1 to 4 are taken."""
     started = time.process_time()
     two_sided_geometric(50_000, Fraction(1, 10), secrets.token_bytes)
     assert (time.process_time() - started) / 50_000 < 25e-6
