@@ -26,7 +26,7 @@ FINISHED = (
     *(f"BL-T{n}" for n in (1, 2, 7, 9, 10, 13, 14, 15, 16, 17, 20)),
     "BL-6",
     "BL-11",
-    *(f"RP-T{n}" for n in (*range(1, 13), 14, 15)),
+    *(f"RP-T{n}" for n in range(1, 16)),
     "DP-5.6",
 )
 """TV, INV, E and X are of the decision-theoretic framework, LD of ℓ-diversity, BL of β-likeness, RP of

@@ -186,7 +186,7 @@ def test_who_may_not_read_the_data_is_told_of_no_group(served: Served, journey: 
 
 
 def test_a_perturbation_that_cannot_be_is_refused_beside_its_field(visitor: Visitor):
-    for asked, field in (("p=2", "p"), ("p=x", "p"), ("epsilon=0", "epsilon"), ("delta=7", "delta")):
+    for asked, field in (("p=2", "p"), ("p=x", "p"), ("epsilon=-1", "epsilon"), ("delta=7", "delta")):
         page = visitor.browser.get(f"/datasets/example-patients/perturbation?{asked}&attribute=illness")
         assert page.status_code == 422
         assert list(faults(page)) == [field]

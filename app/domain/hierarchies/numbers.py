@@ -12,6 +12,8 @@ from app.domain.arrays import Longs
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
 
+MANY_AMOUNTS: Final = 20
+"""So many different numbers may be codes; more are taken for amounts."""
 GREATEST_SUM: Final = 2**62
 """Sums of whole numbers over all records stay below it."""
 
@@ -29,6 +31,21 @@ def number_labels(
             f"A value in the hierarchy of {attribute!r} is no number.",
             "Name only attributes all of whose values are numbers.",
         ) from None
+
+
+def ungrouped_amounts(attribute: str, hierarchy: Hierarchy) -> str | None:
+    """A warning of leaves that are all numbers, and many: each amount would be a value of its own."""
+    if hierarchy.n_leaves <= MANY_AMOUNTS:
+        return None
+    try:
+        number_labels(attribute, hierarchy)
+    except InvalidInput:
+        return None
+    return (
+        f"The {hierarchy.n_leaves:,} values of {attribute!r} are numbers, of which each is a value of its "
+        "own here, and as likely to be drawn as any other. If they are amounts and no codes, put them into "
+        "classes."
+    )
 
 
 def whole_numbers(

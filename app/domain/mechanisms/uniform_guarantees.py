@@ -8,6 +8,7 @@ from typing import Final
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.classes.reconstruction import greatest_posterior
 from app.domain.classes.reconstruction_groups import BOUNDS, Test
+from app.domain.hierarchies.numbers import ungrouped_amounts
 from app.domain.mechanisms.common_hypotheses import (
     of_other_releases,
     one_record_per_person,
@@ -35,6 +36,9 @@ def warnings_of(column: UniformColumn, beside: str) -> tuple[str, ...]:
         f"Many records alike tell what share of them has which {own!r}. Readers who join several groups, or "
         "whose groups are alike, learn from all of them.",
     ]
+    amounts = ungrouped_amounts(own, column.table.hierarchies[column.column])
+    if amounts is not None:
+        found.append(amounts)
     if not column.known:
         found.append("The dataset has no quasi-identifier: all records are one group.")
     found += shown_unperturbed(column.table, own)

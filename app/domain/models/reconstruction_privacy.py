@@ -9,6 +9,7 @@ if that estimate is too good (Definitions: reconstruction privacy). What is judg
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
@@ -28,6 +29,7 @@ from app.domain.classes.reconstruction_groups import (
     told_by_fewer,
 )
 from app.domain.errors import InvalidInput, NotSupported
+from app.domain.hierarchies.numbers import ungrouped_amounts
 from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import JudgedOn, judged_on
@@ -157,9 +159,12 @@ class ReconstructionParameters(Grouping):
     p: Retention = 0.5
     epsilon: Annotated[
         float,
-        Ge(1e-9),
+        Ge(0),
         Le(1000),
-        doc("ε: from which error on, as a part of the share, an estimate counts as bad."),
+        doc(
+            "ε: from which error on, as a part of the share, an estimate counts as bad. 0 is answered with a "
+            "warning; no criterion and no release takes it."
+        ),
     ] = 0.5
     delta: Annotated[float, Ge(0), Le(1), doc("δ: what the criterion compares with.")] = 0.3
     criterion: Criteria = "chernoff_simple"
@@ -298,7 +303,7 @@ def _compute(
             for place, group in enumerate(worst)
         ),
         worst_values=listed.estimates_of(worst[0], own.top) if worst else (),
-        warnings=_warnings(own),
+        warnings=tuple(_warnings(own, values)),
     )
 
 
@@ -340,16 +345,26 @@ def _verdict(
     )
 
 
-def _warnings(own: ReconstructionParameters) -> tuple[str, ...]:
+def _warnings(own: ReconstructionParameters, values: SensitiveValues) -> Iterator[str]:
+    amounts = ungrouped_amounts(values.name, values.hierarchy)
+    if amounts is not None:
+        yield amounts
     if not own.criterion.startswith("chernoff"):
-        return ()
-    return (
+        return
+    if not own.epsilon:
+        yield (
+            "With ε = 0 every estimate is bad that is not exactly right, and every group passes "
+            f"{own.criterion} with any δ: that says nothing."
+        )
+    yield (
         f"As p grows towards 1, small groups pass {own.criterion} although nearly nothing is hidden: cap p "
-        "by what a reader of one record may believe, and look at the probabilities.",
+        "by what a reader of one record may believe, and look at the probabilities."
     )
 
 
-def _judged_by(own: ReconstructionParameters, value: str) -> ReconstructionPrivacy:
+def _judged_by(own: ReconstructionParameters, value: str) -> ReconstructionPrivacy | None:
+    if not own.epsilon:
+        return None
     return ReconstructionPrivacy(own.p, own.epsilon, own.delta, own.criterion, own.releases, own.attribute)
 
 

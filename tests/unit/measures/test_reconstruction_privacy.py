@@ -108,6 +108,32 @@ def test_several_releases_tell_more():
     assert ours == pytest.approx(2 * theirs)
 
 
+@pytest.mark.spec("RP-T15")
+def test_an_error_of_nothing_is_answered_with_a_warning_and_is_no_criterion():
+    found = found_of([(60, 20, 10, 10)], epsilon=0.0, delta=1.0, by_mode=1)
+    decided = found.groups[0].decided_by
+    assert (found.is_met, decided.bound_simple, decided.bound_full) == (True, 1, 1)
+    assert decided.most_records_simple == math.inf
+    assert "says nothing" in found.warnings[0]
+    assert {own.sample_size for own in found.groups[0].by_mode} == {100}
+    asked = ReconstructionParameters(epsilon=0.0)
+    assert RECONSTRUCTION_PRIVACY.judges(asked, "delta") is None
+    exact = found_of([(60, 20, 10, 10)], epsilon=0.0, criterion="exact_total")
+    assert not exact.warnings
+    assert 0 < exact.delta < 1
+
+
+def test_amounts_that_nobody_grouped_are_warned_about():
+    for values, is_warned in ((21, True), (20, False)):
+        rows = [("c", str(i)) for i in range(values)]
+        own = table(("place", "s"), (flat(["c"]), flat(row[1] for row in rows)), rows, {"s"})
+        found = measured(RECONSTRUCTION_PRIVACY, own)
+        assert any("put them into classes" in warning for warning in found.warnings) is is_warned
+    codes = [("c", f"e{i}") for i in range(30)]
+    own = table(("place", "s"), (flat(["c"]), flat(row[1] for row in codes)), codes, {"s"})
+    assert len(measured(RECONSTRUCTION_PRIVACY, own).warnings) == 1
+
+
 GROUP_7 = (73, 3, 3, 3, *[2] * 10)
 """Wang et al. (2012), table 4: 73 of 102 have the value."""
 
