@@ -114,8 +114,8 @@ def add_view_arguments(parser: argparse._ActionsContainer) -> None:
 def given_views(arguments: argparse.Namespace) -> GivenViews | None:
     """The views that are named; None if none are. InvalidInput for what cannot be read or is no view."""
     if arguments.views is None:
-        for option in ("relational_schema", "catalog"):
-            if getattr(arguments, option) is not None:
+        for option in ("relational_schema", "catalog", "changed_since"):
+            if getattr(arguments, option, None) is not None:
                 name = f"--{option.replace('_', '-')}"
                 raise InvalidInput.of(name, "needs-views", f"{name} belongs to views.", "Add --views.")
         return None

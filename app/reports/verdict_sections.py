@@ -13,6 +13,8 @@ from app.reports.assumptions import assumptions_of
 from app.reports.numbers import number, records
 
 Document = dict[str, Any]
+MOST_PAIRS: Final = 200
+"""Of views, as many as a page shows."""
 
 VERDICTS: Final = {
     "pass": ("Passed", "The release keeps every blocking criterion of the policy."),
@@ -74,9 +76,7 @@ def sections(report: Document) -> Document:
     return {
         "result": result,
         "judged": judged_of(result["subject"]),
-        "open_pairs": [
-            pair for own in criteria for pair in own.get("pairs") or () if pair["verdict"] != "PRIVATE"
-        ],
+        **_open_pairs(criteria),
         "heading": _heading(result),
         "summary": _summary(criteria),
         "outcomes": OUTCOMES,
@@ -97,6 +97,12 @@ def sections(report: Document) -> Document:
         "waived": [own for own in criteria if own["waiver"]],
         "grouped": [own for own in criteria if any(part.get("group") for part in own["parts"])],
     }
+
+
+def _open_pairs(criteria: list[Document]) -> Document:
+    """The first pairs of a secret and a view that are not private, and how many more there are."""
+    found = [pair for own in criteria for pair in own.get("pairs") or () if pair["verdict"] != "PRIVATE"]
+    return {"open_pairs": found[:MOST_PAIRS], "more_pairs": max(0, len(found) - MOST_PAIRS)}
 
 
 def judged_of(subject: Document) -> str:

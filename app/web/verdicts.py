@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from starlette.responses import Response
 
 from app.web.policies import condition_in_words, requirements_of
@@ -22,6 +24,9 @@ SAID = {
     ),
 }
 """What a verdict means."""
+
+MOST_PAIRS: Final = 200
+"""Of views, as many as a page shows."""
 
 OUTCOMES = {
     "passed": "met",
@@ -49,7 +54,7 @@ async def evaluation(visit: Visit) -> Page:
             "criteria": criteria,
             "open_pairs": [
                 pair for one in criteria for pair in one.get("pairs") or () if pair["verdict"] != "PRIVATE"
-            ],
+            ][:MOST_PAIRS],
             "questions": [] if result is None else await _questions(visit, result["policy"], criteria),
             "changes": [] if result is None else [_change(one) for one in result.get("changes") or ()],
             "evidence": document.get("evidence"),

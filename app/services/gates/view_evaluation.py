@@ -166,6 +166,8 @@ class ViewEvaluation:
         try:
             found = checked(self.subject.check_of(condition_of(requirement)), monotonic, LIMITS, halted)
         except InvalidInput as error:
+            # All was read when it was asked for: what has changed since is the time that was left.
+            self.complete = False
             return self._document(requirement, "not_computable", (), None, error.faults[0])
         pairs = found["pairs"]
         hard = any(own["work"]["ms"] >= 1000 * PAIR_SECONDS for own in pairs)

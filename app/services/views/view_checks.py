@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import Final
 
 from app.domain.errors import Fault, InvalidInput, pointing_into, refuse
@@ -93,7 +94,7 @@ def checked(
     end = clock() + limits.seconds
 
     def until() -> float:
-        return clock() if halted() else end
+        return -inf if halted() else end
 
     read = read_check(asked, clock, limits, until)
     check = _Check(read.schema, asked.ignore_foreign_keys, until, clock, limits.witness_characters)

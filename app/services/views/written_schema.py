@@ -38,7 +38,7 @@ class WrittenSchema:
         """The schema of a document."""
         return cls(
             {name: _definition(own) for name, own in document["relations"].items()},
-            [ForeignKey(**own) for own in document["foreign_keys"]],
+            tuple(ForeignKey(**own) for own in document["foreign_keys"]),
             document["sql"],
         )
 

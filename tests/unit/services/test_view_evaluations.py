@@ -1,0 +1,79 @@
+"""Evaluations of views within their limits: time that ends proves nothing, and is said to be no result."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from app.services.gates import view_evaluation
+from app.services.gates.policy_documents import document_of_policy, policy_of
+from app.services.gates.view_evaluation import ViewEvaluation
+from app.services.gates.view_subject import ViewSubject
+from app.services.resources import Kind, Stored
+from app.services.views.reading import WrittenQuery
+from app.services.views.view_checks import Limits
+from app.services.views.written_schema import WrittenSchema
+
+POLICY = policy_of(
+    {
+        "format": "privacy-risk/policy/2", "name": "p", "version": 1, "title": "p",
+        "assumes": {"attacker": "anybody"},
+        "requirements": [
+            {
+                "id": "r", "title": "r", "reason": "r",
+                "requirement": {
+                    "kind": "perfect_privacy", "language": "sql",
+                    "secrets": [{"id": "s", "reason": "r", "query": "SELECT a FROM t WHERE b = 1"}],
+                },
+            }
+        ],
+    }
+)  # fmt: skip
+SCHEMA = WrittenSchema(sql="CREATE TABLE t (a integer NOT NULL, b integer NOT NULL);")
+PRIVATE, DISCLOSING = "SELECT a FROM t WHERE b = 2", "SELECT b FROM t"
+
+
+def evaluation(*queries: str, waived: bool = False) -> ViewEvaluation:
+    stored = Stored(
+        id="p", kind=Kind.POLICY, name="p@1", sha256="0" * 64, created_at=datetime.now(UTC),
+        summary={}, uses=(), document=document_of_policy(POLICY),
+    )  # fmt: skip
+    waiver = {"name": "w", "in_force": True}
+    views = tuple(WrittenQuery(f"v{number}", query) for number, query in enumerate(queries))
+    return ViewEvaluation(ViewSubject(stored, POLICY, SCHEMA, views, {"r": waiver} if waived else {}))
+
+
+def outcome(judged: ViewEvaluation, **halted: object) -> str:
+    return str(judged.criterion(0, **halted)["outcome"])  # type: ignore[arg-type]
+
+
+def test_pairs_decide_the_outcome():
+    assert outcome(evaluation(PRIVATE, PRIVATE)) == "passed"
+    assert outcome(evaluation(PRIVATE, DISCLOSING)) == "failed"
+    assert outcome(evaluation(PRIVATE, DISCLOSING, waived=True)) == "waived"
+    assert outcome(evaluation(PRIVATE + " AND a IS NULL OR b < 7 AND a % 2 = 1")) == "not_computable"
+
+
+@pytest.mark.parametrize("waived", [False, True])
+def test_work_that_is_stopped_is_no_result(waived: bool):
+    for queries in ((PRIVATE,), (DISCLOSING,)):
+        judged = evaluation(*queries, waived=waived)
+        assert outcome(judged, halted=lambda: True) == "not_computable"
+        assert not judged.complete
+        assert judged.now(0, lambda: True) is None
+    stopped = evaluation(PRIVATE).stopped(0)
+    judged = evaluation(PRIVATE)
+    assert judged.result([stopped], [], [], judged.coverage())["verdict"] == "error"
+
+
+def test_time_that_ends_before_all_is_decided_is_no_result(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(view_evaluation, "LIMITS", Limits(seconds=0.0))
+    judged = evaluation(PRIVATE)
+    assert outcome(judged) == "not_computable"
+    assert not judged.complete
+
+
+def test_a_schema_is_kept_as_it_is_written():
+    assert WrittenSchema.of(SCHEMA.document()) == SCHEMA
+    assert WrittenSchema.of(SCHEMA.document()).sha256 == SCHEMA.sha256
