@@ -249,7 +249,8 @@ class Grammar:
             aggregates += [f"SUM({column})", f"MIN({column})", f"MAX({column})"]
             aggregates += [f"COUNT(*) FILTER (WHERE {self.leaf(own)})"]
         shown = [*keys, *(self.random.choice(aggregates) for _ in range(arity - len(keys)))]
-        by = f" GROUP BY {', '.join(keys)}" if keys else ""
+        sets = self.random.choice(["{}", "{}", "{}", "{}", "ROLLUP ({})", "CUBE ({})"])
+        by = f" GROUP BY {('{}' if self.plain else sets).format(', '.join(keys))}" if keys else ""
         having = f" HAVING {aggregates[-2]} > {self.value()}" if not self.plain and self.chance(0.3) else ""
         return f"SELECT {', '.join(shown)} FROM {text}{where}{by}{having}"
 

@@ -76,7 +76,7 @@ def judged(seed: int, connection: psycopg.Connection, *, rows: int, queries: int
 
 
 def test_answers_of_private_pairs_are_independent(connection):
-    found = sum((judged(seed, connection, rows=4, queries=36) for seed in (3, 4)), Counter())
+    found = sum((judged(seed, connection, rows=4, queries=30) for seed in (3, 4)), Counter())
     assert found["PRIVATE"] > 10
     assert found["DISCLOSES"] + found["UNKNOWN"] > 10
 
