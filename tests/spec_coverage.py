@@ -28,9 +28,15 @@ FINISHED = (
     "BL-11",
     *(f"RP-T{n}" for n in range(1, 16)),
     "DP-5.6",
+    *(f"QV-{n:02}" for n in range(1, 42)),
+    *(f"SQ-{n}" for n in range(1, 14)),
+    *(f"PP-T2.{n}" for n in (*range(1, 9), 10, 16, 17)),
+    *(f"PP-D{n}" for n in range(1, 13)),
+    *(f"PP-E{n}" for n in (*range(1, 8), 10, 11, 12, 13, 15, 16, 17, 18, 19, 20, 21, 24)),
 )
 """TV, INV, E and X are of the decision-theoretic framework, LD of ℓ-diversity, BL of β-likeness, RP of
-reconstruction privacy, DP of differential privacy, FM of the field's common models."""
+reconstruction privacy, DP of differential privacy, FM of the field's common models; PP, QV and SQ of the
+perfect privacy of query views."""
 
 
 def _place(item: str) -> tuple[str, int, int]:

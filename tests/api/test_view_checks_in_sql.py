@@ -89,6 +89,7 @@ async def test_the_worked_examples_that_are_stated_in_sql(client, name, view):
     assert found["verdict"] == ("PRIVATE" if name == "QV-05" else "DISCLOSES")
 
 
+@pytest.mark.spec(*(f"SQ-{number}" for number in range(1, 13)))
 @pytest.mark.parametrize(
     ("view", "verdict", "reason", "method"),
     [
@@ -148,6 +149,7 @@ async def test_sql_is_judged_as_specified(client, view, verdict, reason, method)
     assert bool(found["not_exact"]["view"]) == (method == "envelope")
 
 
+@pytest.mark.spec("SQ-13")
 async def test_an_unknown_column_is_an_error_of_the_input(client):
     error = await fault(client, "SELECT nosuch FROM d")
     assert (error["pointer"], error["code"]) == ("/views/0/query", "unknown-column")

@@ -41,12 +41,14 @@ def is_right_by_least_supports(case: Case) -> None:
     assert found.verdict == ("PRIVATE" if private else "DISCLOSES"), f"{found}\n{case}"
 
 
+@pytest.mark.spec("PP-T2.1", "PP-D5", "PP-D10", "PP-E24")
 @given(RANDOM)
 @SOME
 def test_the_verdict_is_that_of_the_definition_on_every_instance(random):
     is_right_on_every_instance(tiny_case(random, 9), random)
 
 
+@pytest.mark.spec("PP-D5", "PP-D11")
 @given(RANDOM)
 @SOME
 def test_keys_with_columns_that_may_be_null_exclude_no_row_with_null_in_them(random):
@@ -57,6 +59,7 @@ def test_keys_with_columns_that_may_be_null_exclude_no_row_with_null_in_them(ran
     is_right_on_every_instance(case, random)
 
 
+@pytest.mark.spec("PP-D12")
 @pytest.mark.parametrize("kind", ["any", "number", "integer", "mixed"])
 @given(random=RANDOM)
 @FEW
@@ -84,6 +87,7 @@ def test_a_thousand_pairs_over_unbounded_columns_are_decided_as_defined(kind):
         is_right_by_least_supports(unbounded_case(random, kind))
 
 
+@pytest.mark.spec("PP-D1")
 @given(RANDOM)
 @FEW
 def test_both_oracles_agree(random):
@@ -127,6 +131,7 @@ def _repeated(rule: Rule, random: Random) -> Rule:
     return replace(rule, atoms=(*rule.atoms, random.choice(rule.atoms)))
 
 
+@pytest.mark.spec("PP-D4")
 @given(RANDOM)
 @SOME
 def test_a_larger_domain_makes_no_disclosure_private(random):
@@ -175,6 +180,7 @@ def test_a_severity_is_certain_only_if_some_answer_of_the_view_has_a_row_of_the_
         assert case.world.gives_a_row_away(case.secret, case.view, bags=case.bags), case
 
 
+@pytest.mark.spec("PP-T2.2")
 @given(RANDOM, st.integers(1, 200))
 @SOME
 def test_a_small_budget_leaves_pairs_open_and_never_turns_a_verdict(random, steps):
@@ -207,6 +213,7 @@ def with_self_joins(random: Random, subgoals: int, most: int) -> tuple[Rule, Rul
     return one, other
 
 
+@pytest.mark.spec("PP-T2.5", "PP-T2.10", "PP-T2.17", "PP-E10")
 @given(RANDOM, st.integers(2, 4))
 @SOME
 def test_what_is_left_out_of_the_pattern_check_changes_no_verdict(random, most):

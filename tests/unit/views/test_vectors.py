@@ -15,8 +15,10 @@ from app.domain.views.freezing import terms_of
 from app.domain.views.freezing import witness_of as instances_of
 from app.domain.views.normal_form import normalised
 from app.domain.views.patterns import Patterns
+from app.domain.views.queries import Constant
 from app.domain.views.query_classes import classes_of
 from app.domain.views.relational_schema import Relation, RelationDefinition, built
+from app.domain.views.substitution import Substitution
 from tests.unit.views.vectors import (
     VECTORS,
     decided,
@@ -43,7 +45,7 @@ def right(name):
     return worst == expected["verdict"] and disclosing == expected.get("views", disclosing)
 
 
-@pytest.mark.parametrize("name", VECTORS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.spec(name)) for name in VECTORS])
 def test_the_verdict_is_the_one_that_is_specified(name):
     assert right(name)
 
@@ -104,6 +106,7 @@ def rows_of(vector):
             yield [name, *cells]
 
 
+@pytest.mark.spec("PP-E15", "PP-E21")
 @pytest.mark.parametrize("name", [name for name in having("critical") if name != "QV-25"])
 def test_the_rows_that_decide_are_those_that_are_stated(name):
     vector = VECTORS[name]
@@ -280,6 +283,7 @@ def satisfiable(*formulas, variables):
     )
 
 
+@pytest.mark.spec("PP-T2.6")
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -320,12 +324,14 @@ def test_twelve_self_joins_on_each_side_are_never_private_without_a_proof():
 # Positive controls: a decision with a known wrong reading fails the examples.
 
 
+@pytest.mark.spec("PP-E1")
 def test_one_set_of_subgoals_is_noticed_to_be_too_few(monkeypatch):
     monkeypatch.setattr(patterns._Side, "_matters", lambda own, places: places == own._places[:1])
     monkeypatch.setattr(decision, "is_row_determined", lambda *_, **__: False)
     assert not right("QV-08")
 
 
+@pytest.mark.spec("PP-E3")
 def test_subgoals_that_fit_a_row_each_for_itself_are_noticed(monkeypatch):
     removed = {}
 
@@ -348,6 +354,7 @@ def test_subgoals_that_fit_a_row_each_for_itself_are_noticed(monkeypatch):
     assert not right("QV-10")
 
 
+@pytest.mark.spec("PP-E2")
 def test_domains_that_suffice_for_each_query_alone_are_noticed(monkeypatch):
     def believed(hit, *_):
         yield instances_of(hit, dict.fromkeys((term for n in (0, 1) for term in terms_of(hit, n)), 0))
@@ -357,6 +364,7 @@ def test_domains_that_suffice_for_each_query_alone_are_noticed(monkeypatch):
     assert not right("QV-17")
 
 
+@pytest.mark.spec("PP-E5")
 def test_rows_that_must_agree_on_one_whole_key_are_noticed(monkeypatch):
     def first(own):
         return own.dependencies[0][0] if own.dependencies else tuple(range(len(own.attributes)))
@@ -365,6 +373,7 @@ def test_rows_that_must_agree_on_one_whole_key_are_noticed(monkeypatch):
     assert not right("QV-24")
 
 
+@pytest.mark.spec("PP-E6", "PP-E7")
 def test_instances_that_break_a_key_are_noticed(monkeypatch):
     monkeypatch.setattr(patterns, "chase", lambda *_: True)
     monkeypatch.setattr("app.domain.views.evaluation._is_consistent", lambda *_: True)
@@ -372,6 +381,7 @@ def test_instances_that_break_a_key_are_noticed(monkeypatch):
     assert not right("QV-26")
 
 
+@pytest.mark.spec("PP-D11")
 def test_repeated_variables_that_are_taken_for_null_are_noticed(monkeypatch):
     finds = patterns.finds
     monkeypatch.setattr(
@@ -380,6 +390,35 @@ def test_repeated_variables_that_are_taken_for_null_are_noticed(monkeypatch):
     assert not right("QV-38")
 
 
+@pytest.mark.spec("PP-E4")
+def test_rows_whose_constants_do_not_clash_are_noticed_to_be_two(monkeypatch):
+    """Constants are compared column by column only, so that a repeated variable counts for nothing."""
+
+    def joined(own, candidate):
+        rows = (
+            candidate.secret.body[candidate.secret_places[0]],
+            candidate.view.body[candidate.view_places[0]],
+        )
+        clash = any(
+            isinstance(a, Constant) and isinstance(b, Constant) and a != b
+            for a, b in zip(*(row.terms for row in rows), strict=True)
+        )
+        pattern = patterns.Pattern((candidate.secret, candidate.view), Substitution(), own.work)
+        return None if clash else patterns.Hit(candidate, pattern)
+
+    monkeypatch.setattr(Patterns, "joined", joined)
+    monkeypatch.setattr(decision, "is_disclosure", lambda *_: True)
+    assert not right("QV-07")
+
+
+@pytest.mark.spec("PP-E16", "PP-E17")
+def test_the_names_without_cancer_are_not_safe_where_names_come_from_one_table():
+    """Example 2.1 calls that view safe by intuition; its set differences are printed the wrong way round."""
+    vector = VECTORS["QV-03"] | {"views": ["V(n) :- P(p, n), D(p, d, m, w), d != 'cancer'."]}
+    assert [own.verdict for own in verdicts(vector)] == ["DISCLOSES"]
+
+
+@pytest.mark.spec("PP-E24")
 def test_a_comparison_that_is_dropped_is_noticed(monkeypatch):
     monkeypatch.setattr(patterns.Pattern, "follows", lambda *_: True)
     assert not right("QV-32")
