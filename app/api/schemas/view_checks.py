@@ -282,7 +282,9 @@ class ViewCheckPair(JudgedPair):
     work: PairWork
     """What the pair took."""
     advice: PairAdvice | None
-    """What was asked for; null of a pair that does not disclose, and beyond the first 100 that do."""
+    """What was asked for; null of a pair that does not disclose, beyond the first 100 that do, and where it
+    would make the answer too large.
+    """
 
 
 class ViewCheckAnswer(Answer):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Final
 
 from app.domain.views.decision import PairVerdict
@@ -20,13 +20,15 @@ from app.domain.views.normal_form import Branch, Disjunct
 from app.domain.views.orders import holds
 from app.domain.views.queries import Atom, Comparison, Constant, Operator, Query, Rule, Term
 from app.domain.views.ranges import Cell
-from app.domain.views.work import OutOfBudget
+from app.domain.views.work import OutOfBudget, Work
 
 MOST_TRIED: Final = 40
 """Changed views that are decided."""
 MOST_OFFERED: Final = 5
 MOST_FILTERS: Final = 3
 """In one change."""
+_MOST_THOUGHT_OF: Final = 500
+"""Filters that are looked at for one row."""
 
 Place = tuple[int, int, int]
 """A query, its rule, and a subgoal of it."""
@@ -107,24 +109,27 @@ def changes_of(
     secret: Sequence[Branch],
     found: PairVerdict,
     decide: Decide,
+    work: Work,
     can_be_written: Callable[[Step], bool] = lambda _: True,
 ) -> ChangesFound:
-    """Changes of a view that was ``found`` to disclose; if ``decide`` is out of budget, the search ends."""
+    """Changes of a view that was ``found`` to disclose, as far as there is time."""
     offered: list[tuple[Step, ...]] = []
     seen: set[frozenset[Step]] = set()
-    tried = 0
+    tried, is_complete = 0, True
     frontier: list[tuple[tuple[Step, ...], PairVerdict]] = [((), found)]
     for size in range(1, MOST_FILTERS + 1):
-        waiting = [
-            (*steps, step)
-            for steps, verdict in frontier
-            for step in _filters(view, secret, verdict)
-            if can_be_written(step)
-        ] + ([(step,) for step in _dropped(view)] if size == 1 else [])
+        waiting = [(step,) for step in _dropped(view)] if size == 1 else list[tuple[Step, ...]]()
+        try:
+            for steps, disclosing in frontier:
+                own = list(islice(_filters(view, secret, disclosing, work), _MOST_THOUGHT_OF))
+                is_complete = is_complete and len(own) < _MOST_THOUGHT_OF
+                waiting += [(*steps, step) for step in own if can_be_written(step)]
+        except OutOfBudget:
+            return ChangesFound(tuple(offered), tried, is_complete=False)
         frontier = []
         for steps in sorted(waiting, key=_taken_away):
             new = frozenset(steps)
-            if len(new) < size or new in seen or any(set(own) <= new for own in offered):
+            if len(new) < size or new in seen or any(set(one) <= new for one in offered):
                 continue
             seen.add(new)
             changed = changed_by(view, steps)
@@ -143,7 +148,7 @@ def changes_of(
                 frontier.append((steps, verdict))
         if any(isinstance(step, Filter) for steps in offered for step in steps):
             break
-    return ChangesFound(tuple(offered), tried, is_complete=True)
+    return ChangesFound(tuple(offered), tried, is_complete)
 
 
 def _taken_away(steps: Sequence[Step]) -> tuple[int, int]:
@@ -156,7 +161,9 @@ def _dropped(view: ChangeableView) -> Iterator[Step]:
     yield from map(DroppedSubgoal, range(len(view.subgoals)))
 
 
-def _filters(view: ChangeableView, secret: Sequence[Branch], found: PairVerdict) -> Iterator[Filter]:
+def _filters(
+    view: ChangeableView, secret: Sequence[Branch], found: PairVerdict, work: Work
+) -> Iterator[Filter]:
     """Filters that take the row that was found to decide the view out of it."""
     if found.witness is None:
         return
@@ -167,17 +174,20 @@ def _filters(view: ChangeableView, secret: Sequence[Branch], found: PairVerdict)
         for disjunct in branch.normal.disjuncts
         for atom in disjunct.body
         if atom.relation == row.relation
-        for condition in _denied_conditions(disjunct, atom)
+        for condition in _denied_conditions(disjunct, atom, work)
     )
     for number, subgoal in enumerate(view.subgoals):
         if subgoal.relation == row.relation:
             for column, operator, other in conditions:
+                work.check()
                 own = Filter(number, column, operator, other)
                 if not _passes(row, own):
                     yield own
 
 
-def _denied_conditions(own: Disjunct, atom: Atom) -> Iterator[tuple[int, Operator, Constant | int]]:
+def _denied_conditions(
+    own: Disjunct, atom: Atom, work: Work
+) -> Iterator[tuple[int, Operator, Constant | int]]:
     """The opposite of each condition that a subgoal puts on one of its columns, or on two of them."""
     columns: dict[Term, list[int]] = {}
     for column, term in enumerate(atom.terms):
@@ -188,6 +198,7 @@ def _denied_conditions(own: Disjunct, atom: Atom) -> Iterator[tuple[int, Operato
         else:
             yield from ((one, "!=", other) for one, other in combinations(equal, 2))
     for comparison in own.comparisons:
+        work.check()
         for left, operator, right in (
             (comparison.left, comparison.operator, comparison.right),
             (comparison.right, _TURNED.get(comparison.operator, comparison.operator), comparison.left),

@@ -29,15 +29,16 @@ from app.domain.views.relational_schema import Relation, RelationalSchema
 from app.domain.views.stand_ins import in_order
 from app.domain.views.work import Work
 
-MOST_ROWS: Final = 18
-"""Rows that may exist: all 262,144 sets of them are tried."""
+MOST_ROWS: Final = 16
+"""Rows that may exist: all 65,536 sets of them are tried."""
 MOST_CANDIDATES: Final = 5_000
 """Rows over the domain, before those are left out that fit no subgoal."""
-MOST_SUPPORTS: Final = 500
+MOST_SUPPORTS: Final = 128
 """Ways in which a query may find its rows."""
 
 _Bools = npt.NDArray[np.bool_]
 _Longs = npt.NDArray[np.int64]
+_Shorts = npt.NDArray[np.int16]
 Answer = tuple[tuple[Cell, ...], ...]
 """The rows that an answer lists, each as often as it does."""
 
@@ -80,13 +81,14 @@ class Leakage:
 def leakage_of(
     secret: Question, view: Question, example: Sequence[Row], schema: RelationalSchema, work: Work
 ) -> Leakage | None:
-    """The largest change of belief on the least domain; None: it has too many rows to try all sets of them.
+    """The largest change of belief on the least domain; None: it is too large to try all sets of its rows.
 
     The domain has all listed values; of other columns it has the values of the example, those that a query
     names for the column and, where one is named, a value that none is (of numbers, one below and one above).
     """
-    domain = _domain([*secret.normal, *view.normal], example, schema)
-    rows = _rows(domain, [*secret.normal, *view.normal], schema)
+    queries = [*secret.normal, *view.normal]
+    domain = _domain(queries, example, schema, work)
+    rows = _rows(domain, queries, schema, work)
     if rows is None:
         return None
     consistent = _consistent(rows, schema, work)
@@ -94,13 +96,38 @@ def leakage_of(
     other = _answers(view, rows, consistent, work)
     if one is None or other is None:
         return None
-    (secrets, of_secret), (views, of_view) = one, other
-    s, v, prior, posterior = _largest(of_secret, of_view, secrets, views)
-    return Leakage(prior, posterior, secrets[s], views[v], domain, len(rows))
+    s, v, prior, posterior = _largest(one, other)
+    return Leakage(prior, posterior, one.listed(s), other.listed(v), domain, len(rows))
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """All answers, numbered in the order of the smallest sets of rows that have them."""
+
+    of_set: _Longs
+    """For each consistent set of rows the number of its answer."""
+    first: _Longs
+    """For each answer a set that has it."""
+    times: Mapping[tuple[Cell, ...], _Shorts]
+    """Per row how often the answer of each set has it."""
+
+    @property
+    def sizes(self) -> _Longs:
+        """How many rows each answer has."""
+        found = np.zeros(len(self.first), np.int64)
+        for count in self.times.values():
+            found += count[self.first]
+        return found
+
+    def listed(self, number: int) -> Answer:
+        """The rows of an answer."""
+        place = self.first[number]
+        every = (row for row, count in self.times.items() for _ in range(int(count[place])))
+        return tuple(sorted(every, key=str))
 
 
 def _domain(
-    queries: Sequence[NormalQuery], example: Sequence[Row], schema: RelationalSchema
+    queries: Sequence[NormalQuery], example: Sequence[Row], schema: RelationalSchema, work: Work
 ) -> dict[str, tuple[tuple[Cell, ...], ...]]:
     disjuncts = [own for query in queries for own in query.disjuncts]
     read = dict.fromkeys(atom.relation for own in disjuncts for atom in own.body)
@@ -112,7 +139,7 @@ def _domain(
         relation = schema.relations[name]
         columns = []
         for column, range_ in enumerate(relation.ranges):
-            named = {value for own in disjuncts for value in _named(own, name, column)}
+            named = {value for own in disjuncts for value in _named(own, name, column, work)}
             values = _values(
                 range_, named, {row.cells[column] for row in example if row.relation == name}, text
             )
@@ -149,8 +176,9 @@ def _constants(own: Disjunct) -> Iterator[Value]:
     yield from (t.value for t in terms if isinstance(t, Constant) and t.value is not None)
 
 
-def _named(own: Disjunct, relation: str, column: int) -> Iterator[Value]:
+def _named(own: Disjunct, relation: str, column: int, work: Work) -> Iterator[Value]:
     """The constants that a disjunct has in a column, or compares it with."""
+    work.check()
     terms = {atom.terms[column] for atom in own.body if atom.relation == relation}
     compared: set[Term] = set()
     for comparison in own.comparisons:
@@ -163,6 +191,7 @@ def _rows(
     domain: Mapping[str, tuple[tuple[Cell, ...], ...]],
     queries: Sequence[NormalQuery],
     schema: RelationalSchema,
+    work: Work,
 ) -> list[Row] | None:
     """The rows that may exist; without keys, those that fit no subgoal change no answer and are left out."""
     if sum(prod(map(len, columns)) for columns in domain.values()) > MOST_CANDIDATES:
@@ -170,12 +199,13 @@ def _rows(
     rows = [Row(name, cells) for name, columns in domain.items() for cells in product(*columns)]
     if not any(schema.relations[name].dependencies for name in domain):
         subgoals = [(atom, own) for query in queries for own in query.disjuncts for atom in own.body]
-        rows = [row for row in rows if any(_fits(row, atom, own) for atom, own in subgoals)]
+        rows = [row for row in rows if any(_fits(row, atom, own, work) for atom, own in subgoals)]
     return rows if len(rows) <= MOST_ROWS else None
 
 
-def _fits(row: Row, atom: Atom, own: Disjunct) -> bool:
+def _fits(row: Row, atom: Atom, own: Disjunct, work: Work) -> bool:
     """Whether the row may be the subgoal: False only if no valuation makes it so."""
+    work.check()
     if row.relation != atom.relation:
         return False
     cells: dict[Term, Cell] = {}
@@ -215,13 +245,11 @@ def _exclude(one: Row, other: Row, relation: Relation) -> bool:
     )
 
 
-def _answers(
-    question: Question, rows: Sequence[Row], consistent: _Bools, work: Work
-) -> tuple[list[Answer], _Longs] | None:
-    """All answers, and for each consistent set of rows the number of its answer; None: there are too many."""
+def _answers(question: Question, rows: Sequence[Row], consistent: _Bools, work: Work) -> _Answers | None:
+    """All answers; None: there are too many ways to find one."""
     sets = np.flatnonzero(consistent)
     bit = {row: 1 << i for i, row in enumerate(rows)}
-    times: dict[tuple[Cell, ...], _Longs] = {}
+    times: dict[tuple[Cell, ...], _Shorts] = {}
     left = MOST_SUPPORTS
     for part in question.parts:
         found: dict[tuple[object, ...], _Bools] = {}
@@ -240,42 +268,31 @@ def _answers(
                 found[own] = found[own] | held if own in found else held
         for (shown, *_), held in found.items():
             row: tuple[Cell, ...] = shown  # type: ignore[assignment] # the first of each is what is shown
-            times[row] = times.get(row, np.zeros(len(sets), np.int64)) + held
+            times[row] = times.get(row, np.zeros(len(sets), np.int16)) + held
     ids = np.zeros(len(sets), np.int64)
     for count in times.values():
         work.check()
         ids = np.unique(ids * (int(count.max()) + 1) + count, return_inverse=True)[1].reshape(-1)
-    first = np.unique(ids, return_index=True)[1]
-    answers = [_listed({row: int(count[place]) for row, count in times.items()}) for place in first]
-    return answers, ids
+    return _Answers(ids, np.unique(ids, return_index=True)[1], times)
 
 
-def _listed(times: Mapping[tuple[Cell, ...], int]) -> Answer:
-    return tuple(sorted((row for row, number in times.items() for _ in range(number)), key=str))
-
-
-def _largest(
-    of_secret: _Longs, of_view: _Longs, secrets: Sequence[Answer], views: Sequence[Answer]
-) -> tuple[int, int, Fraction, Fraction]:
-    """The answers with the largest distance of posterior from prior; of several, the shortest ones.
+def _largest(secret: _Answers, view: _Answers) -> tuple[int, int, Fraction, Fraction]:
+    """The answers with the largest distance of posterior from prior; of several, those of the fewest rows.
 
     Distances are quotients of whole numbers below 2**53: the largest quotient is the largest float.
     """
-    total, by_secret, by_view = len(of_secret), np.bincount(of_secret), np.bincount(of_view)
-    codes, joint = np.unique(of_secret * len(views) + of_view, return_counts=True)
-    s, v = codes // len(views), codes % len(views)
-    never = np.array(list(_never_together(s, v, len(views))), np.int64).reshape(-1, 2)
+    total, views = len(secret.of_set), len(view.first)
+    by_secret, by_view = np.bincount(secret.of_set), np.bincount(view.of_set)
+    codes, joint = np.unique(secret.of_set * views + view.of_set, return_counts=True)
+    s, v = codes // views, codes % views
+    never = np.array(list(_never_together(s, v, views)), np.int64).reshape(-1, 2)
     s, v = np.append(s, never[:, 0]), np.append(v, never[:, 1])
     joint = np.append(joint, np.zeros(len(never), np.int64))
     change = joint * total - by_secret[s] * by_view[v]
     distance = np.abs(change) / by_view[v]
     best = np.flatnonzero(distance == distance.max())
-
-    def plainness(i: int) -> tuple[bool, int, str]:
-        one, other = secrets[int(s[i])], views[int(v[i])]
-        return bool(change[i] < 0), len(one) + len(other), str((other, one))
-
-    i = min(best.tolist(), key=plainness)
+    sizes = secret.sizes[s[best]] + view.sizes[v[best]]
+    i = best[np.lexsort((v[best], s[best], sizes, change[best] < 0))[0]]
     prior = Fraction(int(by_secret[s[i]]), total)
     return int(s[i]), int(v[i]), prior, Fraction(int(joint[i]), int(by_view[v[i]]))
 

@@ -84,7 +84,9 @@ class Adviser:
             except InvalidInput:
                 return None
 
-        found = changes_of(view, pair.secret.branches, pair.found, tried, wording.can_be_written)
+        found = changes_of(
+            view, pair.secret.branches, pair.found, tried, Work(Budget(), is_late), wording.can_be_written
+        )
         return {
             "found": [wording.change(steps) for steps in found.changes],
             "tried": found.tried,
@@ -184,7 +186,10 @@ class Adviser:
         except OutOfBudget:
             return _not_computed("there was not enough time")
         if found is None:
-            return _not_computed(f"the smallest domain has more than {MOST_ROWS} rows that may exist")
+            return _not_computed(
+                f"the smallest domain has more than {MOST_ROWS} rows that may exist, or too many ways to "
+                "find an answer among them"
+            )
         return self._belief(found, pair)
 
     def _belief(self, found: Leakage, pair: Decided) -> JsonObject:

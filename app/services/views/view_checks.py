@@ -39,7 +39,7 @@ MOST_WARNINGS: Final = 100
 MOST_CHARACTERS_OF_ALL: Final = 250_000
 """Of all queries together."""
 WITNESS_CHARACTERS: Final = 8_000_000
-"""About how much of an answer is for witnesses: more than one pair's can take."""
+"""About how much of an answer is for witnesses and advice: more than one pair's can take."""
 
 Clock = Callable[[], float]
 
@@ -236,7 +236,9 @@ class _Check:
         """Add advice to the first pairs that disclose, in the time that the verdicts have left."""
         for answer, decided in self._disclosing[:MOST_ADVISED] if adviser.wanted else ():
             limit = self._clock() + ADVICE_SECONDS
-            answer["advice"] = adviser.advice(decided, partial(self._is_past, limit))
+            found = adviser.advice(decided, partial(self._is_past, limit))
+            self._room -= len(str(found))
+            answer["advice"] = found if self._room >= 0 else None
 
     def _is_past(self, limit: float) -> bool:
         return self._clock() >= min(limit, self._until())
