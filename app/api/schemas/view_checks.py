@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, StringConstraints
+from pydantic import (
+    Discriminator,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    StringConstraints,
+    Tag,
+)
 
-from app.api.schemas.common import Answer, Count, Name, Request
+from app.api.schemas.common import Answer, Count, Name, Ref, Request, Resource
 from app.domain.views.datalog import MOST_CHARACTERS
 from app.domain.views.decision import Verdict
 from app.domain.views.query_classes import QueryClass
@@ -16,7 +25,9 @@ from app.domain.views.severity import Severity
 from app.services.views.pair_verdicts import MOST_PLACES
 from app.services.views.published import Language, PairMethod, PairReason, SqlDialect
 from app.services.views.reading import MOST_CHARACTERS_OF_TABLES, WrittenQuery
-from app.services.views.view_checks import MOST_PAIRS, MOST_WARNINGS, ViewCheck
+from app.services.views.stored_checks import CreateViewCheck
+from app.services.views.view_checks import MOST_PAIRS, MOST_WARNINGS
+from app.services.views.view_checks import ViewCheck as AskedCheck
 
 RelationName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
 ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00]*$")]
@@ -91,6 +102,11 @@ class RelationalSchemaBody(Request):
     which keys hold changes verdicts, so send the statements as they are.
     """
 
+    def declared(self) -> tuple[dict[str, RelationDefinition], list[ForeignKey]]:
+        """The relations and foreign keys as the domain takes them."""
+        relations = {name: own.definition() for name, own in self.relations.items()}
+        return relations, [ForeignKey(own.source, own.target) for own in self.foreign_keys]
+
 
 class QueryBody(Request):
     """A query with its name."""
@@ -115,11 +131,21 @@ class QueryBody(Request):
         return WrittenQuery(self.id, self.query, self.keeps_duplicates)
 
 
+def _form_of_schema(sent: object) -> str:
+    return "reference" if isinstance(sent, str) else "schema"
+
+
 class NewViewCheck(Request):
     """What is to stay secret, and what is to be published."""
 
-    relational_schema: RelationalSchemaBody
-    """The relations that the queries read."""
+    name: Name | None = None
+    """Its name; without one it is made of the content's hash."""
+    relational_schema: Annotated[
+        Annotated[Ref, Tag("reference")] | Annotated[RelationalSchemaBody, Tag("schema")],
+        Discriminator(_form_of_schema),
+        Field(examples=["hospital"]),
+    ]
+    """The relations that the queries read: a relational schema's id or name, or a schema."""
     secrets: Annotated[list[QueryBody], Field(min_length=1, max_length=50)]
     """Queries whose answers are to stay secret. All secrets and views together have at most 250,000
     characters.
@@ -135,19 +161,20 @@ class NewViewCheck(Request):
     something the reader knows.
     """
 
-    def request(self) -> ViewCheck:
+    def request(self) -> CreateViewCheck:
         """What was sent, as the use case takes it."""
         schema = self.relational_schema
-        return ViewCheck(
-            {name: own.definition() for name, own in schema.relations.items()},
-            [ForeignKey(own.source, own.target) for own in schema.foreign_keys],
-            [own.written() for own in self.secrets],
-            [own.written() for own in self.views],
+        stored, own = (schema, RelationalSchemaBody()) if isinstance(schema, str) else (None, schema)
+        asked = AskedCheck(
+            *own.declared(),
+            [query.written() for query in self.secrets],
+            [query.written() for query in self.views],
             self.ignore_foreign_keys,
             self.language,
             self.dialect,
-            schema.sql,
+            own.sql,
         )
+        return CreateViewCheck(asked, stored, self.name)
 
 
 CellValue = Annotated[str | int | float | None, Field(examples=["cancer"])]
@@ -277,3 +304,35 @@ class ViewCheckAnswer(Answer):
     """What the verdicts rest on."""
     warnings: Annotated[list[str], Field(max_length=MOST_WARNINGS)]
     """What of tables in SQL is left out, or taken for something else."""
+
+
+class CheckedQuery(Answer):
+    """A query of a check."""
+
+    id: Annotated[str, Field(max_length=100, description="What the result calls it.", examples=["wards"])]
+    query: Annotated[str | None, Field(examples=["wards(w) :- diagnosis(p, d, m, w)."])]
+    """As it was sent; null for keys that have neither the scope `assess` nor `data:read`."""
+    keeps_duplicates: Annotated[bool, Field(examples=[False])]
+    """Whether its answer says how often each row is found; SQL says so by itself."""
+
+
+class ViewCheckSummary(Resource):
+    """A check of views without its queries and its result."""
+
+    relational_schema: Annotated[str | None, Field(max_length=100, examples=["hospital"])]
+    """Name of the relational schema; null if the check declares its own."""
+    language: Annotated[Language, Field(description="The language of its queries.", examples=["datalog"])]
+    ignore_foreign_keys: Annotated[bool, Field(examples=[False])]
+    """Whether it is decided as if there were no foreign keys."""
+    n_secrets: Annotated[Count, Field(description="How many secrets it has.", examples=[1])]
+    n_views: Annotated[Count, Field(description="How many views it has.", examples=[2])]
+
+
+class ViewCheck(ViewCheckSummary):
+    """A check of views with its queries and its result."""
+
+    secrets: Annotated[list[CheckedQuery], Field(max_length=50)]
+    """The queries whose answers are to stay secret."""
+    views: Annotated[list[CheckedQuery], Field(max_length=200)]
+    """The queries whose answers are to be published."""
+    result: Annotated[ViewCheckAnswer | None, Field(description="Null until a run has brought it.")]

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 from app.domain.errors import Fault, InvalidInput, pointing_into, refuse
 from app.domain.views.decision import WORST, PairVerdict, decide
-from app.domain.views.instances import Row, Side, Witness
+from app.domain.views.instances import Row, Side
 from app.domain.views.ranges import Cell, exact, in_digits
 from app.domain.views.relational_schema import ForeignKey, RelationalSchema, RelationDefinition
 from app.domain.views.severity import severity_of
 from app.domain.views.wording import (
     ASSUMPTIONS,
     FOREIGN_KEYS_IGNORED,
+    LISTED_DOMAINS,
     SETS_OF_VIEWS,
     SETS_WITH_FOREIGN_KEYS,
     SEVERITY_OF_ONE_VIEW,
@@ -58,20 +60,40 @@ class ViewCheck:
     """CREATE TABLE statements, in place of relations and foreign keys."""
 
 
+@dataclass(frozen=True)
+class ReadCheck:
+    """What is asked, read: the schema, and the published queries by their ids."""
+
+    schema: ReadSchema
+    secrets: Sequence[tuple[str, PublishedQuery]]
+    views: Sequence[tuple[str, PublishedQuery]]
+    ignored: bool
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs are to be decided."""
+        return len(self.secrets) * len(self.views)
+
+
 def checked(asked: ViewCheck, clock: Clock = time.monotonic) -> JsonObject:
     """The verdict on every pair; InvalidInput lists all faults of the schema, or else of the queries."""
     end = clock() + CHECK_SECONDS
-    _require_few(asked)
     with pointing_into("/relational_schema"):
         schema = read_schema(asked.relations, asked.foreign_keys, asked.tables, asked.dialect)
+    check = read_check(asked, schema, lambda: clock() >= end)
+    pairs = Pairs(check, clock, end)
+    return result_of_check(check, in_room(pairs.pair(number) for number in range(check.n_pairs)))
+
+
+def read_check(asked: ViewCheck, schema: ReadSchema, is_late: Callable[[], bool]) -> ReadCheck:
+    """The queries as they are decided on; InvalidInput lists their faults, or says that no time was left."""
+    _require_few(asked)
     read_query = reader(asked.language, asked.dialect, schema)
     faults: list[Fault] = []
-    work = Work(Budget(), lambda: clock() >= end)
-    understand = partial(understood, schema=schema.relational, work=work)
 
     def read_in_time(written: WrittenQuery) -> PublishedQuery:
         # Datalog is read at once: what there is no time for is UNKNOWN. A parser of SQL takes its time.
-        if asked.language == "sql" and clock() >= end:
+        if asked.language == "sql" and is_late():
             raise InvalidInput.of(
                 "",
                 "too-long-to-read",
@@ -80,19 +102,34 @@ def checked(asked: ViewCheck, clock: Clock = time.monotonic) -> JsonObject:
             )
         return read_query(written)
 
-    secrets = _read(asked.secrets, "secrets", read_in_time, understand, faults)
-    views = _read(asked.views, "views", read_in_time, understand, faults)
+    secrets = _read(asked.secrets, "secrets", read_in_time, faults)
+    views = _read(asked.views, "views", read_in_time, faults)
     refuse(faults)
-    check = _Check(schema, asked.ignore_foreign_keys, end, clock)
-    pairs = [check.pair(secret, view) for secret in secrets for view in views]
+    return ReadCheck(schema, secrets, views, asked.ignore_foreign_keys)
+
+
+def result_of_check(check: ReadCheck, pairs: Sequence[JsonObject]) -> JsonObject:
+    """The document of what was found of all pairs: no ids of resources, no times of day."""
+    schema = check.schema.relational
     worst = min((pair["verdict"] for pair in pairs), key=WORST.index)
     return {
         "verdict": worst,
         "gate": "ALLOW" if worst == "PRIVATE" else "DENY",
         "pairs": pairs,
-        "assumptions": list(_assumptions(schema.relational, asked.ignore_foreign_keys, len(views))),
-        "warnings": list(schema.warnings[:MOST_WARNINGS]),
+        "assumptions": list(_assumptions(schema, check.ignored, len(check.views))),
+        "warnings": list(check.schema.warnings[:MOST_WARNINGS]),
     }
+
+
+def in_room(pairs: Iterable[JsonObject]) -> list[JsonObject]:
+    """The pairs with their witnesses, as far as one answer has room for these."""
+    room, shown = WITNESS_CHARACTERS, []
+    for pair in pairs:
+        if pair["witness"] is not None:
+            room -= len(json.dumps(pair["witness"]))
+        left_out = pair["witness"] is not None and room < 0
+        shown.append({**pair, "witness": None, "explanation": WITNESS_LEFT_OUT} if left_out else pair)
+    return shown
 
 
 def _require_few(asked: ViewCheck) -> None:
@@ -116,10 +153,9 @@ def _read(
     written: Sequence[WrittenQuery],
     part: str,
     read_query: Callable[[WrittenQuery], PublishedQuery],
-    understand: Callable[[str, PublishedQuery, str], Understood],
     faults: list[Fault],
-) -> list[Understood]:
-    read: list[Understood] = []
+) -> list[tuple[str, PublishedQuery]]:
+    read: list[tuple[str, PublishedQuery]] = []
     ids: set[str] = set()
     for number, own in enumerate(written):
         if own.id in ids:
@@ -128,26 +164,35 @@ def _read(
         ids.add(own.id)
         try:
             with pointing_into(f"/{part}/{number}/query"):
-                query = read_query(own)
+                read.append((own.id, read_query(own)))
         except InvalidInput as error:
             faults.extend(error.faults)
-        else:
-            read.append(understand(own.id, query, part))
     return read
 
 
-class _Check:
-    """Pairs that are decided one after the other, in what is left of the time and of the answer's size."""
+class Pairs:
+    """The pairs of a check, each decided by itself until the clock shows ``end``.
 
-    def __init__(self, schema: ReadSchema, ignored: bool, end: float, clock: Clock) -> None:
-        self._schema = schema
-        self._ignored = ignored
+    They are numbered secret by secret, and for each secret view by view.
+    """
+
+    def __init__(self, check: ReadCheck, clock: Clock, end: float = math.inf) -> None:
+        self._check = check
+        self._schema = check.schema
         self._end = end
         self._clock = clock
-        self._room = WITNESS_CHARACTERS
+        self._understood: dict[tuple[str, int], Understood] = {}
 
-    def pair(self, secret: Understood, view: Understood) -> JsonObject:
-        """The verdict on a pair, as it is answered."""
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        return self._clock() >= self._end
+
+    def pair(self, number: int) -> JsonObject:
+        """The verdict on a pair, as it is answered where there is room for its witness."""
+        of_secret, of_view = divmod(number, len(self._check.views))
+        secret = self._query("secrets", of_secret, self._check.secrets)
+        view = self._query("views", of_view, self._check.views)
         began = self._clock()
         limit = min(self._end, began + PAIR_SECONDS)
 
@@ -159,15 +204,14 @@ class _Check:
         if decided.witness is not None and len(secret.branches) == len(view.branches) == 1:
             work = Work(Budget(), is_late)
             severity = severity_of(secret.as_shown, view.as_shown, self._schema.relational, work)
-        shown, explanation = self._shown(decided)
         return {
             "secret": secret.id,
             "view": view.id,
             "verdict": decided.verdict,
             "method": decided.method,
             "reason_code": decided.reason,
-            "explanation": explanation,
-            "witness": shown,
+            "explanation": decided.explanation(self._schema),
+            "witness": None if decided.witness is None else _witness(decided, self._schema),
             "severity": severity,
             "classes": {"secret": list(secret.classes), "view": list(view.classes)},
             "not_exact": {"secret": _operators(secret), "view": _operators(view)},
@@ -178,6 +222,16 @@ class _Check:
             },
         }
 
+    def _query(self, part: str, number: int, queries: Sequence[tuple[str, PublishedQuery]]) -> Understood:
+        """A query in its normal form, which is found once."""
+        if (part, number) not in self._understood:
+            work = Work(Budget(), lambda: self.is_over)
+            name, query = queries[number]
+            self._understood[part, number] = understood(
+                name, query, part, schema=self._schema.relational, work=work
+            )
+        return self._understood[part, number]
+
     def _found(self, secret: Understood, view: Understood, is_late: Callable[[], bool]) -> PairVerdict:
         if not secret.branches or not view.branches:
             return PairVerdict("UNKNOWN", "pattern", "BUDGET_EXCEEDED")
@@ -185,19 +239,9 @@ class _Check:
             secret.branches,
             view.branches,
             self._schema.relational,
-            ignore_foreign_keys=self._ignored,
+            ignore_foreign_keys=self._check.ignored,
             is_late=is_late,
         )
-
-    def _shown(self, decided: Decided) -> tuple[JsonObject | None, str]:
-        """The witness, as far as the answer has room for it, and the verdict in words."""
-        witness = None
-        if decided.witness is not None:
-            self._room -= _size(decided.witness, self._schema.relational)
-            if self._room < 0:
-                return None, WITNESS_LEFT_OUT
-            witness = _witness(decided, self._schema)
-        return witness, decided.explanation(self._schema)
 
 
 def _operators(query: Understood) -> list[JsonObject]:
@@ -205,14 +249,6 @@ def _operators(query: Understood) -> list[JsonObject]:
         {"operator": own.operator, "line": own.place.line, "column": own.place.column}
         for own in query.not_exact[:MOST_PLACES]
     ]
-
-
-def _size(witness: Witness, schema: RelationalSchema) -> int:
-    """About how many characters the witness takes."""
-    rows = [row for side in (witness.secret, witness.view) for row in (side.deciding, *side.others)]
-    names = sum(len(name) for row in rows for name in schema.relations[row.relation].attributes)
-    cells = [cell for row in rows for cell in row.cells]
-    return names + sum(20 + (len(cell) if isinstance(cell, str) else 0) for cell in cells)
 
 
 def _witness(decided: Decided, schema: ReadSchema) -> JsonObject:
@@ -254,6 +290,8 @@ def _json(cell: Cell) -> str | int | float | None:
 
 def _assumptions(schema: RelationalSchema, ignored: bool, views: int) -> Iterator[str]:
     yield from ASSUMPTIONS
+    if any(own.values is not None for one in schema.relations.values() for own in one.ranges):
+        yield LISTED_DOMAINS
     yield SETS_WITH_FOREIGN_KEYS if schema.foreign_keys and not ignored else SETS_OF_VIEWS
     if schema.foreign_keys and ignored:
         yield FOREIGN_KEYS_IGNORED

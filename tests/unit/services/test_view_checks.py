@@ -232,7 +232,7 @@ def test_an_empty_rule_does_not_explain_a_whole_union():
 
 def test_witnesses_that_an_answer_has_no_room_for_are_left_out_and_the_verdict_stays(monkeypatch):
     views = [WrittenQuery(f"v{i}", "V(x) :- R(x, y).") for i in range(3)]
-    monkeypatch.setattr(view_checks, "WITNESS_CHARACTERS", 200)
+    monkeypatch.setattr(view_checks, "WITNESS_CHARACTERS", 600)
     first, *_, last = checked(ViewCheck(ASKED.relations, (), ASKED.secrets, views))["pairs"]
     assert first["witness"]
     assert (last["verdict"], last["witness"]) == ("DISCLOSES", None)
