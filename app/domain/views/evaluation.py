@@ -108,7 +108,8 @@ def answers(query: Query, rows: Iterable[Row], work: Work) -> frozenset[tuple[Ce
 
 def _by_relation(rows: Iterable[Row]) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
-    for row in rows:
+    # In an order that is the same in every process, for the steps of a search are counted.
+    for row in sorted(rows, key=repr):
         found.setdefault(row.relation, []).append(row)
     return found
 
