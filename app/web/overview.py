@@ -146,5 +146,5 @@ _FACTS: Final[Mapping[str, Any]] = {
     "sensitivity-profiles": lambda d: _named(d, "dataset", "family"),
     "measurements": lambda d: [d["measure"], d["dataset"]],
     "releases": lambda d: [d["dataset"], f"{d['rows']:,} records"],
-    "view-checks": lambda d: [f"{d['n_secrets']} secrets", f"{d['n_views']} views", d["language"]],
+    "view-checks": lambda d: [f"secrets: {d['n_secrets']}", f"views: {d['n_views']}", d["language"]],
 }

@@ -511,7 +511,7 @@ def test_a_check_shows_each_pair_by_its_letter_and_the_chosen_one_with_its_rows(
     assert "FROM patient JOIN <mark>diagnosis</mark> USING (pid)" in page
     assert "FROM <mark>diagnosis</mark>\nGROUP BY ward" in page
     chosen = visitor.browser.get("/view-checks/example-views?secret=cancer-patients&view=not-c").text
-    assert "Not read exactly: NOT LIKE at line 1, column 42." in chosen
+    assert "Not read exactly: NOT LIKE at line 1, column 33." in chosen
     assert "▶ decides" not in chosen
     assert visitor.browser.get("/view-checks/example-views?secret=no&view=no").text.count("▶ decides") == 2
 
