@@ -32,7 +32,6 @@ from privacy_risk.resources import (
     Rules,
     SequentialDisclosures,
     Uploads,
-    ViewChecks,
 )
 from privacy_risk.retries import Retries
 from privacy_risk.runs import Runs
@@ -59,7 +58,8 @@ class _Service(Calls[Pool]):
         self.frontiers = Frontiers(connection, "/frontiers")
         self.releases = Releases(connection, "/releases")
         self.sequential_disclosures = SequentialDisclosures(connection, "/sequential-disclosures")
-        self.view_checks = ViewChecks(connection, "/view-checks")
+        self.relational_schemas = Collection(connection, "/relational-schemas")
+        self.view_checks = Answered(connection, "/view-checks")
         self.runs = Runs(connection, "/runs")
         self.policies = Policies(connection, "/policies")
         self.evaluations = Evaluations(connection, "/evaluations")

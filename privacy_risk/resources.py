@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
 from privacy_risk.bodies import Content
-from privacy_risk.calls import Calls, call, stream
+from privacy_risk.calls import call, stream
 from privacy_risk.collection import (
     Answered,
     Collection,
@@ -218,12 +218,3 @@ class SequentialDisclosures(Collection[Pool]):
         return await self._connection.post(
             f"{self._path}/{ref}/batches", body, idempotency_key=idempotency_key
         )
-
-
-class ViewChecks(Calls[Pool]):
-    """Whether views of a database disclose anything about queries that stay secret."""
-
-    @call
-    async def create(self, body: Json) -> Json:
-        """Check each view against each secret, by the queries and the schema alone; nothing is stored."""
-        return await self._connection.post(self._path, body)

@@ -64,7 +64,11 @@ TAGS: Final = [
         "description": "Records that are released one after another, with the risk of all so far.",
     },
     {
-        "name": "query views",
+        "name": "relational schemas",
+        "description": "The relations that queries read: keys, and what columns may hold.",
+    },
+    {
+        "name": "view checks",
         "description": "Whether views of a database could tell anything about queries that stay secret.",
     },
     {"name": "policies", "description": "What a release must keep, in versions that never change."},

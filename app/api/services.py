@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from app.services.scoring.sensitivity_profiles import SensitivityProfileService
     from app.services.searches.frontiers import FrontierService
     from app.services.searches.optimisations import OptimisationService
+    from app.services.views.relational_schemas import RelationalSchemaService
+    from app.services.views.stored_checks import ViewCheckService
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Services:
     direct_runs: DirectRuns
     releases: ReleaseService
     sequential_disclosures: SequentialDisclosureService
+    relational_schemas: RelationalSchemaService
+    view_checks: ViewCheckService
     policies: PolicyService
     evaluations: EvaluationService
     waivers: WaiverService

@@ -24,6 +24,7 @@ from app.services.scoring.assessment_work import AssessmentPreparation
 from app.services.scoring.measurement_work import MeasurementPreparation
 from app.services.searches.frontiers import FrontierPreparation
 from app.services.searches.optimisation_work import OptimisationPreparation
+from app.services.views.check_work import CheckPreparation
 from app.workers.child import Execute
 
 
@@ -56,6 +57,7 @@ def run_execution(
         Kind.MEASUREMENT: MeasurementPreparation(store, loader, memory_ceiling, processors()),
         Kind.OPTIMISATION: OptimisationPreparation(store, loader, processors()),
         Kind.FRONTIER: FrontierPreparation(store, loader, processors()),
+        Kind.VIEW_CHECK: CheckPreparation(store),
         Kind.EVALUATION: EvaluationPreparation(store, of_evaluations, Completion(EvidenceIssuer(clock))),
     }
     return RunExecution(store, prepare, {Kind.DRAW: DrawPreparation(store, loader)})

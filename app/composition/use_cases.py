@@ -38,6 +38,8 @@ from app.services.scoring.measurements import MeasurementService
 from app.services.scoring.sensitivity_profiles import SensitivityProfileService
 from app.services.searches.frontiers import FrontierService
 from app.services.searches.optimisations import OptimisationService
+from app.services.views.relational_schemas import RelationalSchemaService
+from app.services.views.stored_checks import ViewCheckService
 from app.settings import Settings
 
 
@@ -111,6 +113,8 @@ def use_cases_within(
         direct_runs=DirectRuns(store, execution, claimant),
         releases=ReleaseService(store, loader, budget, run_bytes),
         sequential_disclosures=SequentialDisclosureService(store, loader),
+        relational_schemas=RelationalSchemaService(store),
+        view_checks=ViewCheckService(store, loader, budget),
         policies=PolicyService(store),
         evaluations=EvaluationService(store, loader, budget, clock, completion),
         waivers=WaiverService(store, clock),

@@ -153,8 +153,8 @@ class Request(Protocol):
         """The question's name; without one it is made of the hash."""
 
     @property
-    def refs(self) -> SourceRefs:
-        """What it is about."""
+    def refs(self) -> SourceRefs | None:
+        """What it is about; None: no dataset."""
 
     @property
     def named(self) -> Sequence[tuple[str, Kind, str]]:
@@ -252,8 +252,9 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
 
     async def _missing(self, work: UnitOfWork, request: R) -> tuple[Fault, ...]:
         """A fault for everything that the request names and that leads nowhere."""
+        refs = request.refs
         return (
-            *await missing_sources(work, request.refs),
+            *(() if refs is None else await missing_sources(work, refs)),
             *await missing_inputs(work, request.named),
         )
 

@@ -54,6 +54,8 @@ class Kind(StrEnum):
     MEASUREMENT = "measurement"
     RELEASE = "release"
     DRAW = "draw"
+    RELATIONAL_SCHEMA = "relational_schema"
+    VIEW_CHECK = "view_check"
     SEQUENTIAL_DISCLOSURE = "sequential_disclosure"
     DISCLOSURE_STEP = "disclosure_step"
     POLICY = "policy"

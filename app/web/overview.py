@@ -35,6 +35,7 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "sensitivity-profiles": ("Sensitivity profiles", "How much harm disclosure does."),
     "measurements": ("Measurements", "Single measures of a dataset or a rule."),
     "releases": ("Releases", "Tables as they are published."),
+    "view-checks": ("View checks", "Whether views of a database disclose anything about secrets."),
 }
 """Kinds of resource that have pages: the heading, and what they are."""
 
@@ -145,4 +146,5 @@ _FACTS: Final[Mapping[str, Any]] = {
     "sensitivity-profiles": lambda d: _named(d, "dataset", "family"),
     "measurements": lambda d: [d["measure"], d["dataset"]],
     "releases": lambda d: [d["dataset"], f"{d['rows']:,} records"],
+    "view-checks": lambda d: [f"secrets: {d['n_secrets']}", f"views: {d['n_views']}", d["language"]],
 }

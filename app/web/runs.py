@@ -24,6 +24,7 @@ RESULTS: Final = {
     "assessment": ("assessments",),
     "frontier": ("frontiers",),
     "evaluation": ("evaluations",),
+    "view_check": ("view-checks",),
 }
 """Kinds whose results have a page: what stands before its name, and behind it."""
 

@@ -38,6 +38,7 @@ from app.web import (
     sensitivities,
     uploads,
     verdicts,
+    view_checks,
 )
 from app.web.forms import (
     MOST_FIELDS,
@@ -92,6 +93,7 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/evaluations/{ref}/evidence", verdicts.evidence),
     ("/evaluations/{ref}/report", verdicts.report),
     ("/policies/{ref}", verdicts.policy),
+    ("/view-checks/{ref}", view_checks.view_check),
     ("/policies/{ref}/evaluate", gates.evaluate),
     *((f"/{kind}", overview.listing(kind)) for kind in overview.KINDS),
 )

@@ -46,6 +46,7 @@ async def make_journey(api: Api) -> Journey:
         released = {"name": "example-release", "dataset": "example-members", "rule": "example-proposal"}
         await _made(client, "/v1/releases", released)
         await _drawn(client)
+        await _made(client, "/v1/view-checks", VIEW_CHECK)
         waiting = await _made(
             client, "/v1/optimisations", best | {"name": "waiting", "solver": "branch_and_bound"}
         )
@@ -121,6 +122,28 @@ MEASURED = {
     "dataset": "example-members",
     "rule": "example-proposal",
     "measure": {"kind": "equivalence_classes"},
+}
+
+VIEW_CHECK = {
+    "name": "example-views",
+    "language": "sql",
+    "relational_schema": {
+        "sql": "CREATE TABLE patient (pid int PRIMARY KEY, name text NOT NULL);"
+        "CREATE TABLE diagnosis (pid int, diagnosis text, ward int, PRIMARY KEY (pid, diagnosis, ward))"
+    },
+    "secrets": [
+        {
+            "id": "cancer-patients",
+            "query": "SELECT DISTINCT name\nFROM patient JOIN diagnosis USING (pid)\n"
+            "WHERE diagnosis = 'cancer'",
+        },
+        {"id": "ward-7", "query": "SELECT pid FROM diagnosis WHERE ward = 7"},
+    ],
+    "views": [
+        {"id": "wards", "query": "SELECT ward, COUNT(*)\nFROM diagnosis\nGROUP BY ward"},
+        {"id": "flu-patients", "query": "SELECT pid FROM diagnosis WHERE diagnosis = 'flu' AND ward = 8"},
+        {"id": "not-c", "query": "SELECT pid FROM diagnosis WHERE diagnosis NOT LIKE 'c%' AND ward > 8"},
+    ],
 }
 
 STRICT = {"kind": "table_level", "levels": {"city": 4, "race": 0, "birth_date": 3, "income": 1}}

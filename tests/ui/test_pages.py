@@ -75,6 +75,8 @@ PAGES = {
         "/measurements/example-measurement",
         "k-anonymity by the quasi-identifiers, and how large the classes are",
     ),
+    "view-checks": ("/view-checks", "View checks"),
+    "view-check": ("/view-checks/example-views", "example-views"),
     "manifest": ("/releases/example-release", "example-release"),
     "drawn-release": ("/releases/example-illness", "example-illness"),
     "drawn-release-of-many-values": ("/releases/example-ward", "example-ward"),

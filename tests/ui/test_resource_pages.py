@@ -512,7 +512,9 @@ def test_without_the_data_sizes_are_not_told(served: Served, journey: Journey):
 
 def test_every_kind_is_listed_from_the_overview(visitor: Visitor):
     overview = visitor.browser.get("/").text
-    for kind in ("hierarchies", "dictionaries", "sensitivity-profiles", "measurements", "releases"):
+    for kind in (
+        "hierarchies", "dictionaries", "sensitivity-profiles", "measurements", "releases", "view-checks",
+    ):  # fmt: skip
         assert f'<a href="/{kind}">' in overview
         assert "example-" in visitor.browser.get(f"/{kind}").text
 
@@ -521,6 +523,45 @@ def test_a_measurement_says_what_its_numbers_mean(visitor: Visitor):
     page = visitor.browser.get("/measurements/example-measurement").text
     assert "Size of the smallest class; null if no record was judged." in html.unescape(page)
     assert "The result is exact." in page
+
+
+def test_a_check_shows_each_pair_by_its_letter_and_the_chosen_one_with_its_rows(visitor: Visitor):
+    page = visitor.browser.get("/view-checks/example-views").text
+    letters = re.findall(r'class="pair-letter (\w+)" href="[^"]*"[^>]*>([PDU])<', page)
+    assert letters == [
+        ("discloses", "D"), ("discloses", "D"), ("private", "P"), ("private", "P"), ("unknown", "U"),
+        ("private", "P"),
+    ]  # fmt: skip
+    # Not chosen: the first of the worst. The deciding row is said in words, not by its colour alone.
+    assert '<h2 id="pair">wards beside cancer-patients</h2>' in page
+    assert page.count("▶ decides") == 2
+    assert "FROM patient JOIN <mark>diagnosis</mark> USING (pid)" in page
+    assert "FROM <mark>diagnosis</mark>\nGROUP BY ward" in page
+    chosen = visitor.browser.get("/view-checks/example-views?secret=cancer-patients&view=not-c").text
+    assert "Not read exactly: NOT LIKE at line 1, column 33." in chosen
+    assert "▶ decides" not in chosen
+    assert visitor.browser.get("/view-checks/example-views?secret=no&view=no").text.count("▶ decides") == 2
+
+
+def test_a_check_in_datalog_marks_the_subgoals_that_meet(visitor: Visitor):
+    query = "s(n) :- stay(n, 'stay(1)', w),\n  bed(w)."
+    body = {
+        "name": "in-datalog",
+        "relational_schema": {
+            "relations": {"stay": {"attributes": list("abc")}, "bed": {"attributes": ["a"]}}
+        },
+        "secrets": [{"id": "s", "query": query}],
+        "views": [
+            {"id": "v", "query": "stay(n) :- stay(n, 'stay(1)', 5)."},
+            {"id": "<b>", "query": "v() :- bed(1)."},
+        ],
+    }
+    assert visitor.api.post("/view-checks", json=body).status_code == 422
+    body["views"].pop()
+    assert visitor.api.post("/view-checks", json=body).status_code == 201
+    page = html.unescape(visitor.browser.get("/view-checks/in-datalog").text)
+    assert "s(n) :- <mark>stay(n, 'stay(1)', w)</mark>,\n  bed(w)." in page
+    assert "stay(n) :- <mark>stay(n, 'stay(1)', 5)</mark>." in page
 
 
 def test_a_release_says_how_it_was_made(visitor: Visitor):

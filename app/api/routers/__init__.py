@@ -34,7 +34,7 @@ _loading: Final = threading.Lock()
 _COLLECTIONS: Final = (
     "hierarchies", "uploads", "datasets", "dictionaries", "dictionary-sets", "sensitivity-profiles", "rules",
     "assessments", "optimisations", "frontiers", "releases", "measurements", "sequential-disclosures",
-    "policies", "evaluations", "waivers",
+    "relational-schemas", "view-checks", "policies", "evaluations", "waivers",
 )  # fmt: skip
 
 PARTS: Final = (
@@ -59,6 +59,7 @@ PARTS: Final = (
     Part(("catalogue",), "catalogue:router"),
     Part(("measurements",), "measurements:router"),
     Part(("sequential-disclosures",), "sequential_disclosures:router"),
+    Part(("relational-schemas",), "relational_schemas:router"),
     Part(("view-checks",), "view_checks:router"),
     Part(("policy-templates", "release-contexts"), "policies:beginnings"),
     Part(("policies",), "policies:router"),

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, StringConstraints
+from pydantic import (
+    Discriminator,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    StringConstraints,
+    Tag,
+)
 
-from app.api.schemas.common import Answer, Count, Name, Request
+from app.api.schemas.common import Answer, Count, Name, Ref, Request, Resource
 from app.api.schemas.view_advice import CellValue, PairAdvice
 from app.domain.views.datalog import MOST_CHARACTERS
 from app.domain.views.decision import Verdict
@@ -18,7 +27,9 @@ from app.services.views.advice import Advice
 from app.services.views.pair_verdicts import MOST_PLACES
 from app.services.views.published import Language, PairMethod, PairReason, SqlDialect
 from app.services.views.reading import MOST_CHARACTERS_OF_TABLES, WrittenQuery
-from app.services.views.view_checks import MOST_PAIRS, MOST_WARNINGS, ViewCheck
+from app.services.views.stored_checks import CreateViewCheck
+from app.services.views.view_checks import MOST_PAIRS, MOST_WARNINGS
+from app.services.views.view_checks import ViewCheck as AskedCheck
 from app.services.views.written_schema import WrittenSchema
 
 RelationName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
@@ -126,11 +137,21 @@ class QueryBody(Request):
         return WrittenQuery(self.id, self.query, self.keeps_duplicates)
 
 
+def _form_of_schema(sent: object) -> str:
+    return "reference" if isinstance(sent, str) else "schema"
+
+
 class NewViewCheck(Request):
     """What is to stay secret, and what is to be published."""
 
-    relational_schema: RelationalSchemaBody
-    """The relations that the queries read."""
+    name: Name | None = None
+    """Its name; without one it is made of the content's hash."""
+    relational_schema: Annotated[
+        Annotated[Ref, Tag("reference")] | Annotated[RelationalSchemaBody, Tag("schema")],
+        Discriminator(_form_of_schema),
+        Field(examples=["hospital"]),
+    ]
+    """The relations that the queries read: a relational schema's id or name, or a schema."""
     secrets: Annotated[list[QueryBody], Field(min_length=1, max_length=50)]
     """Queries whose answers are to stay secret. All secrets and views together have at most 250,000
     characters.
@@ -147,24 +168,27 @@ class NewViewCheck(Request):
     """
     advice: Annotated[list[Advice], Field(max_length=3, examples=[["changes"]])] = []  # noqa: RUF012
     """What else to say of a pair that discloses: `changes` of the view that pass, all `patterns` of rows that
-    disclose, `leakage`: how much a belief changes on a small domain. It takes up to three seconds for a pair,
-    of the time that the verdicts leave, for the first 100 pairs that disclose.
+    disclose, `leakage`: how much a belief changes on a small domain. It takes up to three seconds for a
+    pair.
     """
 
-    def request(self) -> ViewCheck:
+    def request(self) -> CreateViewCheck:
         """What was sent, as the use case takes it."""
-        schema = self.relational_schema.written()
-        return ViewCheck(
+        sent = self.relational_schema
+        stored, own = (sent, RelationalSchemaBody()) if isinstance(sent, str) else (None, sent)
+        schema = own.written()
+        asked = AskedCheck(
             schema.relations,
             schema.foreign_keys,
-            [own.written() for own in self.secrets],
-            [own.written() for own in self.views],
+            [query.written() for query in self.secrets],
+            [query.written() for query in self.views],
             self.ignore_foreign_keys,
             self.language,
             self.dialect,
             schema.sql,
             self.advice,
         )
+        return CreateViewCheck(asked, stored, self.name)
 
 
 class WitnessRow(Answer):
@@ -282,8 +306,8 @@ class ViewCheckPair(JudgedPair):
     work: PairWork
     """What the pair took."""
     advice: PairAdvice | None
-    """What was asked for; null of a pair that does not disclose, beyond the first 100 that do, and where it
-    would make the answer too large.
+    """What was asked for; null of a pair that does not disclose, and where it would make the answer too
+    large.
     """
 
 
@@ -303,3 +327,35 @@ class ViewCheckAnswer(Answer):
     """Secrets whose answer depends on no row, since their conditions exclude each other: every view is
     private beside them, and they keep nothing secret.
     """
+
+
+class CheckedQuery(Answer):
+    """A query of a check."""
+
+    id: Annotated[str, Field(max_length=100, description="What the result calls it.", examples=["wards"])]
+    query: Annotated[str | None, Field(examples=["wards(w) :- diagnosis(p, d, m, w)."])]
+    """As it was sent; null for keys that have neither the scope `assess` nor `data:read`."""
+    keeps_duplicates: Annotated[bool, Field(examples=[False])]
+    """Whether its answer says how often each row is found; SQL says so by itself."""
+
+
+class ViewCheckSummary(Resource):
+    """A check of views without its queries and its result."""
+
+    relational_schema: Annotated[str | None, Field(max_length=100, examples=["hospital"])]
+    """Name of the relational schema; null if the check declares its own."""
+    language: Annotated[Language, Field(description="The language of its queries.", examples=["datalog"])]
+    ignore_foreign_keys: Annotated[bool, Field(examples=[False])]
+    """Whether it is decided as if there were no foreign keys."""
+    n_secrets: Annotated[Count, Field(description="How many secrets it has.", examples=[1])]
+    n_views: Annotated[Count, Field(description="How many views it has.", examples=[2])]
+
+
+class ViewCheck(ViewCheckSummary):
+    """A check of views with its queries and its result."""
+
+    secrets: Annotated[list[CheckedQuery], Field(max_length=50)]
+    """The queries whose answers are to stay secret."""
+    views: Annotated[list[CheckedQuery], Field(max_length=200)]
+    """The queries whose answers are to be published."""
+    result: Annotated[ViewCheckAnswer | None, Field(description="Null until a run has brought it.")]

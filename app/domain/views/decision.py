@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Literal
+from typing import Final, Literal
 
 from app.domain.views.enumeration import Enumeration
 from app.domain.views.evaluation import is_disclosure
@@ -47,6 +47,8 @@ Reason = Literal[
 ]
 WORST: tuple[Verdict, ...] = ("DISCLOSES", "UNKNOWN", "PRIVATE")
 """Verdicts, the worst first."""
+VERSION: Final = 1
+"""Grows when a pair could be given another verdict, example or explanation than before."""
 _STEPS_OF_A_FIRST_LOOK = 3_000
 _FEW = 3
 """Numbers between two that are named, which most patterns with comparisons need at most."""

@@ -21,6 +21,10 @@ ASSUMPTIONS: Final = (
     "A database that compares values in another way is not covered.",
 )
 """What every verdict rests on."""
+LISTED_DOMAINS: Final = (
+    "Columns whose values are listed hold no others. If one can, a pair that is called private may disclose "
+    "something."
+)
 FOREIGN_KEYS_IGNORED: Final = (
     "Foreign keys were ignored, as requested: that a referenced row must exist is not counted as something "
     "the reader knows."

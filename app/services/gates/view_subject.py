@@ -19,7 +19,7 @@ from app.services.ports import UnitOfWork
 from app.services.questions import Route
 from app.services.resources import JsonObject, Kind, NewResource, Stored, document_of
 from app.services.views.published import Language, SqlDialect
-from app.services.views.reading import WrittenQuery, read_schema
+from app.services.views.reading import ReadSchema, WrittenQuery, read_schema
 from app.services.views.view_checks import Limits, ViewCheck, read_check
 from app.services.views.written_schema import WrittenSchema
 
@@ -110,12 +110,21 @@ def require_readable(subject: ViewSubject) -> None:
         )
     for number, requirement in enumerate(subject.policy.requirements):
         condition = condition_of(requirement)
-        end = monotonic() + LIMITS.seconds
         try:
-            read_check(subject.check_of(condition), monotonic, LIMITS, lambda end=end: end)  # type: ignore[misc]
+            _require_read(subject.check_of(condition))
         except InvalidInput as error:
             raise InvalidInput([_of_policy(own, number, requirement) for own in error.faults]) from None
     _require_other_names(subject, condition)
+
+
+def _require_read(check: ViewCheck) -> None:
+    end = monotonic() + LIMITS.seconds
+    read_check(check, _schema_of(check), lambda: monotonic() >= end, LIMITS)
+
+
+def _schema_of(check: ViewCheck) -> ReadSchema:
+    with pointing_into("/relational_schema"):
+        return read_schema(check.relations, check.foreign_keys, check.tables, check.dialect)
 
 
 def _of_policy(fault: Fault, number: int, requirement: Requirement) -> Fault:
@@ -129,9 +138,7 @@ def _of_policy(fault: Fault, number: int, requirement: Requirement) -> Fault:
 
 def _require_other_names(subject: ViewSubject, condition: PerfectPrivacyCondition) -> None:
     """Refuse views that are called like tables: whether others read the one or the other is not said."""
-    check = subject.check_of(condition)
-    with pointing_into("/relational_schema"):
-        schema = read_schema(check.relations, check.foreign_keys, check.tables, check.dialect)
+    schema = _schema_of(subject.check_of(condition))
     tables = {name.casefold(): name for name in schema.relational.relations}
     refuse(
         [

@@ -37,6 +37,7 @@ _WITH_RUNS: Final = (
     Kind.FRONTIER,
     Kind.EVALUATION,
     Kind.DRAW,
+    Kind.VIEW_CHECK,
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from app.domain.errors import MemoryLimitExceeded
 from app.domain.search.blocks import BlockedSearch, SearchCost, cost_of
@@ -16,7 +16,7 @@ from app.services.ports import Store, UnitOfWork
 from app.services.questions import RUN_BYTES, Plan, QuestionService, Request, Route, faults_of
 from app.services.resources import Actor, JsonObject, NewResource, Stored, TenantId
 from app.services.runs.run_execution import Conclusion
-from app.services.scoring.scoring_inputs import Sources, find_sources, refs_of
+from app.services.scoring.scoring_inputs import SourceRefs, Sources, find_sources, refs_of
 from app.services.scoring.scoring_options import ScoringOptions
 
 
@@ -55,7 +55,15 @@ class SearchWork(ABC):
         """What was found."""
 
 
-R = TypeVar("R", bound=Request)
+class SearchRequest(Request, Protocol):
+    """What is searched for in a dataset."""
+
+    @property
+    def refs(self) -> SourceRefs:
+        """What it is about."""
+
+
+R = TypeVar("R", bound=SearchRequest)
 Q = TypeVar("Q", bound=SearchQuestion)
 
 

@@ -31,8 +31,6 @@ from app.services.views.view_changes import Wording, changeable
 Advice = Literal["changes", "patterns", "leakage"]
 ADVICE_SECONDS: Final = 3.0
 """For all that is asked about one pair."""
-MOST_ADVISED: Final = 100
-"""Pairs of a check that get advice."""
 MOST_PATTERNS: Final = 20
 """That are listed."""
 MOST_COUNTED: Final = 200

@@ -33,6 +33,8 @@ class ReadSchema:
     qualified: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The names by which CREATE TABLE calls them, with those of their databases."""
     warnings: Sequence[str] = ()
+    definitions: Mapping[str, RelationDefinition] = field(default_factory=dict)
+    """The relations as they are declared."""
 
 
 def read_schema(
@@ -45,7 +47,7 @@ def read_schema(
     if tables is None:
         schema = built(relations, foreign_keys)
         types = {name: list(map(type_of, own.ranges)) for name, own in schema.relations.items()}
-        return ReadSchema(schema, types)
+        return ReadSchema(schema, types, definitions=relations)
     if relations or foreign_keys:
         raise InvalidInput.of(
             "/sql",
@@ -62,7 +64,7 @@ def read_schema(
             schema = built(found.definitions, found.foreign_keys)
         except InvalidInput as error:
             raise InvalidInput([replace(own, pointer="") for own in error.faults]) from None
-    return ReadSchema(schema, found.types, found.qualified, found.warnings)
+    return ReadSchema(schema, found.types, found.qualified, found.warnings, found.definitions)
 
 
 def reader(

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from math import inf
 from typing import Final
 
 from app.domain.errors import Fault, InvalidInput, pointing_into, refuse
 from app.domain.views.decision import WORST, PairVerdict, decide
-from app.domain.views.instances import Row, Side, Witness
+from app.domain.views.instances import Row, Side
 from app.domain.views.relational_schema import ForeignKey, RelationalSchema, RelationDefinition
 from app.domain.views.severity import severity_of
 from app.domain.views.wording import (
     ASSUMPTIONS,
     FOREIGN_KEYS_IGNORED,
+    LISTED_DOMAINS,
     SETS_OF_VIEWS,
     SETS_WITH_FOREIGN_KEYS,
     SEVERITY_OF_ONE_VIEW,
@@ -24,7 +24,7 @@ from app.domain.views.wording import (
 )
 from app.domain.views.work import Budget, Work
 from app.services.resources import JsonObject
-from app.services.views.advice import ADVICE_SECONDS, MOST_ADVISED, Advice, Adviser
+from app.services.views.advice import ADVICE_SECONDS, Advice, Adviser
 from app.services.views.column_types import cell_in_json
 from app.services.views.pair_verdicts import MOST_PLACES, Decided, Understood, understood
 from app.services.views.published import Language, Place, PublishedQuery, SqlDialect
@@ -58,15 +58,6 @@ _USUAL: Final = Limits()
 
 
 @dataclass(frozen=True)
-class ReadCheck:
-    """The schema and the queries of a check, understood."""
-
-    schema: ReadSchema
-    secrets: Sequence[Understood]
-    views: Sequence[Understood]
-
-
-@dataclass(frozen=True)
 class ViewCheck:
     """What is asked: each view against each secret."""
 
@@ -84,6 +75,22 @@ class ViewCheck:
     """What else is wanted to know about pairs that disclose."""
 
 
+@dataclass(frozen=True)
+class ReadCheck:
+    """What is asked, read: the schema, and the published queries by their ids."""
+
+    schema: ReadSchema
+    secrets: Sequence[tuple[str, PublishedQuery]]
+    views: Sequence[tuple[str, PublishedQuery]]
+    ignored: bool
+    advice: Sequence[Advice] = ()
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs are to be decided."""
+        return len(self.secrets) * len(self.views)
+
+
 def checked(
     asked: ViewCheck,
     clock: Clock = time.monotonic,
@@ -93,41 +100,28 @@ def checked(
     """The verdict on every pair; InvalidInput lists all faults of the schema, or else of the queries."""
     end = clock() + limits.seconds
 
-    def until() -> float:
-        return -inf if halted() else end
+    def is_over() -> bool:
+        return halted() or clock() >= end
 
-    read = read_check(asked, clock, limits, until)
-    check = _Check(read.schema, asked.ignore_foreign_keys, until, clock, limits.witness_characters)
-    pairs = [check.pair(secret, view) for secret in read.secrets for view in read.views]
-    check.advise(Adviser(read.schema, asked.advice, asked.ignore_foreign_keys))
-    worst = min((pair["verdict"] for pair in pairs), key=WORST.index)
-    return {
-        "verdict": worst,
-        "gate": "ALLOW" if worst == "PRIVATE" else "DENY",
-        "pairs": pairs,
-        "assumptions": list(_assumptions(read.schema.relational, asked.ignore_foreign_keys, len(read.views))),
-        "warnings": list(read.schema.warnings[:MOST_WARNINGS]),
-        "constant_secrets": [own.id for own in read.secrets if own.is_constant],
-    }
-
-
-def read_check(asked: ViewCheck, clock: Clock, limits: Limits, until: Callable[[], float]) -> ReadCheck:
-    """The queries, read and understood; InvalidInput lists all faults of the schema, or else of them.
-
-    ``until`` says when the time is over: queries in Datalog that are not understood by then have no
-    branches, and any in SQL that is not read is refused.
-    """
-    _require_few(asked, limits)
     with pointing_into("/relational_schema"):
         schema = read_schema(asked.relations, asked.foreign_keys, asked.tables, asked.dialect)
+    check = read_check(asked, schema, is_over, limits)
+    pairs = Pairs(check, clock, is_over)
+    found = (pairs.pair(number) for number in range(check.n_pairs))
+    return result_of_check(check, in_room(found, limits.witness_characters))
+
+
+def read_check(
+    asked: ViewCheck, schema: ReadSchema, is_late: Callable[[], bool], limits: Limits = _USUAL
+) -> ReadCheck:
+    """The queries as they are decided on; InvalidInput lists their faults, or says that no time was left."""
+    _require_few(asked, limits)
     read_query = reader(asked.language, asked.dialect, schema)
     faults: list[Fault] = []
-    work = Work(Budget(), lambda: clock() >= until())
-    understand = partial(understood, schema=schema.relational, work=work)
 
     def read_in_time(written: WrittenQuery) -> PublishedQuery:
         # Datalog is read at once: what there is no time for is UNKNOWN. A parser of SQL takes its time.
-        if asked.language == "sql" and clock() >= until():
+        if asked.language == "sql" and is_late():
             raise InvalidInput.of(
                 "",
                 "too-long-to-read",
@@ -136,10 +130,43 @@ def read_check(asked: ViewCheck, clock: Clock, limits: Limits, until: Callable[[
             )
         return read_query(written)
 
-    secrets = _read(asked.secrets, "secrets", read_in_time, understand, faults)
-    views = _read(asked.views, "views", read_in_time, understand, faults)
+    secrets = _read(asked.secrets, "secrets", read_in_time, faults)
+    views = _read(asked.views, "views", read_in_time, faults)
     refuse(faults)
-    return ReadCheck(schema, secrets, views)
+    return ReadCheck(schema, secrets, views, asked.ignore_foreign_keys, asked.advice)
+
+
+def result_of_check(check: ReadCheck, pairs: Sequence[JsonObject]) -> JsonObject:
+    """The document of what was found of all pairs: no ids of resources, no times of day."""
+    schema = check.schema.relational
+    worst = min((pair["verdict"] for pair in pairs), key=WORST.index)
+    return {
+        "verdict": worst,
+        "gate": "ALLOW" if worst == "PRIVATE" else "DENY",
+        "pairs": pairs,
+        "assumptions": list(_assumptions(schema, check.ignored, len(check.views))),
+        "warnings": list(check.schema.warnings[:MOST_WARNINGS]),
+        "constant_secrets": Pairs(check).constant_secrets,
+    }
+
+
+def in_room(pairs: Iterable[JsonObject], room: int = WITNESS_CHARACTERS) -> list[JsonObject]:
+    """The pairs with their witnesses and advice, as far as one answer has room for these."""
+    shown = []
+    for pair in pairs:
+        fitting = dict(pair)
+        for part, instead in _LEFT_OUT.items():
+            if pair[part] is not None:
+                room -= len(json.dumps(pair[part]))
+                fitting |= instead if room < 0 else {}
+        shown.append(fitting)
+    return shown
+
+
+_LEFT_OUT: Final[Mapping[str, JsonObject]] = {
+    "witness": {"witness": None, "explanation": WITNESS_LEFT_OUT},
+    "advice": {"advice": None},
+}
 
 
 def _require_few(asked: ViewCheck, limits: Limits) -> None:
@@ -163,10 +190,9 @@ def _read(
     written: Sequence[WrittenQuery],
     part: str,
     read_query: Callable[[WrittenQuery], PublishedQuery],
-    understand: Callable[[str, PublishedQuery, str], Understood],
     faults: list[Fault],
-) -> list[Understood]:
-    read: list[Understood] = []
+) -> list[tuple[str, PublishedQuery]]:
+    read: list[tuple[str, PublishedQuery]] = []
     ids: set[str] = set()
     for number, own in enumerate(written):
         if own.id in ids:
@@ -175,73 +201,87 @@ def _read(
         ids.add(own.id)
         try:
             with pointing_into(f"/{part}/{number}/query"):
-                query = read_query(own)
+                read.append((own.id, read_query(own)))
         except InvalidInput as error:
             faults.extend(error.faults)
-        else:
-            read.append(understand(own.id, query, part))
     return read
 
 
-class _Check:
-    """Pairs that are decided one after the other, in what is left of the time and of the answer's size."""
+class Pairs:
+    """The pairs of a check, each decided by itself until the time is over.
+
+    They are numbered secret by secret, and for each secret view by view.
+    """
 
     def __init__(
-        self, schema: ReadSchema, ignored: bool, until: Callable[[], float], clock: Clock, room: int
+        self,
+        check: ReadCheck,
+        clock: Clock = time.monotonic,
+        is_over: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._schema = schema
-        self._ignored = ignored
-        self._until = until
+        self._check = check
+        self._schema = check.schema
         self._clock = clock
-        self._room = room
-        self._disclosing: list[tuple[JsonObject, Decided]] = []
+        self.is_over = is_over
+        self._adviser = Adviser(check.schema, check.advice, check.ignored)
+        self._understood: dict[tuple[str, int], Understood] = {}
 
-    def pair(self, secret: Understood, view: Understood) -> JsonObject:
-        """The verdict on a pair, as it is answered."""
+    @property
+    def constant_secrets(self) -> list[str]:
+        """The secrets whose answer depends on no row."""
+        secrets = self._check.secrets
+        found = [self._query("secrets", number, secrets) for number in range(len(secrets))]
+        return [own.id for own in found if own.is_constant]
+
+    def pair(self, number: int) -> JsonObject:
+        """The verdict on a pair, as it is answered where there is room for its witness."""
+        of_secret, of_view = divmod(number, len(self._check.views))
+        secret = self._query("secrets", of_secret, self._check.secrets)
+        view = self._query("views", of_view, self._check.views)
         began = self._clock()
-        limit = began + PAIR_SECONDS
-
-        def is_late() -> bool:
-            return self._clock() >= min(limit, self._until())
-
+        is_late = self._late_after(PAIR_SECONDS)
         decided = Decided(self._found(secret, view, is_late), secret, view)
         severity = None
         if decided.witness is not None and len(secret.branches) == len(view.branches) == 1:
             work = Work(Budget(), is_late)
             severity = severity_of(secret.as_shown, view.as_shown, self._schema.relational, work)
-        shown, explanation = self._shown(decided)
-        answer: JsonObject = {
+        return {
             "secret": secret.id,
             "view": view.id,
             "verdict": decided.verdict,
             "method": decided.method,
             "reason_code": decided.reason,
-            "explanation": explanation,
-            "witness": shown,
+            "explanation": decided.explanation(self._schema),
+            "witness": None if decided.witness is None else _witness(decided, self._schema),
             "severity": severity,
             "classes": {"secret": list(secret.classes), "view": list(view.classes)},
             "not_exact": {"secret": _operators(secret), "view": _operators(view)},
+            "advice": self._advice(decided),
             "work": {
                 "subsets": decided.found.subset_pairs,
                 "nodes": decided.found.steps,
                 "ms": round(1000 * (self._clock() - began), 3),
             },
-            "advice": None,
         }
-        if decided.verdict == "DISCLOSES":
-            self._disclosing.append((answer, decided))
-        return answer
 
-    def advise(self, adviser: Adviser) -> None:
-        """Add advice to the first pairs that disclose, in the time that the verdicts have left."""
-        for answer, decided in self._disclosing[:MOST_ADVISED] if adviser.wanted else ():
-            limit = self._clock() + ADVICE_SECONDS
-            found = adviser.advice(decided, partial(self._is_past, limit))
-            self._room -= len(str(found))
-            answer["advice"] = found if self._room >= 0 else None
+    def _late_after(self, seconds: float) -> Callable[[], bool]:
+        limit = self._clock() + seconds
+        return lambda: self.is_over() or self._clock() >= limit
 
-    def _is_past(self, limit: float) -> bool:
-        return self._clock() >= min(limit, self._until())
+    def _advice(self, decided: Decided) -> JsonObject | None:
+        if decided.verdict != "DISCLOSES" or not self._adviser.wanted:
+            return None
+        return self._adviser.advice(decided, self._late_after(ADVICE_SECONDS))
+
+    def _query(self, part: str, number: int, queries: Sequence[tuple[str, PublishedQuery]]) -> Understood:
+        """A query in its normal form, which is found once."""
+        if (part, number) not in self._understood:
+            work = Work(Budget(), self.is_over)
+            name, query = queries[number]
+            self._understood[part, number] = understood(
+                name, query, part, schema=self._schema.relational, work=work
+            )
+        return self._understood[part, number]
 
     def _found(self, secret: Understood, view: Understood, is_late: Callable[[], bool]) -> PairVerdict:
         if not secret.branches or not view.branches:
@@ -250,19 +290,9 @@ class _Check:
             secret.branches,
             view.branches,
             self._schema.relational,
-            ignore_foreign_keys=self._ignored,
+            ignore_foreign_keys=self._check.ignored,
             is_late=is_late,
         )
-
-    def _shown(self, decided: Decided) -> tuple[JsonObject | None, str]:
-        """The witness, as far as the answer has room for it, and the verdict in words."""
-        witness = None
-        if decided.witness is not None:
-            self._room -= _size(decided.witness, self._schema.relational)
-            if self._room < 0:
-                return None, WITNESS_LEFT_OUT
-            witness = _witness(decided, self._schema)
-        return witness, decided.explanation(self._schema)
 
 
 def _operators(query: Understood) -> list[JsonObject]:
@@ -270,14 +300,6 @@ def _operators(query: Understood) -> list[JsonObject]:
         {"operator": own.operator, "line": own.place.line, "column": own.place.column}
         for own in query.not_exact[:MOST_PLACES]
     ]
-
-
-def _size(witness: Witness, schema: RelationalSchema) -> int:
-    """About how many characters the witness takes."""
-    rows = [row for side in (witness.secret, witness.view) for row in (side.deciding, *side.others)]
-    names = sum(len(name) for row in rows for name in schema.relations[row.relation].attributes)
-    cells = [cell for row in rows for cell in row.cells]
-    return names + sum(20 + (len(cell) if isinstance(cell, str) else 0) for cell in cells)
 
 
 def _witness(decided: Decided, schema: ReadSchema) -> JsonObject:
@@ -309,6 +331,8 @@ def _row(row: Row, schema: RelationalSchema) -> JsonObject:
 
 def _assumptions(schema: RelationalSchema, ignored: bool, views: int) -> Iterator[str]:
     yield from ASSUMPTIONS
+    if any(own.values is not None for one in schema.relations.values() for own in one.ranges):
+        yield LISTED_DOMAINS
     yield SETS_WITH_FOREIGN_KEYS if schema.foreign_keys and not ignored else SETS_OF_VIEWS
     if schema.foreign_keys and ignored:
         yield FOREIGN_KEYS_IGNORED

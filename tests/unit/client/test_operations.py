@@ -21,6 +21,7 @@ ANSWER = {
 COLLECTIONS = (
     "hierarchies", "datasets", "dictionaries", "dictionary_sets", "sensitivity_profiles", "rules",
     "assessments", "measurements", "releases", "sequential_disclosures", "policies", "waivers",
+    "relational_schemas", "view_checks",
 )  # fmt: skip
 DELETABLE = (*COLLECTIONS, "uploads", "optimisations", "frontiers", "evaluations")
 
@@ -32,7 +33,7 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     **{f"{name}.delete": lambda c, n=name: getattr(c, n).delete("r") for name in DELETABLE},
     **{
         f"{name}.{verb}": lambda c, n=name, v=verb: getattr(getattr(c, n), v)({})
-        for name in ("assessments", "measurements", "optimisations", "frontiers")
+        for name in ("assessments", "measurements", "optimisations", "frontiers", "view_checks")
         for verb in ("start_run", "plan")
     },
     "hierarchies.create_from_csv": lambda c: c.hierarchies.create_from_csv("n", b"a;b"),
@@ -60,7 +61,6 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     "releases.data": lambda c: list(c.releases.data("r")),
     "releases.frame": lambda c: unreadable(lambda: c.releases.frame("r")),
     "sequential_disclosures.append": lambda c: c.sequential_disclosures.append("r", [], {}, "k"),
-    "view_checks.create": lambda c: c.view_checks.create({}),
     "runs.get": lambda c: c.runs.get("r"),
     "runs.page": lambda c: c.runs.page(),
     "runs.list": lambda c: list(c.runs.list()),

@@ -60,7 +60,7 @@ def test_the_pairs_share_the_time_of_the_check():
     now = [0.0]
 
     def clock():
-        now[0] += CHECK_SECONDS / 20
+        now[0] += CHECK_SECONDS / 40
         return now[0]
 
     found = checked(ViewCheck(ASKED.relations, (), ASKED.secrets, views), clock)
@@ -239,7 +239,7 @@ def test_an_empty_rule_does_not_explain_a_whole_union():
 def test_witnesses_that_an_answer_has_no_room_for_are_left_out_and_the_verdict_stays():
     views = [WrittenQuery(f"v{i}", "V(x) :- R(x, y).") for i in range(3)]
     asked = ViewCheck(ASKED.relations, (), ASKED.secrets, views)
-    first, *_, last = checked(asked, limits=Limits(witness_characters=200))["pairs"]
+    first, *_, last = checked(asked, limits=Limits(witness_characters=600))["pairs"]
     assert first["witness"]
     assert (last["verdict"], last["witness"]) == ("DISCLOSES", None)
     assert "Check this pair alone" in last["explanation"]

@@ -1,0 +1,186 @@
+"""A check of views against secrets as work: at once, or block by block in a run; what is known is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Final
+
+from app.domain.errors import NotFound
+from app.domain.models.entry import Cost
+from app.domain.search.budget import Halted, never
+from app.services.fingerprints import canonical_json
+from app.services.ports import Store, UnitOfWork
+from app.services.resources import JsonObject, Kind, Stored, TenantId, document_of
+from app.services.runs.run_execution import Conclusion, Tick
+from app.services.views.advice import ADVICE_SECONDS
+from app.services.views.reading import ReadSchema, WrittenQuery
+from app.services.views.schema_documents import schema_of
+from app.services.views.view_checks import (
+    CHECK_SECONDS,
+    PAIR_SECONDS,
+    Clock,
+    Pairs,
+    ReadCheck,
+    ViewCheck,
+    in_room,
+    read_check,
+    result_of_check,
+)
+
+PAIRS_OF_A_BLOCK: Final = 25
+"""What a run that is interrupted decides anew, at most, takes two minutes."""
+SECONDS_PER_PAIR: Final = 0.004
+"""On the mean of the pairs that were measured, most of which disclose."""
+BYTES: Final = 100 * 1024**2
+"""More than any pair has taken."""
+LOOKED_THROUGH: Final = 200
+"""Newest checks among which those are sought that have decided some of the pairs."""
+MOST_EARLIER: Final = 5
+"""Results of earlier checks that are read, each of which may be large."""
+
+
+@dataclass(frozen=True)
+class CheckQuestion:
+    """A check as it is asked, with the hash of each query and of all else that its verdicts depend on."""
+
+    read: ReadCheck
+    secrets: Sequence[str]
+    views: Sequence[str]
+    grounds: str
+    schema_id: str | None
+
+
+class CheckWork:
+    """The pairs of a check; those that are known are taken as they are.
+
+    What a pair is answered depends on nothing but its two queries, the schema and the options: the result is
+    the same at once and by a run, but for the milliseconds.
+    """
+
+    time_limit = None
+
+    def __init__(
+        self, read: ReadCheck, known: Mapping[int, JsonObject], clock: Clock = time.monotonic
+    ) -> None:
+        self._read = read
+        self._known = known
+        self._clock = clock
+        self.units = read.n_pairs
+        self.n_blocks = -(-self.units // PAIRS_OF_A_BLOCK)
+        self.seconds = SECONDS_PER_PAIR * (self.units - len(known))
+
+    @property
+    def cost(self) -> Cost:
+        """The estimate; single pairs may take a thousand times as long as is usual."""
+        return Cost(self.seconds, BYTES, self.units, "pairs")
+
+    def result(self) -> JsonObject | None:
+        """The result document; None: it is not found within the time of a direct answer."""
+        end = self._clock() + CHECK_SECONDS
+        pairs = Pairs(self._read, self._clock, lambda: self._clock() >= end)
+        found = in_room(self._pair(pairs, number) for number in range(self.units) if not pairs.is_over())
+        return None if pairs.is_over() else result_of_check(self._read, found)
+
+    def run_block(self, index: int, tick: Tick, halted: Halted = never) -> bytes:
+        """The pairs of one block."""
+        pairs = Pairs(self._read, self._clock)
+        first = index * PAIRS_OF_A_BLOCK
+        numbers = range(first, min(first + PAIRS_OF_A_BLOCK, self.units))
+        found = []
+        for number in numbers:
+            found.append(self._pair(pairs, number))
+            tick(len(found))
+        return canonical_json(in_room(found))
+
+    def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
+        """The result."""
+        pairs = [pair for block in blocks.values() for pair in json.loads(block)]
+        return Conclusion(result_of_check(self._read, in_room(pairs)))
+
+    def _pair(self, pairs: Pairs, number: int) -> JsonObject:
+        return self._known[number] if number in self._known else pairs.pair(number)
+
+
+class CheckPreparation:
+    """Makes the work of a stored check; a ``Prepare`` of run execution."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def __call__(self, tenant: TenantId, stored: Stored) -> CheckWork:
+        """Read the queries again, and what earlier checks have found."""
+        document = document_of(stored)
+        schema = document["schema"]
+        if schema is None:
+            async with self._store.work(tenant) as work:
+                (used,) = stored.uses
+                schema = document_of(await work.resources.get(Kind.RELATIONAL_SCHEMA, used))
+        read = await asyncio.to_thread(_read_again, schema_of(schema), document)
+        return await self.work(
+            tenant,
+            CheckQuestion(
+                read,
+                document["secrets"],
+                document["views"],
+                stored.summary["grounds_sha256"],
+                next(iter(stored.uses), None),
+            ),
+        )
+
+    async def work(self, tenant: TenantId, question: CheckQuestion) -> CheckWork:
+        """The work of a question, with what earlier checks have found."""
+        async with self._store.work(tenant) as work:
+            known = await _known_pairs(work, question)
+        return CheckWork(question.read, known)
+
+
+def _read_again(schema: ReadSchema, document: JsonObject) -> ReadCheck:
+    """What a stored check asks; it was read before it was stored, and there is no hurry now."""
+    asked = document["asked"]
+    secrets, views = ([WrittenQuery(**own) for own in asked[part]] for part in ("secrets", "views"))
+    check = ViewCheck(
+        {},
+        (),
+        secrets,
+        views,
+        document["ignore_foreign_keys"],
+        asked["language"],
+        asked["dialect"],
+        advice=document["advice"],
+    )
+    return read_check(check, schema, never)
+
+
+async def _known_pairs(work: UnitOfWork, question: CheckQuestion) -> dict[int, JsonObject]:
+    """Number of the pair → its verdict, from the tenant's newest checks on the same grounds."""
+    wanted = {pair: number for number, pair in enumerate(product(question.secrets, question.views))}
+    page = await work.resources.list(
+        Kind.VIEW_CHECK, name=None, limit=LOOKED_THROUGH, cursor=None, built_on=question.schema_id
+    )
+    alike = [own for own in page.items if own.summary["grounds_sha256"] == question.grounds]
+    known: dict[int, JsonObject] = {}
+    for stored in alike[:MOST_EARLIER]:
+        # Somebody may be deleting it.
+        with contextlib.suppress(NotFound):
+            document = document_of(await work.resources.get(stored.kind, stored.id))
+            pairs = [wanted.get(own) for own in product(document["secrets"], document["views"])]
+            # A result may be large, and mostly the newest has all that there is.
+            if any(number is not None and number not in known for number in pairs):
+                result = await work.results.find(stored.kind.value, stored.sha256)
+                found = [] if result is None else zip(pairs, result["pairs"], strict=True)
+                known = {own: pair for own, pair in found if own is not None and _is_final(pair)} | known
+    return known
+
+
+def _is_final(pair: JsonObject) -> bool:
+    """Whether the pair would be answered so again: no clock has ended it, and its witness is there."""
+    is_whole = pair["verdict"] != "DISCLOSES" or pair["witness"] is not None
+    limit = PAIR_SECONDS if pair["advice"] is None else min(PAIR_SECONDS, ADVICE_SECONDS)
+    is_in_time: bool = pair["work"]["ms"] < 1000 * limit
+    return is_whole and is_in_time

@@ -1,0 +1,43 @@
+"""What a query means, as a hash: white space, comments and the names of variables do not count."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+from typing import Any
+
+from app.domain.views.queries import Constant, Variable
+from app.services.fingerprints import sha256_of
+from app.services.views.published import PublishedQuery
+
+
+def query_sha256(name: str, query: PublishedQuery) -> str:
+    """The hash of a query and of the name that an answer calls it by.
+
+    All that a verdict says of the query enters it, where its parts stand in the text included: pairs of equal
+    hashes are answered by the same words.
+    """
+    return sha256_of({"name": name, "query": _document(query)})
+
+
+def _document(part: object) -> Any:  # noqa: ANN401 - JSON
+    """The part in plain types, its variables numbered as they come."""
+    numbers: dict[str, int] = {}
+
+    def written(value: Any) -> Any:  # noqa: ANN401
+        match value:
+            case Variable():
+                return ["variable", numbers.setdefault(value.name, len(numbers))]
+            case Constant():
+                return ["constant", written(value.value)]
+            case Fraction():
+                return ["fraction", value.numerator, value.denominator]
+            case frozenset():
+                return sorted(map(written, value), key=str)
+            case tuple() | list():
+                return [written(own) for own in value]
+        if dataclasses.is_dataclass(value):
+            return {own.name: written(getattr(value, own.name)) for own in dataclasses.fields(value)}
+        return value
+
+    return written(part)

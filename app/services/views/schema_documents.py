@@ -1,0 +1,75 @@
+"""Relational schemas as plain documents: what is stored of one is all that a check needs to know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.domain.views.relational_schema import Domain, ForeignKey, Relation, RelationDefinition, built
+from app.services.fingerprints import plain
+from app.services.resources import JsonObject
+from app.services.views.column_types import ColumnType
+from app.services.views.reading import ReadSchema
+
+
+def schema_document(schema: ReadSchema) -> JsonObject:
+    """The schema as JSON types: relations as they are declared, how SQL compares, and what is unusual."""
+    return plain(
+        {
+            "relations": {name: _relation(own) for name, own in schema.definitions.items()},
+            "foreign_keys": [
+                {"from": own.source, "to": own.target} for own in schema.relational.foreign_keys
+            ],
+            "types": {
+                name: [{"family": own.family, "name": own.name} for own in types]
+                for name, types in schema.types.items()
+            },
+            "qualified": schema.qualified,
+            "warnings": schema.warnings,
+        }
+    )
+
+
+def schema_of(document: JsonObject) -> ReadSchema:
+    """The schema of a document."""
+    definitions = {name: _definition(own) for name, own in document["relations"].items()}
+    foreign_keys = [ForeignKey(own["from"], own["to"]) for own in document["foreign_keys"]]
+    relational = built(definitions, foreign_keys)
+    types = {
+        name: _types(relational.relations[name], described) for name, described in document["types"].items()
+    }
+    qualified = {name: tuple(parts) for name, parts in document["qualified"].items()}
+    return ReadSchema(relational, types, qualified, tuple(document["warnings"]), definitions)
+
+
+def _relation(own: RelationDefinition) -> JsonObject:
+    return {
+        "attributes": own.attributes,
+        "domains": own.domains,
+        "keys": own.keys,
+        "fds": own.dependencies,
+        "nullable": own.nullable,
+    }
+
+
+def _definition(own: JsonObject) -> RelationDefinition:
+    return RelationDefinition(
+        own["attributes"],
+        {name: _domain(domain) for name, domain in own["domains"].items()},
+        own["keys"],
+        [(determining, determined) for determining, determined in own["fds"]],
+        own["nullable"],
+    )
+
+
+def _domain(sent: Any) -> Domain:  # noqa: ANN401 - JSON
+    domain: Domain = tuple(sent) if isinstance(sent, list) else sent
+    return domain
+
+
+def _types(relation: Relation, described: list[Mapping[str, Any]]) -> tuple[ColumnType, ...]:
+    """How the columns compare; those whose values are listed have the values of their domains."""
+    return tuple(
+        ColumnType(own["family"], range_.values, own["name"])
+        for own, range_ in zip(described, relation.ranges, strict=True)
+    )
