@@ -44,8 +44,8 @@ def rows(_data: Path | None, report: Report) -> None:
     """Reading, checking, and single pairs."""
     view_pairs.rows(report)
     random = Random(1)
-    secrets = [WrittenQuery(f"secret-{i}", _secret(i, random)) for i in range(SECRETS)]
-    views = [WrittenQuery(f"view-{i}", _view(i, random)) for i in range(VIEWS)]
+    secrets = [WrittenQuery(f"secret-{i}", drawn_secret(i, random)) for i in range(SECRETS)]
+    views = [WrittenQuery(f"view-{i}", drawn_view(i, random)) for i in range(VIEWS)]
     report(_reading([*secrets, *views]))
     report(_checking(secrets, views))
 
@@ -100,7 +100,8 @@ def _checking(secrets: list[WrittenQuery], views: list[WrittenQuery]) -> Row:
     )
 
 
-def _secret(number: int, random: Random) -> str:
+def drawn_secret(number: int, random: Random) -> str:
+    """A secret over the tables; by its number one of four kinds."""
     match number % 4:
         case 0:
             return (
@@ -116,7 +117,8 @@ def _secret(number: int, random: Random) -> str:
             return f"SELECT order_id FROM item WHERE discount > 0.{number} AND quantity = {number}"
 
 
-def _view(number: int, random: Random) -> str:
+def drawn_view(number: int, random: Random) -> str:
+    """A view over the tables; by its number one of seven kinds."""
     letter, digit = random.choice("abc"), random.randint(1, 9)
     where = " AND ".join(
         random.sample(
