@@ -20,7 +20,8 @@ def shown_check(actor: Actor, result: JsonObject) -> JsonObject:
     """The result of a check as the actor may see it."""
     if actor.scopes & _SEEING:
         return result
-    pairs = [{**pair, "explanation": _NOT_SHOWN, "witness": None} for pair in result["pairs"]]
+    hidden = {"explanation": _NOT_SHOWN, "witness": None, "advice": None}
+    pairs = [{**pair, **hidden} for pair in result["pairs"]]
     return {**result, "pairs": pairs}
 
 
