@@ -31,7 +31,7 @@ PATIENTS: Final = (
     ("D", (135, "cancer", "RX2", 2312)),
     ("D", (135, "hepatitis", "RX1", 1212)),
 )
-"""Figure 2.2."""
+"""Machanavajjhala (2008), figure 2.2."""
 DOCTORS: Final = {"T": "name doctor ward"}
 DRAKE: Final = "S(n) :- T(n,'Drake',w)."
 WARD, OTHERS = "V(n) :- T(n,d,1212).", "V(n,w) :- T(n,d,w), d != 'Drake'."
@@ -43,28 +43,28 @@ TREATED: Final[tuple[tuple[str, tuple[str | int, ...]], ...]] = (
 FIVE: Final = {"R": "a b c d e"}
 FIRST_OF_SMALL: Final = "S(x,y,z) :- R(x,y,z,b,0), R(1,y,z,0,0), R(x,0,0,0,0), R(x,0,1,0,0)."
 SECOND_OF_SMALL: Final = "V(x,y,z) :- R(x,y,z,1,b), R(1,y,z,1,1), R(x,1,0,1,1), R(x,1,1,1,1)."
-"""Example 2.3, figures 2.4 and 2.5."""
+"""Machanavajjhala (2008), example 2.3, figures 2.4 and 2.5."""
 CLASSES: Final = relations(
     {"R": "a b c", "S2": "a b", "T": "a b c", "D": "pid diagnosis medication ward", "P": "pid pname"}
 )
 OF_CLASSES: Final = (
     (
-        "figure 2.3, first",
+        "Machanavajjhala (2008), figure 2.3, first",
         "Q(a1,a2) :- R(a1,b1,b2), S2(a2,b2), T(a1,b1,b2).",
         {"no_self_join", "one_self_join_per_relation", "column_typed", "maximal_row", "acyclic"},
     ),
     (
-        "figure 2.3, second",
+        "Machanavajjhala (2008), figure 2.3, second",
         "Q(a1,a2) :- R(a1,b1,0), R(a2,b2,1), T(2,b2,b3).",
         {"one_self_join_per_relation", "column_typed", "maximal_row", "acyclic"},
     ),
     (
-        "figure 2.3, third",
+        "Machanavajjhala (2008), figure 2.3, third",
         "Q(a1,a2) :- R(a1,b2,b3), R(a2,b2,b4), R(a1,c2,b3), R(a2,d2,b5).",
         {"column_typed", "simple_tableau", "acyclic"},
     ),
     (
-        "figure 2.6",
+        "Machanavajjhala (2008), figure 2.6",
         "Q(n) :- P(p,n), D(p,'hepatitis',b1,b2), D(p,'cancer',c1,c2).",
         {"one_self_join_per_relation", "column_typed", "maximal_row", "simple_tableau", "acyclic"},
     ),
@@ -72,7 +72,7 @@ OF_CLASSES: Final = (
 
 
 def run(effort: Effort) -> Report:
-    """Examples 2.1 to 2.3, section 1.3.1, the classes of figures 2.3 and 2.6, and errors of the source."""
+    """Machanavajjhala (2008), examples 2.1 to 2.3, section 1.3.1, figures 2.3 and 2.6, and its errors."""
     verdicts = [judged(CANCER, view, HOSPITAL).verdict for _, view, _ in OF_HOSPITAL]
     printed = _errors()
     return Report(
@@ -95,7 +95,7 @@ def run(effort: Effort) -> Report:
                 tuple(row[:5] for row in printed),
             ),
             ResultTable(
-                "Classes of the queries of figures 2.3 and 2.6",
+                "Classes of the queries of Machanavajjhala (2008), figures 2.3 and 2.6",
                 ("query", "classes"),
                 tuple((name, ", ".join(classes(query, CLASSES))) for name, query, _ in OF_CLASSES),
             ),
@@ -111,7 +111,7 @@ def run(effort: Effort) -> Report:
             *_claims_of_doctors(),
             *_claims_of_small_domains(),
             exact(
-                "The queries of figures 2.3 and 2.6 are of the classes that they are to show",
+                "The queries of Machanavajjhala (2008), figures 2.3 and 2.6 are of the classes they show",
                 all(own <= set(classes(query, CLASSES)) for _, query, own in OF_CLASSES),
                 f"{len(OF_CLASSES)} queries",
             ),
@@ -146,7 +146,8 @@ def _claims_of_hospital() -> tuple[Claim, ...]:
             " ".join(map(str, critical)),
         ),
         exact(
-            "Example 2.2: a second cancer row of 135 changes nothing on the instance of figure 2.2; one of "
+            "Machanavajjhala (2008), example 2.2: "
+            "a second cancer row of 135 changes nothing on the instance of figure 2.2; one of "
             "146 adds Chris",
             names() == names(daisy) == ["Daisy"] and names(chris) == ["Chris", "Daisy"],
             f"{names()} {names(daisy)} {names(chris)}",
@@ -173,13 +174,15 @@ def _claims_of_doctors() -> tuple[Claim, ...]:
     others = {row[1][0] for row in TREATED if row[1][1] != "Drake"}
     return (
         exact(
-            "Section 1.3.1: the names of a ward disclose; everybody whom Drake does not treat is private, "
+            "Machanavajjhala (2008), section 1.3.1: "
+            "the names of a ward disclose; everybody whom Drake does not treat is private, "
             "but not if a name is a key",
             found == ["DISCLOSES", "DISCLOSES", "PRIVATE", "DISCLOSES"],
             " ".join(found),
         ),
         exact(
-            "Section 1.3.1: Drake's patients of the ward are the names of the ward without the others",
+            "Machanavajjhala (2008), section 1.3.1: "
+            "Drake's patients of the ward are the names of the ward without the others",
             ward - others == {"Dana"} and not others - ward,
             f"{ward - others}, the other way round nobody",
         ),
@@ -231,13 +234,15 @@ def _claims_of_small_domains() -> tuple[Claim, ...]:
             " ".join(str(len(own)) for own in sides),
         ),
         exact(
-            "Theorem 2.6: a row (t, 1, 0) is critical exactly if t satisfies (¬x1)(x2 ∨ x3)(x2 ∨ ¬x3), for "
+            "Machanavajjhala (2008), theorem 2.6: "
+            "a row (t, 1, 0) is critical exactly if t satisfies (¬x1)(x2 ∨ x3)(x2 ∨ ¬x3), for "
             "the view (¬x1)(¬x2 ∨ x3)(¬x2 ∨ ¬x3); as printed, with x1 and x2 swapped, it is not so",
             encoded and not printed,
             f"{len(shared)} rows",
         ),
         exact(
-            "Lemma 2.7: with 0, 0 in the last columns, as printed, the link to the formula fails",
+            "Machanavajjhala (2008), lemma 2.7: "
+            "with 0, 0 in the last columns, as printed, the link to the formula fails",
             (0, 0, 0, 0, 0) in sides[0] and not _is_true(ENCODED[0], (0, 0, 0)),
             "(0, 0, 0, 0, 0) is critical, and x1 = x2 = x3 = 0 makes the formula false",
         ),
@@ -251,13 +256,14 @@ def _critical(query: str, schema: RelationalSchema) -> set[tuple[int, ...]]:
 
 
 def _counterexamples(schema: RelationalSchema) -> Claim:
-    """Figure 2.5: an instance on which the view's other subgoals have an answer, and the view none."""
+    """Machanavajjhala (2008), figure 2.5: the view's other subgoals have an answer, and the view none."""
     restricted = "V(x,y,z) :- R(1,y,z,1,1), R(x,1,0,1,1), R(x,1,1,1,1)."
     rows = [("R", row) for row in ((1, 0, 1, 1, 1), (0, 1, 0, 1, 1), (0, 1, 1, 1, 1))]
     printed = [(name, (*cells[:3], 0, 0)) for name, cells in rows]
     found = [answer(restricted, schema, own) for own in (rows, printed)]
     return exact(
-        "Figure 2.5: the rows of the counterexample end with 1, 1; with 0, 0, as printed, it is none",
+        "Machanavajjhala (2008), figure 2.5: "
+        "the rows of the counterexample end with 1, 1; with 0, 0, as printed, it is none",
         found == [{(0, 0, 1)}, set()] and not answer(SECOND_OF_SMALL, schema, rows),
         f"{sorted(found[0])} and {sorted(found[1])}",
     )
@@ -266,35 +272,35 @@ def _counterexamples(schema: RelationalSchema) -> Claim:
 TWO: Final = {"R": "a b"}
 _PAIRS: Final = (
     (
-        "lemma 2.4",
+        "Machanavajjhala (2008), lemma 2.4",
         "one set of subgoals tells of all rows that fit it",
         ("S() :- R(x,y), R(0,1).", "V() :- R(0,1)."),
         relations(TWO),
         ("PRIVATE", "DISCLOSES"),
     ),
     (
-        "definition 2.1, theorem 2.5",
+        "Machanavajjhala (2008), definition 2.1, theorem 2.5",
         "a value to spare for each query is enough",
         ("S(a) :- R(a,b,0), R(0,0,0).", "V(a) :- R(a,1,c), R(1,1,1)."),
         built({"R": RelationDefinition(["a", "b", "c"], {"a": (0, 1), "b": (0, 1, 2), "c": (0, 1, 2)})}, ()),
         ("DISCLOSES", "PRIVATE"),
     ),
     (
-        "section 2.2.1, compatible sets",
+        "Machanavajjhala (2008), section 2.2.1, compatible sets",
         "each subgoal has a valuation of its own",
         ("S(a) :- R(b,a), R(a,b), R(a,a), R(b,0).", "V() :- R(0,5)."),
         relations(TWO),
         ("DISCLOSES", "PRIVATE"),
     ),
     (
-        "section 2.2.2",
+        "Machanavajjhala (2008), section 2.2.2",
         "rows are told apart by constants alone",
         ("S() :- R(x,x).", "V() :- R(0,1)."),
         relations(TWO),
         ("DISCLOSES", "PRIVATE"),
     ),
     (
-        "theorem 2.1 with two keys",
+        "Machanavajjhala (2008), theorem 2.1 with two keys",
         "rows that agree on no key are independent",
         ("S() :- R(1,1).", "V() :- R(2,2)."),
         relations(TWO, (1, 2), {"R": [["a"], ["b"]]}),
@@ -308,7 +314,7 @@ _PAIRS: Final = (
         ("DISCLOSES", "PRIVATE"),
     ),
     (
-        "lemma 2.10",
+        "Machanavajjhala (2008), lemma 2.10",
         "columns of one value are as others",
         ("S() :- R(0,x,u), R(y,1,1).", "V() :- R(x,y,0)."),
         built({"R": RelationDefinition(["a", "b", "c"], {"a": (0,), "b": (1,), "c": (0, 1)})}, ()),

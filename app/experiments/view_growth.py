@@ -89,7 +89,7 @@ KINDS: Final = (
     Kind("acyclic", "acyclic", _chain, 3, 3),
     Kind("any, three of a relation", None, lambda n, rng: _free(n, 3, rng), 3, None),
 )
-"""Bounds of figure 2.3: the patterns of n / 3 relations, each with a test of n³ or n² log n steps."""
+"""Bounds of Machanavajjhala (2008), figure 2.3: patterns of n / 3 relations, by n³ or n² log n steps each."""
 
 
 @dataclass(frozen=True)
