@@ -187,11 +187,13 @@ async def _subject(visit: Visit) -> Subject:
 
 
 async def _is_from_data(visit: Visit, dataset: Json, attribute: str) -> bool:
-    """Whether the values come from the column, or the hierarchy is not known to be declared."""
+    """Whether values come from the column, or the hierarchy is not known to be declared."""
     (own,) = (own for own in dataset["attributes"] if own["name"] == attribute)
-    if not own["hierarchy"] or own["on_unknown"] == "attach":
+    if not own["hierarchy"]:
         return True
     known = (await visit.client.hierarchies.get(own["hierarchy"])).document
+    if own["leaves"] != known["leaves"]:  # values of the data were attached to it
+        return True
     from_data: bool | None = known["from_data"]
     return known["kind"] not in ("parents", "rows") if from_data is None else from_data
 

@@ -461,6 +461,25 @@ def test_values_are_regrouped_by_ticking_and_the_sizes_follow(visitor: Visitor):
     assert "/datasets/members-2/attributes/city" in uses
 
 
+def test_what_is_edited_stays_from_data_if_what_it_was_made_of_is(visitor: Visitor):
+    """From a column's own values, and from what was edited from them; a declared hierarchy stays declared."""
+    known = visitor.api.get("/hierarchies/example-city").json()
+    assert known["from_data"] is False
+    attributes = [{"name": "city", "type": "categorical", "role": "quasi_identifier"}]
+    upload = visitor.api.get("/datasets/example-members").json()["upload"]
+    body = {"name": "undeclared", "upload": upload, "attributes": attributes}
+    assert visitor.api.post("/datasets", json=body).status_code == 201
+    for page, hierarchy, dataset, from_data in (
+        ("/datasets/undeclared/attributes/city/edit", "first-edit", "edited-once", True),
+        ("/datasets/edited-once/attributes/city/edit", "second-edit", "edited-twice", True),
+        (CITY, "declared-edit", "declared-edited", False),
+    ):
+        lines = lines_in(visitor.browser.get(page))
+        sent = {"lines": lines, "do": "store", "name": hierarchy, "dataset": dataset}
+        assert visitor.send(page, sent).headers["location"] == f"/datasets/{dataset}"
+        assert visitor.api.get(f"/hierarchies/{hierarchy}").json()["from_data"] is from_data
+
+
 @pytest.mark.parametrize(
     ("fields", "field", "said"),
     [
