@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import os
 from fractions import Fraction
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.common_hypotheses import one_record_per_person
+from app.domain.mechanisms.exact_noise import two_sided_geometric
 from app.domain.mechanisms.laplace_histogram import LAPLACE_HISTOGRAM, LaplaceHistogram
 from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.mechanisms.noise_law import NoiseLaw
 from app.domain.mechanisms.private_release import group_privacy
 from app.domain.mechanisms.several_draws import private_guarantee_together
 from app.domain.mechanisms.stability_histogram import STABILITY_HISTOGRAM, StabilityHistogram
@@ -196,6 +199,47 @@ def test_a_stability_histogram_publishes_noisy_counts_from_the_threshold_on():
     assert [
         own.tolist() for own in STABILITY_HISTOGRAM.draw(context(), stable(), stream("histogram")).columns
     ] == [own.tolist() for own in drawn.columns]
+
+
+def numbered(counts):
+    """A table of one column with so many records of each value, and its declared values."""
+    values = Hierarchy.from_parents({f"v{i:06}": [None] for i in range(len(counts))})
+    codes = np.repeat(np.arange(1, len(counts) + 1, dtype=np.int32), counts)[:, None]
+    return MechanismContext(Table(("value",), (values,), codes), public=frozenset({"value"}))
+
+
+@pytest.mark.parametrize("epsilon", ["0.25", "1", "3"])
+def test_what_is_drawn_is_the_counts_with_the_noise_that_the_plan_states(epsilon):
+    """Of one stream of bytes: a count that falls just short of the threshold is missing, one at it is not."""
+    law, counts = NoiseLaw(Fraction(epsilon)), np.arange(1, 400) % 60 + 1
+    noisy = counts + two_sided_geometric(len(counts), law.epsilon, stream("cells"))
+    asked = stable(epsilon=float(epsilon), delta=1e-4)
+    (column,) = STABILITY_HISTOGRAM.draw(numbered(counts), asked, stream("cells")).columns
+    found, least = np.bincount(column, minlength=400)[1:], law.threshold(Fraction(1, 10_000))
+    assert {least - 1, least} <= set(noisy.tolist())
+    assert found.tolist() == np.where(noisy >= least, noisy, 0).tolist()
+    # The Laplace histogram counts the missing value, of which there is none, before the others.
+    expected = np.append(0, counts) + two_sided_geometric(400, law.epsilon, stream("cells"))
+    (column,) = LAPLACE_HISTOGRAM.draw(
+        numbered(counts), LaplaceHistogram(epsilon=float(epsilon)), stream("cells")
+    ).columns
+    assert np.bincount(column, minlength=400).tolist() == np.maximum(expected, 0).tolist()
+
+
+def test_noise_of_many_cells_has_its_law():
+    """χ² of 50,000 cells with 11 classes: a right law fails with a probability below 1e-9 (χ² of 10 is 63)."""
+    law, n, true = NoiseLaw(Fraction(1)), 50_000, 30
+    context_of = numbered(np.full(n, true))
+    asked = stable(epsilon=1.0, delta=1e-3)
+    (stability,) = STABILITY_HISTOGRAM.draw(context_of, asked, os.urandom).columns
+    (laplace,) = LAPLACE_HISTOGRAM.draw(context_of, LaplaceHistogram(epsilon=1.0), os.urandom).columns
+    chances = [float(law.tail(5)), *(float(law.probability(z)) for z in range(-4, 5)), float(law.tail(5))]
+    assert sum(chances) == pytest.approx(1)
+    for column in (stability, laplace):
+        noise = np.bincount(column, minlength=n + 1)[1:] - true
+        seen = np.bincount(np.clip(noise, -5, 5) + 5, minlength=11)
+        expected = n * np.array(chances)
+        assert float(((seen - expected) ** 2 / expected).sum()) < 65
 
 
 def test_a_rule_makes_larger_combinations():
