@@ -41,7 +41,8 @@ MOST_LEVELS: Final = 10
 class Subject:
     """The attribute whose hierarchy is changed: its rows and the records of each value, None if not known.
 
-    ``from_data`` says that records may have decided what is changed. ``obstacle`` says why it cannot be changed in lines; there are no rows then.
+    ``from_data`` says that records may have decided what is changed. ``obstacle`` says why it cannot be
+    changed in lines; there are no rows then.
     """
 
     dataset: Json

@@ -284,9 +284,7 @@ CHANGES = (
         "noise, parameters.threshold - 1)",
         ("test_private_histograms",),
     ),
-    Change(
-        "noisy[noisy < threshold] = 0", "noisy[noisy < threshold - 1] = 0", ("test_private_histograms",)
-    ),
+    Change("noisy[noisy < threshold] = 0", "noisy[noisy < threshold - 1] = 0", ("test_private_histograms",)),
     # Evidence and waivers
     Change(
         "if request.until < self._clock().date():",

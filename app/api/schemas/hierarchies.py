@@ -95,7 +95,7 @@ class NewHierarchy(Request):
         Field(
             description="Whether the labels, or what is above them, were taken from records though they are "
             "written out, as of a hierarchy that was made from a column and then edited. Differentially "
-            "private mechanisms refuse such a hierarchy. Leaves from an upload's column are always from data.",
+            "private mechanisms refuse such a hierarchy. Leaves of an upload's column always are.",
             examples=[False],
         ),
     ] = False
@@ -131,8 +131,8 @@ class Hierarchy(Resource):
         bool | None,
         Field(
             description="Whether records decided what it holds, so that differentially private mechanisms "
-            "refuse it. Null: it was made before that was recorded, and is refused unless its kind is parents "
-            "or rows.",
+            "refuse it. Null: it was made before that was recorded, and is refused unless its kind is "
+            "parents or rows.",
             examples=[False],
         ),
     ] = None

@@ -143,7 +143,9 @@ def _plan(context: MechanismContext, parameters: StabilityHistogram) -> Mechanis
         missing=missing,
         seconds=SECONDS,
         bytes=BYTES,
-        guarantees=() if missing else (private_guarantee(context, own.epsilon, own.delta, of_delta),),
+        guarantees=()
+        if missing
+        else (private_guarantee(context, own.epsilon, own.delta, of_delta, own.least_records),),
         warnings=(*_of_threshold(own), *private_warnings(own.epsilon, own.delta, own.least_records)),
     )
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.common_hypotheses import one_record_per_person
@@ -227,7 +228,7 @@ def test_what_is_drawn_is_the_counts_with_the_noise_that_the_plan_states(epsilon
 
 
 def test_noise_of_many_cells_has_its_law():
-    """χ² of 50,000 cells with 11 classes: a right law fails with a probability below 1e-9 (χ² of 10 is 63)."""
+    """χ² of 50,000 cells in 11 classes: a right law fails with a probability below 1e-9."""
     law, n, true = NoiseLaw(Fraction(1)), 50_000, 30
     context_of = numbered(np.full(n, true))
     asked = stable(epsilon=1.0, delta=1e-3)
@@ -321,7 +322,7 @@ def test_groups_of_records_have_less():
 
 
 def test_several_draws_add_up_exactly():
-    persons = one_record_per_person(WHOLE)
+    persons = (one_record_per_person(WHOLE),)
     stated = [{"epsilon": 0.1, "delta": 1e-10}, {"epsilon": 0.2, "delta": 0.0}]
     together = private_guarantee_together(stated, persons)
     assert (together.parameters["epsilon"], together.parameters["delta"]) == (0.3, 1e-10)
@@ -330,3 +331,41 @@ def test_several_draws_add_up_exactly():
     assert (unknown.standing, unknown.model) == ("none", "differential_privacy")
     assert "draw 2" in unknown.sentence
     assert "epsilon" not in unknown.parameters
+
+
+def test_epsilons_beyond_every_floating_point_factor_are_told():
+    stated = [{"epsilon": 20.0, "delta": 0.0}] * 36
+    together = private_guarantee_together(stated, ())
+    assert together.parameters["epsilon"] == 720.0
+    assert "at most a factor e^ε = e^720, apart" in together.sentence
+
+
+@pytest.mark.parametrize(
+    ("deltas", "least", "standing"),
+    [
+        ([0.004, 0.005], {"least_records": 100}, "certified"),
+        ([0.005, 0.005], {"least_records": 100}, "none"),
+        ([0.01] * 99, {}, "certified"),
+        ([0.01] * 101, {}, "none"),
+    ],
+)
+def test_together_nothing_is_certified_that_a_single_draw_could_not_promise(deltas, least, standing):
+    """A sum of δ of 1 in the declared records; and the sentence tells no probability above 1."""
+    stated = [{"epsilon": 1.0, "delta": own} | least for own in deltas]
+    of_rule = Hypothesis("rule_is_public", "assumed", "Declared.")
+    together = private_guarantee_together([*stated, {"epsilon": 1.0, "delta": 0.0}], (of_rule,))
+    assert together.standing == standing
+    assert ("Nothing is promised" in together.sentence) == (standing == "none")
+    assert of_rule in together.hypotheses
+    known = {own.id: own.reason for own in together.hypotheses}
+    assert ("100 records" in known.get("least_records_is_public", "")) == bool(least)
+    assert "1.01" not in together.sentence
+
+
+def test_the_declared_number_of_records_is_a_hypothesis():
+    (guarantee,) = STABILITY_HISTOGRAM.plan(context(), stable()).guarantees
+    (own,) = (own for own in guarantee.hypotheses if own.id == "least_records_is_public")
+    assert own.holds == "assumed"
+    assert "at least 50 records" in own.reason
+    (laplace,) = LAPLACE_HISTOGRAM.plan(context(), LaplaceHistogram(epsilon=1.0)).guarantees
+    assert all(own.id != "least_records_is_public" for own in laplace.hypotheses)
