@@ -154,8 +154,9 @@ def _of_threshold(own: StabilityHistogram) -> Iterator[str]:
     likely = own.law.reaching(own.threshold, LIKELY)
     yield (
         f"Combinations of few records are lost: one of {own.threshold:,} records is published with a "
-        f"probability a little above one half, one of {likely:,} with at least 0.95. If no combination of "
-        "all columns has so many, the table is empty: choose more general levels, or disclose fewer columns."
+        f"probability of {float(own.law.tail(0)):.3g}, one of {likely:,} with at least 0.95. If no "
+        "combination of all columns has so many, the table is empty: choose more general levels, or disclose fewer "
+        "columns."
     )
 
 
