@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import os
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -369,3 +370,64 @@ def test_the_declared_number_of_records_is_a_hypothesis():
     assert "at least 50 records" in own.reason
     (laplace,) = LAPLACE_HISTOGRAM.plan(context(), LaplaceHistogram(epsilon=1.0)).guarantees
     assert all(own.id != "least_records_is_public" for own in laplace.hypotheses)
+
+
+def test_tables_of_more_than_64_columns_are_counted():
+    """Of 70 columns all but two are suppressed to one value each."""
+    values = Hierarchy.from_parents({"a": [None], "b": [None]})
+    names = tuple(f"c{i}" for i in range(70))
+    codes = np.tile(np.array([values.node_of("a"), values.node_of("b")], dtype=np.int32), (300, 35))
+    wide = Table(names, (values,) * 70, codes)
+    rule = TableRule((0, *(1,) * 68, 0))
+    asked = LaplaceHistogram(epsilon=1.0, rule_is_public=True)
+    of_wide = MechanismContext(wide, rule, frozenset(names))
+    assert LAPLACE_HISTOGRAM.plan(of_wide, asked).constants["cells"] == 9
+    for mechanism, own in ((LAPLACE_HISTOGRAM, asked), (STABILITY_HISTOGRAM, stable(rule_is_public=True))):
+        first, *between, last = mechanism.draw(of_wide, own, stream("wide")).columns
+        assert all(not column.any() for column in between)
+        both = (first == values.node_of("a")) & (last == values.node_of("b"))
+        assert abs(int(both.sum()) - 300) < 25
+
+
+def test_combinations_are_numbered_as_they_are_read_back():
+    """All combinations of columns of 3, 1, 2 and 5 values, with so little noise that none is lost."""
+    sizes = (3, 1, 2, 5)
+    trees = [Hierarchy.from_parents({f"v{i}": [None] for i in range(own)}) for own in sizes]
+    grid = np.array(list(np.ndindex(*sizes)), dtype=np.int32) + 1
+    of_all = Table(tuple("abcd"), tuple(trees), np.repeat(grid, np.arange(60, 60 + len(grid)), axis=0))
+    drawn = LAPLACE_HISTOGRAM.draw(
+        MechanismContext(of_all, public=frozenset("abcd")), LaplaceHistogram(epsilon=20.0), stream("small")
+    )
+    found, counts = np.unique(np.column_stack(drawn.columns), axis=0, return_counts=True)
+    assert (found == grid).all()
+    # ε = 20: noise other than 0 has a probability below 5e-9 a cell, and the stream is seeded.
+    assert counts.tolist() == list(range(60, 60 + len(grid)))
+
+
+@pytest.mark.parametrize("epsilon", ["0.0001", "0.05", "1", "20"])
+def test_the_count_that_is_likely_published_is_the_least(epsilon):
+    law, chance = NoiseLaw(Fraction(epsilon)), Fraction(19, 20)
+    found = law.reaching(100, chance)
+    assert law.tail(100 - found) >= Decimal("0.95")
+    assert found == 100 or law.tail(100 - found + 1) < Decimal("0.95")
+
+
+def test_the_plan_of_little_epsilon_takes_few_steps(monkeypatch):
+    """Thresholds of hundreds of thousands are found from their logarithms."""
+    asked, tail = [], NoiseLaw.tail
+
+    def counted(law, least):
+        asked.append(least)
+        return tail(law, least)
+
+    monkeypatch.setattr(NoiseLaw, "tail", counted)
+    plan = STABILITY_HISTOGRAM.plan(context(), stable(epsilon=0.0001, delta=1e-30))
+    assert plan.constants["count_likely"] > plan.constants["threshold"] > 600_000
+    assert len(asked) < 100
+
+
+def test_the_chance_of_a_count_at_the_threshold_is_told_as_it_is():
+    for epsilon, told in ((1.0, "0.731"), (20.0, "probability of 1,"), (0.01, "0.502")):
+        warnings = STABILITY_HISTOGRAM.plan(context(), stable(epsilon=epsilon)).warnings
+        assert told in warnings[0]
+        assert "one half" not in warnings[0]
