@@ -89,6 +89,15 @@ class StabilityHistogram:
         """With this probability, and none above delta, a combination of one record reaches the threshold."""
         return min(not_less(self.law.tail(self.threshold - 1)), self.delta)
 
+    @property
+    def rows_of_noise(self) -> float:
+        """Rows that are expected beyond its own of a record, at most: δ · (τ + 1 / ε) for one that is alone.
+
+        Of a noisy count of at least τ, the excess over τ is geometric, with a mean below 1 / ε; noise above 0
+        of a larger count adds less than 1 / ε for all of its records together, of at least about τ.
+        """
+        return self.delta_of_threshold * (self.threshold + 1 / self.epsilon)
+
 
 @dataclass(frozen=True, eq=False)
 class PublishedStability(PublishedNoisyCounts):
@@ -146,17 +155,18 @@ def _plan(context: MechanismContext, parameters: StabilityHistogram) -> Mechanis
         guarantees=()
         if missing
         else (private_guarantee(context, own.epsilon, own.delta, of_delta, own.least_records),),
+        rows_per_record=1 + own.rows_of_noise,
         warnings=(*_of_threshold(own), *private_warnings(own.epsilon, own.delta, own.least_records)),
     )
 
 
 def _of_threshold(own: StabilityHistogram) -> Iterator[str]:
     likely = own.law.reaching(own.threshold, LIKELY)
+    chance = float(own.law.tail(0))
     yield (
         f"Combinations of few records are lost: one of {own.threshold:,} records is published with a "
-        f"probability of {float(own.law.tail(0)):.3g}, one of {likely:,} with at least 0.95. If no "
-        "combination of all columns has so many, the table is empty: choose more general levels, or disclose fewer "
-        "columns."
+        f"probability of {chance:.3g}, one of {likely:,} with at least 0.95. If no combination of all columns "
+        "has so many, the table is empty: choose more general levels, or disclose fewer columns."
     )
 
 
