@@ -589,6 +589,29 @@ def test_a_release_says_how_it_was_made(visitor: Visitor):
     assert 'href="/releases/example-release/data"' in page
 
 
+def test_rows_of_noisy_counts_are_not_called_records(stranger: Visitor):
+    table = "town,illness\n" + "Rome,flu\nBari,gout\n" * 40
+    columns = [
+        {"name": "town", "type": "categorical", "role": "quasi_identifier"},
+        {"name": "illness", "type": "categorical", "role": "sensitive"},
+    ]
+    mechanism = {"kind": "stability_histogram", "epsilon": 1, "delta": 1e-6, "least_records": 50}
+    headers = {"Content-Type": "text/csv"}
+    api = stranger.api
+    api.post("/uploads?name=counted", content=table, headers=headers).raise_for_status()
+    body = {"name": "counted", "upload": "counted", "attributes": columns}
+    api.post("/datasets", json=body).raise_for_status()
+    question = {"name": "noisy", "dataset": "counted", "mechanism": mechanism}
+    rows = api.post("/releases", json=question).raise_for_status().json()["rows"]
+    page = html.unescape(stranger.browser.get("/releases/noisy").text)
+    assert f"{rows} rows of noisy counts; no row is a person’s record" in page
+    assert f"{rows} records" not in page
+    assert "uppressed" not in page
+    listed = stranger.browser.get("/releases").text
+    assert f"{rows} rows of noisy counts" in listed
+    assert f"{rows} records" not in listed
+
+
 def test_a_release_that_was_drawn_says_what_it_promises_and_whether_it_is_withdrawn(stranger: Visitor):
     table = "town,illness\n" + "Rome,flu\nRome,asthma\nBari,flu\nBari,gout\n" * 10
     columns = [
