@@ -91,12 +91,14 @@ class StabilityHistogram:
 
     @property
     def rows_of_noise(self) -> float:
-        """Rows that are expected beyond its own of a record, at most: δ · (τ + 1 / ε) for one that is alone.
+        """Rows that are expected beyond its own of a record, at most.
 
-        Of a noisy count of at least τ, the excess over τ is geometric, with a mean below 1 / ε; noise above 0
-        of a larger count adds less than 1 / ε for all of its records together, of at least about τ.
+        Alone it is published with δ, as τ + 1 / ε rows or fewer: above τ a noisy count is geometric.
+        Of a combination near the threshold noise adds 1 / (2ε) rows to τ records. Between these it is less,
+        but for a rise behind the threshold that is far below a factor of 2.
         """
-        return self.delta_of_threshold * (self.threshold + 1 / self.epsilon)
+        alone = self.delta_of_threshold * (self.threshold + 1 / self.epsilon)
+        return max(alone, 1 / (self.epsilon * self.threshold))
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,8 +167,8 @@ def _of_threshold(own: StabilityHistogram) -> Iterator[str]:
     chance = float(own.law.tail(0))
     yield (
         f"Combinations of few records are lost: one of {own.threshold:,} records is published with a "
-        f"probability of {chance:.3g}, one of {likely:,} with at least 0.95. If no combination of all columns "
-        "has so many, the table is empty: choose more general levels, or disclose fewer columns."
+        f"probability of {chance:.3g}, one of {likely:,} with at least 0.95. If no combination of all "
+        "columns has so many, the table is empty: choose more general levels, or disclose fewer columns."
     )
 
 
