@@ -209,7 +209,8 @@ def _hypotheses(context: MechanismContext) -> Iterator[Hypothesis]:
     yield Hypothesis(
         "drawn_once",
         "assumed",
-        "A second draw of the same data adds to the first; it depends on all that is ever released.",
+        "A second draw of the same data adds to the first; it depends on all that is ever released. The same "
+        "records in another file are not recognised.",
     )
 
 
@@ -219,6 +220,11 @@ def private_warnings(epsilon: float, delta: float, least_records: int | None) ->
         "Whoever has g records in the data is protected with g·ε and g·e^((g−1)·ε)·δ only: "
         + "; ".join(_of_group(g, epsilon, delta) for g in GROUPS_TOLD)
         + "."
+    )
+    yield (
+        "Whether a person's record is in the data is protected with ε and δ. Which value that record has is "
+        "two steps, one record less and one more, and is protected with 2ε and (1 + e^ε)·δ: "
+        f"{_of_value(epsilon, delta)}."
     )
     yield (
         "Nothing is promised of what the data tell of people in general: who is in a group of which nearly "
@@ -240,6 +246,13 @@ def _of_group(g: int, epsilon: float, delta: float) -> str:
     """Such as: with 2 records ε = 2 and δ = 5.44e-06."""
     degraded = group_privacy(g, epsilon, delta)
     return f"with {g} records ε = {degraded[0]:.6g}" + ("" if not delta else f" and δ = {degraded[1]:.3g}")
+
+
+def _of_value(epsilon: float, delta: float) -> str:
+    """Such as: odds of 1 to 1 become at most 7.39 to 1, apart from 3.72e-06."""
+    whole, left = 2 * as_written(epsilon), min(1.0, (1 + math.exp(epsilon)) * delta)
+    slack = "" if not delta else f", apart from a slack of {left:.3g}"
+    return f"odds of 1 to 1 between two values become at most {math.exp(whole):.3g} to 1{slack}"
 
 
 def group_privacy(g: int, epsilon: float, delta: float) -> tuple[float, float]:

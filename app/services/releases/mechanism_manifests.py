@@ -236,7 +236,7 @@ def _released_once(state: DrawState) -> Hypothesis:
             _DRAWN_ONCE,
             "yes",
             "No other draw of the uploaded content is counted, deleted releases included; the same question "
-            "is answered by this one.",
+            "is answered by this one. The same records in another file are not recognised.",
         )
     return Hypothesis(
         _DRAWN_ONCE,

@@ -431,3 +431,45 @@ def test_the_chance_of_a_count_at_the_threshold_is_told_as_it_is():
         warnings = STABILITY_HISTOGRAM.plan(context(), stable(epsilon=epsilon)).warnings
         assert told in warnings[0]
         assert "one half" not in warnings[0]
+
+
+def test_rows_of_noise_are_part_of_the_estimate():
+    """With a small ε a thousandth of the records that are alone becomes thousands of rows each."""
+    asked = stable(epsilon=0.0005, delta=0.001)
+    plan = STABILITY_HISTOGRAM.plan(context(), asked)
+    threshold = int(plan.constants["threshold"])
+    n = 20_000
+    (column,) = STABILITY_HISTOGRAM.draw(numbered(np.ones(n, dtype=int)), asked, stream("alone")).columns
+    assert plan.rows_per_record == pytest.approx(1 + 0.001 * (threshold + 2000), rel=1e-3)
+    # About 20 of them are published: between 2 and 60, but for a probability below 1e-6; and seeded.
+    assert 2 * threshold < len(column) < 3 * n * (plan.rows_per_record - 1)
+    assert LAPLACE_HISTOGRAM.plan(context(), LaplaceHistogram(epsilon=0.1)).rows_per_record == 1
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(1.0, 1e-6), (0.01, 0.01), (0.5, 1e-3), (3.0, 0.01), (20.0, 1e-9)]
+)
+def test_no_combination_is_expected_to_have_more_rows_than_estimated(epsilon, delta):
+    """Of every size up to twice the threshold, from the law of the noise."""
+    asked = stable(epsilon=epsilon, delta=delta, least_records=1)
+    reach, tau = math.ceil(60 / epsilon), asked.threshold
+    noise = np.arange(-reach, reach + 1)
+    chance = np.exp(-epsilon * np.abs(noise)) * math.tanh(epsilon / 2)
+    for size in range(1, 2 * tau, max(1, tau // 200)):
+        noisy = size + noise
+        expected = float((noisy * chance)[noisy >= tau].sum())
+        assert expected <= size * (1 + asked.rows_of_noise) * (1 + 1e-9)
+
+
+def test_a_value_is_told_to_be_protected_by_two_steps():
+    """A record with another value is one record less and one more: 2ε and (1 + e^ε)·δ."""
+    warnings = STABILITY_HISTOGRAM.plan(context(), stable(delta=1e-6, least_records=1000)).warnings
+    assert any("at most 7.39 to 1, apart from a slack of 3.72e-06" in own for own in warnings)
+    warnings = LAPLACE_HISTOGRAM.plan(context(), LaplaceHistogram(epsilon=0.5)).warnings
+    assert any("at most 2.72 to 1." in own for own in warnings)
+
+
+def test_a_second_file_of_the_same_records_is_told_not_to_be_recognised():
+    (guarantee,) = STABILITY_HISTOGRAM.plan(context(), stable()).guarantees
+    (own,) = (own for own in guarantee.hypotheses if own.id == "drawn_once")
+    assert "in another file are not recognised" in own.reason
