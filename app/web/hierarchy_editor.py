@@ -41,7 +41,8 @@ MOST_LEVELS: Final = 10
 class Subject:
     """The attribute whose hierarchy is changed: its rows and the records of each value, None if not known.
 
-    ``obstacle`` says why it cannot be changed in lines; there are no rows then.
+    ``from_data`` says that records may have decided what is changed. ``obstacle`` says why it cannot be
+    changed in lines; there are no rows then.
     """
 
     dataset: Json
@@ -49,6 +50,7 @@ class Subject:
     top_label: str
     rows: Rows
     records: Mapping[str, int] | None
+    from_data: bool
     obstacle: str | None = None
 
 
@@ -125,7 +127,11 @@ async def _store(visit: Visit, subject: Subject, form: Form, rows: Rows) -> Page
         faults += name_faults(form, "dataset")
     if faults:
         return await _page(visit, subject, form.with_faults(*faults))
-    body = {"name": form.text("name"), "definition": definition_of(rows, subject.top_label)}
+    body: Json = {
+        "name": form.text("name"),
+        "definition": definition_of(rows, subject.top_label),
+        "from_data": subject.from_data,
+    }
     try:
         made = await visit.client.hierarchies.create(body)
     except ProblemError as problem:
@@ -176,7 +182,21 @@ async def _subject(visit: Visit) -> Subject:
             rows, records = rows_of_tree(root, heights[attribute]), _records(root)
         if len({row[0] for row in rows}) != root["leaves"]:
             obstacle = f"A value of it has more than {MOST_SHOWN} below it, or several above it."
-    return Subject(dataset, attribute, root["label"], () if obstacle else rows, records, obstacle)
+    shown = () if obstacle else rows
+    of_data = await _is_from_data(visit, dataset, attribute)
+    return Subject(dataset, attribute, root["label"], shown, records, of_data, obstacle)
+
+
+async def _is_from_data(visit: Visit, dataset: Json, attribute: str) -> bool:
+    """Whether values come from the column, or the hierarchy is not known to be declared."""
+    (own,) = (own for own in dataset["attributes"] if own["name"] == attribute)
+    if not own["hierarchy"]:
+        return True
+    known = (await visit.client.hierarchies.get(own["hierarchy"])).document
+    if own["leaves"] != known["leaves"]:  # values of the data were attached to it
+        return True
+    from_data: bool | None = known["from_data"]
+    return known["kind"] not in ("parents", "rows") if from_data is None else from_data
 
 
 def _obstacle(height: int, leaves: int) -> str | None:

@@ -119,6 +119,12 @@ def _run(document: Json) -> Json:
     }
 
 
+def _rows_of(release: Json) -> str:
+    """What the rows of a release are; no row of noisy counts is a person's record."""
+    mechanism = release["mechanism"]
+    return "rows of noisy counts" if mechanism and mechanism["family"] == "noise" else "records"
+
+
 def _named(document: Json, *keys: str) -> list[Any]:
     return [document[key] for key in keys if document.get(key)]
 
@@ -145,6 +151,6 @@ _FACTS: Final[Mapping[str, Any]] = {
     "dictionaries": lambda d: [f"{d['entities']:,} entities"],
     "sensitivity-profiles": lambda d: _named(d, "dataset", "family"),
     "measurements": lambda d: [d["measure"], d["dataset"]],
-    "releases": lambda d: [d["dataset"], f"{d['rows']:,} records"],
+    "releases": lambda d: [d["dataset"], f"{d['rows']:,} {_rows_of(d)}"],
     "view-checks": lambda d: [f"secrets: {d['n_secrets']}", f"views: {d['n_views']}", d["language"]],
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from hashlib import sha256
 from typing import Any
@@ -245,6 +246,17 @@ async def test_a_policy_asks_for_differential_privacy_with_a_tiny_delta(client: 
     own = await gate(client, "p", demand(5, 1e-10), demand(5, 1e-11), demand(4, 1e-10))
     result = await verdict(client, own)
     assert [criterion["outcome"] for criterion in result["criteria"]] == ["passed", "failed", "failed"]
+    # How many records there are is secret: neither verdict, report nor signed evidence tells it.
+    released = (await client.get("/v1/releases/drawn")).json()
+    assert result["subject"]["records"] is None
+    assert result["subject"]["release"]["records"] == released["rows"]
+    body = {"name": "e", "release": {"name": "drawn"}}
+    assert (await client.post(own, json=body)).status_code == 201
+    statement = json.loads((await client.get("/v1/evaluations/e/evidence")).content)["payload"]
+    assert b'"records":null' in base64.b64decode(statement)
+    report = (await client.get("/v1/evaluations/e/report")).text
+    assert "of whose records the number is not told" in report
+    assert f"{released['rows']} rows of noisy counts" in report
     assert "δ is 1e-10; it must be at most 1e-11" in result["criteria"][1]["explanation"]
 
 

@@ -240,6 +240,53 @@ async def test_values_known_from_the_data_alone_are_no_domain(client: httpx.Asyn
     assert not any(line.startswith("Oslo") for line in lines)
 
 
+@pytest.mark.parametrize(
+    "made_of",
+    [
+        {"kind": "flat"},
+        {"kind": "masking", "side": "right"},
+        {"kind": "ordered_groups", "group_sizes": [2]},
+        {"kind": "rare_values", "at_least": 41},
+    ],
+    ids=lambda own: own["kind"],
+)
+async def test_a_hierarchy_from_a_column_is_refused(client: httpx.AsyncClient, made_of: dict[str, Any]):
+    """Its labels or its height follow single records: no plan, no draw, whatever the level."""
+    await described(client, "people", ONE_MORE)
+    leaves = {"upload": {"upload": "people", "column": "town"}}
+    of_column = await made(
+        client.post("/v1/hierarchies", json={"name": "taken", "definition": made_of | leaves})
+    )
+    assert of_column["from_data"] is True
+    rows = {"kind": "rows", "rows": [["Rome", "south"], ["Bari", "south"]]}
+    edited = {"name": "edited", "definition": rows, "from_data": True}
+    assert (await made(client.post("/v1/hierarchies", json=edited)))["from_data"] is True
+    attributes = [
+        {"name": "town", "type": "categorical", "role": "quasi_identifier", "on_unknown": "missing"},
+        {"name": "illness", "type": "categorical", "role": "sensitive", "hierarchy": "illnesses"},
+    ]
+    for tree in ("taken", "edited"):
+        attributes[0]["hierarchy"] = tree
+        body = {"name": f"by-{tree}", "upload": "people", "attributes": attributes}
+        await made(client.post("/v1/datasets", json=body))
+        suppressed = {"kind": "table_level", "levels": {"town": 1}}
+        rule = {"name": f"rule-{tree}", "dataset": f"by-{tree}", "rule": suppressed}
+        await made(client.post("/v1/rules", json=rule))
+        for mechanism in (STABLE, LAPLACE):
+            public = mechanism | {"rule_is_public": True}
+            for path in ("plans", "runs", ""):
+                question = asked("drawn", f"by-{tree}", mechanism=public, rule=f"rule-{tree}")
+                answer = await client.post(f"/v1/releases/{path}".rstrip("/"), json=question)
+                if path == "plans":
+                    (error,) = answer.json()["missing"]
+                    assert answer.json()["constants"] is None
+                else:
+                    (error,) = problem_of(answer, 422, "invalid-input")["errors"]
+                assert error["code"] == "hierarchy-from-data"
+                assert "'town'" in str(error)
+    await made(client.post("/v1/releases", json=asked("drawn", "people", mechanism=LAPLACE)))
+
+
 async def test_an_empty_release_is_a_release(client: httpx.AsyncClient):
     """Nothing reaches the threshold; a table without rows is stored, and no number of records told."""
     await described(client, "people", [f"{own},flu" for own in ("Rome", "Bari", "Pisa")] * 2)

@@ -461,6 +461,25 @@ def test_values_are_regrouped_by_ticking_and_the_sizes_follow(visitor: Visitor):
     assert "/datasets/members-2/attributes/city" in uses
 
 
+def test_what_is_edited_stays_from_data_if_what_it_was_made_of_is(visitor: Visitor):
+    """From a column's own values, and from what was edited from them; a declared hierarchy stays declared."""
+    known = visitor.api.get("/hierarchies/example-city").json()
+    assert known["from_data"] is False
+    attributes = [{"name": "city", "type": "categorical", "role": "quasi_identifier"}]
+    upload = visitor.api.get("/datasets/example-members").json()["upload"]
+    body = {"name": "undeclared", "upload": upload, "attributes": attributes}
+    assert visitor.api.post("/datasets", json=body).status_code == 201
+    for page, hierarchy, dataset, from_data in (
+        ("/datasets/undeclared/attributes/city/edit", "first-edit", "edited-once", True),
+        ("/datasets/edited-once/attributes/city/edit", "second-edit", "edited-twice", True),
+        (CITY, "declared-edit", "declared-edited", False),
+    ):
+        lines = lines_in(visitor.browser.get(page))
+        sent = {"lines": lines, "do": "store", "name": hierarchy, "dataset": dataset}
+        assert visitor.send(page, sent).headers["location"] == f"/datasets/{dataset}"
+        assert visitor.api.get(f"/hierarchies/{hierarchy}").json()["from_data"] is from_data
+
+
 @pytest.mark.parametrize(
     ("fields", "field", "said"),
     [
@@ -568,6 +587,29 @@ def test_a_release_says_how_it_was_made(visitor: Visitor):
     page = visitor.browser.get("/releases/example-release").text
     assert "in an order that says nothing of the records" in page
     assert 'href="/releases/example-release/data"' in page
+
+
+def test_rows_of_noisy_counts_are_not_called_records(stranger: Visitor):
+    table = "town,illness\n" + "Rome,flu\nBari,gout\n" * 40
+    columns = [
+        {"name": "town", "type": "categorical", "role": "quasi_identifier"},
+        {"name": "illness", "type": "categorical", "role": "sensitive"},
+    ]
+    mechanism = {"kind": "stability_histogram", "epsilon": 1, "delta": 1e-6, "least_records": 50}
+    headers = {"Content-Type": "text/csv"}
+    api = stranger.api
+    api.post("/uploads?name=counted", content=table, headers=headers).raise_for_status()
+    body = {"name": "counted", "upload": "counted", "attributes": columns}
+    api.post("/datasets", json=body).raise_for_status()
+    question = {"name": "noisy", "dataset": "counted", "mechanism": mechanism}
+    rows = api.post("/releases", json=question).raise_for_status().json()["rows"]
+    page = html.unescape(stranger.browser.get("/releases/noisy").text)
+    assert f"{rows} rows of noisy counts; no row is a person’s record" in page
+    assert f"{rows} records" not in page
+    assert "uppressed" not in page
+    listed = stranger.browser.get("/releases").text
+    assert f"{rows} rows of noisy counts" in listed
+    assert f"{rows} records" not in listed
 
 
 def test_a_release_that_was_drawn_says_what_it_promises_and_whether_it_is_withdrawn(stranger: Visitor):

@@ -90,10 +90,19 @@ class NewHierarchy(Request):
     name: Name
     definition: Definition
     """The values and what is above them."""
+    from_data: Annotated[
+        bool,
+        Field(
+            description="Whether the labels, or what is above them, were taken from records though they are "
+            "written out, as of a hierarchy that was made from a column and then edited. Differentially "
+            "private mechanisms refuse such a hierarchy. Leaves of an upload's column always are.",
+            examples=[False],
+        ),
+    ] = False
 
     def request(self) -> CreateHierarchy:
         """The value that the use case takes."""
-        return CreateHierarchy(self.name, value_of(self.definition))
+        return CreateHierarchy(self.name, value_of(self.definition), self.from_data)
 
 
 def _from_the_top(levels: Any) -> Any:  # noqa: ANN401 - whatever is stored
@@ -118,6 +127,15 @@ class Hierarchy(Resource):
     """Values that the leaves become per level, from the top down; empty unless a tree."""
     warnings: Annotated[list[str], Field(max_length=1000, examples=[[]])]
     """What is unusual but allowed."""
+    from_data: Annotated[
+        bool | None,
+        Field(
+            description="Whether records decided what it holds, so that differentially private mechanisms "
+            "refuse it. Null: it was made before that was recorded, and is refused unless its kind is "
+            "parents or rows.",
+            examples=[False],
+        ),
+    ] = None
 
 
 class Node(Answer):

@@ -58,6 +58,8 @@ class MechanismPlan:
         empty if it can.
     seconds, bytes
         Estimated cost of the draw, beside the table.
+    rows_per_record
+        Rows that are released for each record at most, as expected: above 1 where noise adds some.
     guarantees
         What the release will promise; none where nothing can be drawn.
     warnings
@@ -70,6 +72,7 @@ class MechanismPlan:
     bytes: int
     guarantees: tuple[PrivacyGuarantee, ...]
     warnings: tuple[str, ...] = ()
+    rows_per_record: float = 1.0
 
     @property
     def is_feasible(self) -> bool:

@@ -72,11 +72,16 @@ class NoiseLaw:
             return found
 
     def reaching(self, threshold: int, chance: Fraction) -> int:
-        """The least count that reaches the threshold with noise with a probability of at least ``chance``."""
-        found, wanted = threshold, _decimal(chance)
-        while self.tail(threshold - found) < wanted:
-            found += 1
-        return found
+        """The least count from the threshold on that reaches it with a probability of at least ``chance``."""
+        with localcontext(Context(prec=DIGITS)):
+            wanted = _decimal(chance)
+            steps = -((1 - wanted) * (1 + self.alpha)).ln() / _decimal(self.epsilon)
+            found = max(threshold, threshold - 1 + int(steps.to_integral_value(ROUND_CEILING)))
+            while self.tail(threshold - found) < wanted:
+                found += 1
+            while found > threshold and self.tail(threshold - found + 1) >= wanted:
+                found -= 1
+            return found
 
 
 def _decimal(number: Fraction) -> Decimal:

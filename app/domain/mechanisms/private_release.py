@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, ClassVar, Final, Literal
 
 import numpy as np
@@ -30,8 +31,12 @@ from app.domain.rules.rule import TableRule, identity, recodings
 
 LARGE_EPSILON: Final = 3.0
 GROUPS_TOLD: Final = (2, 5)
+LARGEST_EXPONENT: Final = 700
+"""Up to here e^ε is a floating-point number."""
 DECIMALS: Final = 9
 """Places of ε: with more the exact sums of 64 bits that noise is made of would not hold its parts."""
+
+RULE_IS_PUBLIC: Final = "rule_is_public"
 
 OF_DECLARATIONS: Final = (
     Hypothesis(
@@ -152,9 +157,15 @@ def repeated(columns: list[Ints], counts: Longs) -> tuple[Ints, ...]:
 
 
 def private_guarantee(
-    context: MechanismContext, epsilon: float, delta: float, of_delta: Mapping[str, float]
+    context: MechanismContext,
+    epsilon: float,
+    delta: float,
+    of_delta: Mapping[str, float],
+    least_records: int | None = None,
 ) -> PrivacyGuarantee:
-    """What a release promises; ``of_delta`` is what δ is made of."""
+    """What a release promises; ``of_delta`` is what δ is made of, ``least_records`` what it is judged by."""
+    declared = () if least_records is None else (least_records_is_public(least_records),)
+    of_records = {} if least_records is None else {"least_records": least_records}
     slack = "" if delta == 0 else f", apart from a slack of δ = {delta:.6g}"
     return PrivacyGuarantee(
         model=DIFFERENTIAL_PRIVACY,
@@ -162,32 +173,44 @@ def private_guarantee(
             "epsilon": epsilon,
             "delta": delta,
             **of_delta,
+            **of_records,
             "definition": "approximate_differential_privacy",
             "neighbours": "add_or_remove_one_record",
         },
         sentence=(
             "Whether or not any one person's record is in the data, the chance of any particular published "
-            "table, and of any set of them, changes by at most a factor e^ε = "
-            f"{math.exp(epsilon):.6g}{slack}."
+            "table, and of any set of them, changes by at most a factor "
+            f"{factor_told(epsilon)}{slack}."
         ),
         status="certified",
-        hypotheses=tuple(_hypotheses(context)),
+        hypotheses=(*_hypotheses(context), *declared),
+    )
+
+
+def least_records_is_public(least_records: int) -> Hypothesis:
+    """That it is no secret that the data have so many records: it is compared with them before a draw."""
+    return Hypothesis(
+        "least_records_is_public",
+        "assumed",
+        f"That the data have at least {least_records:,} records is declared, and taken to be no secret. "
+        "It is checked before anything is drawn: a table with fewer is refused, which tells that one bit.",
     )
 
 
 def _hypotheses(context: MechanismContext) -> Iterator[Hypothesis]:
     yield one_record_per_person(context.table)
     if context.rule is None:
-        yield Hypothesis("rule_is_public", "yes", "There is no rule: records are counted as they are.")
+        yield Hypothesis(RULE_IS_PUBLIC, "yes", "There is no rule: records are counted as they are.")
     else:
         yield Hypothesis(
-            "rule_is_public", "assumed", "Who asked for the release declares it; nobody can check it."
+            RULE_IS_PUBLIC, "assumed", "Who asked for the release declares it; nobody can check it."
         )
     yield from OF_DECLARATIONS
     yield Hypothesis(
         "drawn_once",
         "assumed",
-        "A second draw of the same data adds to the first; it depends on all that is ever released.",
+        "A second draw of the same data adds to the first; it depends on all that is ever released. The same "
+        "records in another file are not recognised.",
     )
 
 
@@ -197,6 +220,11 @@ def private_warnings(epsilon: float, delta: float, least_records: int | None) ->
         "Whoever has g records in the data is protected with g·ε and g·e^((g−1)·ε)·δ only: "
         + "; ".join(_of_group(g, epsilon, delta) for g in GROUPS_TOLD)
         + "."
+    )
+    yield (
+        "Whether a person's record is in the data is protected with ε and δ. Which value that record has is "
+        "two steps, one record less and one more, and is protected with 2ε and (1 + e^ε)·δ: "
+        f"{_of_value(epsilon, delta)}."
     )
     yield (
         "Nothing is promised of what the data tell of people in general: who is in a group of which nearly "
@@ -220,10 +248,23 @@ def _of_group(g: int, epsilon: float, delta: float) -> str:
     return f"with {g} records ε = {degraded[0]:.6g}" + ("" if not delta else f" and δ = {degraded[1]:.3g}")
 
 
+def _of_value(epsilon: float, delta: float) -> str:
+    """Such as: odds of 1 to 1 become at most 7.39 to 1, apart from 3.72e-06."""
+    whole, left = 2 * as_written(epsilon), min(1.0, (1 + math.exp(epsilon)) * delta)
+    slack = "" if not delta else f", apart from a slack of {left:.3g}"
+    return f"odds of 1 to 1 between two values become at most {math.exp(whole):.3g} to 1{slack}"
+
+
 def group_privacy(g: int, epsilon: float, delta: float) -> tuple[float, float]:
     """(g·ε, g·e^((g−1)·ε)·δ), the second at most 1: what is left for whoever has g records."""
     whole = g * as_written(epsilon)
     return not_less(whole), min(1.0, g * math.exp((g - 1) * epsilon) * delta)
+
+
+def factor_told(epsilon: Fraction | float) -> str:
+    """Such as: e^ε = 2.71828; or e^ε = e^720 where no floating-point number is so large."""
+    told = f"{math.exp(epsilon):.6g}" if epsilon <= LARGEST_EXPONENT else f"e^{float(epsilon):.6g}"
+    return f"e^ε = {told}"
 
 
 def law_constants(law: NoiseLaw) -> dict[str, float]:

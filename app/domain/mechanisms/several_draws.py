@@ -18,7 +18,7 @@ from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY, LIKENESS
 from app.domain.mechanisms.noise_law import not_less
 from app.domain.mechanisms.perturbation import PublishedPerturbation
-from app.domain.mechanisms.private_release import OF_DECLARATIONS
+from app.domain.mechanisms.private_release import OF_DECLARATIONS, factor_told, least_records_is_public
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_guarantees import AMPLIFICATION
 
@@ -108,7 +108,7 @@ def guarantee_together(
 
 
 def private_guarantee_together(
-    draws: Sequence[Mapping[str, float | str] | None], one_record_per_person: Hypothesis
+    draws: Sequence[Mapping[str, float | str] | None], carried: Sequence[Hypothesis]
 ) -> PrivacyGuarantee:
     """What is left of independent draws of whole records: their ε and their δ add up, exactly.
 
@@ -117,8 +117,14 @@ def private_guarantee_together(
     draws
         The parameters of each draw's guarantee of differential privacy; None where it promised none, or is
         not known any more.
-    one_record_per_person
-        What is known of that hypothesis.
+    carried
+        What is known of the hypotheses on persons and rules that each of them rests on.
+
+    Returns
+    -------
+    PrivacyGuarantee
+        ``none`` where a single draw with these numbers would be refused: the sum of δ is 1, or 1 in the
+        greatest number of records that is declared for any of them, or more.
     """
     promised = [own for own in draws if own is not None]
     if len(promised) < len(draws):
@@ -137,23 +143,39 @@ def private_guarantee_together(
                 ),
             ),
         )
-    epsilon, delta = (sum(as_written(float(own[name])) for own in promised) for name in ("epsilon", "delta"))
+    epsilon, delta = (
+        Fraction(sum(as_written(float(own[name])) for own in promised)) for name in ("epsilon", "delta")
+    )
+    least = max((int(own["least_records"]) for own in promised if "least_records" in own), default=None)
+    declared = () if least is None else (least_records_is_public(least),)
+    is_too_much = delta * (least or 1) >= 1
     return PrivacyGuarantee(
         model=DIFFERENTIAL_PRIVACY,
         parameters={
-            "epsilon": not_less(Fraction(epsilon)),
-            "delta": min(1.0, not_less(Fraction(delta))),
+            "epsilon": not_less(epsilon),
+            "delta": min(1.0, not_less(delta)),
             "definition": "approximate_differential_privacy",
             "neighbours": "add_or_remove_one_record",
             "draws": len(draws),
         },
-        sentence=(
+        sentence=_nothing_left(len(draws), delta, least)
+        if is_too_much
+        else (
             f"Of all {len(draws)} releases together the ε and the δ add up: whether or not any one person's "
-            f"record is in the data, the chance of any published tables changes by at most a factor e^ε = "
-            f"{math.exp(epsilon):.6g}, apart from a slack of δ = {float(delta):.6g}."
+            "record is in the data, the chance of any published tables changes by at most a factor "
+            f"{factor_told(epsilon)}, apart from a slack of δ = {float(delta):.6g}."
         ),
-        status="certified",
-        hypotheses=(*_OF_DRAWS, one_record_per_person, *OF_DECLARATIONS),
+        status="none" if is_too_much else "certified",
+        hypotheses=(*_OF_DRAWS, *carried, *declared, *OF_DECLARATIONS),
+    )
+
+
+def _nothing_left(n_draws: int, delta: Fraction, least: int | None) -> str:
+    reached = "1" if least is None or delta >= 1 else f"1 in the {least:,} records that are declared"
+    return (
+        f"Nothing is promised of what {n_draws} releases tell together: their δ add up to "
+        f"{min(1.0, float(delta)):.6g}, which is {reached}, or more, so that one record, picked at random, "
+        "could be published as it is."
     )
 
 

@@ -89,6 +89,17 @@ class StabilityHistogram:
         """With this probability, and none above delta, a combination of one record reaches the threshold."""
         return min(not_less(self.law.tail(self.threshold - 1)), self.delta)
 
+    @property
+    def rows_of_noise(self) -> float:
+        """Rows that are expected beyond its own of a record, at most.
+
+        Alone it is published with δ, as τ + 1 / ε rows or fewer: above τ a noisy count is geometric.
+        Of a combination near the threshold noise adds 1 / (2ε) rows to τ records. Between these it is less,
+        but for a rise behind the threshold that is far below a factor of 2.
+        """
+        alone = self.delta_of_threshold * (self.threshold + 1 / self.epsilon)
+        return max(alone, 1 / (self.epsilon * self.threshold))
+
 
 @dataclass(frozen=True, eq=False)
 class PublishedStability(PublishedNoisyCounts):
@@ -143,17 +154,21 @@ def _plan(context: MechanismContext, parameters: StabilityHistogram) -> Mechanis
         missing=missing,
         seconds=SECONDS,
         bytes=BYTES,
-        guarantees=() if missing else (private_guarantee(context, own.epsilon, own.delta, of_delta),),
+        guarantees=()
+        if missing
+        else (private_guarantee(context, own.epsilon, own.delta, of_delta, own.least_records),),
+        rows_per_record=1 + own.rows_of_noise,
         warnings=(*_of_threshold(own), *private_warnings(own.epsilon, own.delta, own.least_records)),
     )
 
 
 def _of_threshold(own: StabilityHistogram) -> Iterator[str]:
     likely = own.law.reaching(own.threshold, LIKELY)
+    chance = float(own.law.tail(0))
     yield (
         f"Combinations of few records are lost: one of {own.threshold:,} records is published with a "
-        f"probability a little above one half, one of {likely:,} with at least 0.95. If no combination of "
-        "all columns has so many, the table is empty: choose more general levels, or disclose fewer columns."
+        f"probability of {chance:.3g}, one of {likely:,} with at least 0.95. If no combination of all "
+        "columns has so many, the table is empty: choose more general levels, or disclose fewer columns."
     )
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from app.domain.errors import joined
-from app.domain.mechanisms.guarantee_models import ATTRIBUTE, GuaranteeModel
+from app.domain.mechanisms.guarantee_models import ATTRIBUTE, DIFFERENTIAL_PRIVACY, GuaranteeModel
 from app.domain.policies.findings import Findings
 from app.domain.policies.guarantee_bounds import GuaranteeBounds, bounds_of
 from app.domain.policies.policy import GuaranteeCondition, MeasureCondition, Policy
 from app.domain.policies.thresholds import check_threshold
+from app.domain.tables.numbers import FEASIBILITY_TOLERANCE
+
+_WEAK: Final = {"epsilon": 3.0, "delta": 1e-3}
+"""Above these numbers differential privacy promises little."""
 
 
 def check_guarantee(policy: Policy, condition: GuaranteeCondition, pointer: str, found: Findings) -> None:
@@ -20,6 +26,8 @@ def check_guarantee(policy: Policy, condition: GuaranteeCondition, pointer: str,
     _check_numbers(bounds, pointer, found)
     _check_attribute(policy, bounds, f"{pointer}/model/{ATTRIBUTE}", found)
     model = bounds.model
+    if condition.model == DIFFERENTIAL_PRIVACY:
+        _check_privacy(bounds, f"{pointer}/model", found)
     if model.always_assumed and not condition.may_rest_on_assumptions:
         found.warn(
             f"{pointer}/may_rest_on_assumptions", "never-passes",
@@ -50,6 +58,17 @@ def _check_numbers(bounds: GuaranteeBounds, pointer: str, found: Findings) -> No
             found.error(
                 joined(f"{pointer}/model", name), "never-passes", f"No {name} keeps all of these bounds.",
                 "Leave one of them out.",
+            )  # fmt: skip
+
+
+def _check_privacy(bounds: GuaranteeBounds, pointer: str, found: Findings) -> None:
+    """Note numbers that ask for little privacy, or for none because they are missing."""
+    for name, most in _WEAK.items():
+        if bounds.interval(name).greatest > most * (1 + FEASIBILITY_TOLERANCE):
+            found.warn(
+                joined(pointer, name), "weak-guarantee",
+                f"A guarantee with a {name} above {most:g} passes, which promises little.",
+                f"Ask for a {name} of at most {most:g}, or less.",
             )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from app.domain.hierarchies.cell_formats import read_cell
@@ -27,7 +27,16 @@ from app.services.datasets.hierarchy_transport import check_labels, labels_of
 from app.services.datasets.text_columns import read_columns
 from app.services.gates.evidence_masking import shown_resource
 from app.services.named import NamedResources
-from app.services.resources import Actor, Created, Kind, Scope, Stored, document_of, require
+from app.services.resources import (
+    Actor,
+    Created,
+    Kind,
+    NewResource,
+    Scope,
+    Stored,
+    document_of,
+    require,
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +45,8 @@ class CreateHierarchy:
 
     name: str
     definition: HierarchyDefinition
+    from_data: bool = False
+    """Whether labels, or what is above them, were taken from records, though they are written out here."""
 
 
 class HierarchyService(NamedResources):
@@ -58,13 +69,15 @@ class HierarchyService(NamedResources):
         ):
             require(actor, Scope.DATA_READ)  # every key of the tenant will see the values as labels
             column = await self._column(actor, definition.leaves)
+        from_data = request.from_data or column is not None
         labels = await asyncio.to_thread(labels_of, definition, column)
         check_labels(definition, labels)
         if labels > LARGE_LABELS:
-            return await self._add(actor, await defined_by_child(request.name, definition, column))
+            new = await defined_by_child(request.name, definition, column)
+            return await self._add(actor, _marked(new, from_data))
         hierarchy = await asyncio.to_thread(build, definition, column)
         new = await asyncio.to_thread(hierarchy_resource, request.name, definition.kind, hierarchy)
-        return await self._add(actor, new)
+        return await self._add(actor, _marked(new, from_data))
 
     async def create_from_csv(self, actor: Actor, name: str, text: str, delimiter: str = ";") -> Created:
         """The same from the CSV form: one line per leaf, no header."""
@@ -94,6 +107,20 @@ class HierarchyService(NamedResources):
             if value is not None:
                 counts[value] += rows
         return dict(counts)
+
+
+def _marked(new: NewResource, from_data: bool) -> NewResource:
+    """The resource with whether data decided what it holds, which its labels do not tell."""
+    return replace(new, summary={**new.summary, "from_data": from_data})
+
+
+def is_from_data(stored: Stored) -> bool:
+    """Whether records may have decided what the hierarchy holds.
+
+    Of those stored before that was recorded, all may have that are not of labels written out.
+    """
+    written_out = (ParentsDefinition.kind, RowsDefinition.kind)
+    return bool(stored.summary.get("from_data", stored.summary["kind"] not in written_out))
 
 
 def hierarchy_of(stored: Stored) -> Hierarchy:

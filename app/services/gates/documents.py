@@ -21,6 +21,7 @@ from app.services.gates.evidence_values import TOLERANCE
 from app.services.gates.ledger import ledger_document, ledger_warnings
 from app.services.gates.subject import Subject
 from app.services.releases.aligned_release import AlignedRelease
+from app.services.releases.mechanism_manifests import hides_records
 from app.services.resources import JsonObject
 
 _SHUFFLED: Final = (
@@ -285,8 +286,9 @@ def verdict_document(
 
 
 def _subject(subject: Subject, context: EvaluationContext) -> JsonObject:
-    upload, aligned = subject.upload, context.aligned
-    release = None if subject.released is None else subject.released.in_short
+    upload, aligned, released = subject.upload, context.aligned, subject.released
+    release = None if released is None else released.in_short
+    is_secret = released is not None and released.is_drawn and hides_records(released.stored)
     if upload is not None and aligned is not None:
         release = {
             "upload": upload.name,
@@ -301,7 +303,7 @@ def _subject(subject: Subject, context: EvaluationContext) -> JsonObject:
         "rule_sha256": None if subject.rule is None else subject.rule.sha256,
         "release": release,
         **_order_document(subject, context),
-        "records": context.table.n_records,
+        "records": None if is_secret else context.table.n_records,
         "dictionaries": {
             slot: {
                 "name": stored.name,

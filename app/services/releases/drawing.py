@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -73,7 +74,8 @@ class Preparation:
     @cached_property
     def cost(self) -> ReleaseCost:
         """Of the draw, and of ordering, writing and hashing what was drawn."""
-        lines, cells = self.context.table.n_records, self.context.table.codes.size
+        lines = math.ceil(self.context.table.n_records * self.plan.rows_per_record)
+        cells = lines * self.context.table.n_attributes
         noise = SECONDS_PER_NOISY_COUNT * lines if self.mechanism.hides_records else 0.0
         return ReleaseCost(
             self.plan.seconds + noise + SECONDS_PER_CELL * cells,

@@ -17,6 +17,7 @@ from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.mechanisms.catalogue import MECHANISMS, AnyMechanism
 from app.domain.mechanisms.common_hypotheses import ONE_RECORD_PER_PERSON
 from app.domain.mechanisms.mechanism import MechanismPlan
+from app.domain.mechanisms.private_release import RULE_IS_PUBLIC
 from app.domain.mechanisms.several_draws import guarantee_together, private_guarantee_together
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
@@ -150,11 +151,14 @@ def together(draws: Sequence[Stored | None], refuted: Mapping[str, Hypothesis]) 
     known = [own for own in draws if own is not None]
     promised = [guarantee for own in known for guarantee in own.summary["mechanism"]["guarantees"]]
     if any(hides_records(own) for own in known):
+        carried = [_weakest(promised, own) for own in (ONE_RECORD_PER_PERSON, RULE_IS_PUBLIC)]
         stated = [None if own is None or not hides_records(own) else _promised_privacy(own) for own in draws]
-        return _with_known(plain(asdict(private_guarantee_together(stated, _of_persons(promised)))))
+        return _with_known(plain(asdict(private_guarantee_together(stated, carried))))
     (attribute,) = attributes_of(promised)
     found = guarantee_together(
-        attribute, [None if own is None else _published(own) for own in draws], _of_persons(promised)
+        attribute,
+        [None if own is None else _published(own) for own in draws],
+        _weakest(promised, ONE_RECORD_PER_PERSON),
     )
     return _with_known(plain(asdict(found)), refuted.get(attribute))
 
@@ -175,9 +179,9 @@ def _published(release: Stored) -> object | None:
     return found
 
 
-def _of_persons(promised: Sequence[JsonObject]) -> Hypothesis:
-    """Whether persons have one record each: known only if it is by every guarantee."""
-    found = [own for one in promised for own in one["hypotheses"] if own["id"] == ONE_RECORD_PER_PERSON]
+def _weakest(promised: Sequence[JsonObject], hypothesis: str) -> Hypothesis:
+    """What is known of a hypothesis of all guarantees: it holds only if it does for each."""
+    found = [own for one in promised for own in one["hypotheses"] if own["id"] == hypothesis]
     return Hypothesis(**next((own for own in found if own["holds"] != "yes"), found[0]))
 
 
@@ -232,7 +236,7 @@ def _released_once(state: DrawState) -> Hypothesis:
             _DRAWN_ONCE,
             "yes",
             "No other draw of the uploaded content is counted, deleted releases included; the same question "
-            "is answered by this one.",
+            "is answered by this one. The same records in another file are not recognised.",
         )
     return Hypothesis(
         _DRAWN_ONCE,

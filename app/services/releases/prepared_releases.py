@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from app.domain.errors import InvalidInput, NotSupported
+from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.mechanisms.catalogue import AnyMechanism
 from app.domain.mechanisms.mechanism import MechanismContext
 from app.services.datasets.dataset_schema import OnUnknown, declarations_of
+from app.services.datasets.hierarchies import is_from_data
 from app.services.datasets.tables import TableLoader
-from app.services.ports import Store
+from app.services.ports import Store, UnitOfWork
 from app.services.releases.drawing import Preparation
 from app.services.releases.mechanism_manifests import BY_NAME
 from app.services.releases.requests import ChosenMechanism, CreateRelease
@@ -31,6 +32,8 @@ async def prepare_release(
         rule = None if request.rule is None else await work.resources.get(Kind.RULE, request.rule)
         upload = await work.resources.described(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
         mechanism = BY_NAME[chosen.name]
+        if mechanism.hides_records:
+            await _require_declared_hierarchies(work, dataset)
         secret = await work.pieces.secret(upload.id, _QUESTION) if mechanism.hides_records else None
     document = None if rule is None else require_rule_of(rule, dataset)
     table = await loader.table(tenant, dataset)
@@ -47,6 +50,30 @@ async def prepare_release(
         return Preparation(request, chosen, mechanism, context, plan, dataset, rule, upload, secret)
 
     return await asyncio.to_thread(planned)
+
+
+async def _require_declared_hierarchies(work: UnitOfWork, dataset: Stored) -> None:
+    """InvalidInput for hierarchies that records decided: one record more would change cells and levels.
+
+    That holds on level 0 and for suppressed columns, too: which values are known, and how many levels there
+    are, tell of records.
+    """
+    faults = []
+    for index, own in enumerate(declarations_of(dataset)):
+        if own.hierarchy is None or not own.role.is_disclosed:
+            continue
+        if is_from_data(await work.resources.described(Kind.HIERARCHY, own.hierarchy)):
+            faults.append(
+                Fault(
+                    f"/dataset/attributes/{index}/hierarchy",
+                    "hierarchy-from-data",
+                    f"The hierarchy of {own.name!r} was made from an upload's column, or may have been: its "
+                    "values or its levels depend on single records, which no noise covers.",
+                    "Declare its labels from public knowledge under another name, as parents, rows, or a "
+                    "range or list of values, and make a dataset with that hierarchy.",
+                )
+            )
+    refuse(faults)
 
 
 def _public(dataset: Stored) -> frozenset[str]:

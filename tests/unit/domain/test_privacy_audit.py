@@ -114,8 +114,16 @@ def test_the_laplace_histogram_needs_no_delta(epsilon):
 
 @pytest.mark.parametrize("epsilon", ["0.001", "0.01", "0.5"])
 def test_no_delta_above_a_bound_needs_to_be_refused(epsilon):
-    """Where δ is above 1 − e^−ε, too, the order of more records over less is the one that needs most."""
+    """Where δ is above 1 − e^−ε, too, a record that is alone takes no more of it in either order.
+
+    What is left over of a single cell follows from its laws with and without that record.
+    """
     law, delta = NoiseLaw(Fraction(epsilon)), Fraction("0.02")
     alone = float(law.tail(law.threshold(delta) - 1))
-    assert alone <= delta
-    assert max(0.0, 1 - math.exp(law.epsilon) * (1 - alone)) <= alone
+    shown, nothing = {"published": alone, "nothing": 1 - alone}, {"nothing": 1.0}
+    factor = math.exp(law.epsilon)
+    assert hockey_stick(shown, nothing, factor) == pytest.approx(alone)
+    assert hockey_stick(nothing, shown, factor) <= alone
+    # A threshold that is one lower would keep the promise in that order alone.
+    lower = float(law.tail(law.threshold(delta) - 2))
+    assert hockey_stick({"published": lower, "nothing": 1 - lower}, nothing, factor) > delta

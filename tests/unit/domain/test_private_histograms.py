@@ -2,16 +2,21 @@
 
 import dataclasses
 import math
+import os
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.common_hypotheses import one_record_per_person
+from app.domain.mechanisms.exact_noise import two_sided_geometric
 from app.domain.mechanisms.laplace_histogram import LAPLACE_HISTOGRAM, LaplaceHistogram
 from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.mechanisms.noise_law import NoiseLaw
 from app.domain.mechanisms.private_release import group_privacy
 from app.domain.mechanisms.several_draws import private_guarantee_together
 from app.domain.mechanisms.stability_histogram import STABILITY_HISTOGRAM, StabilityHistogram
@@ -198,6 +203,47 @@ def test_a_stability_histogram_publishes_noisy_counts_from_the_threshold_on():
     ] == [own.tolist() for own in drawn.columns]
 
 
+def numbered(counts):
+    """A table of one column with so many records of each value, and its declared values."""
+    values = Hierarchy.from_parents({f"v{i:06}": [None] for i in range(len(counts))})
+    codes = np.repeat(np.arange(1, len(counts) + 1, dtype=np.int32), counts)[:, None]
+    return MechanismContext(Table(("value",), (values,), codes), public=frozenset({"value"}))
+
+
+@pytest.mark.parametrize("epsilon", ["0.25", "1", "3"])
+def test_what_is_drawn_is_the_counts_with_the_noise_that_the_plan_states(epsilon):
+    """Of one stream of bytes: a count that falls just short of the threshold is missing, one at it is not."""
+    law, counts = NoiseLaw(Fraction(epsilon)), np.arange(1, 400) % 60 + 1
+    noisy = counts + two_sided_geometric(len(counts), law.epsilon, stream("cells"))
+    asked = stable(epsilon=float(epsilon), delta=1e-4)
+    (column,) = STABILITY_HISTOGRAM.draw(numbered(counts), asked, stream("cells")).columns
+    found, least = np.bincount(column, minlength=400)[1:], law.threshold(Fraction(1, 10_000))
+    assert {least - 1, least} <= set(noisy.tolist())
+    assert found.tolist() == np.where(noisy >= least, noisy, 0).tolist()
+    # The Laplace histogram counts the missing value, of which there is none, before the others.
+    expected = np.append(0, counts) + two_sided_geometric(400, law.epsilon, stream("cells"))
+    (column,) = LAPLACE_HISTOGRAM.draw(
+        numbered(counts), LaplaceHistogram(epsilon=float(epsilon)), stream("cells")
+    ).columns
+    assert np.bincount(column, minlength=400).tolist() == np.maximum(expected, 0).tolist()
+
+
+def test_noise_of_many_cells_has_its_law():
+    """χ² of 50,000 cells in 11 classes: a right law fails with a probability below 1e-9."""
+    law, n, true = NoiseLaw(Fraction(1)), 50_000, 30
+    context_of = numbered(np.full(n, true))
+    asked = stable(epsilon=1.0, delta=1e-3)
+    (stability,) = STABILITY_HISTOGRAM.draw(context_of, asked, os.urandom).columns
+    (laplace,) = LAPLACE_HISTOGRAM.draw(context_of, LaplaceHistogram(epsilon=1.0), os.urandom).columns
+    chances = [float(law.tail(5)), *(float(law.probability(z)) for z in range(-4, 5)), float(law.tail(5))]
+    assert sum(chances) == pytest.approx(1)
+    for column in (stability, laplace):
+        noise = np.bincount(column, minlength=n + 1)[1:] - true
+        seen = np.bincount(np.clip(noise, -5, 5) + 5, minlength=11)
+        expected = n * np.array(chances)
+        assert float(((seen - expected) ** 2 / expected).sum()) < 65
+
+
 def test_a_rule_makes_larger_combinations():
     asked = stable(rule_is_public=True)
     found = shown(STABILITY_HISTOGRAM.draw(context(rule=TableRule((1, 1))), asked, stream("rule")))
@@ -277,7 +323,7 @@ def test_groups_of_records_have_less():
 
 
 def test_several_draws_add_up_exactly():
-    persons = one_record_per_person(WHOLE)
+    persons = (one_record_per_person(WHOLE),)
     stated = [{"epsilon": 0.1, "delta": 1e-10}, {"epsilon": 0.2, "delta": 0.0}]
     together = private_guarantee_together(stated, persons)
     assert (together.parameters["epsilon"], together.parameters["delta"]) == (0.3, 1e-10)
@@ -286,3 +332,144 @@ def test_several_draws_add_up_exactly():
     assert (unknown.standing, unknown.model) == ("none", "differential_privacy")
     assert "draw 2" in unknown.sentence
     assert "epsilon" not in unknown.parameters
+
+
+def test_epsilons_beyond_every_floating_point_factor_are_told():
+    stated = [{"epsilon": 20.0, "delta": 0.0}] * 36
+    together = private_guarantee_together(stated, ())
+    assert together.parameters["epsilon"] == 720.0
+    assert "at most a factor e^ε = e^720, apart" in together.sentence
+
+
+@pytest.mark.parametrize(
+    ("deltas", "least", "standing"),
+    [
+        ([0.004, 0.005], {"least_records": 100}, "certified"),
+        ([0.005, 0.005], {"least_records": 100}, "none"),
+        ([0.01] * 99, {}, "certified"),
+        ([0.01] * 101, {}, "none"),
+    ],
+)
+def test_together_nothing_is_certified_that_a_single_draw_could_not_promise(deltas, least, standing):
+    """A sum of δ of 1 in the declared records; and the sentence tells no probability above 1."""
+    stated = [{"epsilon": 1.0, "delta": own} | least for own in deltas]
+    of_rule = Hypothesis("rule_is_public", "assumed", "Declared.")
+    together = private_guarantee_together([*stated, {"epsilon": 1.0, "delta": 0.0}], (of_rule,))
+    assert together.standing == standing
+    assert ("Nothing is promised" in together.sentence) == (standing == "none")
+    assert of_rule in together.hypotheses
+    known = {own.id: own.reason for own in together.hypotheses}
+    assert ("100 records" in known.get("least_records_is_public", "")) == bool(least)
+    assert "1.01" not in together.sentence
+
+
+def test_the_declared_number_of_records_is_a_hypothesis():
+    (guarantee,) = STABILITY_HISTOGRAM.plan(context(), stable()).guarantees
+    (own,) = (own for own in guarantee.hypotheses if own.id == "least_records_is_public")
+    assert own.holds == "assumed"
+    assert "at least 50 records" in own.reason
+    (laplace,) = LAPLACE_HISTOGRAM.plan(context(), LaplaceHistogram(epsilon=1.0)).guarantees
+    assert all(own.id != "least_records_is_public" for own in laplace.hypotheses)
+
+
+def test_tables_of_more_than_64_columns_are_counted():
+    """Of 70 columns all but two are suppressed to one value each."""
+    values = Hierarchy.from_parents({"a": [None], "b": [None]})
+    names = tuple(f"c{i}" for i in range(70))
+    codes = np.tile(np.array([values.node_of("a"), values.node_of("b")], dtype=np.int32), (300, 35))
+    wide = Table(names, (values,) * 70, codes)
+    rule = TableRule((0, *(1,) * 68, 0))
+    asked = LaplaceHistogram(epsilon=1.0, rule_is_public=True)
+    of_wide = MechanismContext(wide, rule, frozenset(names))
+    assert LAPLACE_HISTOGRAM.plan(of_wide, asked).constants["cells"] == 9
+    for mechanism, own in ((LAPLACE_HISTOGRAM, asked), (STABILITY_HISTOGRAM, stable(rule_is_public=True))):
+        first, *between, last = mechanism.draw(of_wide, own, stream("wide")).columns
+        assert all(not column.any() for column in between)
+        both = (first == values.node_of("a")) & (last == values.node_of("b"))
+        assert abs(int(both.sum()) - 300) < 25
+
+
+def test_combinations_are_numbered_as_they_are_read_back():
+    """All combinations of columns of 3, 1, 2 and 5 values, with so little noise that none is lost."""
+    sizes = (3, 1, 2, 5)
+    trees = [Hierarchy.from_parents({f"v{i}": [None] for i in range(own)}) for own in sizes]
+    grid = np.array(list(np.ndindex(*sizes)), dtype=np.int32) + 1
+    of_all = Table(tuple("abcd"), tuple(trees), np.repeat(grid, np.arange(60, 60 + len(grid)), axis=0))
+    drawn = LAPLACE_HISTOGRAM.draw(
+        MechanismContext(of_all, public=frozenset("abcd")), LaplaceHistogram(epsilon=20.0), stream("small")
+    )
+    found, counts = np.unique(np.column_stack(drawn.columns), axis=0, return_counts=True)
+    assert (found == grid).all()
+    # ε = 20: noise other than 0 has a probability below 5e-9 a cell, and the stream is seeded.
+    assert counts.tolist() == list(range(60, 60 + len(grid)))
+
+
+@pytest.mark.parametrize("epsilon", ["0.0001", "0.05", "1", "20"])
+def test_the_count_that_is_likely_published_is_the_least(epsilon):
+    law, chance = NoiseLaw(Fraction(epsilon)), Fraction(19, 20)
+    found = law.reaching(100, chance)
+    assert law.tail(100 - found) >= Decimal("0.95")
+    assert found == 100 or law.tail(100 - found + 1) < Decimal("0.95")
+
+
+def test_the_plan_of_little_epsilon_takes_few_steps(monkeypatch):
+    """Thresholds of hundreds of thousands are found from their logarithms."""
+    asked, tail = [], NoiseLaw.tail
+
+    def counted(law, least):
+        asked.append(least)
+        return tail(law, least)
+
+    monkeypatch.setattr(NoiseLaw, "tail", counted)
+    plan = STABILITY_HISTOGRAM.plan(context(), stable(epsilon=0.0001, delta=1e-30))
+    assert plan.constants["count_likely"] > plan.constants["threshold"] > 600_000
+    assert len(asked) < 100
+
+
+def test_the_chance_of_a_count_at_the_threshold_is_told_as_it_is():
+    for epsilon, told in ((1.0, "0.731"), (20.0, "probability of 1,"), (0.01, "0.502")):
+        warnings = STABILITY_HISTOGRAM.plan(context(), stable(epsilon=epsilon)).warnings
+        assert told in warnings[0]
+        assert "one half" not in warnings[0]
+
+
+def test_rows_of_noise_are_part_of_the_estimate():
+    """With a small ε a thousandth of the records that are alone becomes thousands of rows each."""
+    asked = stable(epsilon=0.0005, delta=0.001)
+    plan = STABILITY_HISTOGRAM.plan(context(), asked)
+    threshold = int(plan.constants["threshold"])
+    n = 20_000
+    (column,) = STABILITY_HISTOGRAM.draw(numbered(np.ones(n, dtype=int)), asked, stream("alone")).columns
+    assert plan.rows_per_record == pytest.approx(1 + 0.001 * (threshold + 2000), rel=1e-3)
+    # About 20 of them are published: between 2 and 60, but for a probability below 1e-6; and seeded.
+    assert 2 * threshold < len(column) < 3 * n * (plan.rows_per_record - 1)
+    assert LAPLACE_HISTOGRAM.plan(context(), LaplaceHistogram(epsilon=0.1)).rows_per_record == 1
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(1.0, 1e-6), (0.01, 0.01), (0.5, 1e-3), (3.0, 0.01), (20.0, 1e-9)]
+)
+def test_no_combination_is_expected_to_have_more_rows_than_estimated(epsilon, delta):
+    """Of every size up to twice the threshold, from the law of the noise."""
+    asked = stable(epsilon=epsilon, delta=delta, least_records=1)
+    reach, tau = math.ceil(60 / epsilon), asked.threshold
+    noise = np.arange(-reach, reach + 1)
+    chance = np.exp(-epsilon * np.abs(noise)) * math.tanh(epsilon / 2)
+    for size in range(1, 2 * tau, max(1, tau // 200)):
+        noisy = size + noise
+        expected = float((noisy * chance)[noisy >= tau].sum())
+        assert expected <= size * (1 + asked.rows_of_noise) * (1 + 1e-9)
+
+
+def test_a_value_is_told_to_be_protected_by_two_steps():
+    """A record with another value is one record less and one more: 2ε and (1 + e^ε)·δ."""
+    warnings = STABILITY_HISTOGRAM.plan(context(), stable(delta=1e-6, least_records=1000)).warnings
+    assert any("at most 7.39 to 1, apart from a slack of 3.72e-06" in own for own in warnings)
+    warnings = LAPLACE_HISTOGRAM.plan(context(), LaplaceHistogram(epsilon=0.5)).warnings
+    assert any("at most 2.72 to 1." in own for own in warnings)
+
+
+def test_a_second_file_of_the_same_records_is_told_not_to_be_recognised():
+    (guarantee,) = STABILITY_HISTOGRAM.plan(context(), stable()).guarantees
+    (own,) = (own for own in guarantee.hypotheses if own.id == "drawn_once")
+    assert "in another file are not recognised" in own.reason

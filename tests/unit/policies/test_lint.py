@@ -312,6 +312,27 @@ def test_a_guarantee_that_is_hardly_meant_is_a_warning(demand, place, code):
     assert (errors, warnings) == ({}, {f"/criteria/0/demand{place}": code})
 
 
+@pytest.mark.parametrize(
+    ("numbers", "weak"),
+    [
+        ({}, {"epsilon", "delta"}),
+        ({"epsilon": {"at_most": 3}, "delta": {"at_most": 1e-3}}, set()),
+        ({"epsilon": {"at_most": 3.1}, "delta": {"at_most": 1e-6}}, {"epsilon"}),
+        ({"epsilon": {"at_most": 1}, "delta": {"at_most": 0.0011}}, {"delta"}),
+        ({"epsilon": {"at_most": 1}}, {"delta"}),
+    ],
+)
+def test_differential_privacy_of_large_numbers_or_of_none_is_a_warning(numbers, weak):
+    demand = {
+        "kind": "guarantee",
+        "model": {"kind": "differential_privacy", **numbers},
+        "may_rest_on_assumptions": True,
+    }
+    errors, warnings = found(criterion(demand), dictionaries=[])
+    assert errors == {}
+    assert warnings == {f"/criteria/0/demand/model/{name}": "weak-guarantee" for name in weak}
+
+
 def test_a_guarantee_is_about_one_of_the_attributes_that_the_schema_calls_sensitive():
     two = {"attributes": {"ill": "sensitive", "job": "sensitive", "race": "quasi_identifier"}}
     said = {"/criteria/0/demand/model/attribute": "missing"}
