@@ -191,6 +191,11 @@ class ReconstructionParameters(Grouping):
             )
 
     @property
+    def groups_all(self) -> bool:
+        """The whole table is then the group that everybody is known to be in."""
+        return True
+
+    @property
     def bound(self) -> Bound:
         """By which samples would be small enough: a mechanism goes by no exact criterion."""
         return "chernoff_full" if self.criterion == "chernoff_full" else "chernoff_simple"
@@ -349,6 +354,11 @@ def _warnings(own: ReconstructionParameters, values: SensitiveValues) -> Iterato
     amounts = ungrouped_amounts(values.name, values.hierarchy)
     if amounts is not None:
         yield amounts
+    if not values.classes.attributes:
+        yield (
+            "No attribute has the role quasi_identifier: all records are one group, which everybody is known "
+            "to be in. Name in quasi_identifiers what readers may know of a person, if they know anything."
+        )
     if not own.criterion.startswith("chernoff"):
         return
     if not own.epsilon:
