@@ -8,11 +8,8 @@ import pytest
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.reconstruction_groups import TESTS
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.models.reconstruction_privacy import (
-    RECONSTRUCTION_PRIVACY,
-    ReconstructionParameters,
-    ReconstructionPrivacy,
-)
+from app.domain.models.reconstruction_asked import ReconstructionParameters
+from app.domain.models.reconstruction_privacy import RECONSTRUCTION_PRIVACY, ReconstructionPrivacy
 from app.domain.rules.rule import TableRule
 from tests.oracles.closeness_by_hand import counts_of
 from tests.unit.measures.closeness_tables import of_classes
