@@ -77,7 +77,7 @@ async def test_the_manifest_says_how_it_was_made_and_what_readers_need(client: h
     assert columns == pytest.approx([1, 1, 1])
     (guarantee,) = told["guarantees"]
     assert (guarantee["status"], guarantee["standing"]) == ("certified", "certified")
-    assert {own["id"]: own["holds"] for own in guarantee["hypotheses"]}["drawn_once"] == "yes"
+    assert {own["id"]: own["holds"] for own in guarantee["hypotheses"]}["drawn_once"] == "assumed"
     assert any("who finds a person's record" in own for own in told["warnings"])
     (listed,) = (await client.get("/v1/datasets/people/releases")).json()["items"]
     assert (listed["mechanism"]["published"], listed["mechanism"]["parameters"]) == (None, None)

@@ -60,10 +60,10 @@ async def create_release(
     Its rows leave in an order that says nothing of the records' order, unless `order` is `records`. Of a
     release under a rule the manifest is stored, and the table made when it is asked for. What a mechanism
     draws is drawn once and stored: the same question is answered with the release that there is, under its
-    own name, and another draw of the same attribute of the same uploaded content, or of whole records of it,
-    is refused with 409 unless `independent_of_earlier` asks for it. A draw that is too large for a direct
-    answer is refused with `direct-budget-exceeded`, which names the route that takes it as a run. Needs the
-    scope `assess`.
+    own name, and another draw of the same attribute of the same uploaded content, of people who are in it by
+    their identifiers, or of whole records of it, is refused with 409 unless `independent_of_earlier` asks for
+    it. A draw that is too large for a direct answer is refused with `direct-budget-exceeded`, which names the
+    route that takes it as a run. Needs the scope `assess`.
     """
     request = await asyncio.to_thread(body.request)
     if dry_run:

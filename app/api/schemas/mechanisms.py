@@ -90,8 +90,9 @@ class ReleasedMechanism(Answer):
     independent_of_earlier: Annotated[bool, Field(description="Whether a further draw was asked for.")]
     draw: Annotated[Count, Field(description="Which draw of the same data it is.", examples=[1])]
     draws: Annotated[Count, Field(examples=[1])]
-    """How many draws are counted by now of the same attribute of the same uploaded content, or of whole
-    records of it; of a differentially private release all draws of that content.
+    """How many draws are counted by now of the same attribute of the same uploaded content, of whole records
+    of it, or of other contents that have some of the same people by their identifiers; of a differentially
+    private release all draws of that content.
     """
     together: ShownGuarantee | None = None
     """What all draws of the same data promise together, with the status `none` where that is not known; null
@@ -101,7 +102,7 @@ class ReleasedMechanism(Answer):
 
 
 class EarlierDraw(Answer):
-    """A draw of the same uploaded content that counts with it."""
+    """A draw of the same uploaded content, or of people who are in it, that counts with it."""
 
     release: Annotated[str | None, Field(max_length=100, examples=["residents-perturbed"])]
     """Name of its release; null if that is deleted, or not stored yet."""

@@ -68,6 +68,11 @@ class Grouping:
         ),
     ] = "excluded"
 
+    @property
+    def groups_all(self) -> bool:
+        """Whether without any quasi-identifier all records are one group; else that is refused."""
+        return False
+
 
 @dataclass(frozen=True, eq=False)
 class EquivalenceClasses:
@@ -144,6 +149,13 @@ def positions_of(table: Table, names: tuple[str, ...] | None, pointer: str = "/m
     return tuple(sorted(map(table.position, names)))
 
 
+def known_to(table: Table, grouping: Grouping) -> tuple[int, ...]:
+    """Positions of the quasi-identifiers; none where there is none and all records are one group."""
+    if grouping.groups_all and grouping.quasi_identifiers is None and not table.quasi_identifiers:
+        return ()
+    return positions_of(table, grouping.quasi_identifiers)
+
+
 def seconds_of_grouping(table: Table, grouping: Grouping) -> float:
     """Estimated time of :func:`equivalence_classes`; where missing values match, of counting values too."""
     known = positions_of(table, grouping.quasi_identifiers)
@@ -187,7 +199,7 @@ def equivalence_classes(
 
     Raises InvalidInput for quasi-identifiers that the table does not have.
     """
-    known = positions_of(table, grouping.quasi_identifiers)
+    known = known_to(table, grouping)
     attributes = tuple(dict.fromkeys((*known, *also)))
     if left_out is None:
         left_out = is_suppressed if grouping.suppressed == "excluded" else np.zeros_like(is_suppressed)
@@ -237,6 +249,11 @@ def _grouped(
     wildcards: dict[int, Bools],
 ) -> tuple[Ints, Longs, Ints, Bools | None]:
     """Codes and records of the classes, the class of each kept record, and where classes match everything."""
+    if not attributes:
+        n = len(disclosed[kept])
+        n_groups = min(n, 1)
+        codes = np.empty((n_groups, 0), dtype=np.int32)
+        return codes, np.full(n_groups, n, dtype=np.int64), np.zeros(n, dtype=np.int32), None
     columns, sizes = [], []
     for j in attributes:
         column, size = disclosed[kept, j], table.sizes[j]

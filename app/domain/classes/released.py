@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from app.domain.arrays import Bools, Ints
-from app.domain.classes.grouping import EquivalenceClasses, Grouping, equivalence_classes
+from app.domain.classes.grouping import EquivalenceClasses, Grouping, equivalence_classes, known_to
 from app.domain.classes.sensitive_counts import SensitiveCounts, sensitive_counts
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import TOP
@@ -62,6 +62,7 @@ class Release:
 
     def classes(self, grouping: Grouping, also: tuple[str, ...] = ()) -> EquivalenceClasses:
         """The classes, split further by the attributes ``also``."""
+        known_to(self.table, grouping)  # refuses what is not kept for whoever asked before
         # Where no record is suppressed, what becomes of those that are is no question.
         suppressed = grouping.suppressed if self.is_suppressed.any() else "excluded"
         key = (grouping.quasi_identifiers, grouping.missing, suppressed, also)

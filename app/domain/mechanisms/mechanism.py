@@ -36,13 +36,15 @@ class MechanismContext:
 
     ``public`` are the attributes of which a hierarchy declares every value, with none attached that the data
     have; ``rule_is_of_data`` says that the rule is known to depend on records: a search in the data found it,
-    or it may suppress some.
+    or it may suppress some. ``releases`` are those that readers will have of somebody, this one included, at
+    most: groups are tested for who has so many.
     """
 
     table: Table
     rule: Rule | None = None
     public: frozenset[str] = frozenset()
     rule_is_of_data: bool = False
+    releases: int = 1
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,10 @@ UNIFORM_CONSTANTS: Final[Mapping[str, str]] = {
     **{f"groups_failing_{test}": f"Groups that fail by {test}." for test in TESTS},
     **{f"records_failing_{test}": f"Records in groups that fail by {test}." for test in TESTS},
     **{f"delta_{test}": f"The greatest delta by which no group fails by {test}." for test in TESTS},
+    "releases": (
+        "Independent releases that somebody is in, this one included, at most: all groups are tested for who "
+        "has so many."
+    ),
     "greatest_p_chernoff_simple": "The greatest p by which no group fails by chernoff_simple.",
 }
 

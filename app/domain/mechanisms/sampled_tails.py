@@ -87,11 +87,17 @@ def of_exact_sample(amount: int, size: int, sample: int, question: Reconstructio
 
 
 def of_coin_sample(
-    amounts: Longs, place: int, limit: float, question: ReconstructionQuestion, bound: Bound
+    amounts: Longs,
+    place: int,
+    limit: float,
+    question: ReconstructionQuestion,
+    bound: Bound,
+    sizing: ReconstructionQuestion | None = None,
 ) -> SampledShare:
     """Of a sample as published, of ``limit`` records in the mean, less than the group has.
 
     ``amounts`` (d,) are the records with each of its values, of which the one at ``place`` is estimated.
+    ``sizing`` is what the sample is to keep by the bound, if that is not what is asked about estimates.
     """
     size, amount = int(amounts.sum()), int(amounts[place])
     whole, rest = np.divmod(amounts * (limit / size), 1.0)
@@ -114,7 +120,7 @@ def of_coin_sample(
         far = _of_coin_copies(parts, sample, amount, size, question)
         low, high = low + far[0], high + far[1]
         squares += sum(chance * _square(k, sample, amount, size, question) for k, chance in parts)
-    above = max(0.0, 1 - _within(whole.astype(np.int64), rest, question, bound))
+    above = max(0.0, 1 - _within(whole.astype(np.int64), rest, sizing or question, bound))
     return SampledShare(limit, above, low, high, nothing, math.sqrt(squares) / amount)
 
 

@@ -74,12 +74,15 @@ class PublishedUniform(PublishedRetention):
 def _plan(context: MechanismContext, parameters: UniformPerturbation) -> MechanismPlan:
     column = UniformColumn.of(context, parameters)
     own = parameters
-    question = ReconstructionQuestion(column.replacement, own.epsilon, own.delta)
+    question = ReconstructionQuestion(column.replacement, own.epsilon, own.delta, context.releases)
     tested, missing = GroupsUnderTest(column.counts, question), column.above_cap()
     n = context.table.n_records
-    promised = (amplification_guarantee(column), _reconstruction_guarantee(column, tested, own.criterion))
+    promised = (
+        amplification_guarantee(column),
+        _reconstruction_guarantee(column, tested, context.releases, own.criterion),
+    )
     return MechanismPlan(
-        constants=_constants(column, tested),
+        constants=_constants(column, tested) | {"releases": context.releases},
         missing=missing,
         seconds=SECONDS_PER_RECORD * n + SECONDS_PER_VALUE * column.m + tested.seconds,
         bytes=BYTES_PER_RECORD_OF_GROUPS * n
@@ -110,7 +113,10 @@ def _constants(column: UniformColumn, tested: GroupsUnderTest) -> dict[str, floa
     return constants | {"greatest_p_chernoff_simple": 1.0 if greatest is None else greatest}
 
 
-def _reconstruction_guarantee(column: UniformColumn, tested: GroupsUnderTest, test: Test) -> PrivacyGuarantee:
+def _reconstruction_guarantee(
+    column: UniformColumn, tested: GroupsUnderTest, releases: int, test: Test
+) -> PrivacyGuarantee:
+    together = "" if releases == 1 else f" for who has {releases} independent releases"
     failed, n_groups = int(np.count_nonzero(tested.failing(test))), column.counts.n_classes
     return guarantee_of_groups(
         column,
@@ -121,9 +127,9 @@ def _reconstruction_guarantee(column: UniformColumn, tested: GroupsUnderTest, te
             Hypothesis(
                 "groups_within_bound",
                 "no" if failed else "yes",
-                f"{failed:,} of {n_groups:,} groups fail by {test}."
+                f"{failed:,} of {n_groups:,} groups fail by {test}{together}."
                 if failed
-                else f"All {n_groups:,} groups were tested by {test}, every value that occurs.",
+                else f"All {n_groups:,} groups were tested by {test}{together}, every value that occurs.",
             ),
         ),
         "Wang et al. (2012), abstract, claims that such an estimate has a large error with a large "

@@ -36,11 +36,11 @@ def unreadable(measure: Measure[Any, Any], context: MeasureContext, parameters: 
         if not isinstance(parameters, Grouping):
             raise ValueError("a measure that reads classes groups records")
         return unclassed(context, parameters)
-    if "retention" in measure.reads and drawn.retained is not None:
+    if measure.reads & {"retention", "groups"} and drawn.retained is not None:
         return None
     if measure.reads & {"rows", "matrix", "matrix_and_prior"}:
         return _not_published(measure, drawn)
-    if measure.reads & {"retention", "samples"}:
+    if measure.reads & {"retention", "samples", "groups"}:
         return _not_uniform(measure, drawn)
     return (
         f"The measure {measure.name} compares released rows with the records that they are of, and nobody "
@@ -67,6 +67,12 @@ def _not_published(measure: Measure[Any, Any], drawn: DrawnRelease) -> str | Non
 
 def _not_uniform(measure: Measure[Any, Any], drawn: DrawnRelease) -> str | None:
     """What the measure would need to know of values that were all kept with the same probability."""
+    if drawn.retained is None and drawn.replaced is not None:
+        return (
+            f"The measure {measure.name} asks for one probability with which all values were kept, and the "
+            f"mechanism {drawn.mechanism} keeps each value with one of its own. Measure a release of "
+            "uniform_perturbation or of sample_perturb_scale."
+        )
     if drawn.retained is None:
         return (
             f"The measure {measure.name} reads the one probability with which all values were kept, and the "

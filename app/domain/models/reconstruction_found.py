@@ -141,10 +141,16 @@ class GroupsListed:
         order = np.argsort(self.tested.log_levels(test)[groups], kind="stable")[:top]
         return tuple(groups[order].tolist())
 
-    def group(self, test: Test, group: int, names: tuple[str, ...], bound: Bound | None) -> GroupFound:
+    def group(
+        self,
+        test: Test,
+        group: int,
+        names: tuple[str, ...],
+        sizing: tuple[ReconstructionQuestion, Bound] | None,
+    ) -> GroupFound:
         """One group; ``names`` are those of the attributes that records are grouped by.
 
-        ``bound`` is the one that samples would have to keep; None: of no mode anything is told.
+        ``sizing`` is what samples would have to keep, and by which bound; None: of no mode anything is told.
         """
         entry = self.tested.deciding(test, group)
         told = [name for name, own in zip(names, self._told_without[group], strict=True) if own]
@@ -153,7 +159,7 @@ class GroupsListed:
             delta=min(1.0, math.exp(self.tested.log_levels(test)[group])),
             decided_by=self.estimate(entry),
             told_without=tuple(told),
-            by_mode=() if bound is None else by_mode(self._values.counts, entry, self._question, bound),
+            by_mode=() if sizing is None else by_mode(self._values.counts, entry, self._question, *sizing),
         )
 
     def estimates_of(self, group: int, top: int) -> tuple[EstimateFound, ...]:

@@ -68,10 +68,17 @@ class ModeFound:
 
 
 def by_mode(
-    counts: SensitiveCounts, entry: int, question: ReconstructionQuestion, bound: Bound
+    counts: SensitiveCounts,
+    entry: int,
+    question: ReconstructionQuestion,
+    sizing: ReconstructionQuestion,
+    bound: Bound,
 ) -> tuple[ModeFound, ...]:
-    """Of the value of one entry, in its group, in every mode; the bound is what samples are to keep."""
-    found = _shares(counts, entry, question, bound)
+    """Of the value of one entry, in its group, in every mode.
+
+    ``sizing`` is what samples are to keep, by the bound; ``question`` which estimates are bad.
+    """
+    found = _shares(counts, entry, question, sizing, bound)
     return tuple(
         ModeFound(
             mode=mode,
@@ -88,25 +95,29 @@ def by_mode(
 
 
 def _shares(
-    counts: SensitiveCounts, entry: int, question: ReconstructionQuestion, bound: Bound
+    counts: SensitiveCounts,
+    entry: int,
+    question: ReconstructionQuestion,
+    sizing: ReconstructionQuestion,
+    bound: Bound,
 ) -> Iterator[tuple[Mode, SampledShare]]:
     group = int(counts.of_entry[entry])
     first, last = counts.starts[group : group + 2].tolist()
     amounts = counts.counts[first:last]
     size, amount = int(amounts.sum()), int(counts.counts[entry])
     top, whole = amounts.max(keepdims=True), np.array([size])
-    limit = float(coin_limits(top, whole, question, bound)[0])
+    limit = float(coin_limits(top, whole, sizing, bound)[0])
     plain = of_exact_sample(amount, size, size, question)
     above = SampledShare(plain.sample, 1.0, plain.low, plain.high, plain.nothing, plain.error)
     yield "plain", plain if limit == np.inf else above
-    fixed = min(size, fixed_size(question, bound))
+    fixed = min(size, fixed_size(sizing, bound))
     yield "balanced_fixed", of_exact_sample(amount, size, fixed, question)
-    balanced = int(balanced_sizes(top, whole, question, bound)[0])
+    balanced = int(balanced_sizes(top, whole, sizing, bound)[0])
     yield "balanced", of_exact_sample(amount, size, balanced, question)
     if limit == np.inf:
         yield "paper", plain
     else:
-        yield "paper", of_coin_sample(amounts, entry - first, limit, question, bound)
+        yield "paper", of_coin_sample(amounts, entry - first, limit, question, bound, sizing)
 
 
 def seconds_of_modes(

@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
 import numpy as np
-from annotated_types import Ge, Le, Lt, doc
+from annotated_types import Ge, Le, doc
 
 from app.domain.arrays import Bools
-from app.domain.catalogue.catalogue_types import ADDED_LATER
 from app.domain.catalogue.meanings import FAILING, FROM_ONE, FROM_ZERO, HIGH, MET, SHARE, STRICTER_UP
-from app.domain.classes.grouping import Grouping
-from app.domain.classes.reconstruction import Bound, UniformReplacement
+from app.domain.classes.reconstruction import UniformReplacement
 from app.domain.classes.reconstruction_groups import (
     GroupsUnderTest,
     ReconstructionQuestion,
@@ -30,11 +28,23 @@ from app.domain.classes.reconstruction_groups import (
 )
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.numbers import ungrouped_amounts
+from app.domain.mechanisms.sample_perturb_scale import PublishedSamples
 from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import JudgedOn, judged_on
 from app.domain.models.judging import JudgedClasses
 from app.domain.models.perturbable_values import perturbable_values, unfit
+from app.domain.models.reconstruction_asked import (
+    RETENTION,
+    Criteria,
+    ReconstructionParameters,
+    Releases,
+    Retention,
+    drawn_retention,
+    fits_release,
+    retention,
+    sizing,
+)
 from app.domain.models.reconstruction_found import (
     Coinciding,
     CriterionFound,
@@ -45,7 +55,6 @@ from app.domain.models.reconstruction_found import (
 from app.domain.models.reconstruction_modes import seconds_of_modes
 from app.domain.models.sensitive_values import (
     Attribute,
-    SensitiveAttribute,
     SensitiveValues,
     cost_of_counting,
     named,
@@ -54,31 +63,6 @@ from app.domain.models.sensitive_values import (
 SECONDS_BESIDE_COUNTING: Final = 2e-3
 SECONDS_PER_RECORD: Final = 2e-8
 """What the lists and aggregates take beside counting the values and testing the groups."""
-
-Retention = Annotated[
-    float,
-    Ge(1e-9),
-    Lt(1),
-    doc("p: with this probability a record keeps its value; else any of all m is drawn, its own included."),
-]
-Criteria = Annotated[
-    Test,
-    doc(
-        "`chernoff_simple` and `chernoff_full` ask that an upper bound of the probability of a large error "
-        "is at least δ, as published: no guarantee of an error. `exact_min` asks that the estimate is too "
-        "low, and too high, with a probability of at least δ each; `exact_total` that it is off either way "
-        "with δ."
-    ),
-]
-Releases = Annotated[
-    int,
-    Ge(1),
-    Le(100),
-    doc(
-        "Exactly so many independent releases of the same records a reader has: r make a group as if r times "
-        "as large. By an exact criterion a group may pass with r of them and fail with fewer."
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -151,51 +135,6 @@ class ReconstructionPrivacy(Criterion):
         return GroupsUnderTest(counts, question)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReconstructionParameters(Grouping):
-    """Which perturbation, and how bad estimates have to be."""
-
-    attribute: SensitiveAttribute = None
-    p: Retention = 0.5
-    epsilon: Annotated[
-        float,
-        Ge(0),
-        Le(1000),
-        doc(
-            "ε: from which error on, as a part of the share, an estimate counts as bad. 0 is answered with a "
-            "warning; no criterion and no release takes it."
-        ),
-    ] = 0.5
-    delta: Annotated[float, Ge(0), Le(1), doc("δ: what the criterion compares with.")] = 0.3
-    criterion: Criteria = "chernoff_simple"
-    releases: Releases = 1
-    top: Annotated[int, Ge(1), Le(200), doc("Most groups, and values of the worst, to list.")] = 10
-    by_mode: Annotated[
-        int,
-        Ge(0),
-        Le(20),
-        ADDED_LATER,
-        doc(
-            "Of so many of the groups listed it is told what each mode of `sample_perturb_scale` would leave "
-            "to be estimated, beside plain perturbation; of one release."
-        ),
-    ] = 0
-
-    def __post_init__(self) -> None:
-        if self.by_mode and self.releases > 1:
-            raise InvalidInput.of(
-                "/measure/by_mode",
-                "several-releases",
-                "What modes leave to be estimated is known of one release only.",
-                "Set releases to 1, or leave by_mode out.",
-            )
-
-    @property
-    def bound(self) -> Bound:
-        """By which samples would be small enough: a mechanism goes by no exact criterion."""
-        return "chernoff_full" if self.criterion == "chernoff_full" else "chernoff_simple"
-
-
 @dataclass(frozen=True)
 class ReconstructionPrivacyFound:
     """How exactly the shares of groups could be reconstructed if the values were perturbed."""
@@ -249,8 +188,9 @@ def _asked(
     context: MeasureContext, own: ReconstructionParameters
 ) -> tuple[SensitiveValues, ReconstructionQuestion]:
     """The values and what is asked about them; InvalidInput or NotSupported if they cannot be perturbed."""
-    values = perturbable_values(context, own, own.attribute)
-    replacement = UniformReplacement(own.p, values.hierarchy.n_leaves)
+    drawn = drawn_retention(context)
+    values = perturbable_values(context, own, own.attribute if drawn is None else drawn.attribute)
+    replacement = UniformReplacement(retention(context, own), values.hierarchy.n_leaves)
     return values, ReconstructionQuestion(replacement, own.epsilon, own.delta, own.releases)
 
 
@@ -262,7 +202,8 @@ def _cost(context: MeasureContext, own: ReconstructionParameters) -> Cost:
         tested = GroupsUnderTest(values.counts, question)
         beside += tested.seconds
         if own.by_mode:
-            beside += own.by_mode * seconds_of_modes(values.counts, tested.tops, question, own.bound)
+            kept = sizing(context, own, question)
+            beside += own.by_mode * seconds_of_modes(values.counts, tested.tops, *kept)
     return cost_of_counting(context, 1, beside)
 
 
@@ -279,6 +220,7 @@ def _compute(
     names, worst = tuple(table.attributes[j] for j in positions), listed.worst(own.criterion, own.top)
     epsilon, p = _levels(listed.tested, own.criterion)
     n_groups = int(np.count_nonzero(values.judged))
+    kept = sizing(context, own, question)
     tick(1)
     return ReconstructionPrivacyFound(
         judged=judged_on(table, own, values.classes),
@@ -288,7 +230,7 @@ def _compute(
         records_without_value=values.without_value,
         amplification=question.replacement.amplification,
         criterion=own.criterion,
-        verdict=_verdict(values, own, by_criterion),
+        verdict=_verdict(values, own, question.replacement.p, by_criterion),
         is_met=asked.is_met,
         groups_failing=asked.groups_failing,
         records_failing=asked.records_failing,
@@ -299,11 +241,11 @@ def _compute(
         by_criterion=by_criterion,
         coinciding=listed.coinciding(listed.tested.failing(own.criterion)),
         groups=tuple(
-            listed.group(own.criterion, group, names, own.bound if place < own.by_mode else None)
+            listed.group(own.criterion, group, names, kept if place < own.by_mode else None)
             for place, group in enumerate(worst)
         ),
         worst_values=listed.estimates_of(worst[0], own.top) if worst else (),
-        warnings=tuple(_warnings(own, values)),
+        warnings=tuple(_warnings(context, own, values)),
     )
 
 
@@ -314,13 +256,13 @@ def _levels(tested: GroupsUnderTest, test: Test) -> tuple[float | None, float | 
 
 
 def _verdict(
-    values: SensitiveValues, own: ReconstructionParameters, found: tuple[CriterionFound, ...]
+    values: SensitiveValues, own: ReconstructionParameters, p: float, found: tuple[CriterionFound, ...]
 ) -> str:
     """A sentence that names the criterion, and never takes a bound for a probability."""
     by_name = {one.criterion: one for one in found}
     asked, exact = by_name[own.criterion], by_name["exact_total"]
     n_groups = int(np.count_nonzero(values.judged))
-    numbers = f"p = {own.p:.6g}, ε = {own.epsilon:.6g} and δ = {own.delta:.6g}"
+    numbers = f"p = {p:.6g}, ε = {own.epsilon:.6g} and δ = {own.delta:.6g}"
     if not n_groups:
         return f"By {own.criterion}, there is no group to judge."
     if not asked.is_met:
@@ -345,10 +287,24 @@ def _verdict(
     )
 
 
-def _warnings(own: ReconstructionParameters, values: SensitiveValues) -> Iterator[str]:
+def _warnings(
+    context: MeasureContext, own: ReconstructionParameters, values: SensitiveValues
+) -> Iterator[str]:
+    drawn = drawn_retention(context)
+    if isinstance(drawn, PublishedSamples):
+        yield (
+            f"The release draws values for samples of its larger groups, in the mode {drawn.mode}. What is "
+            "judged is what plain perturbation of these groups with the same p would leave: by_mode tells of "
+            "the mode balanced_fixed, whose sizes are published, what the samples leave."
+        )
     amounts = ungrouped_amounts(values.name, values.hierarchy)
     if amounts is not None:
         yield amounts
+    if not values.classes.attributes:
+        yield (
+            "No attribute has the role quasi_identifier: all records are one group, which everybody is known "
+            "to be in. Name in quasi_identifiers what readers may know of a person, if they know anything."
+        )
     if not own.criterion.startswith("chernoff"):
         return
     if not own.epsilon:
@@ -365,7 +321,8 @@ def _warnings(own: ReconstructionParameters, values: SensitiveValues) -> Iterato
 def _judged_by(own: ReconstructionParameters, value: str) -> ReconstructionPrivacy | None:
     if not own.epsilon:
         return None
-    return ReconstructionPrivacy(own.p, own.epsilon, own.delta, own.criterion, own.releases, own.attribute)
+    p = RETENTION if own.p is None else own.p
+    return ReconstructionPrivacy(p, own.epsilon, own.delta, own.criterion, own.releases, own.attribute)
 
 
 RECONSTRUCTION_PRIVACY: Final = Measure(
@@ -385,4 +342,6 @@ RECONSTRUCTION_PRIVACY: Final = Measure(
     criteria=(ReconstructionPrivacy,),
     judges=_judged_by,
     protects=False,
+    supports=fits_release,
+    reads=frozenset({"records", "groups"}),
 )

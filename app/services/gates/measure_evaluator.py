@@ -56,6 +56,12 @@ class MeasureEvaluator(Evaluator):
                 "A measure is of the whole release; groups of records have none of their own.",
                 "Require a score or a privacy model of groups.",
             )
+        if context.drawn is not None and "groups" in measurement.measure.reads:
+            raise NotSupported(
+                f"The measure {condition.measure} reads the groups of records that values were drawn for, "
+                "and a gate judges a drawn release by what its readers have.",
+                "Require a guarantee of the release, or measure it.",
+            )
         if context.drawn is not None:
             measurement = _of_drawn(measurement, context.drawn)
         self._measurement = measurement

@@ -13,7 +13,10 @@ from app.services.releases.requests import CreateRelease
 from app.services.resources import Kind, Stored
 
 _MOST_NAMED: Final = 10
-WHAT_WAS_DRAWN: Final = "The same attribute of the same uploaded content, or whole records of it,"
+WHAT_WAS_DRAWN: Final = (
+    "The same attribute of the same uploaded content or of people who are in it, or whole records of that "
+    "content,"
+)
 
 
 async def known_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored | None:

@@ -2,7 +2,7 @@
 
 A draw of one attribute counts with all of the same attribute. A draw of whole records, as differentially
 private mechanisms make them, shows something of every attribute: it counts with every draw of the same
-content.
+content. Of other contents those of the same attribute count that have some of the same people.
 """
 
 from __future__ import annotations
@@ -10,8 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from app.services.fingerprints import sha256_of
+from app.services.named import all_resources
 from app.services.ports import UnitOfWork
-from app.services.releases.mechanism_manifests import attributes_of, hides_records
+from app.services.releases.mechanism_manifests import (
+    PEOPLE,
+    attributes_of,
+    hides_records,
+    is_drawn,
+)
 from app.services.resources import Kind, Stored
 
 
@@ -33,15 +39,32 @@ def subjects_beside(
 async def subjects_beside_releases(
     work: UnitOfWork, releases: Sequence[Stored]
 ) -> Mapping[str, tuple[str, ...]]:
-    """The same by id of drawn releases."""
+    """The same by id of drawn releases, and what draws of other contents with the same people count by."""
+    others = [own for own in await all_resources(work, Kind.RELEASE) if is_drawn(own)]
     uploads: dict[str, Stored] = {}
     for id_ in {own.uses[0] for own in releases}:
         dataset = await work.resources.described(Kind.DATASET, id_)
         uploads[id_] = await work.resources.described(Kind.UPLOAD, dataset.uses[0])
-    return {own.id: _beside(own, uploads[own.uses[0]].summary) for own in releases}
+    return {own.id: _beside(own, uploads[own.uses[0]].summary, others) for own in releases}
 
 
-def _beside(release: Stored, upload: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    guarantees = release.summary["mechanism"]["guarantees"]
-    attributes = None if hides_records(release) else attributes_of(guarantees)
-    return subjects_beside(str(upload["content_sha256"]), attributes, upload["columns"])
+def _beside(
+    release: Stored, upload: Mapping[str, Sequence[str]], others: Sequence[Stored]
+) -> tuple[str, ...]:
+    content, columns = str(upload["content_sha256"]), upload["columns"]
+    if hides_records(release):
+        return subjects_beside(content, None, columns)
+    attributes = attributes_of(release.summary["mechanism"]["guarantees"])
+    found = subjects_beside(content, attributes, columns)
+    return (*found, *_in_both(release, subject_of(content, attributes), others))
+
+
+def _in_both(release: Stored, subject: str, others: Sequence[Stored]) -> tuple[str, ...]:
+    """What draws of other contents count by that have some of its people: earlier ones, and later ones.
+
+    Of earlier ones it is kept with the release, of later ones with theirs, while those are stored.
+    """
+    own = release.summary["mechanism"].get(PEOPLE)
+    kept = [other.summary["mechanism"].get(PEOPLE) for other in others]
+    later = {one["subject"] for one in kept if one is not None and subject in one["subjects"]}
+    return tuple(sorted(later.union(() if own is None else own["subjects"])))

@@ -19,6 +19,7 @@ from app.services.fingerprints import resource_sha256
 from app.services.releases.draw_subjects import subject_of, subjects_beside
 from app.services.releases.key_stream import derived_key, key_stream
 from app.services.releases.mechanism_manifests import mechanism_summary, rule_summary
+from app.services.releases.people_in_both import PeopleInBoth
 from app.services.releases.released_tables import DrawnLines, drawn_lines
 from app.services.releases.requests import ChosenMechanism, CreateRelease
 from app.services.resources import JsonObject, Kind, NewResource, Stored
@@ -58,6 +59,7 @@ class Preparation:
     dataset: Stored
     rule: Stored | None
     upload: Stored
+    people: PeopleInBoth | None = None
     secret: bytes | None = None
     """By which the question is hashed, where nobody may find out the data by their hash."""
 
@@ -91,15 +93,15 @@ class Preparation:
     def beside(self) -> tuple[str, ...]:
         """The subjects of other draws that count with it."""
         content, columns = self.upload.summary["content_sha256"], self.upload.summary["columns"]
-        return subjects_beside(content, self._drawn, columns)
+        shared = () if self.people is None else self.people.subjects
+        return (*subjects_beside(content, self._drawn, columns), *shared)
 
     @property
     def _drawn(self) -> frozenset[str] | None:
         """The attributes that are drawn; None: whole records are."""
         if self.mechanism.hides_records:
             return None
-        stated = (own.parameters.get(ATTRIBUTE) for own in self.plan.guarantees)
-        return frozenset(str(own) for own in stated if own is not None)
+        return attributes_drawn(self.plan)
 
     @cached_property
     def meaning(self) -> JsonObject:
@@ -136,6 +138,12 @@ class Preparation:
             other = replace(self, chosen=replace(self.chosen, parameters=named))
             found[other.question] = other
         return found
+
+
+def attributes_drawn(plan: MechanismPlan) -> frozenset[str]:
+    """The attributes that its guarantees are about."""
+    stated = (own.parameters.get(ATTRIBUTE) for own in plan.guarantees)
+    return frozenset(str(own) for own in stated if own is not None)
 
 
 def drawn_release(
@@ -193,6 +201,7 @@ def _manifest(prepared: Preparation, released: DrawnLines) -> JsonObject:
             prepared.plan,
             independent=request.independent_of_earlier,
             csv_sha256=csv_sha256,
+            people=None if prepared.people is None else prepared.people.kept,
         ),
     }
 

@@ -30,7 +30,10 @@ from app.services.rules.rule_definitions import IdentityDefinition
 from app.services.rules.rule_documents import rule_document, rule_sha256, suppression_in_short
 
 BY_NAME: Final = {mechanism.name: mechanism for mechanism in MECHANISMS}
-_DRAWN_ONCE: Final = "drawn_once"
+PEOPLE: Final = "people"
+"""Where the summary keeps by what draws of other deliveries of the same people are counted."""
+_NOT_COMPARED: Final = "It was drawn before other deliveries of the same people were looked for."
+DRAWN_ONCE: Final = "drawn_once"
 """The hypothesis that the draws of the same data bear out or refute."""
 
 
@@ -46,10 +49,20 @@ def hides_records(release: Stored) -> bool:
 
 
 def mechanism_summary(
-    mechanism: AnyMechanism, plan: MechanismPlan, *, independent: bool, csv_sha256: str
+    mechanism: AnyMechanism,
+    plan: MechanismPlan,
+    *,
+    independent: bool,
+    csv_sha256: str,
+    people: JsonObject | None,
 ) -> JsonObject:
-    """What the summary of a release holds of its mechanism."""
+    """What the summary of a release holds of its mechanism.
+
+    ``people`` is what is kept of other deliveries of the same people; None where none were looked for.
+    """
+    found = {} if people is None else {PEOPLE: people}
     return {
+        **found,
         "name": mechanism.name,
         "version": mechanism.version,
         "family": mechanism.family,
@@ -98,7 +111,8 @@ def shown_release(
         return shown
     summary = _without_hashes_of_data(shown.summary) if hides_records(release) else shown.summary
     told = {
-        **shown.summary["mechanism"],
+        # Hashes by which draws of other contents count are nobody's business.
+        **{key: own for key, own in shown.summary["mechanism"].items() if key != PEOPLE},
         **_values_shown(actor, release),
         "guarantees": guarantees_known(release, state, refuted),
         "draw": state.number,
@@ -118,9 +132,7 @@ def guarantees_known(
 ) -> list[JsonObject]:
     """The guarantees of a release with what is known by now of their hypotheses, and what is left of them."""
     return [
-        _with_known(
-            guarantee, _drawn_once(state, hides_records(release)), refuted.get(_attribute_of(guarantee))
-        )
+        _with_known(guarantee, _drawn_once(state, release), refuted.get(_attribute_of(guarantee)))
         for guarantee in release.summary["mechanism"]["guarantees"]
     ]
 
@@ -210,36 +222,40 @@ def _with_known(guarantee: JsonObject, *known: Hypothesis | None) -> JsonObject:
     return {**guarantee, "hypotheses": hypotheses, "standing": standing}
 
 
-def _drawn_once(state: DrawState, of_records: bool) -> Hypothesis:
-    """Whether there is no other draw of the same data; ``of_records``: whole records were drawn from."""
-    if of_records:
+def _drawn_once(state: DrawState, release: Stored) -> Hypothesis:
+    """Whether there is no other draw of the same data, or of some of the same people."""
+    if hides_records(release):
         return _released_once(state)
-    if state.total == 1:
+    if state.total > 1:
         return Hypothesis(
-            _DRAWN_ONCE,
-            "yes",
-            "No other draw of this attribute of the uploaded content, or of whole records of it, is counted, "
-            "deleted releases included; the same question is answered by this one.",
+            DRAWN_ONCE,
+            "no",
+            f"{state.total} draws are counted of this attribute of the uploaded content, of whole records of "
+            "it, or of this attribute of other uploaded contents that have some of the same people. This is "
+            f"number {state.number}. Who has several that a person is in multiplies what each tells of that "
+            "person, so that together they may exceed the bound (Definitions: perturbation).",
         )
+    people = release.summary["mechanism"].get(PEOPLE)
+    unknown = _NOT_COMPARED if people is None else people["unknown"]
     return Hypothesis(
-        _DRAWN_ONCE,
-        "no",
-        f"{state.total} draws of this attribute of the uploaded content, or of whole records of it, are "
-        f"counted, of which this is number {state.number}. Who has several multiplies what each tells of a "
-        "record, so that together they may exceed the bound (Definitions: perturbation).",
+        DRAWN_ONCE,
+        "assumed" if unknown else "yes",
+        "No other draw of this attribute of the uploaded content, or of whole records of it, is counted, "
+        "deleted releases included; the same question is answered by this one. "
+        + (unknown or "No draw of another stored dataset with a person of this one was found."),
     )
 
 
 def _released_once(state: DrawState) -> Hypothesis:
     if state.total == 1:
         return Hypothesis(
-            _DRAWN_ONCE,
+            DRAWN_ONCE,
             "yes",
             "No other draw of the uploaded content is counted, deleted releases included; the same question "
             "is answered by this one. The same records in another file are not recognised.",
         )
     return Hypothesis(
-        _DRAWN_ONCE,
+        DRAWN_ONCE,
         "no",
         f"{state.total} draws of the uploaded content are counted, of which this is number {state.number}. "
         "Its own ε and δ say what it tells beside the others; what all of them tell is said of them "

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.errors import (
     Conflict,
     DirectBudgetExceeded,
@@ -23,12 +24,22 @@ from app.services.questions import DirectBudget, Route, faults_of
 from app.services.releases.begun_draws import begun_draw, refuse_another
 from app.services.releases.drawing import Preparation, drawn_release
 from app.services.releases.draws import Draw
+from app.services.releases.mechanism_manifests import DRAWN_ONCE
 from app.services.releases.prepared_releases import chosen_in, prepare_release
 from app.services.releases.requests import CreateRelease
 from app.services.releases.shown_otherwise import Released, releases_of_upload, shown_otherwise
 from app.services.releases.stored_tables import csv_chunks, parquet_chunks
 from app.services.releases.withdrawal import require_given_out
-from app.services.resources import Actor, Created, DataFormat, DataStream, JsonObject, Kind, Stored
+from app.services.resources import (
+    Actor,
+    Created,
+    DataFormat,
+    DataStream,
+    JsonObject,
+    Kind,
+    Scope,
+    Stored,
+)
 from app.services.scoring.scoring_inputs import missing_inputs
 
 
@@ -84,7 +95,9 @@ class MechanismReleases:
             told.get("seconds"),
             told.get("bytes"),
             dict(plan.constants),
-            tuple(_beside_others(own, others) for own in plan.guarantees),
+            tuple(
+                _of_draws(_beside_others(own, others), prepared, earlier, actor) for own in plan.guarantees
+            ),
             plan.warnings,
             earlier,
         )
@@ -156,3 +169,30 @@ def _beside_others(guarantee: PrivacyGuarantee, others: Sequence[Released]) -> P
     refuted = shown_otherwise(str(guarantee.parameters.get("attribute", "")), others)
     rests_on = {own.id for own in guarantee.hypotheses}
     return guarantee.given(refuted) if refuted is not None and refuted.id in rests_on else guarantee
+
+
+def _of_draws(
+    guarantee: PrivacyGuarantee, prepared: Preparation, earlier: Sequence[Draw], actor: Actor
+) -> PrivacyGuarantee:
+    """What earlier draws of the same people leave of it; how many these are only with data:read."""
+    people = prepared.people
+    before = sum(own.question_sha256 not in prepared.wordings for own in earlier)
+    if people is None or not (before or people.unknown):
+        return guarantee
+    if not before:
+        return guarantee.given(Hypothesis(DRAWN_ONCE, "assumed", people.unknown))
+    which = ""
+    if people.subjects:
+        some = f"{people.people:,}" if Scope.DATA_READ in actor.scopes else "some"
+        which = (
+            f" Of other uploaded contents are draws with {some} of the same people, each of whom is in at "
+            f"most {people.draws:,} of these."
+        )
+    return guarantee.given(
+        Hypothesis(
+            DRAWN_ONCE,
+            "no",
+            f"{before:,} draws that count with it were made before.{which} Who has several that a person is "
+            f"in learns more of that person than any of them promises. {people.unknown}".rstrip(),
+        )
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any, Final
 
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
@@ -12,8 +13,9 @@ from app.services.datasets.dataset_schema import OnUnknown, declarations_of
 from app.services.datasets.hierarchies import is_from_data
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store, UnitOfWork
-from app.services.releases.drawing import Preparation
+from app.services.releases.drawing import Preparation, attributes_drawn
 from app.services.releases.mechanism_manifests import BY_NAME
+from app.services.releases.people_in_both import people_in_both
 from app.services.releases.requests import ChosenMechanism, CreateRelease
 from app.services.resources import JsonObject, Kind, Stored, TenantId, document_of
 from app.services.rules.rule_documents import may_suppress_records, require_rule_of, rule_of
@@ -47,9 +49,28 @@ async def prepare_release(
         )
         _require_supported(mechanism, context, chosen.parameters)
         plan = mechanism.plan(context, chosen.parameters)
-        return Preparation(request, chosen, mechanism, context, plan, dataset, rule, upload, secret)
+        return Preparation(request, chosen, mechanism, context, plan, dataset, rule, upload, secret=secret)
 
-    return await asyncio.to_thread(planned)
+    prepared = await asyncio.to_thread(planned)
+    attributes = () if mechanism.hides_records else attributes_drawn(prepared.plan)
+    if len(attributes) != 1:  # whole records, or nothing as it stands
+        return prepared
+    content, (attribute,) = upload.summary["content_sha256"], attributes
+    people = await people_in_both(store, loader, tenant, table, (content, attribute))
+    return await _beside_earlier(store, tenant, replace(prepared, people=people))
+
+
+async def _beside_earlier(store: Store, tenant: TenantId, prepared: Preparation) -> Preparation:
+    """Planned for who has the releases that were drawn before of people in it, where there are any."""
+    async with store.work(tenant) as work:
+        same = await work.draws.of_subject(prepared.subject)
+    earlier = sum(own.question_sha256 not in prepared.wordings for own in same)
+    releases = 1 + earlier + (0 if prepared.people is None else prepared.people.draws)
+    if releases == 1:
+        return prepared
+    context = replace(prepared.context, releases=releases)
+    plan = await asyncio.to_thread(prepared.mechanism.plan, context, prepared.chosen.parameters)
+    return replace(prepared, context=context, plan=plan)
 
 
 async def _require_declared_hierarchies(work: UnitOfWork, dataset: Stored) -> None:

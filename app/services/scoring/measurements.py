@@ -81,7 +81,9 @@ class CreateMeasurement:
         refuse(faults)
 
     async def of_release(self, work: UnitOfWork) -> tuple[CreateMeasurement, Stored | None]:
-        """The request with the dataset, and the rule if that made it, of the release that it names.
+        """The request with the dataset of the release that it names, and the rule if that made it.
+
+        Of what was drawn for groups the rule is the one that made these groups, if there was one.
 
         Withdrawn if it is given out no more, InvalidInput if the request names another dataset.
         """
@@ -99,7 +101,8 @@ class CreateMeasurement:
                     f"The release {release.name!r} is not of the dataset {named.name!r}.",
                     f"Leave the dataset out: it is {dataset.name!r}.",
                 )
-        rule = None if is_drawn(release) else release.uses[1]
+        made = not is_drawn(release) or "groups" in measure_of(self.measure).reads
+        rule = release.uses[1] if made and len(release.uses) > 1 else None
         return replace(self, dataset=dataset.id, rule=rule), release
 
 

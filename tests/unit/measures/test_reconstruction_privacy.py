@@ -5,13 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from app.domain.classes.grouping import Grouping
 from app.domain.classes.reconstruction_groups import TESTS
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.models.reconstruction_privacy import (
-    RECONSTRUCTION_PRIVACY,
-    ReconstructionParameters,
-    ReconstructionPrivacy,
-)
+from app.domain.models.reconstruction_asked import ReconstructionParameters
+from app.domain.models.reconstruction_privacy import RECONSTRUCTION_PRIVACY, ReconstructionPrivacy
 from app.domain.rules.rule import TableRule
 from tests.oracles.closeness_by_hand import counts_of
 from tests.unit.measures.closeness_tables import of_classes
@@ -323,3 +321,22 @@ def test_what_the_criterion_says_of_itself():
 def test_numbers_out_of_range_are_refused(fields):
     with pytest.raises(InvalidInput):
         ReconstructionPrivacy(*fields)
+
+
+def test_without_quasi_identifiers_all_records_are_one_group():
+    rows = [("x", "q")] * 60 + [("y", "q")] * 40
+    alone = table(["s"], [flat("xyz")], [row[:1] for row in rows], ["s"])
+    found = measured(RECONSTRUCTION_PRIVACY, alone, p=0.5, epsilon=0.3, delta=0.3)
+    assert (found.judged.classes, found.judged.quasi_identifiers) == (1, ())
+    assert [(own.exposed.records, own.told_without) for own in found.groups] == [(100, ())]
+    assert any("all records are one group" in own for own in found.warnings)
+    # As of a quasi-identifier that says nothing.
+    other = table(["s", "q"], [flat("xyz"), flat("qr")], rows, ["s"])
+    same = measured(RECONSTRUCTION_PRIVACY, other, p=0.5, epsilon=0.3, delta=0.3)
+    assert (found.by_criterion, found.worst_values) == (same.by_criterion, same.worst_values)
+    context = context_of(alone)
+    classes = context.release.classes(ReconstructionParameters())
+    assert (classes.records.tolist(), classes.codes.shape) == ([100], (1, 0))
+    with pytest.raises(InvalidInput) as refused:
+        context.release.classes(Grouping())
+    assert refused.value.faults[0].code == "no-quasi-identifiers"
