@@ -19,6 +19,7 @@ ADDRESSES = [
     "/uploads/example-members",
     "/datasets/example-members",
     "/datasets/example-members/profile",
+    "/datasets/example-members/perturbation",
     "/datasets/example-members/attributes/city",
     "/datasets/example-members/goal",
     "/rules/example-proposal",
@@ -48,6 +49,7 @@ ADDRESSES = [
     "/measurements/example-measurement",
     "/releases/example-release",
     "/policies/example-policy/document",
+    "/view-checks/example-views",
 ]
 """A page of each kind that names a resource of the journey's tenant."""
 
