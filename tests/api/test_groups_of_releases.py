@@ -103,3 +103,32 @@ async def test_a_matrix_that_is_not_uniform_is_refused_with_its_reason(client: h
     problem = problem_of(await client.post("/v1/measurements", json=body), 422, "not-supported")
     assert "keeps each value with one of its own" in problem["detail"]
     assert "uniform_perturbation" in problem["remedy"]
+
+
+@pytest.mark.parametrize(
+    "demand",
+    [
+        {"kind": "privacy_model", "model": {"kind": KIND, "p": 0.1, "epsilon": 0.2, "delta": 0.1}},
+        {
+            "kind": "measure",
+            "measure": {"kind": KIND, "p": 0.1},
+            "value": "is_met",
+            "comparison": "equals",
+            "threshold": True,
+        },
+    ],
+)
+async def test_a_verdict_says_that_the_table_itself_is_unperturbed(
+    client: httpx.AsyncClient, demand: dict[str, Any]
+):
+    await people(client)
+    rule = {"name": "as-it-is", "dataset": "people", "rule": {"kind": "identity"}}
+    await made(client.post("/v1/rules", json=rule))
+    policy = {"format": "privacy-risk/policy/1", "name": "later", "version": 1, "title": "Later"}
+    criterion = {"id": "later", "title": "Later", "reason": "For the test.", "demand": demand}
+    body = policy | {"assumes": {"attacker": "A"}, "criteria": [criterion]}
+    await made(client.post("/v1/policies", json=body))
+    judged = {"dataset": "people", "rule": "as-it-is"}
+    result = (await made(client.post("/v1/gates/later/evaluations", json=judged)))["result"]
+    assert result["verdict"] == "pass"
+    assert any("shows the sensitive values unperturbed" in own for own in result["not_covered"])

@@ -12,6 +12,7 @@ from app.domain.gates.findings import Finding, Part
 from app.domain.gates.verdicts import Outcome, verdict_of
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.models.entry import fields_of_releases
+from app.domain.models.reconstruction_privacy import ReconstructionPrivacy
 from app.domain.policies.policy import Requirement
 from app.domain.policies.requirements import MEASURE_OF, is_scored
 from app.services.fingerprints import plain
@@ -333,6 +334,12 @@ def _not_covered(subject: Subject, context: EvaluationContext, criteria: Sequenc
         for own in criteria
         if own["demand"].get("missing") == "excluded"
     ]
+    said += [
+        f"The criterion {own['id']!r} is about values that plain perturbation would draw afterwards: the "
+        "release itself, as a table, shows the sensitive values unperturbed."
+        for own in criteria
+        if context.drawn is None and _is_of_later(own["demand"])
+    ]
     if context.aligned is not None and context.rule is None:
         said.append(
             f"The release file was not aligned with the records of the dataset: {context.aligned.reason}"
@@ -343,6 +350,12 @@ def _not_covered(subject: Subject, context: EvaluationContext, criteria: Sequenc
         if own["outcome"] == "not_computable"
     ]
     return said
+
+
+def _is_of_later(demand: JsonObject) -> bool:
+    """Whether a requirement judges what a later perturbation would leave, not what is shown."""
+    asked = demand.get("model" if demand["kind"] == "privacy_model" else "measure", {})
+    return bool(asked.get("kind") == ReconstructionPrivacy.kind)
 
 
 def _warnings(criteria: Sequence[JsonObject], risks: Mapping[str, JsonObject | None]) -> list[str]:
