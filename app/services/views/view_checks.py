@@ -35,7 +35,6 @@ PAIR_SECONDS: Final = 5.0
 CHECK_SECONDS: Final = 10.0
 """How long the whole check is, from reading the queries on: what is not decided by then is UNKNOWN."""
 MOST_PAIRS: Final = 4_000
-MOST_WARNINGS: Final = 100
 MOST_CHARACTERS_OF_ALL: Final = 250_000
 """Of all queries together."""
 WITNESS_CHARACTERS: Final = 8_000_000
@@ -145,7 +144,7 @@ def result_of_check(check: ReadCheck, pairs: Sequence[JsonObject]) -> JsonObject
         "gate": "ALLOW" if worst == "PRIVATE" else "DENY",
         "pairs": pairs,
         "assumptions": list(_assumptions(schema, check.ignored, len(check.views))),
-        "warnings": list(check.schema.warnings[:MOST_WARNINGS]),
+        "warnings": list(check.schema.warnings),
         "constant_secrets": Pairs(check).constant_secrets,
     }
 
