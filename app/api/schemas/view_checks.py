@@ -326,8 +326,8 @@ class ViewCheckAnswer(Answer):
     the schema's.
     """
     constant_secrets: Annotated[list[str], Field(max_length=50, examples=[[]])]
-    """Secrets whose answer depends on no row, since their conditions exclude each other: every view is
-    private beside them, and they keep nothing secret.
+    """Secrets whose answer is proved to depend on no row, since their conditions exclude each other or what
+    a key or dependency allows: every view is private beside them, and they keep nothing secret.
     """
 
 

@@ -85,7 +85,10 @@ class CheckWork:
         end = self._clock() + CHECK_SECONDS
         pairs = Pairs(self._read, self._clock, lambda: self._clock() >= end)
         found = in_room(self._pair(pairs, number) for number in range(self.units) if not pairs.is_over())
-        return None if pairs.is_over() else result_of_check(self._read, found)
+        if pairs.is_over():
+            return None
+        result = result_of_check(self._read, found, pairs.is_over)
+        return None if pairs.is_over() else result
 
     def run_block(self, index: int, tick: Tick, halted: Halted = never) -> bytes:
         """The pairs of one block."""
