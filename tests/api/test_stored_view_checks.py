@@ -164,6 +164,22 @@ async def test_what_was_not_decided_in_time_is_decided_anew(client, monkeypatch,
     assert len(decided) == 3
 
 
+async def test_a_pair_whose_advice_had_no_room_is_decided_anew(client, monkeypatch, decided):
+    in_room = check_work.in_room
+
+    def without_advice(pairs):
+        return [{**pair, "advice": None} for pair in in_room(pairs)]
+
+    body = many(1, 1, BODY["relational_schema"]) | {"advice": ["changes"]}
+    with monkeypatch.context() as full:
+        full.setattr(check_work, "in_room", without_advice)
+        (pair,) = (await asked(client, body))["result"]["pairs"]
+    assert (pair["verdict"], pair["advice"], len(decided)) == ("DISCLOSES", None, 1)
+    (pair,) = (await asked(client, body | many(1, 2, BODY["relational_schema"])))["result"]["pairs"][:1]
+    assert pair["advice"] is not None
+    assert len(decided) == 3
+
+
 async def test_a_run_finds_the_same_as_a_direct_answer(api, client, other_client, monkeypatch):
     monkeypatch.setattr(check_work, "PAIRS_OF_A_BLOCK", 5)
     body = many(3, 4, BODY["relational_schema"])
