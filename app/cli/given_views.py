@@ -66,12 +66,24 @@ class GivenViews:
     schema: Json
     schema_path: str
     views: tuple[GivenView, ...]
+    keeping: tuple[str, ...] = ()
+    """Ids of those whose tables may keep rows that their queries no longer return."""
 
     @property
     def body(self) -> Json:
         """The subject of a request."""
         views = [{"id": own.id, "query": own.query} for own in self.views]
         return {"relational_schema": self.schema, "views": views}
+
+    @property
+    def not_covered(self) -> str | None:
+        """What a verdict on the queries does not cover; None if nothing is kept of earlier ones."""
+        if not self.keeping:
+            return None
+        return (
+            f"Snapshots and incremental models ({', '.join(self.keeping)}) are judged by their present "
+            "queries: rows that their tables keep from before are not covered."
+        )
 
     def view(self, id_: str) -> GivenView | None:
         """The view of this id."""

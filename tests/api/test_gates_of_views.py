@@ -22,6 +22,7 @@ from app.evidence.canonical import canonical_json
 from app.evidence.envelope import opened
 from app.evidence.private_keys import resealed
 from app.evidence.statement import statement_of
+from app.services.resources import Scope
 from tests.api.problem_documents import problem_of
 
 pytestmark = pytest.mark.anyio
@@ -322,3 +323,18 @@ async def test_the_dbt_project_of_the_docs_discloses_by_its_list_of_wards(client
         "warehouse.infected_wards": "PRIVATE",
         "warehouse.wards": "DISCLOSES",
     }
+
+
+async def test_secrets_are_shown_to_who_may_write_checks_or_read_data(api):
+    actor, token = await api.tenant_with_key()
+    async with api.client(token) as client:
+        found = await judged(client, await gate(client, "views-hidden"), WARDS)
+    shown = {}
+    for scope in (Scope.ASSESS, Scope.DATA_READ, Scope.GOVERN):
+        async with api.client(await api.key_with(actor, scope)) as client:
+            shown[scope] = (await client.get(f"/v1/evaluations/{found['id']}")).json()["result"]
+    assert shown[Scope.ASSESS] == shown[Scope.DATA_READ] == found["result"]
+    (criterion,) = shown[Scope.GOVERN]["criteria"]
+    assert "cancer'" not in json.dumps(criterion)
+    assert criterion["demand"]["secrets"][0] == {**secret(), "query": None}
+    assert [own["verdict"] for own in criterion["pairs"]] == ["DISCLOSES"]

@@ -86,14 +86,16 @@ async def test_a_check_is_kept_read_listed_and_deleted(client):
 
 
 async def test_the_same_question_is_answered_by_the_earlier_result(client, decided):
-    first = await asked(client, BODY)
+    body = {key: own for key, own in BODY.items() if key != "advice"}
+    first = await asked(client, body)
     assert len(decided) == 2
-    assert await asked(client, BODY, 200) == first
-    spelt = copy.deepcopy(BODY)
+    assert await asked(client, body, 200) == first
+    spelt = copy.deepcopy(body)
     spelt["secrets"][0]["query"] = "names(who):-patient(x,who),\n   diagnosis(x,'cancer',drug,w)."
-    again = await asked(client, spelt, 200)
-    assert (again["id"], again["result"]) == (first["id"], first["result"])
-    named = await asked(client, BODY | {"name": "by-name"})
+    again = await asked(client, spelt)
+    assert (again["id"] != first["id"], again["result"]) == (True, first["result"])
+    assert again["secrets"][0]["query"] == spelt["secrets"][0]["query"]
+    named = await asked(client, body | {"name": "by-name"})
     assert named["result"] == first["result"]
     assert len(decided) == 2
 
@@ -118,6 +120,37 @@ async def test_another_question_is_decided_by_itself(client, decided, changed):
     after = await asked(client, BODY | {"views": BODY["views"][:1]} | changed)
     assert after["sha256"] != before["sha256"]
     assert len(decided) == 1
+
+
+async def test_a_check_shows_the_queries_that_it_was_asked_with(client):
+    body = {
+        "language": "sql",
+        "relational_schema": {
+            "sql": "CREATE TABLE d (pid int NOT NULL, ill text NOT NULL, ward int NOT NULL)"
+        },
+        "secrets": [{"id": "s", "query": "SELECT pid FROM d WHERE ill = 'cancer'"}],
+    }
+    view = "SELECT ward FROM d GROUP BY ward HAVING count(*) > {}"
+    found = [
+        await asked(client, body | {"views": [{"id": "v", "query": view.format(number)}]})
+        for number in (5, 99)
+    ]
+    for own, number in zip(found, (5, 99), strict=True):
+        shown = (await client.get(f"/v1/view-checks/{own['id']}")).json()
+        assert shown["views"][0]["query"] == view.format(number)
+    assert found[0]["result"] == found[1]["result"]
+
+
+async def test_advice_calls_variables_what_the_question_does(client):
+    for name in ("patient", "somebody"):
+        body = {
+            "relational_schema": {"relations": {"r": {"attributes": ["a", "b"]}}},
+            "secrets": [{"id": "s", "query": "s(x) :- r(x, 'c')."}],
+            "views": [{"id": "v", "query": f"v({name}) :- r({name}, y)."}],
+            "advice": ["changes"],
+        }
+        (pair,) = (await asked(client, body))["result"]["pairs"]
+        assert name in pair["advice"]["changes"]["found"][0]["query"]
 
 
 async def test_what_a_number_and_a_text_mean_is_told_apart(client):
@@ -161,6 +194,23 @@ async def test_what_was_not_decided_in_time_is_decided_anew(client, monkeypatch,
     await asked(client, many(1, 2, BODY["relational_schema"]))
     decided.clear()
     await asked(client, many(1, 3, BODY["relational_schema"]))
+    assert len(decided) == 3
+
+
+async def test_a_pair_whose_advice_had_no_room_is_decided_anew(client, monkeypatch, decided):
+    in_room = check_work.in_room
+
+    def without_advice(pairs):
+        return [{**pair, "advice": None} for pair in in_room(pairs)]
+
+    body = BODY | {"advice": ["changes"]}
+    one = body | {"views": BODY["views"][:1]}
+    with monkeypatch.context() as full:
+        full.setattr(check_work, "in_room", without_advice)
+        (pair,) = (await asked(client, one))["result"]["pairs"]
+    assert (pair["verdict"], pair["advice"], len(decided)) == ("DISCLOSES", None, 1)
+    pair, _ = (await asked(client, body))["result"]["pairs"]
+    assert pair["advice"] is not None
     assert len(decided) == 3
 
 

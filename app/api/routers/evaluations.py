@@ -129,6 +129,7 @@ async def get_evaluation(
     """Get an evaluation.
 
     With its verdict and evidence, which are null while a run is at work on it. Values of groups are shown to
-    keys with the scope `data:read` only.
+    keys with the scope `data:read` only, and what a verdict on views says of queries to keys with `assess` or
+    `data:read`.
     """
     return shown_answer(Evaluation, await services.evaluations.view(actor, ref))

@@ -28,7 +28,7 @@ from app.services.views.pair_verdicts import MOST_PLACES
 from app.services.views.published import Language, PairMethod, PairReason, SqlDialect
 from app.services.views.reading import MOST_CHARACTERS_OF_TABLES, WrittenQuery
 from app.services.views.stored_checks import CreateViewCheck
-from app.services.views.view_checks import MOST_PAIRS, MOST_WARNINGS
+from app.services.views.view_checks import MOST_PAIRS
 from app.services.views.view_checks import ViewCheck as AskedCheck
 from app.services.views.written_schema import WrittenSchema
 
@@ -321,11 +321,13 @@ class ViewCheckAnswer(Answer):
     """Every secret with every view."""
     assumptions: Annotated[list[str], Field(max_length=10)]
     """What the verdicts rest on."""
-    warnings: Annotated[list[str], Field(max_length=MOST_WARNINGS)]
-    """What of tables in SQL is left out, or taken for something else."""
+    warnings: list[str]
+    """What of tables in SQL is left out or taken for something else, and what is inferred of datasets: all of
+    the schema's.
+    """
     constant_secrets: Annotated[list[str], Field(max_length=50, examples=[[]])]
-    """Secrets whose answer depends on no row, since their conditions exclude each other: every view is
-    private beside them, and they keep nothing secret.
+    """Secrets whose answer is proved to depend on no row, since their conditions exclude each other or what
+    a key or dependency allows: every view is private beside them, and they keep nothing secret.
     """
 
 

@@ -47,8 +47,10 @@ Reason = Literal[
 ]
 WORST: tuple[Verdict, ...] = ("DISCLOSES", "UNKNOWN", "PRIVATE")
 """Verdicts, the worst first."""
-VERSION: Final = 1
-"""Grows when a pair could be given another verdict, example or explanation than before."""
+VERSION: Final = 2
+"""Grows when a pair could be given another verdict, example or explanation than before, or a secret be found
+to be constant.
+"""
 _STEPS_OF_A_FIRST_LOOK = 3_000
 _FEW = 3
 """Numbers between two that are named, which most patterns with comparisons need at most."""

@@ -17,7 +17,7 @@ from app.services.datasets.cell_values import shown_result, without_cell_values
 from app.services.fingerprints import sha256_of
 from app.services.resources import Actor, JsonObject, Kind, Scope, Stored
 from app.services.rules.rule_documents import SUPPRESSION_OF_FAILING
-from app.services.views.check_masking import shown_check
+from app.services.views.check_masking import shown_check, shown_verdict
 
 _CRITERIA: Final[Mapping[str, type]] = {own.kind: own for own in CRITERIA}
 _MEASURES: Final[Mapping[str, type]] = {measure.name: measure.parameters for measure in MEASURES}
@@ -68,7 +68,7 @@ def shown_answer(actor: Actor, kind: Kind, result: JsonObject) -> JsonObject:
     if kind is Kind.VIEW_CHECK:
         return shown_check(actor, result)
     if kind is Kind.EVALUATION:
-        return result if Scope.DATA_READ in actor.scopes else masked_verdict(result)
+        return result if Scope.DATA_READ in actor.scopes else shown_verdict(actor, masked_verdict(result))
     return shown_document(actor, result)
 
 

@@ -219,7 +219,8 @@ def _fault(pairs: Sequence[JsonObject], constant: Sequence[str]) -> Fault | None
             "",
             "constant-secret",
             f"The answer of {_named(constant)} depends on no row of this schema: it keeps nothing secret.",
-            "Look at the conditions of the secret, which exclude each other or a column's values.",
+            "Look at the conditions of the secret: they exclude each other, a column's values, or what a key "
+            "or a dependency allows.",
         )
     undecided = [f"{own['view']} beside {own['secret']}" for own in pairs if own["verdict"] == "UNKNOWN"]
     if not undecided:

@@ -10,6 +10,7 @@ from typing import Final, cast
 
 from app.domain.errors import Fault, InvalidInput, pointing_into, refuse
 from app.domain.policies.policy import PerfectPrivacyCondition, Policy, Requirement
+from app.domain.views.decision import VERSION
 from app.services.fingerprints import new_resource, sha256_of
 from app.services.gates.policies import find_policy
 from app.services.gates.policy_documents import policy_of
@@ -26,7 +27,7 @@ from app.services.views.written_schema import WrittenSchema
 LIMITS: Final = Limits(seconds=600.0, pairs=20_000, characters=4_000_000, witness_characters=1_000_000)
 """Of what one requirement of a policy asks about all views."""
 MOST_VIEWS: Final = 1_000
-DECISION: Final = "views/1"
+DECISION: Final = f"views/{VERSION}"
 """The version of what decides: verdicts of another one do not answer for this one's."""
 
 

@@ -20,9 +20,26 @@ def shown_check(actor: Actor, result: JsonObject) -> JsonObject:
     """The result of a check as the actor may see it."""
     if actor.scopes & _SEEING:
         return result
-    hidden = {"explanation": _NOT_SHOWN, "witness": None, "advice": None}
-    pairs = [{**pair, **hidden} for pair in result["pairs"]]
-    return {**result, "pairs": pairs}
+    return {**result, "pairs": [{**_without_values(pair), "advice": None} for pair in result["pairs"]]}
+
+
+def shown_verdict(actor: Actor, result: JsonObject) -> JsonObject:
+    """A verdict as the actor may see it: what it says of views is shown as of a check."""
+    if actor.scopes & _SEEING:
+        return result
+    return {**result, "criteria": [_shown_criterion(actor, own) for own in result["criteria"]]}
+
+
+def _shown_criterion(actor: Actor, criterion: JsonObject) -> JsonObject:
+    demand = criterion["demand"]
+    if "secrets" not in demand:
+        return criterion
+    shown = {**demand, "secrets": shown_queries(actor, demand["secrets"])}
+    return {**criterion, "demand": shown, "pairs": list(map(_without_values, criterion["pairs"]))}
+
+
+def _without_values(pair: JsonObject) -> JsonObject:
+    return {**pair, "explanation": _NOT_SHOWN, "witness": None}
 
 
 def shown_queries(actor: Actor, queries: Sequence[JsonObject]) -> list[JsonObject]:

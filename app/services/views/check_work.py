@@ -85,7 +85,10 @@ class CheckWork:
         end = self._clock() + CHECK_SECONDS
         pairs = Pairs(self._read, self._clock, lambda: self._clock() >= end)
         found = in_room(self._pair(pairs, number) for number in range(self.units) if not pairs.is_over())
-        return None if pairs.is_over() else result_of_check(self._read, found)
+        if pairs.is_over():
+            return None
+        result = result_of_check(self._read, found, pairs.is_over)
+        return None if pairs.is_over() else result
 
     def run_block(self, index: int, tick: Tick, halted: Halted = never) -> bytes:
         """The pairs of one block."""
@@ -174,13 +177,18 @@ async def _known_pairs(work: UnitOfWork, question: CheckQuestion) -> dict[int, J
             if any(number is not None and number not in known for number in pairs):
                 result = await work.results.find(stored.kind.value, stored.sha256)
                 found = [] if result is None else zip(pairs, result["pairs"], strict=True)
-                known = {own: pair for own, pair in found if own is not None and _is_final(pair)} | known
+                known = {
+                    own: pair
+                    for own, pair in found
+                    if own is not None and _is_final(pair, advised=bool(question.read.advice))
+                } | known
     return known
 
 
-def _is_final(pair: JsonObject) -> bool:
-    """Whether the pair would be answered so again: no clock has ended it, and its witness is there."""
-    is_whole = pair["verdict"] != "DISCLOSES" or pair["witness"] is not None
+def _is_final(pair: JsonObject, *, advised: bool) -> bool:
+    """Whether the pair would be answered so again: no clock has ended it, and all that is asked is there."""
+    is_there = pair["witness"] is not None and (pair["advice"] is not None or not advised)
+    is_whole = pair["verdict"] != "DISCLOSES" or is_there
     limit = PAIR_SECONDS if pair["advice"] is None else min(PAIR_SECONDS, ADVICE_SECONDS)
     is_in_time: bool = pair["work"]["ms"] < 1000 * limit
     return is_whole and is_in_time

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from app.domain.views.decision import PairVerdict, Verdict
+from app.domain.views.decision import PairVerdict, Verdict, decide
 from app.domain.views.instances import Side, Witness
 from app.domain.views.normal_form import Branch, branches
 from app.domain.views.queries import Query
 from app.domain.views.query_classes import QueryClass, classes_of
 from app.domain.views.relational_schema import RelationalSchema
 from app.domain.views.wording import explained, explained_constant
-from app.domain.views.work import OutOfBudget, Work
+from app.domain.views.work import Budget, OutOfBudget, Work
 from app.services.views.column_types import shown
 from app.services.views.published import NotExact, PairMethod, PairReason, Part, Place, PublishedQuery
 from app.services.views.reading import ReadSchema
@@ -34,11 +34,6 @@ class Understood:
     """By which operators the branches are an envelope of the query."""
     classes: Sequence[QueryClass]
     published: PublishedQuery
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether the answer is known to depend on no row."""
-        return bool(self.branches) and all(own.normal.is_constant for own in self.branches)
 
     @property
     def as_shown(self) -> Branch:
@@ -70,6 +65,25 @@ def understood(
     except OutOfBudget:
         return Understood(name, (), (), query.not_exact, (), query)
     return Understood(name, found, parts, query.not_exact, classes, query)
+
+
+def is_constant(
+    query: PublishedQuery, schema: RelationalSchema, budget: Budget, is_late: Callable[[], bool]
+) -> bool:
+    """Whether the answer is proved to depend on no row: whether the query is private beside itself.
+
+    A row that decides its answer would decide it on both sides. Conditions may exclude each other, or be such
+    as no instance fulfils that has the declared keys and dependencies. Of an envelope, all that it covers is
+    constant with it.
+    """
+    sides = [understood("", query, side, schema=schema, work=Work(budget, is_late)) for side in ("a.", "b.")]
+    if not all(own.branches for own in sides):
+        return False
+    one, other = (own.branches for own in sides)
+    return (
+        decide(one, other, schema, ignore_foreign_keys=True, budget=budget, is_late=is_late).verdict
+        == "PRIVATE"
+    )
 
 
 @dataclass(frozen=True)

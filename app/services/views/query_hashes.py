@@ -11,13 +11,13 @@ from app.services.fingerprints import sha256_of
 from app.services.views.published import PublishedQuery
 
 
-def query_sha256(name: str, query: PublishedQuery) -> str:
+def query_sha256(name: str, query: PublishedQuery, text: str | None = None) -> str:
     """The hash of a query and of the name that an answer calls it by.
 
     All that a verdict says of the query enters it, where its parts stand in the text included: pairs of equal
-    hashes are answered by the same words.
+    hashes are answered by the same words. What is said in the words of the text needs ``text`` as well.
     """
-    return sha256_of({"name": name, "query": _document(query)})
+    return sha256_of({"name": name, "query": _document(query), "text": text})
 
 
 def _document(part: object) -> Any:  # noqa: ANN401 - JSON

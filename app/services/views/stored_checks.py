@@ -86,15 +86,29 @@ def _question(request: CreateViewCheck, stored: Stored | None) -> tuple[CheckQue
         "decision": VERSION,
     }
     hashes = {
-        part: [query_sha256(name, query) for name, query in queries]
-        for part, queries in (("secrets", read.secrets), ("views", read.views))
+        # Advice calls variables what the text does.
+        part: [
+            query_sha256(name, query, own.query if asked.advice else None)
+            for own, (name, query) in zip(written, queries, strict=True)
+        ]
+        for part, written, queries in (
+            ("secrets", asked.secrets, read.secrets),
+            ("views", asked.views, read.views),
+        )
+    }
+    texts = {
+        "language": asked.language,
+        "dialect": asked.dialect,
+        "secrets": [asdict(own) for own in asked.secrets],
+        "views": [asdict(own) for own in asked.views],
     }
     grounds = sha256_of({"schema": schema_sha256, **options})
     uses = () if stored is None else (stored.id,)
     new = new_resource(
         Kind.VIEW_CHECK,
         request.name,
-        {**options, **hashes},
+        # The texts as well: an envelope leaves out what the query says, and a check shows its own queries.
+        {**options, **hashes, "asked": texts},
         {"relational_schema": schema_sha256},
         {
             "relational_schema": None if stored is None else stored.name,
@@ -104,15 +118,7 @@ def _question(request: CreateViewCheck, stored: Stored | None) -> tuple[CheckQue
             "n_views": len(read.views),
             "grounds_sha256": grounds,
         },
-        {
-            "schema": document if stored is None else None,
-            "asked": {
-                "language": asked.language,
-                "dialect": asked.dialect,
-                "secrets": [asdict(own) for own in asked.secrets],
-                "views": [asdict(own) for own in asked.views],
-            },
-        },
+        {"schema": document if stored is None else None},
         uses,
     )
     question = CheckQuestion(

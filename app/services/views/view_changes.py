@@ -28,7 +28,7 @@ from app.domain.views.written import (
 from app.services.resources import JsonObject
 from app.services.views.column_types import ColumnType, shown
 from app.services.views.pair_verdicts import Understood
-from app.services.views.published import TablePlace
+from app.services.views.published import SESSION_WORDS, TablePlace
 from app.services.views.reading import ReadSchema
 
 _SQL: Final[Mapping[Operator, str]] = {"!=": "<>"}
@@ -154,7 +154,7 @@ def _named(place: TablePlace, column: int) -> str:
     name = place.columns[column]
     return (
         f"{place.name}.{name}"
-        if _PLAIN.fullmatch(name)
+        if _PLAIN.fullmatch(name) and name not in SESSION_WORDS
         else f'{place.name}."{name.replace(chr(34), chr(34) * 2)}"'
     )
 

@@ -26,7 +26,7 @@ from app.domain.views.work import Budget, Work
 from app.services.resources import JsonObject
 from app.services.views.advice import ADVICE_SECONDS, Advice, Adviser
 from app.services.views.column_types import cell_in_json
-from app.services.views.pair_verdicts import MOST_PLACES, Decided, Understood, understood
+from app.services.views.pair_verdicts import MOST_PLACES, Decided, Understood, is_constant, understood
 from app.services.views.published import Language, Place, PublishedQuery, SqlDialect
 from app.services.views.reading import ReadSchema, WrittenQuery, read_schema, reader
 
@@ -35,9 +35,10 @@ PAIR_SECONDS: Final = 5.0
 CHECK_SECONDS: Final = 10.0
 """How long the whole check is, from reading the queries on: what is not decided by then is UNKNOWN."""
 MOST_PAIRS: Final = 4_000
-MOST_WARNINGS: Final = 100
 MOST_CHARACTERS_OF_ALL: Final = 250_000
 """Of all queries together."""
+_STEPS_OF_A_SECRET: Final = 20_000
+"""To find out whether a secret depends on any row."""
 WITNESS_CHARACTERS: Final = 8_000_000
 """About how much of an answer is for witnesses and advice: more than one pair's can take."""
 
@@ -108,7 +109,7 @@ def checked(
     check = read_check(asked, schema, is_over, limits)
     pairs = Pairs(check, clock, is_over)
     found = (pairs.pair(number) for number in range(check.n_pairs))
-    return result_of_check(check, in_room(found, limits.witness_characters))
+    return result_of_check(check, in_room(found, limits.witness_characters), is_over)
 
 
 def read_check(
@@ -136,7 +137,9 @@ def read_check(
     return ReadCheck(schema, secrets, views, asked.ignore_foreign_keys, asked.advice)
 
 
-def result_of_check(check: ReadCheck, pairs: Sequence[JsonObject]) -> JsonObject:
+def result_of_check(
+    check: ReadCheck, pairs: Sequence[JsonObject], is_late: Callable[[], bool] = lambda: False
+) -> JsonObject:
     """The document of what was found of all pairs: no ids of resources, no times of day."""
     schema = check.schema.relational
     worst = min((pair["verdict"] for pair in pairs), key=WORST.index)
@@ -145,9 +148,22 @@ def result_of_check(check: ReadCheck, pairs: Sequence[JsonObject]) -> JsonObject
         "gate": "ALLOW" if worst == "PRIVATE" else "DENY",
         "pairs": pairs,
         "assumptions": list(_assumptions(schema, check.ignored, len(check.views))),
-        "warnings": list(check.schema.warnings[:MOST_WARNINGS]),
-        "constant_secrets": Pairs(check).constant_secrets,
+        "warnings": list(check.schema.warnings),
+        "constant_secrets": _constant_secrets(check, pairs, is_late),
     }
+
+
+def _constant_secrets(
+    check: ReadCheck, pairs: Sequence[JsonObject], is_late: Callable[[], bool]
+) -> list[str]:
+    """The secrets whose answer is proved to depend on no row; one that a view discloses something of does."""
+    disclosed = {own["secret"] for own in pairs if own["verdict"] == "DISCLOSES"}
+    schema = check.schema.relational
+    return [
+        name
+        for name, query in check.secrets
+        if name not in disclosed and is_constant(query, schema, Budget(steps=_STEPS_OF_A_SECRET), is_late)
+    ]
 
 
 def in_room(pairs: Iterable[JsonObject], room: int = WITNESS_CHARACTERS) -> list[JsonObject]:
@@ -225,13 +241,6 @@ class Pairs:
         self.is_over = is_over
         self._adviser = Adviser(check.schema, check.advice, check.ignored)
         self._understood: dict[tuple[str, int], Understood] = {}
-
-    @property
-    def constant_secrets(self) -> list[str]:
-        """The secrets whose answer depends on no row."""
-        secrets = self._check.secrets
-        found = [self._query("secrets", number, secrets) for number in range(len(secrets))]
-        return [own.id for own in found if own.is_constant]
 
     def pair(self, number: int) -> JsonObject:
         """The verdict on a pair, as it is answered where there is room for its witness."""

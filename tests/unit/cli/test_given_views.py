@@ -207,3 +207,11 @@ def test_a_catalog_whose_types_are_none_is_refused(folder: Path):
     write("catalog.json", json.dumps(document))
     at = manifest(model("a"))
     assert "does not tell the columns" in refusal(at, schema=None, catalog=Path("catalog.json"))
+
+
+def test_models_whose_tables_keep_rows_are_named(folder: Path):
+    grown = model("grown", config={"materialized": "incremental"})
+    said = given(manifest(SNAPSHOT, grown, model("b"))).not_covered
+    assert said is not None
+    assert "(shop.a, shop.grown)" in said
+    assert given(manifest(model("b"))).not_covered is None

@@ -269,3 +269,23 @@ def test_queries_are_not_read_after_the_time_of_a_check():
     with pytest.raises(InvalidInput) as error:
         checked(asked, lambda: next(ticks, 11.0))
     assert "too-long-to-read" in [own.code for own in error.value.faults]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("CREATE VIEW s AS SELECT a FROM r", "named-as-table"),
+        ("CREATE OR REPLACE VIEW public.S (x) AS SELECT a FROM r", "named-as-table"),
+        ("CREATE VIEW another AS SELECT a FROM r", "PRIVATE"),
+    ],
+)
+def test_a_view_is_not_created_under_the_name_of_a_table(query, expected):
+    assert outcome(query) == expected
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"), [("user", "ambiguous-column"), ("x.user", "PRIVATE"), ('"user"', "PRIVATE")]
+)
+def test_a_word_for_who_asks_is_a_column_behind_the_name_of_its_table(column, expected):
+    tables = TABLES + 'CREATE TABLE own ("user" integer NOT NULL);'
+    assert outcome(f"SELECT 1 FROM own x WHERE {column} > 7", tables=tables) == expected

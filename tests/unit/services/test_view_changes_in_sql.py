@@ -50,3 +50,13 @@ def test_conditions_of_a_warehouse_pass_once_they_are_written_into_the_views():
         )
         (pair,) = checked(again, lambda: 0.0)["pairs"]
         assert pair["verdict"] == "PRIVATE", (texts[secret], view)
+
+
+def test_a_column_that_is_called_like_who_asks_is_offered_in_quotes():
+    tables = 'CREATE TABLE t (a integer NOT NULL, "user" integer NOT NULL);'
+    secrets = [WrittenQuery("s", "SELECT a FROM t x WHERE x.user <= 7")]
+    views = [WrittenQuery("v", "SELECT a FROM t q1")]
+    asked = ViewCheck({}, (), secrets, views, language="sql", tables=tables, advice=("changes",))
+    (pair,) = checked(asked, lambda: 0.0)["pairs"]
+    offered = [step["condition"] for own in pair["advice"]["changes"]["found"] for step in own["steps"]]
+    assert 'q1."user" > 7' in offered

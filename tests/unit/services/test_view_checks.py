@@ -264,3 +264,14 @@ def test_too_many_characters_are_refused():
     views = [WrittenQuery(f"v{i}", long.query) for i in range(13)]
     with pytest.raises(InvalidInput, match="more than 250,000 characters"):
         checked(ViewCheck(ASKED.relations, (), ASKED.secrets, views))
+
+
+def test_every_warning_of_the_schema_is_in_the_answer():
+    tables = "\n".join(f"CREATE TABLE t{i} (a integer NOT NULL, b frobnicate);" for i in range(130))
+    views = [WrittenQuery("v", "SELECT a FROM t129 WHERE a = 2")]
+    asked = ViewCheck(
+        {}, (), [WrittenQuery("s", "SELECT a FROM t129 WHERE a = 1")], views, language="sql", tables=tables
+    )
+    found = checked(asked)
+    assert found["gate"] == "ALLOW"
+    assert any("t129" in warning for warning in found["warnings"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -72,6 +73,30 @@ def test_time_that_ends_before_all_is_decided_is_no_result(monkeypatch: pytest.M
     judged = evaluation(PRIVATE)
     assert outcome(judged) == "not_computable"
     assert not judged.complete
+
+
+KEYED = WrittenSchema(sql="CREATE TABLE t (a integer PRIMARY KEY, b integer NOT NULL);")
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "SELECT x.a FROM t x JOIN t y ON x.a = y.a WHERE x.b = 1 AND y.b = 2",
+        "SELECT sum(x.a) FROM t x JOIN t y ON x.a = y.a WHERE x.b = 1 AND y.b = 2",
+    ],
+)
+def test_a_secret_that_a_key_leaves_empty_keeps_nothing_secret(secret: str):
+    document = document_of_policy(POLICY)
+    document["requirements"][0]["requirement"]["secrets"][0]["query"] = secret
+    policy = policy_of(document)
+    of_keyed, without_key = (
+        ViewEvaluation(
+            replace(evaluation("SELECT a FROM t WHERE b = 3").subject, policy=policy, schema=schema)
+        ).criterion(0)
+        for schema in (KEYED, SCHEMA)
+    )
+    assert (of_keyed["outcome"], of_keyed["error"]["code"]) == ("not_computable", "constant-secret")
+    assert without_key["outcome"] == "passed"
 
 
 def test_a_schema_is_kept_as_it_is_written():

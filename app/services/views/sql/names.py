@@ -11,13 +11,12 @@ from sqlglot import exp
 from app.domain.views.queries import Term, Variable
 from app.domain.views.relational_schema import Relation
 from app.services.views.column_types import ColumnType
+from app.services.views.published import SESSION_WORDS
 from app.services.views.reading import ReadSchema
 from app.services.views.sql.rows import Field
 from app.services.views.sql.text import SqlText
 from app.services.views.sql.values import LiteralBook
 
-_SESSION: Final = frozenset({"user", "session_user", "current_user", "system_user", "current_role"})
-"""Words that stand for who asks, unless they are quoted."""
 _OF_EVERY_TABLE: Final = frozenset({"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"})
 """Columns that every table has, even if its declaration and a query around say otherwise."""
 
@@ -162,7 +161,8 @@ class Names:
         )
 
     def _require_no_keyword(self, column: exp.Column) -> None:
-        if not column.this.args.get("quoted") and self.text.folded(column.this) in _SESSION:
+        is_alone = table_of(column) is None and not self.text.is_exact(column.this)
+        if is_alone and self.text.folded(column.this) in SESSION_WORDS:
             self.text.refuse(
                 column,
                 "ambiguous-column",

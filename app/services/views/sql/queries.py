@@ -10,7 +10,7 @@ from app.services.views.reading import ReadSchema
 from app.services.views.sql.grammar import require_known
 from app.services.views.sql.names import Names
 from app.services.views.sql.rows import parts_of
-from app.services.views.sql.text import SqlText, one_query
+from app.services.views.sql.text import SqlText, created_view, one_query
 from app.services.views.sql.translation import Room, Translation
 from app.services.views.sql.values import LiteralBook
 
@@ -27,14 +27,28 @@ class SqlReader:
     def read(self, text: str) -> PublishedQuery:
         """The query; InvalidInput says at which line and column it is not understood."""
         own = SqlText(text, self._dialect)
+        names = Names(own, self._schema, self._book)
         try:
-            rows = Translation(Names(own, self._schema, self._book), self._room).rows()
+            self._require_other_name(own, names)
+            rows = Translation(names, self._room).rows()
         except RecursionError:
             raise InvalidInput.of(
                 "", "nested-too-deep", "Line 1, column 1: the query is nested too deeply.", "Use WITH."
             ) from None
         shows_all = not rows.is_sealed and all(field.is_plain for field in rows.fields)
         return PublishedQuery(parts_of(rows), rows.reasons, shows_all=shows_all)
+
+    def _require_other_name(self, text: SqlText, names: Names) -> None:
+        """Refuse to create a view that is called like a table: others may read the one for the other."""
+        created = created_view(text)
+        relations = list(self._schema.relational.relations)
+        if created is not None and names.matching(created.this, relations):
+            text.refuse(
+                created,
+                "named-as-table",
+                f"the view is called like the table {created.name!r} of the schema.",
+                "If the table holds what the view shows, take it out of the schema; else rename the view.",
+            )
 
 
 def reads_tables(text: str, dialect: SqlDialect) -> bool:

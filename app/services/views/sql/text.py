@@ -164,6 +164,16 @@ class SqlText:
         )
 
 
+def created_view(text: SqlText) -> exp.Table | None:
+    """The name of the view that the text creates, if it does."""
+    # Most texts are spared being read once more.
+    for found, _ in text.statements() if "create" in text.text.casefold() else ():
+        if isinstance(found, exp.Create) and found.args.get("kind") == "VIEW":
+            named: exp.Table | None = found.this.find(exp.Table)
+            return named
+    return None
+
+
 def one_query(text: SqlText) -> exp.Query:
     """The query that the text consists of, or that the view it creates is defined by."""
     statements = text.statements()
