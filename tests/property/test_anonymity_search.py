@@ -76,6 +76,7 @@ def test_the_rule_of_least_loss_is_that_of_trying_them_all_at_length(engine):
     compare()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("engine", ENGINES)
 @given(tables(5, 25), problems(), st.integers(1, 90), st.integers(0, 60))
 @settings(deadline=None, max_examples=examples(80))

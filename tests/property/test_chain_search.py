@@ -163,6 +163,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("seed", "model", "family"), SETTINGS)
 def test_enumeration_agrees_on_correlated_records(seed, model, family):
     context = synthetic(seed, model, family)

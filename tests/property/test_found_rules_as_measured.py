@@ -262,6 +262,7 @@ def test_changes_are_judged_as_the_gate_judges_them(question, share):
                 assert not part.passes
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
 @settings(deadline=None, max_examples=examples(60))

@@ -52,6 +52,7 @@ def change_of(table, hand, k, limit):
     return nearest_change(table, rule, build_utility(table), [requirement], suppression=suppression)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("k", "limit"), [(5, 0), (5, 1206), (50, 300)])
 def test_of_five_attributes_the_change_loses_least(k, limit):
     table, hand = context_of(*FIVE).table, by_hand(*FIVE)

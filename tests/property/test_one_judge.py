@@ -161,6 +161,7 @@ def failing_by_hand(table, problem, levels, people):
     return gone
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("missing", MATCHING)
 @pytest.mark.parametrize("criterion", BY_HAND, ids=lambda own: own.kind)
 def test_whoever_fails_and_is_suppressed_is_who_pairs_of_records_say(criterion, missing):
@@ -181,6 +182,7 @@ def test_whoever_fails_and_is_suppressed_is_who_pairs_of_records_say(criterion, 
             assert not failing_records(after, criterion, reading, counter).any()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("missing", MATCHING)
 @pytest.mark.parametrize("criterion", AGREEING, ids=lambda own: own.kind)
 def test_all_places_suppress_the_same_records(criterion, missing):

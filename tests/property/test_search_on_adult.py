@@ -106,6 +106,7 @@ def test_branch_and_bound_evaluates_less_than_half_of_the_rules(floor):
     assert outcome.rule == everything.rule
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("floor", [3, 6])
 def test_the_record_level_optimum_is_that_of_the_brute_force_for_five_hundred_records(floor):
     hand, context = by_hand(*FOUR), context_of(*FOUR)

@@ -277,6 +277,7 @@ def test_the_optimum_at_a_price_lies_on_the_hull(context, price):
     assert min(p.risk - price * p.utility for p in points) == pytest.approx(priced.objective, abs=1e-9)
 
 
+@pytest.mark.deep
 @pytest.mark.spec("INV-7", "INV-8")
 @THOROUGH
 @given(st.data(), instances(models=PROPER_MODELS, max_records=3), POLICIES, AGGREGATES)

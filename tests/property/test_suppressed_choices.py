@@ -100,6 +100,7 @@ def every_choice(table, problem, people):
                     yield loss_by_rows(loss, table, levels, rows, gone)
 
 
+@pytest.mark.deep
 @given(questions())
 @settings(deadline=None, max_examples=examples(120))
 def test_the_bound_is_below_every_choice_and_the_answer_above_the_best(question):

@@ -117,6 +117,7 @@ def test_optima_over_five_attributes_of_a_part_are_those_of_trying_all_rules(lim
     check(by_hand("adult_subset.csv", FIVE), 5, limit)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("names", [FIVE, ALL])
 @pytest.mark.parametrize("limit", [0.0, 0.04])
 @pytest.mark.parametrize("aggregate", ["maximum", "rank"])

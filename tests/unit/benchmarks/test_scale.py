@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.benchmarks import scale
 from tests.benchmarks.case_study import case_study
 from tests.benchmarks.scale import measure
 
 
+@pytest.mark.deep
 def test_all_ways_of_scoring_and_searching_a_small_case_study_agree(monkeypatch):
     monkeypatch.setattr(scale, "DATABASE_RULES", 4)
     monkeypatch.setattr(scale, "CHECKED", 100)
