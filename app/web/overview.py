@@ -121,7 +121,7 @@ def _run(document: Json) -> Json:
 
 def _rows_of(release: Json) -> str:
     """What the rows of a release are; no row of noisy counts is a person's record."""
-    mechanism = release["mechanism"]
+    mechanism = release.get("mechanism")
     return "rows of noisy counts" if mechanism and mechanism["family"] == "noise" else "records"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import mmap
 import os
 import resource
@@ -71,11 +72,19 @@ def start_too_many_threads(claim: Claim, report, stopped) -> None:
 
 def wait_without_room(claim: Claim, report, stopped) -> None:
     """As a thread does for another that found no memory to begin with: nothing comes of it."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    size, _ = size_and_resident()
-    taken = mmap.mmap(-1, limit - size - STACK_BYTES // 2)
+    taken = _all_but(STACK_BYTES // 2)
     time.sleep(60)
     taken.close()
+
+
+def _all_but(room: int) -> mmap.mmap:
+    """Memory taken up to the limit but for ``room``; another thread may take some in between."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    for _ in range(1000):
+        size, _ = size_and_resident()
+        with contextlib.suppress(OSError):
+            return mmap.mmap(-1, limit - size - room)
+    raise AssertionError("the memory that is left changes all the time")
 
 
 _hoard: list[np.ndarray] = []

@@ -135,7 +135,7 @@ def test_the_guarantee_of_a_drawn_release_is_shown_with_what_it_rests_on(visitor
     assert "made by the mechanism perturbation" in page
     assert "a guarantee of β-likeness (β ≤ 1), certified, which may rest on assumptions" in page
     assert "no value becomes more than 2 times as likely" in page
-    assert "drawn once: yes." in page
+    assert "drawn once: assumed." in page
 
 
 @pytest.mark.parametrize("kind", ["uniform_perturbation", "sample_perturb_scale"])
@@ -630,7 +630,7 @@ def test_a_release_that_was_drawn_says_what_it_promises_and_whether_it_is_withdr
     page = html.unescape(stranger.browser.get("/releases/drawn").text)
     assert "with what the mechanism perturbation drew" in page
     assert sentence in page
-    assert re.search(r'<th scope="row">drawn once</th><td>yes</td>', page)
+    assert re.search(r'<th scope="row">drawn once</th><td>assumed</td>', page)
     assert re.search(r"<dt>β</dt><dd>1</dd>", page)
     assert page.count("published as") == 9
     (after,) = re.findall(r'<th scope="row">gout</th><td class="num">10</td><td class="num">(\d+)</td>', page)
