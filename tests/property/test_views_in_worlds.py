@@ -87,7 +87,8 @@ def test_answers_of_thousands_of_private_pairs_are_independent(connection, block
     seeds = range(1000 + 60 * block, 1060 + 60 * block)
     found = sum((judged(seed, connection, rows=7, queries=24) for seed in seeds), Counter())
     assert found["PRIVATE"] > 150
-    assert found["refused"] < 0.5 * 24 * len(seeds)
+    # About every second text is no query, or none that is read.
+    assert found["refused"] < 0.6 * 24 * len(seeds)
 
 
 C = "WITH c AS MATERIALIZED (SELECT b FROM r WHERE b = 2) SELECT t.a FROM t JOIN c ON t.a = c.b"
