@@ -7,6 +7,7 @@ tests and fixtures run by anyio's plugin: mark the module with ``pytestmark = py
 
 from __future__ import annotations
 
+import atexit
 import gc
 import hashlib
 import os
@@ -59,11 +60,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(SpecCoverage(), "spec coverage")
 
 
-def pytest_unconfigure() -> None:
-    """Let extensions find at the end what they have made, lest they report it as leaked."""
-    gc.unfreeze()
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Let the collector leave alone what is imported: it stays, and is most of what there is to look at.
@@ -76,6 +72,9 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
+        # Extensions find at the end what they have made, lest they report it as leaked; pytest, which looks
+        # several times for what was left behind, looks before.
+        atexit.register(gc.unfreeze)
         gc.set_threshold(20_000, 20, 50)
 
 

@@ -27,7 +27,6 @@ from typing import (
     Union,
     get_args,
     get_origin,
-    get_type_hints,
 )
 
 import annotated_types
@@ -38,6 +37,7 @@ from pydantic_core import PydanticCustomError
 from app.api.schemas import common
 from app.api.schemas.common import Answer, Number, Ref, Request, Text
 from app.domain.catalogue.catalogue_types import CellValue, Column, Decimal, Example, Label
+from app.domain.catalogue.field_types import field_types
 from app.domain.errors import InvalidInput, pointing_into
 
 Model = type[BaseModel]
@@ -63,7 +63,7 @@ class Asked(Request):
         return self
 
     def _made(self) -> Any:  # noqa: ANN401 - an instance of the source
-        hints = _hints(self._source)
+        hints = field_types(self._source)
         return self._source(
             **{
                 own.name: _value(hints[own.name], getattr(self, own.name), f"/{own.name}")
@@ -95,9 +95,6 @@ def value_of(sent: Asked, pointer: str = "") -> Any:  # noqa: ANN401 - an instan
     """The value that a body at ``pointer`` asks for; InvalidInput for what does not fit."""
     with pointing_into(pointer):
         return sent._made()
-
-
-_hints: Final = functools.cache(get_type_hints)
 
 
 def _value(hint: Any, sent: Any, pointer: str) -> Any:  # noqa: ANN401
@@ -186,7 +183,7 @@ class _Derivation:
 
     def model(self, source: type, name: str, first: Mapping[str, Any], about: str = "") -> Model:
         """The model of a dataclass, with more fields before its own and more words before its docstring."""
-        hints = get_type_hints(source, include_extras=True)
+        hints = field_types(source)
         fields: dict[str, Any] = dict(first)
         for field in dataclasses.fields(source):
             if field.name not in fields and not isinstance(getattr(self._base, field.name, None), property):

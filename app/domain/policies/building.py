@@ -23,11 +23,11 @@ from typing import (
     Union,
     get_args,
     get_origin,
-    get_type_hints,
 )
 
 import annotated_types
 
+from app.domain.catalogue.field_types import field_types
 from app.domain.errors import Fault, InvalidInput, joined
 from app.domain.policies.comparison import Value
 
@@ -79,7 +79,7 @@ class _Reader:
             self.faults.append(_wrong_type(pointer, "an object with named fields"))
             return None
         before = len(self.faults)
-        hints = get_type_hints(type_, include_extras=True)
+        hints = field_types(type_)
         fields = {own.name: own for own in dataclasses.fields(type_) if own.name not in made}
         for name in document:
             if name not in fields:

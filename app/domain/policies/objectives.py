@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, get_type_hints
+from typing import Any, Final
 
 from app.domain.analyses.catalogue import CRITERIA
+from app.domain.catalogue.field_types import field_types
 from app.domain.errors import InvalidInput, pointing_into
 from app.domain.losses.loss import EQUAL, LossChoice
 from app.domain.models.criterion import Criterion
@@ -51,8 +52,7 @@ def marks_of(model: str) -> Mapping[str, tuple[Any, ...]]:
     """What the annotations of a privacy model's parameters say, by parameter; empty for unknown models."""
     if model not in _CRITERIA:
         return {}
-    hints = get_type_hints(_CRITERIA[model], include_extras=True)
-    return {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
+    return {name: getattr(hint, "__metadata__", ()) for name, hint in field_types(_CRITERIA[model]).items()}
 
 
 def objective_of(document: Mapping[str, Any], pointer: str = "", *, printed: bool = True) -> Objective:

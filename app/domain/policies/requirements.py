@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NewType, get_args, get_origin, get_type_hints
+from typing import Any, Final, NewType, get_args, get_origin
 
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.catalogue.catalogue_types import DatasetRef, DictionaryIf, DictionaryRef, RuleRef
+from app.domain.catalogue.field_types import field_types
 from app.domain.catalogue.result_values import ResultValue, found_in, values_of
 from app.domain.errors import joined
 from app.domain.models.criterion import Criterion
@@ -178,7 +179,7 @@ def _needs_dictionary(measure: Measure[Any, Any], condition: MeasureCondition) -
     if "dictionary" in measure.needs or "comparable_ids" in measure.needs:
         return True
     for field in dataclasses.fields(measure.parameters):
-        hint = get_type_hints(measure.parameters, include_extras=True)[field.name]
+        hint = field_types(measure.parameters)[field.name]
         chosen = condition.parameters.get(field.name, field.default)
         if DictionaryIf(chosen) in getattr(hint, "__metadata__", ()):
             return True
@@ -203,7 +204,7 @@ def _check_references(checked: _Checked, condition: MeasureCondition) -> None:
 def _references(condition: MeasureCondition) -> list[tuple[str, Any, str]]:
     """The resources that a measure's parameters name: field, type of reference, reference."""
     found = []
-    for name, hint in get_type_hints(MEASURE_OF[condition.measure].parameters).items():
+    for name, hint in field_types(MEASURE_OF[condition.measure].parameters).items():
         type_ = next((own for own in _leaves(hint) if own in (*_NAMES_RESOURCE, DictionaryRef)), None)
         given = condition.parameters.get(name)
         if type_ is None or given is None:

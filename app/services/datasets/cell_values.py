@@ -12,10 +12,11 @@ import dataclasses
 import functools
 import types
 from collections.abc import Mapping
-from typing import Any, Final, Union, get_args, get_type_hints
+from typing import Any, Final, Union, get_args
 
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.catalogue.catalogue_types import CellValue, RowInQuestion
+from app.domain.catalogue.field_types import field_types
 from app.domain.models.entry import Measure
 from app.services.resources import Actor, JsonObject, Scope, require
 from app.services.scoring.measurement_documents import bare_type, document_of_parameters
@@ -93,7 +94,7 @@ def _any_cell_value(hint: Any, seen: set[type]) -> bool:  # noqa: ANN401 - any t
         if hint in seen:
             return False
         seen.add(hint)
-        return any(_any_cell_value(own, seen) for own in get_type_hints(hint, include_extras=True).values())
+        return any(_any_cell_value(own, seen) for own in field_types(hint).values())
     return any(_any_cell_value(argument, seen) for argument in get_args(hint))
 
 
@@ -116,7 +117,7 @@ def _masked(hint: Any, value: Any) -> Any:  # noqa: ANN401 - any type
 
 def _masked_members(hint: Any, origin: Any, value: JsonObject) -> JsonObject | None:  # noqa: ANN401
     if dataclasses.is_dataclass(hint):
-        hints = get_type_hints(hint, include_extras=True)
+        hints = field_types(hint)
         return {key: _masked(hints[key], item) if key in hints else item for key, item in value.items()}
     if origin is not Mapping:
         return value

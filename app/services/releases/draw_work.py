@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pydantic import TypeAdapter
-
 from app.domain.errors import NotFound, NotSupported
 from app.domain.search.budget import Halted, never
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store, UnitOfWork
+from app.services.readers import reader_of
 from app.services.releases.begun_draws import begun_draw
 from app.services.releases.drawing import DRAWING_STEPS, Preparation, drawn_release
 from app.services.releases.mechanism_manifests import BY_NAME
@@ -48,7 +47,7 @@ def _request_of(question: Stored) -> CreateRelease:
             f"The mechanism {asked['name']} was corrected since: version {asked['version']} draws no more.",
             "Ask again.",
         )
-    parameters: Any = TypeAdapter(mechanism.parameters).validate_python(asked["parameters"])
+    parameters: Any = reader_of(mechanism.parameters).validate_python(asked["parameters"])
     return CreateRelease(
         question.name,
         question.uses[0],

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import TypeAdapter
 
 from app.domain.arrays import Ints
 from app.domain.errors import NotSupported
@@ -18,6 +17,7 @@ from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.tables.table import Table
 from app.services.datasets.tables import TableLoader, bytes_of_table
 from app.services.ports import Store
+from app.services.readers import reader_of
 from app.services.releases.mechanism_manifests import BY_NAME, published_fields
 from app.services.releases.withdrawal import require_given_out
 from app.services.resources import Kind, Stored, TenantId
@@ -48,7 +48,7 @@ async def read_drawn_release(
         async with store.work(tenant) as work:
             parquet = b"".join([piece async for piece in work.draws.read(release.id)])
         table = await loader.table(tenant, dataset)
-        published = TypeAdapter(mechanism.published).validate_python(published_fields(release))
+        published = reader_of(mechanism.published).validate_python(published_fields(release))
         rule = release.summary["rule"]
         levels = dict(rule["levels"] or {})
         if not mechanism.hides_records:

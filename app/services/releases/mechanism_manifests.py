@@ -11,8 +11,6 @@ from dataclasses import asdict, replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from pydantic import TypeAdapter
-
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.mechanisms.catalogue import MECHANISMS, AnyMechanism
 from app.domain.mechanisms.common_hypotheses import ONE_RECORD_PER_PERSON
@@ -24,6 +22,7 @@ from app.domain.tables.table import Table
 from app.services.datasets.cell_values import without_cell_values
 from app.services.fingerprints import plain
 from app.services.gates.evidence_masking import shown_resource
+from app.services.readers import reader_of
 from app.services.releases.draws import DrawState
 from app.services.resources import Actor, JsonObject, Scope, Stored, document_of
 from app.services.rules.rule_definitions import IdentityDefinition
@@ -187,7 +186,7 @@ def _published(release: Stored) -> object | None:
     mechanism = BY_NAME.get(release.summary["mechanism"]["name"])
     if mechanism is None or mechanism.version != release.summary["mechanism"]["version"]:
         return None
-    found: object = TypeAdapter(mechanism.published).validate_python(published_fields(release))
+    found: object = reader_of(mechanism.published).validate_python(published_fields(release))
     return found
 
 

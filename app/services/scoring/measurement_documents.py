@@ -7,13 +7,13 @@ import json
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
-
-from pydantic import TypeAdapter
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 from app.domain.catalogue.catalogue_types import ADDED_LATER, DatasetRef, DictionaryRef, RuleRef
+from app.domain.catalogue.field_types import field_types
 from app.domain.models.entry import Measure
 from app.services.fingerprints import canonical_json
+from app.services.readers import reader_of
 from app.services.resources import JsonObject, Kind
 
 P = TypeVar("P")
@@ -39,7 +39,7 @@ Visit = Callable[[Reference], str]
 
 def document_of_parameters(parameters: object) -> JsonObject:
     """The parameters as JSON types, infinities as "inf"; what was added later only if it says something."""
-    document, hints = _document(parameters), get_type_hints(type(parameters), include_extras=True)
+    document, hints = _document(parameters), field_types(type(parameters))
     for own in dataclasses.fields(parameters):  # type: ignore[arg-type]
         added = ADDED_LATER in getattr(hints[own.name], "__metadata__", ())
         if added and getattr(parameters, own.name) == own.default:
@@ -49,7 +49,7 @@ def document_of_parameters(parameters: object) -> JsonObject:
 
 def parameters_of(measure: Measure[P, Any], document: Mapping[str, Any]) -> P:
     """The parameters of a document, missing ones at their defaults."""
-    return TypeAdapter(measure.parameters).validate_python(document)
+    return reader_of(measure.parameters).validate_python(document)
 
 
 def document_of_result(measure: Measure[Any, Any], result: object) -> JsonObject:
@@ -86,7 +86,7 @@ def _map_references(hint: Any, value: Any, pointer: str, visit: Visit) -> Any:  
     if hint in _KINDS:
         return visit(Reference(pointer, _KINDS[hint], value))
     if dataclasses.is_dataclass(hint):
-        hints = get_type_hints(hint, include_extras=True)
+        hints = field_types(hint)
         fields = {
             field.name: _map_references(
                 hints[field.name], getattr(value, field.name), f"{pointer}/{field.name}", visit

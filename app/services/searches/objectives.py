@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
 from annotated_types import Gt, Le, doc
-from pydantic import TypeAdapter
 
 from app.domain.catalogue.catalogue_types import Example
 from app.domain.errors import InvalidInput
@@ -15,6 +14,7 @@ from app.domain.search.budget import Budget
 from app.domain.search.objectives import ScoredObjective
 from app.domain.search.problem import Aggregate, Constraint, Problem, Scope
 from app.domain.search.solvers import SOLVERS, Solver
+from app.services.readers import reader_of
 from app.services.resources import JsonObject
 from app.services.scoring.measurement_documents import document_of_parameters
 from app.services.scoring.scoring_options import ScoringOptions
@@ -98,4 +98,4 @@ def solver_of(document: str | JsonObject) -> Solver:
     if isinstance(document, str):
         return SOLVERS[document]()  # type: ignore[call-arg]
     parameters: dict[str, Any] = {name: value for name, value in document.items() if name != "kind"}
-    return TypeAdapter(SOLVERS[document["kind"]]).validate_python(parameters)
+    return reader_of(SOLVERS[document["kind"]]).validate_python(parameters)
