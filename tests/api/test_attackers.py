@@ -310,6 +310,7 @@ async def test_a_default_that_is_spelled_out_is_the_same_assessment(fixture):
     assert response.json() == plain
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "more",
     [

@@ -119,6 +119,7 @@ async def test_a_gzip_bomb_is_stopped_by_what_it_unpacks_to(api, client, unchang
     problem_of(response, 413, "too-large")
 
 
+@pytest.mark.deep
 async def test_a_binary_bomb_is_stopped_by_what_it_unpacks_to(client, unchanged):
     """One text of 900 characters, 1 million times, is a dictionary and a run of zeros."""
     indices = pa.array([0] * 1_000_000, pa.int32())
@@ -133,6 +134,7 @@ async def test_a_binary_bomb_is_stopped_by_what_it_unpacks_to(client, unchanged)
         assert "after decompression" in problem_of(response, 413, "too-large")["detail"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("format", "content"), [("parquet", parquet(GOOD)), ("arrow", arrow(GOOD))])
 async def test_a_binary_upload_is_answered_and_listed(client, format, content):
     """Delimiter, quote, encoding and header say nothing of it."""

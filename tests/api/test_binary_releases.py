@@ -43,6 +43,7 @@ def hiding() -> dict[str, tuple[str, bytes]]:
     return found
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("hidden", hiding())
 async def test_a_file_that_may_hold_more_than_its_cells_show_is_no_release(
     client: httpx.AsyncClient, hidden: str

@@ -337,6 +337,7 @@ RISKS: tuple[dict[str, Any], ...] = (
 )
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("register", "outcome"),
     [

@@ -39,6 +39,7 @@ async def test_the_same_call_again_changes_nothing(client: httpx.AsyncClient):
     assert before == [(await client.get(f"/v1/{kind}")).json() for kind in ("uploads", "datasets", "rules")]
 
 
+@pytest.mark.deep
 async def test_what_an_interrupted_call_left_is_found_by_the_next(client: httpx.AsyncClient):
     await client.post("/v1/example-data", json=SMALL)
     await client.delete("/v1/rules/try-proposal")

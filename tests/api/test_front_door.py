@@ -120,6 +120,7 @@ def hostile_bodies() -> dict[str, str]:
     }
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("frozen")
 async def test_no_hostile_body_holds_the_event_loop(api, store, registry, clock, monkeypatch):
     """Without a key nothing is read; with one it is read beside the loop, and refused in few words."""
@@ -135,6 +136,7 @@ async def test_no_hostile_body_holds_the_event_loop(api, store, registry, clock,
                 assert max(slices) < bound, (name, key)
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("frozen")
 async def test_a_large_body_is_read_beside_the_event_loop(api, store, registry, clock, monkeypatch):
     large = build_api(store, registry, clock, body_bytes=LARGEST_BYTES)

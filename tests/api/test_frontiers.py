@@ -52,6 +52,7 @@ async def test_the_frontier_of_three_records_is_that_of_their_least_risks(api, f
     assert all(p["levels"] is None and p["kind"] in ("proven", "hull") for p in result["points"])
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "more",
     [

@@ -64,6 +64,7 @@ async def policy(client: httpx.AsyncClient, model: dict[str, Any], **scope: Any)
     await policies(client, [("model", {"kind": "privacy_model", "model": model})], **scope)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("model", "scope", "rule", "levels"),
     [

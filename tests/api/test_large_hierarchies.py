@@ -10,6 +10,7 @@ from tests.api.problem_documents import problem_of
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.deep
 async def test_a_large_hierarchy_is_stored_and_read_like_any_other(client: httpx.AsyncClient) -> None:
     text = "\n".join(f"{i:05d};{i // 100:03d}" for i in range(15_000))
     created = await client.post("/v1/hierarchies/csv", params={"name": "large"}, content=text)

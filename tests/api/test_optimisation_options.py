@@ -54,6 +54,7 @@ TV_11 = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.spec("TV-11")
 @pytest.mark.parametrize("least", TV_11)
 async def test_the_best_table_rules_of_the_vectors_in_every_view(api, fixture, least):
@@ -67,6 +68,7 @@ async def test_the_best_table_rules_of_the_vectors_in_every_view(api, fixture, l
         assert result["assessment"]["attacker_view"] == result["attacker_view"]
 
 
+@pytest.mark.deep
 @pytest.mark.spec("TV-11")
 @pytest.mark.parametrize(
     ("least", "per_record", "average"),
@@ -148,6 +150,7 @@ async def test_the_optimum_is_the_best_of_all_rules_assessed_one_by_one(
         assert result["solver"] == "enumeration"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "options",
     [
@@ -188,6 +191,7 @@ async def test_a_default_that_is_spelled_out_is_the_same_question(fixture):
     assert again.json()["id"] == first["id"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "more",
     [

@@ -15,6 +15,7 @@ QUERY = "delimiter=%3B&encoding=latin-1"
 DECLARED = ("name", "type", "role", "format", "on_unreadable")
 
 
+@pytest.mark.deep
 async def test_the_proposal_of_an_export_is_right_and_can_be_declared(client: httpx.AsyncClient):
     uploaded = await client.post(f"/v1/uploads?name=patients&{QUERY}", content=PATIENTS, headers=CSV)
     assert uploaded.status_code == 201, uploaded.text

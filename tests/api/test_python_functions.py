@@ -125,6 +125,7 @@ async def test_the_saved_policy_lets_the_release_pass_and_nothing_else(call, tmp
     assert raised.value.verdict is cut
 
 
+@pytest.mark.deep
 async def test_rows_are_matched_by_an_identifier_that_may_not_leave(call):
     release = await call(pr.anonymise, PEOPLE, **ASKED)
     policy = json.loads(json.dumps(release.policy))
@@ -138,6 +139,7 @@ async def test_rows_are_matched_by_an_identifier_that_may_not_leave(call):
     assert "patient" in verdict.reasons[0]
 
 
+@pytest.mark.deep
 async def test_the_saved_policy_lets_sensitive_values_leave_that_single_people_out(call, tmp_path):
     frame = PEOPLE.assign(costs=range(N))
     release = await call(pr.anonymise, frame, **ASKED | {"l": {"costs": 3}})
@@ -183,6 +185,7 @@ async def test_hierarchies_that_nobody_gives_hold_what_german_cells_mean(call):
         assert 1 < release.frame["remark"].nunique() < frame["remark"].nunique()
 
 
+@pytest.mark.deep
 async def test_a_table_of_arrow_gives_the_same_release_as_one_of_pandas(call):
     of_pandas = await call(pr.anonymise, PEOPLE, **ASKED)
     of_arrow = await call(pr.anonymise, pa.Table.from_pandas(PEOPLE), **ASKED)

@@ -80,6 +80,7 @@ async def test_labels_repeated_between_levels_are_kept_apart(client: httpx.Async
     assert anonymous["k_equivalence"] >= 5
 
 
+@pytest.mark.deep
 async def test_missing_values_and_built_hierarchies_give_what_pandas_counts(client: httpx.AsyncClient):
     source = FOLDER / "uci-adult-48842" / "adult.test"
     address = "/v1/uploads?name=table&trim=true&missing=%3F"

@@ -25,6 +25,7 @@ async def create(client: httpx.AsyncClient, name: str, rule: dict) -> dict:
     return response.json()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("criterion", CRITERIA, ids=lambda own: own["kind"])
 async def test_what_is_found_with_a_population_keeps_its_levels_and_is_stated_by_hand(
     api, journey: httpx.AsyncClient, criterion

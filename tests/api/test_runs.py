@@ -51,6 +51,7 @@ async def test_a_long_poll_ends_when_the_run_does(api, journey: httpx.AsyncClien
     assert answer.headers["preference-applied"] == "wait=30"
 
 
+@pytest.mark.deep
 async def test_a_long_poll_answers_in_time_even_if_nothing_happens(journey: httpx.AsyncClient):
     run = await queued(journey)
     began = time.perf_counter()

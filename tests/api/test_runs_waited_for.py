@@ -281,6 +281,7 @@ async def test_who_waits_is_answered_by_the_next_worker_where_one_dies(api, jour
     assert run["result"] == (await journey.get("/v1/runs/passed-on/result")).json()
 
 
+@pytest.mark.deep
 async def test_a_run_that_is_cancelled_meanwhile_ends_without_a_result(journey, monkeypatch):
     search = Search(monkeypatch, goes=False, heeds_halts=False)
     posting = asyncio.create_task(journey.post("/v1/optimisations", json=asked("cancelled"), headers=WAIT))
@@ -296,6 +297,7 @@ async def test_a_run_that_is_cancelled_meanwhile_ends_without_a_result(journey, 
     assert (await journey.get("/v1/optimisations/cancelled")).json()["result"] is None
 
 
+@pytest.mark.deep
 async def test_a_run_that_is_stopped_meanwhile_ends_with_the_best_so_far(journey, monkeypatch):
     Search(monkeypatch, goes=False)
     posting = asyncio.create_task(journey.post("/v1/optimisations", json=asked("stopped"), headers=WAIT))
@@ -319,6 +321,7 @@ async def test_work_that_takes_longer_than_was_waited_goes_to_a_worker(api, jour
     assert search.calls == 2
 
 
+@pytest.mark.deep
 async def test_what_breaks_down_here_is_a_workers_to_judge(api, journey, monkeypatch):
     def broken(*_: Any) -> bytes:
         raise ValueError("cell 'Alice' is not a number")

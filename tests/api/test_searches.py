@@ -21,6 +21,7 @@ pytestmark = pytest.mark.anyio
 EXACT = ["enumeration", "branch_and_bound", "btda", "aruba", {"kind": "aruba", "moves": "full_cube"}]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "objective", [{"kind": "min_risk", "utility_floor": 8}, {"kind": "max_utility", "risk_cap": 0.15}]
 )

@@ -193,6 +193,7 @@ async def test_a_new_user_that_a_deletion_overtakes_is_told_that_it_is_gone(stor
         await adding
 
 
+@pytest.mark.deep
 async def test_every_process_is_told_what_was_erased_once_that_is_true(store, tenant, database_urls):
     stored, _ = await add(store, tenant, NewResource(Kind.HIERARCHY, "places", "a" * 64, {}, {}, ()))
     erased: asyncio.Queue[Erased | None] = asyncio.Queue()

@@ -272,6 +272,7 @@ async def test_replies_to_requests_of_yesterday_are_forgotten_without_another_re
     assert desk.count("idempotency_keys") == 0
 
 
+@pytest.mark.deep
 async def test_keepers_at_once_remove_each_thing_once(desk, keeper, clock):
     for number in range(12):
         await desk.ended(f"q{number}")

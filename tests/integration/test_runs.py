@@ -317,6 +317,7 @@ async def test_news_of_a_run_wake_its_waiters_and_no_others(desk, database_urls)
         await undisturbed
 
 
+@pytest.mark.deep
 async def test_signals_come_back_after_their_connection_is_lost(desk, database_urls):
     run = await desk.run()
     async with PostgresRunSignals(database_urls.runtime) as signals:

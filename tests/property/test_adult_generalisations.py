@@ -210,6 +210,7 @@ def losses(n_attributes: int) -> np.ndarray:
     return found
 
 
+@pytest.mark.deep
 @pytest.mark.spec("LD-D10", "LD-E26", "LD-E27")
 @pytest.mark.parametrize(("n_attributes", "rows"), [(3, AGR), (4, AGRM), (5, AGRME)])
 def test_least_losses_of_anonymous_and_diverse_tables(n_attributes, rows):

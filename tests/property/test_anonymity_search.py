@@ -56,6 +56,7 @@ def test_a_rule_that_suppresses_as_many_as_it_may_is_allowed(engine, limit, leve
     assert (found.status, found.rule.levels) == ("optimal", levels)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("engine", ENGINES)
 @given(tables(), problems())
 @settings(deadline=None, max_examples=examples(100))

@@ -122,6 +122,7 @@ FROM t JOIN (
 """
 
 
+@pytest.mark.deep
 @pytest.mark.spec("E-29", "INV-13")
 @given(relation=relations(), condition=conditions(TYPES))
 @sql_rules

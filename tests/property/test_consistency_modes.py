@@ -157,6 +157,7 @@ def test_the_risk_of_every_model_and_policy_is_that_of_the_definition(data):
         assert found.records.loss[i] == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.deep
 @pytest.mark.spec("INV-11", "E-46")
 @settings(max_examples=examples(200), deadline=None)
 @given(st.data())

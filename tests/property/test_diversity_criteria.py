@@ -117,6 +117,7 @@ def random_records(rng, n):
     return [(LABELS[rng.integers(rng.integers(1, 5))], LABELS[rng.integers(2)]) for _ in range(n)]
 
 
+@pytest.mark.deep
 @pytest.mark.spec("LD-D05", "LD-D06", "LD-D07", "LD-D09")
 def test_criteria_hold_on_every_way_to_split_a_table():
     """Verdicts, what they imply, what must fail however records are split, and refusals (sections 4, 6.2)."""

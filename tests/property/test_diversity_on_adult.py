@@ -35,6 +35,7 @@ def classes_of(levels, attribute, others):
 GENERALISED = {"age": 3, "education": 1, "marital-status": 1, "native-country": 2, "workclass": 1, "race": 1}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("levels", [{}, GENERALISED], ids=["raw", "generalised"])
 @pytest.mark.parametrize(("attribute", "others"), [("occupation", "apart"), ("salary-class", "in_classes")])
 def test_adult_is_as_diverse_as_loops_over_its_file_say(levels, attribute, others):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -84,6 +85,7 @@ def test_a_release_passes_exactly_if_one_guarantee_keeps_everything(demand, guar
     assert passes(demand, guarantees) is any(is_kept(demand, own) for own in guarantees)
 
 
+@pytest.mark.deep
 @settings(max_examples=examples(250))
 @given(DEMANDS, DEMANDS, st.lists(GUARANTEES, min_size=4, max_size=4))
 def test_a_stricter_guarantee_never_passes_where_the_looser_one_fails(old, new, releases):

@@ -23,6 +23,7 @@ def drawn():
     return context_of(table, drawn_of(table, "adult", beta=2.0))
 
 
+@pytest.mark.deep
 def test_occupations_are_guessed_from_counts_twice_as_often_as_by_the_most_frequent(drawn):
     found = measured(POPULATION_INFERENCE, drawn)
     header, body, _ = files()
@@ -36,6 +37,7 @@ def test_occupations_are_guessed_from_counts_twice_as_often_as_by_the_most_frequ
     assert by_rounds[None] == pytest.approx(0.206, abs=0.01)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["a", "b", "c"])
 def test_whatever_was_drawn_a_reader_who_stops_in_time_guesses_as_often(name):
     table = replace(adult(), sensitive=OCCUPATION)

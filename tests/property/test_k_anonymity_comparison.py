@@ -79,6 +79,7 @@ def test_every_attribute_is_generalised_as_often_as_another():
     assert abs(np.mean(biased) - 0.5) > bound, "positive control"
 
 
+@pytest.mark.deep
 @pytest.mark.spec("E-47")
 @settings(max_examples=examples(60), deadline=None)
 @given(instances(), st.integers(0, 1000), st.sampled_from(["depth_sum", "log_leaves"]), st.data())

@@ -68,6 +68,7 @@ def check_rules(table: Table, seed: int, domain: str, shows_sensitive: bool) -> 
         assert found["kl_divergence"] == pytest.approx(by_hand, abs=1e-9), (levels, domain)
 
 
+@pytest.mark.deep
 @pytest.mark.spec("LD-E26", "FM-2")
 @settings(max_examples=examples(12), deadline=None)
 @given(tables(), st.integers(0, 10**6), st.sampled_from(DOMAINS), st.booleans())

@@ -78,6 +78,7 @@ def assert_answers_or_says_why(measure, context, grouping):
     assert document["judged"]["records_judged"] + left_out == context.table.n_records
 
 
+@pytest.mark.deep
 @pytest.mark.spec("FM-5.7")
 @pytest.mark.parametrize("measure", MEASURED, ids=lambda measure: measure.name)
 @given(contexts(), groupings)

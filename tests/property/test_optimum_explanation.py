@@ -47,6 +47,7 @@ def rise(before, after):
     return after - before
 
 
+@pytest.mark.deep
 @settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_a_table_level_rule_is_explained_by_all_the_others(data):

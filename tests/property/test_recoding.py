@@ -184,6 +184,7 @@ def small_problems(draw):
     return AnonymityProblem(privacy, draw(st.sampled_from([0.0, 0.25, 0.5])), loss, scope="record_level")
 
 
+@pytest.mark.deep
 @given(small_tables(), small_problems())
 @settings(deadline=None, max_examples=examples(60))
 def test_bounds_are_below_all_recodings_tried_by_hand(table, problem):
@@ -213,6 +214,7 @@ def test_a_number_of_steps_ends_a_search_at_the_same_place(table, problem, steps
     assert once.complete
 
 
+@pytest.mark.deep
 @given(small_tables(), small_problems(), st.integers(1, 6))
 @settings(deadline=None, max_examples=examples(40))
 def test_local_recoding_claims_no_bound_that_a_recoding_is_below(table, problem, steps):

@@ -236,6 +236,7 @@ def rows_shown(recoding):
     return [tuple(row) for row in recoding.codes[recoding.cells.table.reduced.inverse].tolist()]
 
 
+@pytest.mark.deep
 @given(UNUSUAL, st.data())
 @settings(deadline=None, max_examples=examples(240))
 def test_any_recoding_is_judged_by_pairs_of_records_and_moves_leave_a_valid_one_valid(question, data):
@@ -323,6 +324,7 @@ def is_bounded(question):
         assert found.loss <= least + 1e-9
 
 
+@pytest.mark.deep
 @given(questions((2, 3)))
 @settings(deadline=None, max_examples=examples(20))
 def test_no_recoding_tried_by_hand_is_below_the_bound(question):

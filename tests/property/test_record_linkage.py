@@ -255,6 +255,7 @@ def test_without_anything_to_link_with_the_risk_is_that_of_the_release(world, fa
         assert result.probability_no_link == 1
 
 
+@pytest.mark.deep
 @pytest.mark.spec("INV-17")
 @settings(max_examples=examples(200), deadline=None)
 @given(worlds(), st.data())

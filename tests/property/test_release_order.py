@@ -160,6 +160,7 @@ def people(illnesses: str) -> ReleasedTable:
     return release_of(table, TableRule((0, 0)))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("illnesses", "possible"), [("fghij", math.factorial(5)), ("ffgg", 6)])
 def test_every_arrangement_of_a_class_is_as_likely_as_any_other(illnesses, possible):
     """6,000 seeds, fixed; of random ones the test would fail with probability 1e-6."""

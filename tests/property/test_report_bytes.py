@@ -34,6 +34,7 @@ def test_the_report_itself_is_believed():
     assert is_believed(REPORT)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("flip", [0x01, 0x20, 0x80])
 def test_flipping_any_byte_is_noticed(flip):
     """Every position in turn; 0x20 also turns letters of base64 and of names into the other case."""
@@ -142,6 +143,7 @@ def test_no_flipped_byte_makes_a_key_that_came_along_prove_an_origin(flip):
     assert proving == []
 
 
+@pytest.mark.deep
 def test_flipping_any_byte_of_a_report_with_later_members_is_noticed():
     report = signed(
         statement("assessment", signed_by="temporary", asked_by={"kind": "pipeline", "said": "x"}, files=[])

@@ -89,6 +89,7 @@ def test_the_average_constraint_allows_no_more_risk_than_the_constraint_per_reco
     assert least <= per_record.risk + 1e-9
 
 
+@pytest.mark.deep
 @pytest.mark.spec("INV-8")
 @THOROUGH
 @given(contexts(), POLICIES, st.sampled_from(["table_level", "record_level"]))

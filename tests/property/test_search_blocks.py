@@ -94,6 +94,7 @@ def test_progress_only_rises_and_ends_at_all_units_of_an_enumeration(context, sc
         assert total == chosen.units
 
 
+@pytest.mark.deep
 @settings(max_examples=examples(120), deadline=None)
 @given(
     context=instances(models=[model for model in MODELS if model[0] != "III_raw"], max_records=3),

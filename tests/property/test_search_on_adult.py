@@ -32,6 +32,7 @@ def rated_by_hand():
     return hand, {levels: hand.risk(levels) for levels in hand.rules()}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("floor", [2, 5, 8, 11])
 def test_the_optimum_over_five_attributes_is_that_of_the_brute_force(floor, rated_by_hand):
     hand, rated = rated_by_hand

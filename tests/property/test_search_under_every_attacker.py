@@ -148,6 +148,7 @@ def test_records_under_a_constraint_on_means_or_by_the_greatest_risk(
             assert outcome.risk <= threshold + 1e-9
 
 
+@pytest.mark.deep
 @settings(
     THOROUGH, suppress_health_check=[*THOROUGH.suppress_health_check, HealthCheck.function_scoped_fixture]
 )
@@ -187,6 +188,7 @@ def test_minimax_over_single_records(monkeypatch, context, policy, question, con
             assert found == pytest.approx(value, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.deep
 @THOROUGH
 @given(st.data(), instances(models=PROPER_MODELS, max_records=3, shapes=dags()), POLICIES, QUESTIONS)
 def test_single_records_of_hierarchies_that_are_no_trees(data, context, policy, question):

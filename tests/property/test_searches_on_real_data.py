@@ -135,6 +135,7 @@ OF_SAMPLES = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("limit", [0.02, 0.1])
 @OF_SAMPLES
 def test_criteria_of_the_sample_are_met_by_the_rule_of_least_loss(criterion, enough, limit):
@@ -156,6 +157,7 @@ def test_criteria_of_the_sample_are_met_by_the_best_of_360_rules(criterion, enou
     check_every_rule(hand, criterion, 0.04, (1.0, 0.5, 1.0, 2.0, 3.0), by_size, enough)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("limit", [0.02, 0.1])
 @pytest.mark.parametrize(
     ("criterion", "enough"),
@@ -178,6 +180,7 @@ OF_TABLES = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.deep
 @OF_TABLES
 @pytest.mark.parametrize("aggregate", ["sum", "mean"])
 def test_what_is_found_is_what_the_measures_say(criterion, aggregate):

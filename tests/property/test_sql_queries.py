@@ -78,6 +78,7 @@ def is_read_as_a_database_does(database, random: Random, *, wild: bool) -> str:
     return "envelope" if query.not_exact else "exact"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("wild", [False, True])
 @given(random=RANDOM)
 @settings(max_examples=examples(1_200))
@@ -129,6 +130,7 @@ def is_judged_as_a_database_shows(database, random: Random, *, wild: bool) -> st
     return pair["verdict"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("wild", [False, True])
 @given(random=RANDOM)
 @settings(max_examples=examples(300))
@@ -156,6 +158,7 @@ def verdict_in_sql(case: Case) -> str:
     return decide(*sides, case.schema).verdict
 
 
+@pytest.mark.deep
 @given(RANDOM)
 @settings(max_examples=examples(500))
 def test_a_query_in_sql_has_the_verdict_of_the_same_in_datalog(random):

@@ -32,6 +32,7 @@ def quiet(rules):
     pass
 
 
+@pytest.mark.deep
 @given(context=separable_contexts(), seed=st.integers(0, 2**20), rows_at_once=st.integers(1, 12))
 @settings(max_examples=examples(150), deadline=None)
 def test_all_rules_have_the_risks_of_a_walk(context, seed, rows_at_once):
@@ -65,6 +66,7 @@ def test_all_rules_have_the_risks_of_a_walk(context, seed, rows_at_once):
         assert theirs.slope == 0.0 or ours.slope == pytest.approx(theirs.slope, rel=1e-12)
 
 
+@pytest.mark.deep
 def test_the_way_taken_for_many_records_finds_the_rule_that_the_walk_finds(monkeypatch):
     study = case_study(3_000, 9_000, 60)
     weights = {name: LeafWeights(weight) for name, weight in study.weights.items()}

@@ -168,6 +168,7 @@ def test_pruning_finds_the_optimum_ties_included(question):
     check_the_optimum(question)
 
 
+@pytest.mark.deep
 @pytest.mark.spec("INV-5")
 @pytest.mark.parametrize("seed", range(6))
 def test_pruning_finds_the_optimum_of_hundreds_of_rules(seed):

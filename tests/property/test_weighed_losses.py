@@ -68,6 +68,7 @@ def check_optimum(table, problem):
     check_found(solved(table, problem), list(rules_by_hand(table, problem)), problem)
 
 
+@pytest.mark.deep
 @given(questions())
 @settings(deadline=None, max_examples=examples(200))
 def test_the_optimum_is_that_of_trying_all_rules_whatever_counts_how(question):

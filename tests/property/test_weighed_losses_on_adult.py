@@ -112,6 +112,7 @@ def check(hand, k, limit):
             assert told == pytest.approx(value, abs=1e-10)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("limit", [0.0, 0.04, 1.0])
 def test_optima_over_five_attributes_of_a_part_are_those_of_trying_all_rules(limit):
     check(by_hand("adult_subset.csv", FIVE), 5, limit)

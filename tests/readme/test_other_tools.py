@@ -268,6 +268,7 @@ class TestOnAdult:
         shares = pitman(drawn).uniques / people, zayatz(drawn).uniques / people
         assert f"estimate is {shares[0]:.7f} and that of Zayatz {shares[1]:.7f}" in WORDS
 
+    @pytest.mark.deep
     @pytest.mark.parametrize(
         ("lower", "upper", "levels", "size"),
         [(0.0, 0.2, (1, 4, 1, 1, 0, 2, 2, 0), 52.0), (0.05, 0.15, (0, 4, 0, 1, 3, 2, 2, 1), 150.8)],

@@ -37,6 +37,7 @@ def test_the_addresses_are_those_that_a_browser_opens(host, public, base):
     )
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("closing", [">&-", "| true", ">/dev/full"])
 def test_an_output_that_nobody_reads_ends_nothing(closing):
     command = f'set -o pipefail; {{ sleep 0.2; exec "$0" -c "$1"; }} {closing}'

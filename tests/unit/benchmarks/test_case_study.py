@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from app.domain.counting.counter import Counter
 from tests.benchmarks.case_study import LINKED, case_study
 
 
+@pytest.mark.deep
 def test_equal_arguments_draw_equal_people_in_lattices_of_the_published_heights():
     first, second = case_study(50, 200, 40, seed=3), case_study(50, 200, 40, seed=3)
     assert np.array_equal(first.table.codes, second.table.codes)

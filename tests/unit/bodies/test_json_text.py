@@ -96,6 +96,7 @@ def rows(number: int) -> dict[str, Any]:
     return {"name": "large", "definition": {"kind": "rows", "rows": made}}
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("frozen")
 def test_a_large_body_is_parsed_and_checked_in_slices_of_milliseconds(monkeypatch):
     """The longest slice, by the time of the processor, of 60,000 rows: a whole is some 200 ms.

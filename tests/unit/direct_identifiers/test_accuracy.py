@@ -46,6 +46,7 @@ def test_no_answer_holds_a_cell(found):
         assert not any(len(cell) > 8 and cell in shown for cell in column.cells), column.name
 
 
+@pytest.mark.deep
 def test_a_column_half_of_which_is_of_a_kind_is_told_by_half():
     cells = {own.name: own.cells for own in columns()}
     numbers = [*cells["national numbers sv_SE"], *cells["postcodes"]]

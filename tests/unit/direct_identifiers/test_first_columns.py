@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 
 PROGRAM = """
 import importlib.abc, threading, sys, time
+import pytest
 from app.domain.direct_identifiers import checked_numbers, personal_names
 failed = []
 
@@ -35,6 +38,7 @@ print(failed)
 """
 
 
+@pytest.mark.deep
 def test_two_threads_that_load_the_same_library_at_once_both_get_what_they_need():
     command = [sys.executable, "-c", PROGRAM]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)

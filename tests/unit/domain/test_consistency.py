@@ -136,6 +136,7 @@ def test_preprocessing_is_off_unless_asked_for():
     assert names(["ZOE\u0308"], [" zoë "], Consistency("jaro", 1.0, normalise=True)) == [{1}]
 
 
+@pytest.mark.deep
 def test_many_labels_are_compared_in_blocks(monkeypatch):
     labels = [f"{i:05d}" for i in range(3000)]
     h = flat(labels)

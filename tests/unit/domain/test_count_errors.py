@@ -238,6 +238,7 @@ def test_variances_are_those_of_draws(samples, times):
         assert is_variance(estimates[:, 0] + estimates[:, 1], two.of_true(np.array([85.0]))[0])
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("chosen", [[0], [2], [0, 1], [0, 2, 4]])
 def test_the_error_of_copies_that_a_reader_computes_is_on_average_not_below_the_true_one(chosen):
     """3,000 releases of 20 groups of 37, of each of which 15 records are drawn."""

@@ -232,6 +232,7 @@ def test_the_same_bits_draw_the_same_and_others_do_not():
     assert draw(many, bits=os.urandom).columns[1].tolist() != draw(many, bits=os.urandom).columns[1].tolist()
 
 
+@pytest.mark.deep
 def test_100_000_values_take_memory_in_proportion():
     rng = np.random.default_rng(1)
     labels = [f"v{i}" for i in range(100_000)]

@@ -82,6 +82,7 @@ def test_a_group_within_its_bound_is_taken_whole_and_one_that_cannot_be_helped_n
     assert fixed_size(strict, SIMPLE) == 0
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("bound", [SIMPLE, "chernoff_full"])
 def test_sizes_are_those_of_trying_one_record_less_at_a_time(bound):
     rng = np.random.default_rng(4)

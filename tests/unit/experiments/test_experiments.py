@@ -138,6 +138,7 @@ def test_the_command_prints_one_json_object_and_draws(capsys, tmp_path):
     assert (tmp_path / "x7-steps.svg").read_text().startswith("<svg")
 
 
+@pytest.mark.deep
 def test_a_failed_exact_claim_makes_status_1_and_is_told(capsys, monkeypatch):
     def failing(effort):
         report = EXPERIMENTS[-1].run(effort)

@@ -180,6 +180,7 @@ def suppressed_by_hand(kind: str, levels: tuple[int, ...], below: int) -> float:
     return divergence
 
 
+@pytest.mark.deep
 @pytest.mark.spec("FM-2", "LD-E26")
 @pytest.mark.parametrize(
     "kind",

@@ -65,6 +65,7 @@ def pooled_of(n):
     return groups, pool, PooledCounts(groups, pool)
 
 
+@pytest.mark.deep
 @pytest.mark.spec("RP-T12")
 def test_the_pool_and_the_errors_of_the_stand_in_census():
     groups, pool, pooled = pooled_of(300_000)

@@ -233,6 +233,7 @@ def test_one_row_without_a_value_hides_no_exposure():
         assert (found.sought.of_own_group, found.sought.exposed, found.groups_exposed) == (5, 5, 5)
 
 
+@pytest.mark.deep
 def test_persons_known_exactly_are_looked_up_and_others_compared_in_parts(monkeypatch):
     """100,000 persons and as many groups would be 10,000 million pairs."""
     n = 300

@@ -152,6 +152,7 @@ def test_the_certificate_of_the_approximation_alone_is_given_when_asked_for():
     assert solver_of(solver_document(replace(rough, fallback=False))) == replace(rough, fallback=False)
 
 
+@pytest.mark.deep
 @pytest.mark.spec("TV-22")
 def test_the_expected_inverse_risk_is_that_of_the_printed_algorithm(monkeypatch):
     """Every draw of the printed algorithm, run 2,000 times on the same solutions of its programmes."""

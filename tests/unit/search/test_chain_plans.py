@@ -112,6 +112,7 @@ def test_a_missing_block_leaves_a_feasible_rule_and_a_bound(wide):
     assert outcome.bounds.lower <= whole.bounds.lower
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("objective", [("min_risk", 24.0), ("max_utility", 0.05), ("lagrangian", 0.02)])
 def test_a_halt_in_the_middle_keeps_what_was_found(wide, objective):
     problem = Problem(objective_of(*objective), "record_level")
@@ -130,6 +131,7 @@ def test_a_halt_in_the_middle_keeps_what_was_found(wide, objective):
     assert sign * outcome.objective >= whole.bounds.lower - 1e-12
 
 
+@pytest.mark.deep
 def test_a_budget_of_nodes_or_a_gap_ends_the_proof(wide):
     # The record and someone like it: neither is ruled out at once.
     instance = ChainInstance(wide, "zero")

@@ -32,6 +32,7 @@ def credit_cards() -> Table:
 class TestPublishedOptima:
     pytestmark = real_data
 
+    @pytest.mark.deep
     @pytest.mark.spec("FM-6")
     @pytest.mark.parametrize(
         ("limit", "levels", "loss", "suppressed", "most_checks"),

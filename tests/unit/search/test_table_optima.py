@@ -238,6 +238,7 @@ def test_levels_above_a_records_own_top_are_no_ties(code, ties):
     assert (outcome.status, outcome.ties) == ("optimal", ties)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("solver", ["enumeration", "branch_and_bound"])
 def test_a_cap_equal_to_a_great_risk_admits_the_rule_that_has_it(solver):
     context = SearchContext(T, DICTIONARIES["D1"], personal("multiplicative", 40.0), build_utility(T))

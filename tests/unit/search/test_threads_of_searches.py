@@ -74,6 +74,7 @@ def blocks_of(search):
     return blocks, ticks
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
 def test_blocks_are_the_same_bytes_by_any_number_of_threads(context, question):
     alone = question(context)
@@ -93,6 +94,7 @@ def test_the_rule_found_has_the_same_score_by_any_number_of_threads(context):
     assert found(1) == found(2) == found(5)
 
 
+@pytest.mark.deep
 def test_threads_do_the_work(context, monkeypatch):
     """Else the equality above would say nothing."""
     used = set()

@@ -32,5 +32,6 @@ async def _told_later() -> list[str]:
     return said
 
 
+@pytest.mark.deep
 def test_a_broken_pipe_to_the_parsing_child_is_nobodys_error_later():
     assert asyncio.run(_told_later()) == []

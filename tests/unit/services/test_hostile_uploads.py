@@ -147,6 +147,7 @@ def test_processor_time_is_held_against_the_bytes_received() -> None:
             budget.check()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("format", list(UploadFormat))
 async def test_an_upload_that_costs_more_than_its_size_allows_is_refused(
     uploading: Uploading, format: UploadFormat
@@ -166,6 +167,7 @@ async def test_an_upload_that_costs_more_than_its_size_allows_is_refused(
     uploading.nothing_is_left()
 
 
+@pytest.mark.deep
 def test_the_kernel_ends_a_child_that_does_not_come_back() -> None:
     endless = (
         "from app.services.datasets.ingest.parsing_child import _LimitedBudget\n"
@@ -177,6 +179,7 @@ def test_the_kernel_ends_a_child_that_does_not_come_back() -> None:
     assert child.returncode == -signal.SIGXCPU
 
 
+@pytest.mark.deep
 async def test_a_small_file_may_not_take_much_memory(uploading: Uploading) -> None:
     """225 MB of one letter, twice: the memory of a child grows with what was sent, up to its limit."""
     values = pa.array(["x" * 9000] * 25_000)

@@ -54,6 +54,7 @@ def service(store: MemoryStore) -> HierarchyService:
     return HierarchyService(store)
 
 
+@pytest.mark.deep
 async def test_a_large_hierarchy_is_the_same_however_it_was_built(
     service: HierarchyService, actor: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -66,6 +67,7 @@ async def test_a_large_hierarchy_is_the_same_however_it_was_built(
     assert within.resource.document == by_csv.resource.document
 
 
+@pytest.mark.deep
 async def test_the_service_itself_spends_little_on_a_large_hierarchy() -> None:
     """Processor time of the whole process between two turns of the loop, threads and all."""
     longest = 0.0
@@ -138,6 +140,7 @@ async def test_a_child_builds_the_same_of_every_definition(
     assert hierarchy_resource("h", sent.kind, build(sent, leaves)).sha256 == here.sha256
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "definition",
     [

@@ -219,6 +219,7 @@ async def test_a_gzip_bomb_is_stopped_at_the_limit(uploading: Uploading) -> None
     assert refusal.limit == 4_000_000
 
 
+@pytest.mark.deep
 async def test_pieces_hold_equal_numbers_of_rows_in_order(uploading: Uploading) -> None:
     n = 2 * ROWS_PER_PIECE + 17
     data = b"id,x\n" + b"".join(b"%d,y\n" % i for i in range(n))
@@ -295,6 +296,7 @@ async def test_binary_tables_become_text(uploading: Uploading, format: UploadFor
     assert empty.resource.summary["columns"] == TABLE.column_names
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("format", [UploadFormat.PARQUET, UploadFormat.ARROW])
 async def test_damaged_binary_tables_are_refused(uploading: Uploading, format: UploadFormat) -> None:
     encode = as_parquet if format is UploadFormat.PARQUET else as_arrow
@@ -307,6 +309,7 @@ async def test_damaged_binary_tables_are_refused(uploading: Uploading, format: U
     assert await uploading.fault(encode(twice), format=format) == "duplicate-column"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("format", [UploadFormat.PARQUET, UploadFormat.ARROW])
 async def test_limits_hold_for_binary_tables(uploading: Uploading, format: UploadFormat) -> None:
     encode = as_parquet if format is UploadFormat.PARQUET else as_arrow
@@ -326,6 +329,7 @@ async def test_a_parquet_bomb_ends_in_its_child(uploading: Uploading) -> None:
     await uploading.refusal(bomb, format=UploadFormat.PARQUET)
 
 
+@pytest.mark.deep
 async def test_many_rows_in_a_small_parquet_file_stop_at_the_limit(uploading: Uploading) -> None:
     bomb = as_parquet(pa.table({"a": pa.array(["x"] * 3_000_000).dictionary_encode()}))
     assert len(bomb) < 100_000

@@ -287,6 +287,7 @@ def test_documents_with_a_type_are_refused_before_anything_unfolds() -> None:
         assert (refused(content))[0] == "document-type"
 
 
+@pytest.mark.deep
 @pytest.mark.anyio
 async def test_what_a_child_finds_is_told_by_the_service(uploading: Uploading) -> None:
     for content, code in (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
+
 from app.web.lattices import MOST_NEAR, MOST_WHOLE, neighbours, part_of, way_to
 
 
@@ -27,6 +29,7 @@ def test_of_a_large_lattice_all_rules_within_some_steps_are_shown():
     assert 1 < len(near) <= MOST_NEAR
 
 
+@pytest.mark.deep
 def test_of_very_many_attributes_the_next_rules_are_shown_however_many():
     part = part_of((1,) * 400, (0,) * 400)
     assert (len(part.rules), part.within) == (401, 1)

@@ -198,6 +198,7 @@ async def test_nobody_there_and_no_such_name_are_told_without_the_address():
     assert sent == Attempt(None, "unknown-host")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("name", "expected"), [("localhost", Attempt(204)), ("other", Attempt(None, "unreachable"))]
 )
