@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.services.releases import people_in_both
+from app.services.releases import mechanism_releases, people_in_both
 from tests.api.drawn_people import ROWS, UNIFORM, asked, made
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
@@ -93,6 +93,27 @@ async def test_the_same_people_in_another_delivery_are_a_further_draw(api: Api, 
     await delivery(client, "winter", range(60, 120))
     plan = await planned(client, drawn("of-winter", "winter"))
     assert (plan["constants"]["releases"], [own["release"] for own in plan["earlier"]]) == (2, ["of-summer"])
+
+
+async def test_of_two_deliveries_that_are_first_drawn_at_one_moment_the_second_is_a_further_draw(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+):
+    await delivery(client, "spring", range(60))
+    await delivery(client, "summer", range(20, 80))
+    prepare = mechanism_releases.prepare_release
+
+    async def overtaken(*given: Any) -> Any:
+        prepared = await prepare(*given)
+        monkeypatch.setattr(mechanism_releases, "prepare_release", prepare)
+        await made(client.post("/v1/releases", json=drawn("of-spring", "spring")))
+        return prepared
+
+    monkeypatch.setattr(mechanism_releases, "prepare_release", overtaken)
+    body = drawn("of-summer", "summer")
+    problem = problem_of(await client.post("/v1/releases", json=body), 409, "conflict")
+    assert problem["remedy"].startswith("Send the request again")
+    problem = problem_of(await client.post("/v1/releases", json=body), 409, "conflict")
+    assert [own["release"] for own in problem["details"]["earlier"]] == ["of-spring"]
 
 
 async def test_other_people_are_no_further_draw(client: httpx.AsyncClient):

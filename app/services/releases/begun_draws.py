@@ -9,6 +9,7 @@ from app.domain.errors import Conflict, NotFound
 from app.services.ports import UnitOfWork
 from app.services.releases.drawing import Preparation
 from app.services.releases.draws import Draw
+from app.services.releases.people_in_both import other_contents
 from app.services.releases.requests import CreateRelease
 from app.services.resources import Kind, Stored
 
@@ -23,7 +24,8 @@ async def known_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored |
     """The release that was drawn for the same question, or the draw that was begun for it; None: nothing was.
 
     Until the work ends nobody else begins a draw of the same data, or deletes the dataset. NotFound if it is
-    gone, Conflict if the name is taken, or something else was drawn of the same data.
+    gone, Conflict if the name is taken, or something else was drawn of the same data, or just now of people
+    who may be in it.
     """
     earlier = await work.draws.of_subject(prepared.subject, prepared.beside, hold=True)
     await work.resources.described(Kind.DATASET, prepared.dataset.id)
@@ -36,6 +38,7 @@ async def known_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored |
         if not own.is_stored:
             return own
     refuse_another(prepared.request, earlier)
+    await _require_compared(work, prepared)
     return None
 
 
@@ -45,6 +48,22 @@ async def begun_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored:
     if known is not None:
         return known
     return await work.draws.begin(prepared.subject, prepared.question, prepared.dataset.id)
+
+
+async def _require_compared(work: UnitOfWork, prepared: Preparation) -> None:
+    """Conflict if something was drawn since it was looked for whose draws count with this one."""
+    people = prepared.people
+    if people is None:
+        return
+    same = await work.draws.of_subject(people.subject)
+    earlier = sum(own.question_sha256 not in prepared.wordings for own in same)
+    found = await other_contents(work, people.content, people.attribute)
+    others = None if people.compared is None else {own.subject: own.draws for own in found}
+    if (1 + earlier + people.draws, others) != (prepared.context.releases, people.compared):
+        raise Conflict(
+            f"{people.attribute!r} was drawn of people who may be in this dataset, too, as it was planned.",
+            "Send the request again: it is planned for who has that release, too.",
+        )
 
 
 async def _require_free(work: UnitOfWork, name: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -49,8 +49,8 @@ class PeopleInBoth:
 
     Attributes
     ----------
-    subject
-        What the draw itself is counted by.
+    content, attribute
+        What is drawn: the attribute, of the uploaded content with this hash.
     subjects
         What those of the other contents are counted by that have some of the same people.
     unknown
@@ -59,13 +59,23 @@ class PeopleInBoth:
         How many of its people are in another of these contents.
     draws
         How many of their draws the person is in, at most, who is in most of them.
+    compared
+        How many draws were counted of each of the other contents, by what they are counted by; None: nobody
+        would be recognised in any.
     """
 
-    subject: str
+    content: str
+    attribute: str
     subjects: tuple[str, ...] = ()
     unknown: str = ""
     people: int = 0
     draws: int = 0
+    compared: Mapping[str, int] | None = None
+
+    @property
+    def subject(self) -> str:
+        """What the draw itself is counted by."""
+        return subject_of(self.content, (self.attribute,))
 
     @property
     def kept(self) -> JsonObject:
@@ -82,11 +92,10 @@ async def people_in_both(
     attribute of the same name is counted of it, and a dataset of it, in which that is sensitive, is stored.
     """
     content, attribute = drawn
-    subject = subject_of(content, (attribute,))
     if table.entity_ids is None:
-        return PeopleInBoth(subject, unknown=NO_IDENTIFIER)
+        return PeopleInBoth(content, attribute, unknown=NO_IDENTIFIER)
     async with store.work(tenant) as work:
-        others = await _other_contents(work, content, attribute)
+        others = await other_contents(work, content, attribute)
     ids, unknown = [], []
     for other in others:
         read = [(await loader.table(tenant, own)).entity_ids for own in other.datasets]
@@ -97,16 +106,18 @@ async def people_in_both(
         _in_both, table.entity_ids, [(own, other.draws) for own, other in zip(ids, others, strict=True)]
     )
     return PeopleInBoth(
-        subject,
+        content,
+        attribute,
         tuple(sorted(other.subject for other, own in zip(others, shared, strict=True) if own)),
         " ".join(sorted(set(unknown))),
         len(people),
         max(people.values(), default=0),
+        {own.subject: own.draws for own in others},
     )
 
 
 @dataclass(frozen=True)
-class _Other:
+class OtherContent:
     """Another content of which draws are counted, and the datasets of it that are to be read."""
 
     subject: str
@@ -115,7 +126,7 @@ class _Other:
     why_not: str
 
 
-async def _other_contents(work: UnitOfWork, content: str, attribute: str) -> Sequence[_Other]:
+async def other_contents(work: UnitOfWork, content: str, attribute: str) -> Sequence[OtherContent]:
     """All other contents with draws of the attribute of which a dataset is stored, the newest first."""
     contents = {own.id: own.summary["content_sha256"] for own in await all_resources(work, Kind.UPLOAD)}
     by_content: dict[str, list[Stored]] = {}
@@ -139,7 +150,7 @@ async def _other_contents(work: UnitOfWork, content: str, attribute: str) -> Seq
             chosen, why_not = (), _BEYOND
         elif chosen:
             n_datasets, n_records = n_datasets + len(chosen), n_records + size
-        found.append(_Other(subject, draws, chosen, why_not))
+        found.append(OtherContent(subject, draws, chosen, why_not))
     return found
 
 
