@@ -323,6 +323,36 @@ def test_tails_of_large_groups_are_sums_of_every_term(with_value, size, p, m, ep
     assert low + high > 0
 
 
+@pytest.mark.deep
+@pytest.mark.parametrize(("p", "m"), [(0.5, 14), (0.9, 100_000), (0.1, 50)])
+@pytest.mark.parametrize(("with_value", "size"), [(10, 10**7), (6 * 10**6, 10**7), (2 * 10**7, 5 * 10**7)])
+@pytest.mark.parametrize("deviations", [0.5, 3.0, 7.0])
+def test_tails_of_ten_million_records_are_exact_and_as_near_the_normal_law_as_it_is_sure_to_be(
+    with_value, size, p, m, deviations
+):
+    """By SciPy's laws; and by the inequality of Berry and Esseen, with 0.56 for summands that differ."""
+    own = UniformReplacement(p, m)
+    mean = size * own.elsewhere + with_value * p
+    spread = math.sqrt(
+        with_value * own.kept * own.changed + (size - with_value) * own.elsewhere * (1 - own.elsewhere)
+    )
+    epsilon = deviations * spread / (with_value * p)
+    below = math.ceil(mean - deviations * spread - 1e-9 * size) - 1
+    above = math.floor(mean + deviations * spread + 1e-9 * size) + 1
+    reach = 40 * math.sqrt(with_value * own.kept * own.changed) + 40
+    middle = with_value * own.kept
+    shown = np.arange(max(0, int(middle - reach)), min(with_value, int(middle + reach)) + 1)
+    kept = stats.binom.pmf(shown, with_value, own.kept)
+    low = float(kept @ stats.binom.cdf(below - shown, size - with_value, own.elsewhere))
+    high = float(kept @ stats.binom.sf(above - shown - 1, size - with_value, own.elsewhere))
+    found = exact_tails(longs(with_value), longs(size), own, epsilon)
+    # By sums in extended precision ours are within 2e-12, and SciPy's within 3e-10 where c is about 1e-6.
+    assert (found.low[0], found.high[0]) == pytest.approx((low, high), rel=1e-9, abs=1e-280)
+    normal = stats.norm.cdf([(below + 0.5 - mean) / spread, -(above - 0.5 - mean) / spread])
+    assert [found.low[0], found.high[0]] == pytest.approx(normal.tolist(), rel=0, abs=0.56 / spread)
+    assert terms_to_sum(longs(with_value), longs(size), own) < size / 10
+
+
 def test_the_least_tail_of_a_group_of_which_terms_are_left_out_is_that_of_whole_numbers():
     """Of 4,000 records 2,000 have the value; it is kept with ¾ and drawn with ¼: in units of 4⁻⁴⁰⁰⁰."""
     half = 2000
