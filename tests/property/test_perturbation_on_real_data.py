@@ -14,6 +14,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from app.domain.attacks.group_inference import GROUP_INFERENCE
+from app.domain.attacks.population_inference import POPULATION_INFERENCE
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.predicates import AskedAttribute, Predicate
 from app.domain.mechanisms.count_estimates import EstimateOptions
@@ -24,6 +26,7 @@ from app.domain.mechanisms.perturbation import PERTURBATION
 from app.domain.mechanisms.perturbed_column import Perturbation
 from app.domain.tables.table import Table
 from tests.oracles import perturbation_by_hand as by_hand
+from tests.oracles.drawn_releases import context_of, measured
 from tests.oracles.inference_by_hand import dense
 from tests.oracles.real_frames import (
     CARDS,
@@ -112,15 +115,20 @@ def bernstein(variance, greatest, cases):
     return own + np.sqrt(own**2 + 2 * variance * needed)
 
 
-def counted_release(own, drawn, order):
-    """The release with its rows in another order, as its reader counts it."""
-    codes = np.stack(drawn.columns, axis=1)[order]
+def released_as(own, drawn):
+    """The release, its rows in another order."""
+    codes = np.stack(drawn.columns, axis=1)[np.random.default_rng(7).permutation(own.n_records)]
     rows = Table(own.attributes, own.hierarchies, codes, sensitive=own.sensitive)
+    return DrawnRelease(rows, PERTURBATION.name, drawn.published)
+
+
+def counted_release(own, drawn):
+    """The same as its reader counts it."""
     attributes = [
         AskedAttribute(name, tree, None, top_is_missing=True)
         for name, tree in zip(own.attributes, own.hierarchies, strict=True)
     ]
-    return CountedRelease.drawn(DrawnRelease(rows, PERTURBATION.name, drawn.published), attributes)
+    return CountedRelease.drawn(released_as(own, drawn), attributes)
 
 
 def crossed(rows, by, sensitive, values):
@@ -134,7 +142,7 @@ def counts(perturbed):
     """By attributes, per group and value: the truth, what is published, and what is told."""
     rows, own, drawn, (name, sensitive, _) = perturbed
     values, released = list(drawn.published.values), shown(own, drawn.columns)
-    release = counted_release(own, drawn, np.random.default_rng(7).permutation(len(rows)))
+    release = counted_release(own, drawn)
     found = {}
     for by in GROUPED[name]:
         true = crossed(rows, by, sensitive, values)
@@ -195,6 +203,65 @@ def test_of_the_intervals_told_of_groups_about_one_in_twenty_misses(perturbed, c
     off = np.abs(estimates - true[:, value])
     assert np.count_nonzero(off > (high - low) / 2) <= most
     assert np.count_nonzero(off > (high - low) / 2 / 10) > most
+
+
+def reconstructed(matrix, prior, published, rounds):
+    """(k, m) counts of k values, by the inverse or by so many rounds of expectation-maximisation."""
+    if rounds is None:
+        return np.linalg.solve(matrix, published.T).T
+    found = published.sum(axis=1, keepdims=True) * prior
+    for _ in range(rounds):
+        found = found * ((published / (found @ matrix.T)) @ matrix)
+    return found
+
+
+def test_values_are_guessed_as_often_as_by_counts_of_pandas(perturbed):
+    """Of each record by what its cells tell, multiplied; who lacks a cell is told nothing by it."""
+    rows, own, drawn, (_, sensitive, _) = perturbed
+    matrix, prior = matrix_and_prior(rows, drawn, sensitive)
+    released, values = shown(own, drawn.columns), list(drawn.published.values)
+    found = measured(POPULATION_INFERENCE, context_of(own, released_as(own, drawn)), rounds=4)
+    assert [of.rounds for of in found.reconstructions] == [1, 2, 4, None]
+    assert found.success_before == pytest.approx(prior.max())
+    published = {
+        name: crossed(released[released[name] != MISSING], (name,), sensitive, values)
+        for name in own.attributes[:-1]
+    }
+    for of in found.reconstructions:
+        scores = np.tile(np.log(prior), (len(rows), 1))
+        for name, counts in published.items():
+            told = np.maximum(reconstructed(matrix, prior, counts.to_numpy(float), of.rounds), 0.0)
+            with np.errstate(divide="ignore"):
+                logs = np.vstack([np.log(told / prior), np.zeros(len(prior))])  # the last row: nothing told
+            scores += logs[counts.index.get_indexer(rows[name])]
+        scores[np.isneginf(scores).all(axis=1)] = np.log(prior)
+        right = np.array(values)[scores.argmax(axis=1)] == rows[sensitive].to_numpy()
+        assert of.success_rate == pytest.approx(right.mean(), abs=1e-9)
+
+
+def test_shares_told_of_groups_are_those_of_a_dense_inverse(perturbed):
+    rows, own, drawn, (name, sensitive, _) = perturbed
+    matrix, prior = matrix_and_prior(rows, drawn, sensitive)
+    values, by = list(drawn.published.values), GROUPED[name][-1]
+    published = crossed(shown(own, drawn.columns), by, sensitive, values)
+    published = published[published.sum(axis=1) >= LEAST]
+    inverse, counts = np.linalg.inv(matrix), published.to_numpy(float)
+    sizes = counts.sum(axis=1, keepdims=True)
+    estimated = counts @ inverse.T
+    of_record = np.einsum("ik,kj->ij", inverse**2, matrix) - np.eye(len(matrix))
+    errors = np.sqrt(np.maximum(estimated, 0) @ of_record.T) / sizes
+    left = (estimated / sizes - 2 * errors - prior) / prior
+    context = context_of(own, released_as(own, drawn))
+    found = measured(GROUP_INFERENCE, context, quasi_identifiers=by, least_records=LEAST, top=200)
+    assert (found.groups, found.records) == (len(counts), counts.sum())
+    assert found.groups_exposed == (left.max(axis=1) > 1).sum()
+    told = {of.shows: (of.value, of.estimated, of.standard_error, of.gain_left) for of in found.worst}
+    assert len(told) == min(200, len(counts))
+    for place, group in enumerate(published.index):
+        value = int(left[place].argmax())
+        expected = estimated[place, value] / sizes[place, 0], errors[place, value], left[place, value]
+        assert told[group][0] == values[value]
+        assert told[group][1:] == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 def test_missing_occupations_are_a_value_of_their_own_only_where_that_is_said():
