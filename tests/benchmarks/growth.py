@@ -7,12 +7,20 @@ number of attributes: of that it promises nothing.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import psutil
 
+from app.domain.classes.reconstruction import UniformReplacement
+from app.domain.classes.reconstruction_groups import TESTS, GroupsUnderTest, ReconstructionQuestion
 from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.mechanisms.perturbation import PERTURBATION
+from app.domain.mechanisms.perturbed_column import Perturbation
+from app.domain.mechanisms.sample_perturb_scale import SAMPLE_PERTURB_SCALE, SamplePerturbScale
 from app.domain.risk.assessment import assess
 from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
@@ -23,7 +31,10 @@ from app.domain.search.objectives import MinRisk
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Enumeration
 from app.domain.tables.table import Table
+from app.experiments.census import flat_hierarchy
 from app.experiments.solving import solve
+from app.experiments.stand_in_census import ATTRIBUTES as CENSUS
+from app.experiments.stand_in_census import EDUCATION, SIZES, base_table, stand_in
 from app.experiments.synthetic import generate
 from tests.benchmarks.item_table import item_context, item_table
 from tests.benchmarks.row import Report, Row, timed
@@ -31,6 +42,9 @@ from tests.benchmarks.row import Report, Row, timed
 ENTITIES = (50_000, 100_000, 200_000, 400_000)
 RECORDS = (25_000, 50_000, 100_000, 200_000)
 ATTRIBUTES = (5, 10, 20, 40)
+ROWS = (1_250_000, 2_500_000, 5_000_000, 10_000_000)
+BYTES_PER_ROW = 200
+"""More than any of the works on so many rows holds, their table included."""
 MANY_ENTITIES = (50_000, 100_000, 200_000)
 MANY_RECORDS = (25, 50, 100)
 MANY_ATTRIBUTES = (18, 35, 70)
@@ -42,7 +56,12 @@ Work = Callable[[], object]
 
 
 def rows(data: Path | None, report: Report) -> None:
-    """All fits; the data are generated."""
+    """All fits; the data are generated. Of many rows only the sizes that fit into half of the free memory."""
+    fitting = [size for size in ROWS if size * BYTES_PER_ROW <= psutil.virtual_memory().available / 2]
+    if len(fitting) > 1:
+        report(_fit("draw of perturbed values", "rows", fitting, _perturb, "1"))
+        report(_fit("draw in copies of samples of a fixed size", "rows", fitting, _sample, "1"))
+        report(_fit("groups by six attributes under all tests", "rows", fitting, _test_groups, "1"))
     report(_fit("score of a table-level rule", "entities N", ENTITIES, _score_entities, "1"))
     report(_fit("score of a table-level rule", "records n", RECORDS, _score_records, "1"))
     report(_fit("score of a table-level rule", "attributes k", ATTRIBUTES, _score_attributes, "1"))
@@ -72,6 +91,38 @@ def _fit(work: str, what: str, sizes: Sequence[int], make: Callable[[int], Work]
         counters=counters,
         detail="least of three runs at each size; what does not grow pulls the exponent down",
     )
+
+
+def _census(size: int) -> MechanismContext:
+    """Records of the stand-in census, of which education is drawn."""
+    order = [*(j for j in range(len(SIZES)) if j != EDUCATION), EDUCATION]
+    columns = stand_in(size).columns
+    codes = np.stack([columns[j] for j in order], axis=1)
+    hierarchies = tuple(flat_hierarchy(SIZES[j]) for j in order)
+    names = tuple(CENSUS[j] for j in order)
+    return MechanismContext(Table(names, hierarchies, codes, sensitive=frozenset({names[-1]})))
+
+
+def _perturb(size: int) -> Work:
+    context, asked = _census(size), Perturbation(4.0)
+    return lambda: PERTURBATION.draw(context, asked, os.urandom)
+
+
+def _sample(size: int) -> Work:
+    context, asked = _census(size), SamplePerturbScale(p=0.5, p_cap=0.5, epsilon=0.5, delta=0.3)
+    return lambda: SAMPLE_PERTURB_SCALE.draw(context, asked, os.urandom)
+
+
+def _test_groups(size: int) -> Work:
+    """From the records on, by all four criteria; the groups are then as large as they are in the census."""
+    people, order = stand_in(size), np.arange(size, dtype=np.int32)
+    question = ReconstructionQuestion(UniformReplacement(0.5, SIZES[EDUCATION]), 0.5, 0.3)
+
+    def tested() -> list[int]:
+        groups = GroupsUnderTest(base_table(people, EDUCATION, order).counts, question)
+        return [int(groups.failing(test).sum()) for test in TESTS]
+
+    return tested
 
 
 def _score(n_entities: int, n_records: int, attributes: int) -> Work:

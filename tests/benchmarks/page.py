@@ -58,6 +58,10 @@ PARTS: Final[Mapping[str, tuple[str, str]]] = {
         "Reconstruction privacy",
         "In one process: groups tested, released in copies, and the errors of counts expected.",
     ),
+    "growth": (
+        "How time grows",
+        "Seconds at the largest size; the exponent of a power law fitted to all sizes is among the counters.",
+    ),
     "views": (
         "Query views",
         "In one process: queries read and pairs decided.",

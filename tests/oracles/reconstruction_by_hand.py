@@ -40,6 +40,17 @@ def lower_bound(with_value, size, p, m, epsilon, full):
     return math.exp(size * shown * (-theta - rest))
 
 
+def entropy_bound(with_value, size, p, m, epsilon, is_high):
+    """exp(−n·KL) of a tail, KL the relative entropy of the least share shown that is too far off and of w."""
+    shown = with_value / size * p + (1 - p) / m
+    off = epsilon * p * with_value / size
+    far = shown + off if is_high else shown - off
+    if not 0 <= far <= 1:
+        return 0.0
+    parts = ((far, shown), (1 - far, 1 - shown))
+    return math.exp(-size * sum(q * math.log(q / w) for q, w in parts if q > 0))
+
+
 def level(counts, p, m, epsilon, test):
     """The greatest δ with which a group of these counts passes a test."""
     size, own = sum(counts), [n for n in counts if n]
@@ -49,8 +60,11 @@ def level(counts, p, m, epsilon, test):
     return float(min(min(both) if test == "exact_min" else sum(both) for both in tails))
 
 
-def census(n):
-    """(n, 7) the stand-in for a census: age, gender, education, marital, race, work class, occupation."""
+def census(n, first=0):
+    """(n, 7) the stand-in for a census: age, gender, education, marital, race, work class, occupation.
+
+    The records from number ``first`` on.
+    """
     weights = [
         [77 - abs(v - 20) for v in range(77)],
         [52, 48],
@@ -59,16 +73,17 @@ def census(n):
         [70, 10, 7, 5, 4, 3, 1],
         [30, 20, 14, 10, 7, 5, 4, 3, 2, 1, 1, 1, 1, 1],
     ]
-    age, gender, marital, race, work, education = (_picked(n, j, own) for j, own in enumerate(weights))
-    link = _picked(n, 6, [1] * 100)
-    fallback = _picked(n, 7, [50 - v for v in range(50)])
+    age, gender, marital, race, work, education = (_picked(n, first, j, own) for j, own in enumerate(weights))
+    link = _picked(n, first, 6, [1] * 100)
+    fallback = _picked(n, first, 7, [50 - v for v in range(50)])
     occupation = np.where(link < 45, (7 * education + 3 * gender + 11 * work) % 50, fallback)
     return np.column_stack([age, gender, education, marital, race, work, occupation]).astype(np.int32)
 
 
-def _picked(n, draw, weights):
+def _picked(n, first, draw, weights):
     """Index of the first cumulative weight above ⌊r·Σ/2³²⌋, r the upper half of the hash of 16·i + draw."""
-    z = np.uint64(16) * np.arange(n, dtype=np.uint64) + np.uint64(draw) + np.uint64(0x9E3779B97F4A7C15)
+    numbers = np.arange(first, first + n, dtype=np.uint64)
+    z = np.uint64(16) * numbers + np.uint64(draw) + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     r = (z ^ (z >> np.uint64(31))) >> np.uint64(32)

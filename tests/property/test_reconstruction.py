@@ -14,7 +14,7 @@ from app.domain.classes.reconstruction_groups import TESTS, GroupsUnderTest, Rec
 from app.domain.classes.reconstruction_tails import exact_tails
 from tests.oracles.closeness_by_hand import counts_of
 from tests.oracles.effort import examples
-from tests.oracles.reconstruction_by_hand import level, lower_bound, rational_tails
+from tests.oracles.reconstruction_by_hand import entropy_bound, level, lower_bound, rational_tails
 
 EIGHTHS = st.integers(1, 7).map(lambda eighths: eighths / 8)
 """Numbers that doubles hold exactly, so that loops in fractions and ours meet the same ties."""
@@ -79,8 +79,10 @@ def test_bounds_are_bounds_and_the_full_one_is_the_tighter(counts, p, epsilon):
     found, tails = Estimates(own, sizes, replacement, epsilon), exact_tails(own, sizes, replacement, epsilon)
     near = 1 + 1e-9
     low = found.is_low_possible
-    shown = found.mean / sizes
-    entropy = np.exp(-sizes * divergence(shown * (1 - np.minimum(found.deviation, 1)), shown))
+    entropy, high_entropy = (
+        np.array([entropy_bound(int(n), sum(counts), p, len(counts), epsilon, side) for n in own])
+        for side in (False, True)
+    )
     full, simple = np.exp(found.log_low("chernoff_full")), np.exp(found.log_low("chernoff_simple"))
     assert (tails.low[low] <= entropy[low] * near).all()
     assert (entropy[low] <= full[low] * near).all()
@@ -90,8 +92,7 @@ def test_bounds_are_bounds_and_the_full_one_is_the_tighter(counts, p, epsilon):
         np.exp(found.log_high("chernoff_simple")),
     )
     # Nothing is shown by more than all, so that an estimate that needs more is impossible.
-    above = shown * (1 + found.deviation)
-    high_entropy = np.where(above < 1, np.exp(-sizes * divergence(np.minimum(above, 0.999999), shown)), 0.0)
+    above = found.mean / sizes * (1 + found.deviation)
     possible = above < 0.999999
     assert (tails.high[possible] <= high_entropy[possible] * near).all()
     assert (tails.high[above > 1 + 1e-9] == 0).all()
@@ -102,12 +103,6 @@ def test_bounds_are_bounds_and_the_full_one_is_the_tighter(counts, p, epsilon):
     assert (simple[low] <= high_simple[low] * near).all()
     by_hand = [lower_bound(int(n), sum(counts), p, len(counts), epsilon, True) for n in own]
     assert full == pytest.approx(by_hand, rel=1e-9, abs=1e-300)
-
-
-def divergence(q, w):
-    """Relative entropy of two coins, in nats."""
-    first = np.where(q > 0, q * np.log(np.where(q > 0, q, 1) / w), 0.0)
-    return first + (1 - q) * np.log((1 - q) / (1 - w))
 
 
 @settings(max_examples=examples(200), deadline=None)

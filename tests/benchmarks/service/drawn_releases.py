@@ -26,7 +26,7 @@ SIZES: Final = (50, 2, 79, 5000, 16, 6, 10, 3650, 20, 30)
 """Values of each column, of which the last is drawn: hardly two records are alike."""
 LEVELS: Final = {"c3": 1, "c7": 1}
 """What the rule suppresses: the two columns with the most values."""
-REPEATS: Final = 3
+REPEATS: Final = 5
 LONGEST_RUN: Final = 600
 DRAWN: Final = f"c{len(SIZES) - 1}"
 

@@ -88,6 +88,27 @@ def test_the_published_example_of_a_sample_of_fifteen():
     assert Counter(found.tolist()) == {1: 30, 2: 15}
 
 
+@pytest.mark.spec("RP-T10")
+def test_mean_and_variance_of_copies_by_coins_of_a_sample_of_four_and_eight():
+    """Of 20 records: each of the 12 once, and once more with ⅔. Coins on a grid of three do exactly so."""
+    own, owners = UniformReplacement(0.5, 14), np.zeros(12, dtype=np.int64)
+    once_more = [
+        coin_copies(owners, np.array([20]), words([(coin + 0.5) / 3] * 12)).tolist() for coin in range(3)
+    ]
+    assert once_more == [[2] * 12, [2] * 12, [1] * 12]
+    times = [found[0] for found in once_more]
+    mean, square = sum(times) / 3, sum(k * k for k in times) / 3
+    for having, expected, variance in ((4, 6.666667, 16.133787), (8, 13.333333, 27.308390)):
+        estimate = total = 0.0
+        for records, shows in ((having, own.kept), (12 - having, own.elsewhere)):
+            # A record that shows the value adds 1 − c for each time that it is published, else −c.
+            worth = shows - own.elsewhere
+            spread = shows * (1 - own.elsewhere) ** 2 + (1 - shows) * own.elsewhere**2
+            estimate += records * mean * worth / own.p
+            total += records * (square * spread - (mean * worth) ** 2) / own.p**2
+        assert (estimate, total) == pytest.approx((expected, variance), abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("counts", "p", "epsilon", "chance"),
     [

@@ -282,6 +282,28 @@ def test_groups_that_cannot_be_helped_are_suppressed_and_counted():
     assert np.bincount(drawn.columns[0]).tolist() == [0, 0, 4]
 
 
+@pytest.mark.parametrize("mechanism", ["uniform_perturbation", "sample_perturb_scale"])
+@pytest.mark.parametrize(
+    ("values", "is_warned"),
+    [
+        (tuple(str(own) for own in range(21)), True),
+        (tuple(f"{own}.50" for own in range(1000, 1030)), True),
+        (tuple(str(own) for own in range(20)), False),
+        (tuple(f"{own}-{own + 9}" for own in range(0, 300, 10)), False),
+    ],
+)
+def test_amounts_that_nobody_put_into_classes_are_warned_about_before_anything_is_drawn(
+    mechanism, values, is_warned
+):
+    """Each amount of 21 and more would be a value of its own; classes of amounts are none."""
+    (own,) = (found for found in MECHANISMS if found.name == mechanism)
+    amounts = of_classes([(1,) * len(values)] * 2, values)
+    warnings = own.plan(MechanismContext(amounts), own.parameters(**CAPPED)).warnings
+    told = [warning for warning in warnings if "put them into classes" in warning]
+    assert len(told) == is_warned
+    assert all(f"The {len(values)} values of 'condition' are numbers" in warning for warning in told)
+
+
 def test_parameters_that_suppress_everything_are_refused_with_the_numbers():
     [fault] = plan(**SEVERE).missing
     assert (fault.pointer, fault.code) == ("/mechanism/p", "sample-below-one")

@@ -9,6 +9,7 @@ from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.catalogue import MECHANISMS
 from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.mechanisms.several_draws import posterior as posterior_of
 from app.domain.mechanisms.uniform_perturbation import UNIFORM_PERTURBATION, UniformPerturbation
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
@@ -140,6 +141,7 @@ def test_every_leaf_may_be_drawn_and_p_of_the_values_stay():
     assert draw(large, bits=stream("other")).columns[1].tolist() != drawn.columns[1].tolist()
 
 
+@pytest.mark.spec("RP-T1")
 def test_the_matrix_is_that_of_the_source():
     """Example 1: p = 4/9 of 10 values keeps a value with ½ and draws each other with 1/18."""
     ten = of_classes([(3, 2) + (0,) * 8], FOURTEEN[:10])
@@ -150,6 +152,8 @@ def test_the_matrix_is_that_of_the_source():
     assert (inverse[0, 0], inverse[0, 1]) == pytest.approx((2.125, -0.125))
     posterior = published.matrix.greatest_posteriors(np.full(10, 0.1))
     assert posterior == pytest.approx([0.5] * 10)
+    believed = posterior_of([published.matrix], np.full(10, 0.1), [0])
+    assert believed == pytest.approx([0.5, *[0.055556] * 9], abs=1e-6)
     assert published.numbers(ten.hierarchies[1]).tolist() == [-1, *range(10)]
 
 

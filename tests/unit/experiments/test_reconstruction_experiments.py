@@ -26,7 +26,9 @@ SMALL = Effort(seeds=2, records=24, entities=80)
 def test_the_stand_in_census_is_that_of_its_definition():
     own = stand_in(2000)
     assert (np.stack(own.columns, axis=1) - 1).tolist() == census(2000).tolist()
-    first = np.bincount(stand_in(300_000).columns[EDUCATION] - 1).tolist()
+    people = stand_in(300_000)
+    assert [int(column[-1]) - 1 for column in people.columns] == [9, 0, 1, 1, 0, 3, 40]
+    first = np.bincount(people.columns[EDUCATION] - 1).tolist()
     assert first == [
         90493,
         59884,

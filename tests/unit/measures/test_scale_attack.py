@@ -80,10 +80,11 @@ def off(found, truth):
 
 
 @pytest.mark.spec("RP-T14")
-def test_copies_of_samples_as_published_tell_the_share_and_values_do_not():
-    """In 2,000 runs of a group of 1,000; the margins are more than five standard errors."""
+@pytest.mark.parametrize("runs", [2000, pytest.param(4000, marks=pytest.mark.deep)])
+def test_copies_of_samples_as_published_tell_the_share_and_values_do_not(runs):
+    """In so many runs of a group of 1,000; the margins are more than five standard errors."""
     group = (900, *[10] * 9, 5, 5, 0, 0)
-    shares, estimated = read(published(group, 2000, "as published"))
+    shares, estimated = read(published(group, runs, "as published"))
     by_copies, missed = off(shares, 0.9)
     by_values, beyond = off(estimated, 0.9)
     assert by_copies < 0.045
@@ -93,9 +94,10 @@ def test_copies_of_samples_as_published_tell_the_share_and_values_do_not():
 
 
 @pytest.mark.spec("RP-T14")
+@pytest.mark.parametrize("runs", [1000, pytest.param(3000, marks=pytest.mark.deep)])
 @pytest.mark.parametrize(("top", "by_values"), [(300, 0.279), (500, 0.200), (900, 0.143)])
-def test_copies_of_a_fixed_sample_read_the_same_whatever_the_share(top, by_values):
-    shown = published(spread(top), 1000, f"fixed {top}", 57)
+def test_copies_of_a_fixed_sample_read_the_same_whatever_the_share(top, by_values, runs):
+    shown = published(spread(top), runs, f"fixed {top}", 57)
     assert (shown.sum(axis=1) == 1000).all()
     shares, estimated = read(shown)
     assert set(shares.tolist()) == {1.0}
