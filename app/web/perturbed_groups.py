@@ -1,4 +1,4 @@
-"""What an attacker gets of the groups that are told best, under each way to perturb a table: side by side."""
+"""What groups of a table tell after perturbation: by size, and of the worst by each way to perturb them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ from privacy_risk import Json, ProblemError
 
 GROUPS: Final = 3
 USUAL: Final = {"p": 0.5, "epsilon": 0.3, "delta": 0.3}
+CRITERIA: Final = {
+    "chernoff_simple": "chernoff_simple: the published upper bound",
+    "chernoff_full": "chernoff_full: a tighter upper bound",
+    "exact_total": "exact_total: the probability of a bad estimate",
+    "exact_min": "exact_min: the probability either way",
+}
+"""Those of the interface, in words; the first is the usual one."""
 WAYS: Final = {
     "plain": "plain: every value is perturbed",
     "balanced_fixed": "samples, balanced_fixed",
@@ -21,16 +28,17 @@ WAYS: Final = {
 
 
 async def groups(visit: Visit) -> Page:
-    """The worst groups of a dataset, perhaps under a rule, for the p, ε and δ of the query."""
+    """The groups of a dataset, perhaps under a rule, for the p, ε, δ and criterion of the query."""
     dataset = (await visit.client.datasets.get(visit.ref)).document
     sent = visit.request.query_params
-    form = Form({name: sent.getlist(name) for name in (*USUAL, "attribute") if name in sent})
+    form = Form({name: sent.getlist(name) for name in (*USUAL, "criterion", "attribute") if name in sent})
     sensitive = [own["name"] for own in dataset["attributes"] if own["role"] == "sensitive"]
     rule = visit.asked("rule")
     shown: dict[str, Any] = {
         "dataset": dataset,
         "form": form,
         "usual": USUAL,
+        "criteria": list(CRITERIA.items()),
         "sensitive": sensitive,
         "choices": [(name, name) for name in sensitive],
         "rule": rule,
@@ -54,6 +62,7 @@ def _question(form: Form, sensitive: list[str]) -> tuple[Form, Json]:
     """What is asked; what is no number is told beside its field."""
     measure: dict[str, Any] = {"kind": "reconstruction_privacy", "top": GROUPS, "by_mode": GROUPS}
     measure["attribute"] = form.text("attribute", sensitive[0])
+    measure["criterion"] = form.text("criterion", next(iter(CRITERIA)))
     for name, usual in USUAL.items():
         try:
             measure[name] = form.number(name, usual)

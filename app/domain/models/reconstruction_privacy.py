@@ -51,6 +51,7 @@ from app.domain.models.reconstruction_found import (
     EstimateFound,
     GroupFound,
     GroupsListed,
+    SizesFound,
 )
 from app.domain.models.reconstruction_modes import seconds_of_modes
 from app.domain.models.sensitive_values import (
@@ -174,6 +175,10 @@ class ReconstructionPrivacyFound:
     by_criterion: Annotated[
         tuple[CriterionFound, ...], doc("All four criteria beside one another, for the same p, ε and δ.")
     ]
+    by_size: Annotated[
+        tuple[SizesFound, ...],
+        doc("The groups by their sizes, the smallest first: how many fail, and how well they are told."),
+    ]
     coinciding: Annotated[
         Coinciding, doc("Groups that an aggregate over one quasi-identifier coincides with.")
     ]
@@ -239,6 +244,7 @@ def _compute(
         greatest_epsilon=epsilon,
         greatest_p=p,
         by_criterion=by_criterion,
+        by_size=listed.by_size(own.criterion),
         coinciding=listed.coinciding(listed.tested.failing(own.criterion)),
         groups=tuple(
             listed.group(own.criterion, group, names, kept if place < own.by_mode else None)
