@@ -251,7 +251,7 @@ def _compute(
             for place, group in enumerate(worst)
         ),
         worst_values=listed.estimates_of(worst[0], own.top) if worst else (),
-        warnings=tuple(_warnings(context, own, values)),
+        warnings=tuple(_warnings(context, own, values, question)),
     )
 
 
@@ -294,7 +294,10 @@ def _verdict(
 
 
 def _warnings(
-    context: MeasureContext, own: ReconstructionParameters, values: SensitiveValues
+    context: MeasureContext,
+    own: ReconstructionParameters,
+    values: SensitiveValues,
+    question: ReconstructionQuestion,
 ) -> Iterator[str]:
     drawn = drawn_retention(context)
     if isinstance(drawn, PublishedSamples):
@@ -310,6 +313,12 @@ def _warnings(
         yield (
             "No attribute has the role quasi_identifier: all records are one group, which everybody is known "
             "to be in. Name in quasi_identifiers what readers may know of a person, if they know anything."
+        )
+    error = question.replacement.least_error(max(1, int(values.counts.sizes.sum())))
+    if error >= 1:
+        yield (
+            f"With p = {question.replacement.p:.6g} an estimated share has a standard error of {error:.3g} "
+            "or more even over all records: next to nothing could be counted after such a perturbation."
         )
     if not own.criterion.startswith("chernoff"):
         return
