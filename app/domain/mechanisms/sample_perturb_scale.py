@@ -271,13 +271,7 @@ def _plan(context: MechanismContext, parameters: SamplePerturbScale) -> Mechanis
 
 def _constants(samples: _Samples, infeasible: bool) -> dict[str, float]:
     column, groups = samples.column, samples.column.counts
-    constants: dict[str, float] = {
-        "values": column.m,
-        "p_cap": column.parameters.cap(column.m),
-        "gamma": column.replacement.amplification,
-        "sample_size_whatever_is_shown": samples.fixed,
-        "groups": groups.n_classes,
-    }
+    constants = column.constants | {"sample_size_whatever_is_shown": samples.fixed}
     if infeasible:
         return constants
     is_cut, (gone, records_gone) = samples.is_cut, samples.suppressed

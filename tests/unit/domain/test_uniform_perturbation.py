@@ -44,6 +44,17 @@ def supports(of, rule=None, **parameters):
     return UNIFORM_PERTURBATION.supports(MechanismContext(of, rule), asked)
 
 
+@pytest.mark.spec("RP-T1")
+def test_plans_tell_the_cap_of_two_beliefs_and_the_belief_that_p_reaches():
+    beliefs = {"p": 0.5, "rho_1": 0.1, "rho_2": 0.7}
+    samples = SAMPLE_PERTURB_SCALE.plan(MechanismContext(WHOLE), SamplePerturbScale(**beliefs))
+    for constants in (plan(p_cap=None, **beliefs).constants, samples.constants):
+        assert (constants["gamma"], constants["rho_2_reached"]) == pytest.approx((15, 0.625))
+        # γ = (0.7 / 0.1)·(0.9 / 0.3) = 21, and (γ − 1) / (m − 1 + γ) of 14 values.
+        assert constants["p_cap"] == pytest.approx(20 / 34)
+    assert "rho_2_reached" not in plan().constants
+
+
 @pytest.mark.spec("RP-T15")
 @pytest.mark.parametrize(("p", "is_warned"), [(0.02496, True), (0.02497, False), (1e-9, True)])
 def test_a_p_so_small_that_nothing_can_be_counted_is_warned_about(p, is_warned):
