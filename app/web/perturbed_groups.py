@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Final
 
 from app.web.forms import Fault, Form
-from app.web.measured import answered
+from app.web.measured import answered, measured
 from app.web.visits import Page, Visit
 from privacy_risk import Json, ProblemError
 
 GROUPS: Final = 3
+TENTHS: Final = 10
+BOUNDS: Final = ("chernoff_simple", "chernoff_full")
+"""Criteria that bound samples: the first one where an exact one is asked for."""
 USUAL: Final = {"p": 0.5, "epsilon": 0.3, "delta": 0.3}
 CRITERIA: Final = {
     "chernoff_simple": "chernoff_simple: the published upper bound",
@@ -44,14 +48,20 @@ async def groups(visit: Visit) -> Page:
         "rule": rule,
         "ways": WAYS,
         "found": None,
+        "errors": None,
         "is_waited_for": False,
     }
     if not sensitive or not {"assess", "data:read"} <= set(visit.key["scopes"]):
         return Page("perturbed_groups.html", shown)
     form, measure = _question(form, sensitive)
+    shown["bound"] = _bound(measure)
     if not form.faults:
         try:
-            shown["found"] = await _found(visit, dataset, rule, measure)
+            of, content = await _measured(visit, dataset, rule)
+            shown["found"], shown["errors"] = await asyncio.gather(
+                answered(visit, {**of, "measure": measure}, content),
+                measured(visit, {**of, "measure": _errors(measure)}, content),
+            )
             shown["is_waited_for"] = shown["found"] is None
         except ProblemError as problem:
             form = form.refused(problem, lambda place: place.removeprefix("measure/"))
@@ -71,9 +81,23 @@ def _question(form: Form, sensitive: list[str]) -> tuple[Form, Json]:
     return form, measure
 
 
-async def _found(visit: Visit, dataset: Json, rule: str | None, measure: Json) -> Json | None:
-    body, content = {"dataset": dataset["name"], "measure": measure}, str(dataset["sha256"])
+def _errors(measure: Json) -> Json:
+    """What is asked of the errors of counts: for tenths of p, up to p itself."""
+    p = measure["p"]
+    same = {name: measure[name] for name in ("attribute", "epsilon", "delta")}
+    tenths = [p * tenth / TENTHS for tenth in range(1, TENTHS + 1)]
+    return {"kind": "expected_count_errors", **same, "p": tenths, "p_cap": p, "bound": _bound(measure)}
+
+
+def _bound(measure: Json) -> str:
+    """By which samples are small enough."""
+    return str(measure["criterion"]) if measure["criterion"] in BOUNDS else BOUNDS[0]
+
+
+async def _measured(visit: Visit, dataset: Json, rule: str | None) -> tuple[Json, str]:
+    """What is measured, and the hash of it."""
+    of, content = {"dataset": dataset["name"]}, str(dataset["sha256"])
     if rule is not None:
-        body["rule"] = rule
+        of["rule"] = rule
         content += f" {(await visit.client.rules.get(rule)).document['sha256']}"
-    return await answered(visit, body, content)
+    return of, content

@@ -197,6 +197,14 @@ def test_the_page_and_the_report_of_values_replaced_alike_show_the_matrix(
     shown = re.search(r'<th scope="row">50 to 99</th>(.*)</tr>', compared)
     assert re.findall(r">(\d+)</td>", shown[1]) == ["2", str(failing[0]), "120", str(failing[1])]
     assert f"fail by {criterion} after plain perturbation" in compared
+    bound = criterion if criterion.startswith("chernoff") else "chernoff_simple"
+    errors = {"kind": "expected_count_errors", "p": [0.2, 0.4], "p_cap": 0.4, "bound": bound, "delta": 0.3}
+    by_p = visitor.api.post("/measurements", json={"dataset": name, "measure": errors}).json()["result"]
+    for own in by_p["points"]:
+        row = re.search(rf'<th scope="row" class="num">{own["p"]:g}</th>(.*)</tr>', compared)
+        for kind in ("plain", "balanced_fixed", "balanced"):
+            assert f">{100 * own[f'error_{kind}']:.3g} %</td>" in row[1]
+    assert f"Groups that fail by {bound} after" in compared
 
 
 def test_who_may_not_read_the_data_is_told_of_no_group(served: Served, journey: Journey):
