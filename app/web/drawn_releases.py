@@ -126,7 +126,8 @@ async def drawn_facts(visit: Visit, release: Json) -> dict[str, Any]:
     )
     # Of 100,000 values that takes a while, in which others are answered.
     told = await asyncio.to_thread(_facts_of_matrix, release, before, after)
-    return {**told, "rows": rows, "groups": groups}
+    is_tested = visit.reads_data and release["mechanism"]["name"] in _RETAINING
+    return {**told, "rows": rows, "groups": groups, "is_tested": is_tested}
 
 
 def _facts_of_matrix(

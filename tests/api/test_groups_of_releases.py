@@ -62,6 +62,32 @@ async def test_of_a_dataset_p_is_one_half_unless_it_is_said(client: httpx.AsyncC
     assert await found(client, None) == await found(client, None, p=0.5)
 
 
+async def test_values_that_nothing_tells_apart_are_merged_by_what_the_measure_gives(
+    client: httpx.AsyncClient,
+):
+    """Rome and Bari have the same illnesses: one group is left, drawn as one, and the hierarchy tells why."""
+    await people(client)
+    asked_for = {"dataset": "people", "measure": {"kind": "mergeable_values"}}
+    (town,) = (await made(client.post("/v1/measurements", json=asked_for)))["result"]["attributes"]
+    assert {tuple(row) for row in town["rows"]} == {("Rome", "Bari or Rome"), ("Bari", "Bari or Rome")}
+    definition = {"kind": "rows", "rows": town["rows"]}
+    hierarchy = {"name": "merged", "definition": definition, "from_data": True}
+    assert (await made(client.post("/v1/hierarchies", json=hierarchy)))["from_data"] is True
+    attributes = [
+        {"name": "town", "type": "categorical", "role": "quasi_identifier", "hierarchy": "merged"},
+        {"name": "illness", "type": "categorical", "role": "sensitive"},
+    ]
+    body = {"name": "joined", "upload": "people", "attributes": attributes}
+    await made(client.post("/v1/datasets", json=body))
+    levels = {"kind": "table_level", "levels": {"town": 1, "illness": 0}}
+    await made(client.post("/v1/rules", json={"name": "joined", "dataset": "joined", "rule": levels}))
+    measure = {"dataset": "joined", "rule": "joined", "measure": {"kind": KIND}}
+    result = (await made(client.post("/v1/measurements", json=measure)))["result"]
+    assert [(own["groups"], own["records"]) for own in result["by_size"]] == [(1, 60)]
+    drawn = {"name": "d", "dataset": "joined", "rule": "joined", "mechanism": UNIFORM}
+    assert (await client.post("/v1/releases/plans", json=drawn)).json()["constants"]["groups"] == 1
+
+
 async def test_samples_of_a_release_are_as_large_as_it_says(api: Api, client: httpx.AsyncClient):
     await people(client)
     mechanism = SAMPLED | {"epsilon": 1.0}

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from app.services.resources import Scope
+from app.web import drawn_releases
 from tests.ui.conftest import Served
 from tests.ui.forms import signed_in, token_in
 from tests.ui.journey import Journey
@@ -138,8 +139,16 @@ def test_the_guarantee_of_a_drawn_release_is_shown_with_what_it_rests_on(visitor
     assert "drawn once: assumed." in page
 
 
-@pytest.mark.parametrize("kind", ["uniform_perturbation", "sample_perturb_scale"])
-def test_the_page_and_the_report_of_values_replaced_alike_show_the_matrix(visitor: Visitor, kind):
+@pytest.mark.parametrize(
+    ("kind", "tests"),
+    [
+        ("uniform_perturbation", {"criterion": "exact_total"}),
+        ("sample_perturb_scale", {"bound": "chernoff_full"}),
+    ],
+)
+def test_the_page_and_the_report_of_values_replaced_alike_show_the_matrix(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch, kind, tests
+):
     towns = (kind, "Bari")  # of other content than the other draw
     cells = "".join(f"{town},{ill}\n" for town in towns for ill in ("flu", "gout", "asthma") * 20)
     name = kind.replace("_", "-")
@@ -151,7 +160,7 @@ def test_the_page_and_the_report_of_values_replaced_alike_show_the_matrix(visito
     columns = [{"name": own, "type": "categorical", "role": role} for own, role in roles.items()]
     body = {"name": name, "upload": name, "attributes": columns}
     assert visitor.api.post("/datasets", json=body).is_success
-    mechanism = {"kind": kind, "p": 0.4, "p_cap": 0.5, "epsilon": 0.5, "delta": 0.3}
+    mechanism = {"kind": kind, "p": 0.4, "p_cap": 0.5, "epsilon": 0.5, "delta": 0.3, **tests}
     release = {"name": f"{name}-drawn", "dataset": name, "mechanism": mechanism}
     assert visitor.api.post("/releases", json=release).is_success
     page = visitor.browser.get(f"/releases/{name}-drawn").text
@@ -166,13 +175,36 @@ def test_the_page_and_the_report_of_values_replaced_alike_show_the_matrix(visito
     assert re.search("Of [012] of 2 groups, with (0|60|120) of 120 records", page)
     (led,) = re.findall(r'<a href="([^"]*/perturbation[^"]*)">What an attacker gets', page)
     compared = visitor.browser.get(html.unescape(led)).text
-    assert "p=0.4" in led
+    (criterion,) = tests.values()
+    assert (
+        led.partition("?")[2]
+        == f"p=0.4&amp;epsilon=0.5&amp;delta=0.3&amp;criterion={criterion}&amp;attribute=illness"
+    )
+    monkeypatch.setattr(drawn_releases, "MOST_READ", 119)
+    large = visitor.browser.get(f"/releases/{name}-drawn").text
+    assert "Whoever knows town" not in large
+    assert led in large
     measure = {"kind": "reconstruction_privacy", "p": 0.4, "epsilon": 0.5, "delta": 0.3, "by_mode": 1}
+    measure["criterion"] = criterion
     asked = visitor.api.post("/measurements", json={"dataset": name, "measure": measure}).json()
     for own in asked["result"]["groups"][0]["by_mode"]:
         assert f'<td class="num">{100 * own["confidence"]:.3g} %</td>' in compared
     for way in ("plain: every value", "balanced_fixed", "samples, balanced", "samples, paper"):
         assert way in compared
+    (sizes,) = asked["result"]["by_size"]
+    assert (sizes["least"], sizes["most"], sizes["groups"], sizes["records"]) == (50, 99, 2, 120)
+    failing = [sizes[own] for own in ("groups_failing", "records_failing")]
+    shown = re.search(r'<th scope="row">50 to 99</th>(.*)</tr>', compared)
+    assert re.findall(r">(\d+)</td>", shown[1]) == ["2", str(failing[0]), "120", str(failing[1])]
+    assert f"fail by {criterion} after plain perturbation" in compared
+    bound = criterion if criterion.startswith("chernoff") else "chernoff_simple"
+    errors = {"kind": "expected_count_errors", "p": [0.2, 0.4], "p_cap": 0.4, "bound": bound, "delta": 0.3}
+    by_p = visitor.api.post("/measurements", json={"dataset": name, "measure": errors}).json()["result"]
+    for own in by_p["points"]:
+        row = re.search(rf'<th scope="row" class="num">{own["p"]:g}</th>(.*)</tr>', compared)
+        for kind in ("plain", "balanced_fixed", "balanced"):
+            assert f">{100 * own[f'error_{kind}']:.3g} %</td>" in row[1]
+    assert f"Groups that fail by {bound} after" in compared
 
 
 def test_who_may_not_read_the_data_is_told_of_no_group(served: Served, journey: Journey):
@@ -186,7 +218,13 @@ def test_who_may_not_read_the_data_is_told_of_no_group(served: Served, journey: 
 
 
 def test_a_perturbation_that_cannot_be_is_refused_beside_its_field(visitor: Visitor):
-    for asked, field in (("p=2", "p"), ("p=x", "p"), ("epsilon=-1", "epsilon"), ("delta=7", "delta")):
+    for asked, field in (
+        ("p=2", "p"),
+        ("p=x", "p"),
+        ("epsilon=-1", "epsilon"),
+        ("delta=7", "delta"),
+        ("criterion=none", "criterion"),
+    ):
         page = visitor.browser.get(f"/datasets/example-patients/perturbation?{asked}&attribute=illness")
         assert page.status_code == 422
         assert list(faults(page)) == [field]

@@ -22,10 +22,13 @@ from app.domain.catalogue.meanings import SHARE
 from app.domain.classes.grouping import positions_of
 from app.domain.classes.homogeneity import LEAST_EXPECTED, chi_square_tail, homogeneity
 from app.domain.errors import InvalidInput
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.sensitive_values import SensitiveAttribute
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import shows_nothing
+
+Row = tuple[CellValue, ...]
 
 MOST_VALUES: Final = 1000
 """Of one quasi-identifier, of which all pairs are compared."""
@@ -93,6 +96,14 @@ class MergeableAttribute:
         ),
     ]
     merged: Annotated[tuple[ValuesAlike, ...], doc("Groups of at least two values that would be one.")]
+    rows: Annotated[
+        tuple[Row, ...],
+        doc(
+            "A hierarchy that has each group as one value at level 1, as the definition of kind `rows` takes "
+            "it: each leaf of its own one, and what that would be. Store it with `from_data`. Empty if "
+            f"nothing is merged, where generalised values are shown, and of more than {MOST_VALUES:,} leaves."
+        ),
+    ]
 
 
 @dataclass(frozen=True)
@@ -184,7 +195,7 @@ def _compute(context: MeasureContext, own: MergeableValuesParameters, tick: Tick
     merged = []
     for number, j in enumerate(compared):
         values = _Compared(rows[:, j], rows[:, sensitive])
-        found, groups = _of_attribute(table.attributes[j], table.hierarchies[j].labels, values, own.alpha)
+        found, groups = _of_attribute(table.attributes[j], table.hierarchies[j], values, own.alpha)
         attributes.append(found)
         merged.append(groups[values.of_record])
         tick(number + 1)
@@ -204,7 +215,7 @@ def _compute(context: MeasureContext, own: MergeableValuesParameters, tick: Tick
 
 
 def _of_attribute(
-    name: str, labels: tuple[str, ...], values: _Compared, alpha: float
+    name: str, hierarchy: Hierarchy, values: _Compared, alpha: float
 ) -> tuple[MergeableAttribute, Longs]:
     """What is found of an attribute, and the group of each of its values, of missing ones their own."""
     probabilities, poor = values.probabilities()
@@ -213,7 +224,8 @@ def _of_attribute(
     joined = _joined(alike)
     groups = np.arange(len(values.nodes), dtype=np.int64)
     groups[values.known] = values.known[joined] if d else values.known
-    merged = tuple(_groups(labels, values, probabilities, joined))
+    merged = tuple(_groups(hierarchy.labels, values, probabilities, joined))
+    is_as_it_is = bool(hierarchy.is_leaf[values.nodes[values.known]].all())
     found = MergeableAttribute(
         name=name,
         values=d,
@@ -222,8 +234,23 @@ def _of_attribute(
         pairs_alike=int(np.count_nonzero(np.triu(alike, 1))),
         pairs_unreliable=poor,
         merged=merged,
+        rows=tuple(_rows(hierarchy, merged)) if is_as_it_is else (),
     )
     return found, groups
+
+
+def _rows(hierarchy: Hierarchy, merged: tuple[ValuesAlike, ...]) -> Iterator[Row]:
+    """Each leaf with what it would be: a group is called by its first value, which no other has."""
+    if not merged or hierarchy.n_leaves > MOST_VALUES:
+        return
+    called: dict[str, CellValue] = {}
+    for group in merged:
+        first, second, *others = group.values
+        name = f"{first} and {1 + len(others)} others" if others else f"{first} or {second}"
+        called |= dict.fromkeys(group.values, CellValue(name))
+    for leaf in hierarchy.leaves.tolist():
+        label = CellValue(hierarchy.labels[leaf])
+        yield label, called.get(label, label)
 
 
 def _groups(

@@ -66,6 +66,10 @@ class UniformReplacement:
         """γ = a / c: no odds change by more than this factor when the record's published value is seen."""
         return 1.0 + self.m * self.p / (1.0 - self.p)
 
+    def least_error(self, records: int) -> float:
+        """√(c·(1 − c) / n) / p: the standard error of an estimated share, of a value that none of n has."""
+        return math.sqrt(self.elsewhere * (1.0 - self.elsewhere) / records) / self.p
+
 
 def greatest_p(rho_1: float, rho_2: float, m: int) -> float:
     """The greatest p with which what was at most ρ1 likely is at most ρ2 likely after the published value.

@@ -8,7 +8,6 @@ Who knows the matrix can still count: see :mod:`app.domain.mechanisms.count_esti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, Context, Decimal
 from functools import cached_property
 from typing import Annotated, Final
 
@@ -36,6 +35,7 @@ from app.domain.mechanisms.perturbed_column import Perturbation, PerturbedColumn
 from app.domain.mechanisms.plan_constants import PERTURBATION_CONSTANTS
 from app.domain.mechanisms.rule_before import changes, disclosed, touched
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
+from app.domain.tables.numbers import rounded_down
 
 SECONDS_PER_RECORD: Final = 1.5e-7
 SECONDS_PER_VALUE: Final = 2e-6
@@ -94,7 +94,7 @@ def _missing(column: PerturbedColumn) -> tuple[Fault, ...]:
             "alpha-floor-too-large",
             f"The bound is proved for a retention of at most {most:.9g} of all {m:,} values; asked for "
             f"is {own.alpha_floor:g}.",
-            f"Give at most {_rounded_down(most)}, or a greater beta.",
+            f"Give at most {rounded_down(most)}, or a greater beta.",
         )
         return (fault,)
     return ()
@@ -108,11 +108,6 @@ def _negative(retention: Floats, below: int) -> Fault:
         f"least {retention.min():.6g}: its proof does not hold then.",
         "Choose the mode safe.",
     )
-
-
-def _rounded_down(number: float) -> str:
-    """Six digits of a number above 0 that are no greater."""
-    return f"{Decimal(number).normalize(Context(prec=6, rounding=ROUND_DOWN)):f}"
 
 
 def _plan(context: MechanismContext, parameters: Perturbation) -> MechanismPlan:

@@ -29,6 +29,10 @@ _UNIFORM: Final[Mapping[str, str]] = {
     "values": "Values that can be published, whether a record has them or not.",
     "p_cap": "The greatest p that is allowed.",
     "gamma": "The greatest factor by which one published value changes odds between two values.",
+    "rho_2_reached": (
+        "How strongly a reader of one record may believe, with this p, what was at most rho_1 likely before; "
+        "only where rho_1 is given."
+    ),
     "groups": _GROUPS,
 }
 

@@ -30,8 +30,13 @@ KNOWN_LEAK: Final = (
 )
 
 
-def warnings_of_samples(column: UniformColumn, mode: SampleMode, fixed: int) -> Iterator[str]:
-    """Sentences on what is not protected; ``fixed`` records of a group are within the bound in any case."""
+def warnings_of_samples(
+    column: UniformColumn, mode: SampleMode, fixed: int, least: tuple[float, str]
+) -> Iterator[str]:
+    """Sentences on what is not protected; ``fixed`` records of a group are within the bound in any case.
+
+    ``least`` is the real number of these, and the p up to which it is one or more.
+    """
     may_suppress = mode == "paper" or fixed == 0
     yield from warnings_of(column, _found_by_the_rest(column.attribute, mode, may_suppress))
     yield (
@@ -45,7 +50,10 @@ def warnings_of_samples(column: UniformColumn, mode: SampleMode, fixed: int) -> 
             "no record is sampled is suppressed."
         )
     elif may_suppress:
-        yield "A group is suppressed if no sample of it is small enough."
+        yield (
+            "A group is suppressed if no sample of it is small enough: of records with one value it may have "
+            f"{least[0]:.4g}, below one record. With p of at most {least[1]} no group is suppressed."
+        )
     if mode == "balanced":
         yield (
             "How often values are repeated tells how large a group's sample was, and that follows from its "

@@ -16,7 +16,7 @@ from annotated_types import doc
 
 from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.catalogue.catalogue_types import ADDED_LATER
-from app.domain.classes.reconstruction import Bound
+from app.domain.classes.reconstruction import Bound, Estimates, greatest_retention
 from app.domain.classes.reconstruction_groups import GroupsUnderTest, ReconstructionQuestion
 from app.domain.classes.released import Release
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
@@ -47,6 +47,7 @@ from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_column import UniformColumn, UniformReplacementParameters, unfit
 from app.domain.mechanisms.uniform_guarantees import RECONSTRUCTION_BOUND
 from app.domain.tables.distinct import one_of_each
+from app.domain.tables.numbers import rounded_down
 
 SECONDS_PER_RECORD: Final = 1.2e-7
 SECONDS_PER_ENTRY: Final = 3e-7
@@ -187,18 +188,31 @@ class _Samples:
             return (*above, _leak_not_accepted())
         if above or self._is_sure_of_rows:
             return above
+        size, p = self.least
         why = (
-            "of no group a record is sure to be sampled: nothing at all might be published."
+            "of no group a record is sure to be sampled: nothing at all might be published"
             if self.is_by_coins
-            else f"not even a group of one record is within {own.bound}: every group would be suppressed."
+            else f"not even a group of one record is within {own.bound}: every group would be suppressed"
         )
         fault = Fault(
             "/mechanism/p",
             "sample-below-one",
-            f"With p = {own.p:.9g}, epsilon = {own.epsilon:.9g} and delta = {own.delta:.9g} {why}",
-            "Give a smaller p, epsilon or delta.",
+            f"With p = {own.p:.9g}, epsilon = {own.epsilon:.9g} and delta = {own.delta:.9g} {why}. Of "
+            f"records with one value a sample may have {size:.4g}.",
+            f"Give p of at most {p}, by which it may have one record; or a smaller epsilon or delta.",
         )
         return (fault,)
+
+    @cached_property
+    def least(self) -> tuple[float, str]:
+        """The bound on samples of records that all have one value, and the p up to which it is one record.
+
+        A bound falls as a value grows more frequent, so that no sample of other records is bound to fewer.
+        """
+        own, one = self.parameters, np.ones(1, dtype=np.int64)
+        found = Estimates(one, one, self.column.replacement, own.epsilon).greatest_sizes(own.bound, own.delta)
+        p = greatest_retention(own.bound, one, one, self.column.m, own.epsilon, own.delta)
+        return float(found[0]), rounded_down(p)
 
     @property
     def suppressed(self) -> tuple[float, float]:
@@ -251,19 +265,13 @@ def _plan(context: MechanismContext, parameters: SamplePerturbScale) -> Mechanis
         seconds=SECONDS_PER_RECORD * n + SECONDS_PER_ENTRY * len(samples.column.counts.values),
         bytes=BYTES_PER_RECORD * n,
         guarantees=() if missing else (guarantee_of_samples(samples.column, mode, parameters.bound),),
-        warnings=tuple(warnings_of_samples(samples.column, mode, samples.fixed)),
+        warnings=tuple(warnings_of_samples(samples.column, mode, samples.fixed, samples.least)),
     )
 
 
 def _constants(samples: _Samples, infeasible: bool) -> dict[str, float]:
     column, groups = samples.column, samples.column.counts
-    constants: dict[str, float] = {
-        "values": column.m,
-        "p_cap": column.parameters.cap(column.m),
-        "gamma": column.replacement.amplification,
-        "sample_size_whatever_is_shown": samples.fixed,
-        "groups": groups.n_classes,
-    }
+    constants = column.constants | {"sample_size_whatever_is_shown": samples.fixed}
     if infeasible:
         return constants
     is_cut, (gone, records_gone) = samples.is_cut, samples.suppressed

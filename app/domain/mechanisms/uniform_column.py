@@ -11,7 +11,7 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, doc
 
 from app.domain.arrays import Ints, Longs
 from app.domain.catalogue.catalogue_types import CellValue
-from app.domain.classes.reconstruction import UniformReplacement, greatest_p
+from app.domain.classes.reconstruction import UniformReplacement, greatest_p, greatest_posterior
 from app.domain.classes.released import Release
 from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
 from app.domain.errors import Fault, InvalidInput, require_bounds
@@ -187,6 +187,20 @@ class UniformColumn:
         found = count_values(self.of_record.astype(np.int64), self.numbers, ones, n_groups, self.m)
         totals = np.bincount(self.numbers, minlength=self.m).astype(np.int64)
         return SensitiveCounts(*found, totals, self.leaves.astype(np.int32))
+
+    @property
+    def constants(self) -> dict[str, float]:
+        """What plans tell of p, the cap and the groups, whatever is drawn for them."""
+        own, replacement = self.parameters, self.replacement
+        found: dict[str, float] = {
+            "values": self.m,
+            "p_cap": own.cap(self.m),
+            "gamma": replacement.amplification,
+            "groups": self.counts.n_classes,
+        }
+        if own.rho_1 is not None:
+            found["rho_2_reached"] = greatest_posterior(replacement, own.rho_1)
+        return found
 
     def above_cap(self) -> tuple[Fault, ...]:
         """That p is above its cap, if it is."""

@@ -42,6 +42,12 @@ def warnings_of(column: UniformColumn, beside: str) -> tuple[str, ...]:
     if not column.known:
         found.append("The dataset has no quasi-identifier: all records are one group.")
     found += shown_unperturbed(column.table, own)
+    error = column.replacement.least_error(column.table.n_records)
+    if error >= 1:
+        found.append(
+            f"With p = {column.parameters.p:.6g} an estimated share has a standard error of {error:.3g} or "
+            "more even over all records: neither shares nor counts can be told from the release."
+        )
     unused = column.m - int((column.counts.totals > 0).sum())
     if unused:
         found.append(f"{unused:,} values of {own!r} that no record has are published of some records.")

@@ -96,14 +96,7 @@ def _plan(context: MechanismContext, parameters: UniformPerturbation) -> Mechani
 def _constants(column: UniformColumn, tested: GroupsUnderTest) -> dict[str, float]:
     """What follows from p and m, and how many groups fail by each criterion."""
     own = column.replacement
-    constants: dict[str, float] = {
-        "values": column.m,
-        "p_cap": column.parameters.cap(column.m),
-        "gamma": own.amplification,
-        "kept": own.kept,
-        "elsewhere": own.elsewhere,
-        "groups": column.counts.n_classes,
-    }
+    constants = column.constants | {"kept": own.kept, "elsewhere": own.elsewhere}
     for test in TESTS:
         failing = tested.failing(test)
         constants[f"groups_failing_{test}"] = int(np.count_nonzero(failing))

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Final
 
 import numpy as np
 from annotated_types import doc
 
 from app.domain.arrays import Bools
 from app.domain.catalogue.catalogue_types import CellValue
-from app.domain.catalogue.meanings import FAILING, FROM_ZERO, HIGH, LOW_AMOUNT, MET, SHARE
+from app.domain.catalogue.meanings import FAILING, FROM_ZERO, HIGH, LOW, LOW_AMOUNT, MET, SHARE
 from app.domain.classes.reconstruction import Bound
 from app.domain.classes.reconstruction_groups import TESTS, GroupsUnderTest, ReconstructionQuestion, Test
 from app.domain.models.judged import ClassRef, class_ref
 from app.domain.models.reconstruction_modes import ModeFound, by_mode
 from app.domain.models.sensitive_values import SensitiveValues
 from app.domain.tables.numbers import lowest_accepted
+
+_DIVISIONS: Final = np.outer(10 ** np.arange(12, dtype=np.int64), (1, 2, 5)).ravel()
+"""Of sizes of groups: 1, 2, 5, 10, 20 and so on, beyond the records of any table."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,28 @@ class Coinciding:
     groups_failing: Annotated[int, LOW_AMOUNT, doc("Those of them that fail by the criterion asked for.")]
 
 
+@dataclass(frozen=True)
+class SizesFound:
+    """Groups of about one size, and how they do by the criterion asked for."""
+
+    least: Annotated[int, doc("The fewest records of a group counted here.")]
+    most: Annotated[int, doc("The most: sizes are divided at 1, 2, 5, 10, 20, 50 and so on.")]
+    groups: Annotated[int, doc("Groups of these sizes, by their records with a value.")]
+    records: Annotated[int, doc("Records in them.")]
+    groups_failing: Annotated[int, FAILING, doc("Those of the groups that do not pass.")]
+    records_failing: Annotated[int, FAILING, doc("Records in these groups.")]
+    delta: Annotated[float, SHARE, HIGH, doc("The greatest δ with which all groups of these sizes pass.")]
+    confidence: Annotated[
+        float,
+        SHARE,
+        LOW,
+        doc(
+            "The probability, exact, that the estimate of a value is within ε of its share: of the value and "
+            "group of these sizes that are told best."
+        ),
+    ]
+
+
 class GroupsListed:
     """Groups of sensitive values under test, and which are the worst."""
 
@@ -122,6 +147,29 @@ class GroupsListed:
                     groups_failing=int(np.count_nonzero(failing)),
                     records_failing=self._values.records_of(failing),
                     delta=min(1.0, math.exp(levels.min())) if len(levels) else None,
+                )
+            )
+        return tuple(found)
+
+    def by_size(self, test: Test) -> tuple[SizesFound, ...]:
+        """What a criterion says of the groups by their sizes, the smallest first."""
+        groups, sizes = np.flatnonzero(self._values.judged), self._values.counts.sizes
+        bands = np.searchsorted(_DIVISIONS, sizes[groups], side="right") - 1
+        failing, levels = self.tested.failing(test), self.tested.log_levels(test)
+        off, found = self.tested.log_levels("exact_total"), []
+        for band in np.unique(bands).tolist():
+            members = np.zeros(len(sizes), dtype=bool)
+            members[groups[bands == band]] = True
+            found.append(
+                SizesFound(
+                    least=int(_DIVISIONS[band]),
+                    most=int(_DIVISIONS[band + 1]) - 1,
+                    groups=int(np.count_nonzero(members)),
+                    records=self._values.records_of(members),
+                    groups_failing=int(np.count_nonzero(members & failing)),
+                    records_failing=self._values.records_of(members & failing),
+                    delta=min(1.0, math.exp(levels[members].min())),
+                    confidence=max(0.0, 1.0 - math.exp(off[members].min())),
                 )
             )
         return tuple(found)

@@ -51,6 +51,7 @@ from app.domain.models.reconstruction_found import (
     EstimateFound,
     GroupFound,
     GroupsListed,
+    SizesFound,
 )
 from app.domain.models.reconstruction_modes import seconds_of_modes
 from app.domain.models.sensitive_values import (
@@ -174,6 +175,10 @@ class ReconstructionPrivacyFound:
     by_criterion: Annotated[
         tuple[CriterionFound, ...], doc("All four criteria beside one another, for the same p, ε and δ.")
     ]
+    by_size: Annotated[
+        tuple[SizesFound, ...],
+        doc("The groups by their sizes, the smallest first: how many fail, and how well they are told."),
+    ]
     coinciding: Annotated[
         Coinciding, doc("Groups that an aggregate over one quasi-identifier coincides with.")
     ]
@@ -239,13 +244,14 @@ def _compute(
         greatest_epsilon=epsilon,
         greatest_p=p,
         by_criterion=by_criterion,
+        by_size=listed.by_size(own.criterion),
         coinciding=listed.coinciding(listed.tested.failing(own.criterion)),
         groups=tuple(
             listed.group(own.criterion, group, names, kept if place < own.by_mode else None)
             for place, group in enumerate(worst)
         ),
         worst_values=listed.estimates_of(worst[0], own.top) if worst else (),
-        warnings=tuple(_warnings(context, own, values)),
+        warnings=tuple(_warnings(context, own, values, question)),
     )
 
 
@@ -288,7 +294,10 @@ def _verdict(
 
 
 def _warnings(
-    context: MeasureContext, own: ReconstructionParameters, values: SensitiveValues
+    context: MeasureContext,
+    own: ReconstructionParameters,
+    values: SensitiveValues,
+    question: ReconstructionQuestion,
 ) -> Iterator[str]:
     drawn = drawn_retention(context)
     if isinstance(drawn, PublishedSamples):
@@ -304,6 +313,12 @@ def _warnings(
         yield (
             "No attribute has the role quasi_identifier: all records are one group, which everybody is known "
             "to be in. Name in quasi_identifiers what readers may know of a person, if they know anything."
+        )
+    error = question.replacement.least_error(max(1, int(values.counts.sizes.sum())))
+    if error >= 1:
+        yield (
+            f"With p = {question.replacement.p:.6g} an estimated share has a standard error of {error:.3g} "
+            "or more even over all records: next to nothing could be counted after such a perturbation."
         )
     if not own.criterion.startswith("chernoff"):
         return

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from decimal import ROUND_DOWN, Context, Decimal
 
 import numpy as np
 
@@ -47,6 +48,11 @@ def tie_margins(values: Floats) -> Floats:
     """:func:`tie_margin` of each value."""
     finite = np.isfinite(values)
     return np.where(finite, TIE_TOLERANCE * np.maximum(1.0, np.abs(np.where(finite, values, 0.0))), 0.0)
+
+
+def rounded_down(number: float) -> str:
+    """Six digits of a number above 0 that are no greater."""
+    return f"{Decimal(number).normalize(Context(prec=6, rounding=ROUND_DOWN)):f}"
 
 
 def exact_sum(values: Floats | Iterable[float]) -> float:

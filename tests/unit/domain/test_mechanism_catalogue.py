@@ -25,7 +25,7 @@ QUESTIONS = {
     "sample_perturb_scale": [
         *(_CAPPED | {"mode": own} for own in ("balanced_fixed", "balanced")),
         _CAPPED | {"mode": "paper", "accept_known_leak": True},
-        _CAPPED | {"bound": "chernoff_full"},
+        {"p": 0.3, "rho_1": 0.1, "rho_2": 0.2, "bound": "chernoff_full"},
         {"p": 0.5, "p_cap": 0.4},
     ],
     "stability_histogram": [{"epsilon": 1.0, "delta": 1e-6, "least_records": 1000}],

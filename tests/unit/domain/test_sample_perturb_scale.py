@@ -1,6 +1,7 @@
 """Sample, perturb, scale: sizes of samples, rounding, copies, and the mechanism as services use it."""
 
 import math
+import re
 import time
 from collections import Counter
 from dataclasses import asdict
@@ -275,7 +276,11 @@ def test_groups_that_cannot_be_helped_are_suppressed_and_counted():
     few = table((1,), (1, 1, 1, 1), (8,))
     found = plan(few, **SEVERE, mode="balanced")
     assert (found.constants["groups_suppressed"], found.constants["records_suppressed"]) == (2, 9)
-    assert any("suppressed if no sample of it is small enough" in own for own in found.warnings)
+    (warning,) = [own for own in found.warnings if "suppressed if no sample of it is small enough" in own]
+    (named,) = re.findall(r"it may have 0.8573, below one record. With p of at most ([0-9.]+) no ", warning)
+    enough = plan(few, **SEVERE | {"p": float(named)}, mode="balanced")
+    assert enough.constants["groups_suppressed"] == 0
+    assert not any("is suppressed if" in own for own in enough.warnings)
     assert found.warnings[0].startswith("Every group that is not suppressed is released")
     drawn = draw(few, **SEVERE, mode="balanced")
     assert {len(own) for own in drawn.columns} == {4}
@@ -308,10 +313,28 @@ def test_parameters_that_suppress_everything_are_refused_with_the_numbers():
     [fault] = plan(**SEVERE).missing
     assert (fault.pointer, fault.code) == ("/mechanism/p", "sample-below-one")
     assert "p = 0.5, epsilon = 1 and delta = 0.8187" in fault.message
+    # 2·ln(1/δ)·w / (ε·p)² with w = p + (1 − p) / 14.
+    assert "Of records with one value a sample may have 0.8573." in fault.message
     assert plan(**SEVERE).guarantees == ()
     with pytest.raises(InvalidInput):
         draw(**SEVERE)
     assert [own.code for own in plan(p=0.6).missing] == ["p-above-cap"]
+
+
+@pytest.mark.parametrize("mode", ["balanced_fixed", "balanced", "paper"])
+@pytest.mark.parametrize("bound", [SIMPLE, "chernoff_full"])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.8187), (0.3, 0.99), (1.6, 0.5)])
+def test_the_p_that_a_refusal_names_is_the_greatest_that_will_do(mode, bound, epsilon, delta):
+    asked = {"mode": mode, "bound": bound, "epsilon": epsilon, "delta": delta, "p_cap": 0.9}
+    asked |= {"p": 0.9, "accept_known_leak": mode == "paper"}
+    few = table((1,), (8,))
+    [fault] = plan(few, **asked).missing
+    (named,) = re.findall(r"Give p of at most ([0-9.]+), ", fault.remedy)
+    enough = plan(few, **asked | {"p": float(named)})
+    assert enough.is_feasible
+    assert enough.constants["groups_suppressed"] == 0
+    more = plan(few, **asked | {"p": float(named) * 1.00002})
+    assert [own.code for own in more.missing] == ["sample-below-one"]
 
 
 def test_other_sensitive_attributes_are_refused():

@@ -9,12 +9,15 @@ from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.catalogue import MECHANISMS
 from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.mechanisms.sample_perturb_scale import SAMPLE_PERTURB_SCALE, SamplePerturbScale
 from app.domain.mechanisms.several_draws import posterior as posterior_of
 from app.domain.mechanisms.uniform_perturbation import UNIFORM_PERTURBATION, UniformPerturbation
+from app.domain.models.reconstruction_privacy import RECONSTRUCTION_PRIVACY
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
 from tests.oracles.perturbation_by_hand import stream
 from tests.unit.measures.closeness_tables import of_classes
+from tests.unit.measures.diversity_tables import measured
 
 FOURTEEN = tuple(f"v{i:02}" for i in range(14))
 CAPPED = {"p": 0.5, "p_cap": 0.5}
@@ -40,6 +43,28 @@ def draw(of=WHOLE, rule=None, bits=None, **parameters):
 def supports(of, rule=None, **parameters):
     asked = UniformPerturbation(**CAPPED | parameters)
     return UNIFORM_PERTURBATION.supports(MechanismContext(of, rule), asked)
+
+
+@pytest.mark.spec("RP-T1")
+def test_plans_tell_the_cap_of_two_beliefs_and_the_belief_that_p_reaches():
+    beliefs = {"p": 0.5, "rho_1": 0.1, "rho_2": 0.7}
+    samples = SAMPLE_PERTURB_SCALE.plan(MechanismContext(WHOLE), SamplePerturbScale(**beliefs))
+    for constants in (plan(p_cap=None, **beliefs).constants, samples.constants):
+        assert (constants["gamma"], constants["rho_2_reached"]) == pytest.approx((15, 0.625))
+        # γ = (0.7 / 0.1)·(0.9 / 0.3) = 21, and (γ − 1) / (m − 1 + γ) of 14 values.
+        assert constants["p_cap"] == pytest.approx(20 / 34)
+    assert "rho_2_reached" not in plan().constants
+
+
+@pytest.mark.spec("RP-T15")
+@pytest.mark.parametrize(("p", "is_warned"), [(0.02496, True), (0.02497, False), (1e-9, True)])
+def test_a_p_so_small_that_nothing_can_be_counted_is_warned_about(p, is_warned):
+    """√(c·(1 − c) / n) / p is 1 at p = 0.024961, of 104 records and 14 values."""
+    own = table((60, 20, 10, 10), (2, 1, 1))
+    samples = SAMPLE_PERTURB_SCALE.plan(MechanismContext(own), SamplePerturbScale(p=p, p_cap=0.5))
+    measure = measured(RECONSTRUCTION_PRIVACY, own, p=p)
+    for warnings in (plan(own, p=p).warnings, samples.warnings, measure.warnings):
+        assert any("even over all records" in one for one in warnings) is is_warned
 
 
 @pytest.mark.parametrize(

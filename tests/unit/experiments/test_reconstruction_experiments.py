@@ -8,12 +8,16 @@ from scipy import stats
 
 from app.cli import program
 from app.domain.mechanisms.balanced_samples import copies
-from app.experiments import errors_of_samples
+from app.domain.mechanisms.query_pool import PoolQuestion, query_pool
+from app.experiments import pooled_errors
+from app.experiments.cells import Cells
 from app.experiments.census import Census
 from app.experiments.errors_of_samples import education
 from app.experiments.noisy_ratios import binomial_interval, occupation
 from app.experiments.noisy_ratios import education as education_ratios
+from app.experiments.pooled_errors import KINDS, PooledErrors
 from app.experiments.reconstruction_examples import run as examples_in_numbers
+from app.experiments.reconstruction_grid import Setting
 from app.experiments.report import Effort
 from app.experiments.stand_in_census import EDUCATION, base_tables, stand_in, words_of_pool
 from tests.oracles.reconstruction_by_hand import census
@@ -72,6 +76,13 @@ def test_what_the_errors_of_copies_claim_holds_on_few_records():
     assert "balanced_fixed" in slight.evidence
     (drawn,) = [table for table in report.tables if "releases of the middle" in table.title]
     assert [row[0] for row in drawn.rows] == ["plain", "balanced", "balanced_fixed"]
+    by_setting = [table for table in report.tables if table.title.startswith("Errors in 4 releases by ")]
+    assert [len(table.rows) for table in by_setting] == [5, 5, 5, 5]
+    assert by_setting[0].columns[:5] == ("p", "plain", "balanced", "balanced_fixed", "paper")
+    # What is plain is the same whatever ε and δ are.
+    for table in by_setting[1:3]:
+        assert len({row[1] for row in table.rows}) == 1
+    assert {picture.name for picture in report.pictures} >= {"r2-p", "r2-p-drawn", "r2-table-drawn"}
 
 
 def crowded(values):
@@ -81,6 +92,17 @@ def crowded(values):
     columns[0], columns[1] = 1 + own.columns[0] % 2, own.columns[1]
     columns[EDUCATION] = np.minimum(own.columns[EDUCATION], values)
     return Census(tuple(columns), (2, 2, values, 1, 1, 1, 1))
+
+
+def test_releases_of_every_kind_tell_what_is_asked_where_nothing_is_changed_or_cut():
+    own = PooledErrors(base_tables(Effort(census=crowded(5)), EDUCATION)[0], "R2", Cells())
+    vars(own)["pool"] = query_pool(own.table, PoolQuestion(queries=100), words_of_pool())
+    exact, cut = Setting(p=1 - 1e-9, epsilon=1e-4), Setting(p=1 - 1e-9, epsilon=0.9)
+    assert own.drawn(exact, "plain", 0) == own.drawn(cut, "plain", 0)
+    for kind in KINDS:
+        assert own.drawn(exact, kind, 0) == pytest.approx((0, 0), abs=1e-8)
+        assert own.drawn(cut, kind, 0)[0] < 1e-8 or kind != "plain"
+    assert 0.01 < own.drawn(cut, "paper", 0)[0] < 0.2
 
 
 SQUARES = "Their squares have the expected mean"
@@ -99,7 +121,7 @@ def test_the_errors_of_groups_that_are_cut_are_those_expected(monkeypatch):
     assert rows["balanced_fixed"][3] > rows["balanced"][3]
     for wrong in (np.ones_like, lambda often: often + often // 2, lambda often: often * 10**6):
         monkeypatch.setattr(
-            errors_of_samples,
+            pooled_errors,
             "copies",
             lambda owners, sizes, samples, bits, wrong=wrong: np.where(
                 samples[owners] < sizes[owners], wrong(copies(owners, sizes, samples, bits)), 1

@@ -14,6 +14,7 @@ from scipy import stats
 from app.domain.analyses.mergeable_values import MERGEABLE_VALUES, MergeableValuesParameters
 from app.domain.classes.homogeneity import chi_square_tail, homogeneity
 from app.domain.errors import InvalidInput
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.rules.rule import TableRule
 from tests.oracles.effort import examples
 from tests.unit.measures.diversity_tables import context_of, flat, measured, table
@@ -138,6 +139,28 @@ def test_few_records_are_alike_to_everything_and_the_pairs_are_counted():
 def test_under_a_rule_what_is_shown_is_compared():
     found = measured(MERGEABLE_VALUES, people(CHAIN), rule=TableRule((1, 0, 0)))
     assert (found.attributes[0].values, found.attributes[0].merged) == (0, ())
+    two = Hierarchy.from_rows([("a", "x"), ("b", "x"), ("c", "y"), ("d", "y")])
+    own = table(("town", "age", "ill"), (two, flat(("old", "young")), flat(SICK)), rows_of(CHAIN), {"ill"})
+    shown = measured(MERGEABLE_VALUES, own, rule=TableRule((1, 0, 0)), alpha=1e-300)
+    assert shown.attributes[0].merged[0].values == ("x", "y")
+    assert shown.attributes[0].rows == ()
+
+
+@pytest.mark.parametrize(
+    ("alpha", "names"), [(0.2, ["a and 2 others"] * 3 + ["d"]), (0.6, ["a or b"] * 2 + ["c", "d"])]
+)
+def test_the_rows_are_a_hierarchy_by_which_a_rule_merges_the_groups(alpha, names):
+    rows = rows_of(CHAIN | {"b": (51, 49, 10)} if alpha == 0.6 else CHAIN)
+    declared = (flat("abcde"), flat(("old", "young")), flat(SICK))
+    before = table(("town", "age", "ill"), declared, rows, {"ill"})
+    found = measured(MERGEABLE_VALUES, before, alpha=alpha)
+    town, age = found.attributes
+    assert town.rows == tuple(zip("abcde", [*names, "e"], strict=True))
+    assert age.rows == ()
+    merged = Hierarchy.from_rows(town.rows)
+    after = table(("town", "age", "ill"), (merged, *declared[1:]), rows, {"ill"})
+    again = measured(MERGEABLE_VALUES, after, rule=TableRule((1, 0, 0)), alpha=alpha)
+    assert again.groups == found.groups_merged < found.groups
 
 
 def test_what_cannot_be_compared_is_refused():

@@ -12,6 +12,7 @@ from app.domain.models.reconstruction_asked import ReconstructionParameters
 from app.domain.models.reconstruction_privacy import RECONSTRUCTION_PRIVACY, ReconstructionPrivacy
 from app.domain.rules.rule import TableRule
 from tests.oracles.closeness_by_hand import counts_of
+from tests.oracles.reconstruction_by_hand import level
 from tests.unit.measures.closeness_tables import of_classes
 from tests.unit.measures.diversity_tables import context_of, flat, measured, table
 
@@ -197,6 +198,24 @@ def test_the_estimate_of_time_knows_the_sizes_of_groups_and_the_releases():
     alike, apart = [(100, 50)] * 50, [(75 + i, 50) for i in range(50)]
     assert seconds(apart) > 1.1 * seconds(alike)
     assert seconds(apart, releases=50) > 2 * seconds(apart)
+
+
+@pytest.mark.parametrize("criterion", TESTS)
+def test_groups_are_told_by_their_sizes(criterion):
+    classes = [(1,), (0, 1), (1, 1), (3, 1), (2, 2, 1), (5, 4), (10,), (7, 3), (25, 3, 2), (60, 20, 10, 10)]
+    found = found_of(classes, criterion=criterion)
+    ends = [(1, 1), (2, 4), (5, 9), (10, 19), (20, 49), (100, 199)]
+    assert [(own.least, own.most) for own in found.by_size] == ends
+    for own in found.by_size:
+        within = [counts for counts in classes if own.least <= sum(counts) <= own.most]
+        levels = [level(counts, 0.5, 14, 0.3, criterion) for counts in within]
+        off = [level(counts, 0.5, 14, 0.3, "exact_total") for counts in within]
+        fail = [sum(counts) for counts, own_level in zip(within, levels, strict=True) if own_level < 0.3]
+        assert (own.groups, own.records) == (len(within), sum(map(sum, within)))
+        assert (own.groups_failing, own.records_failing) == (len(fail), sum(fail))
+        assert (own.delta, own.confidence) == pytest.approx((min(levels), 1 - min(off)))
+    assert sum(own.groups_failing for own in found.by_size) == found.groups_failing
+    assert min(own.delta for own in found.by_size) == found.delta
 
 
 def test_the_least_delta_is_the_worst_group_and_lists_are_cut():
