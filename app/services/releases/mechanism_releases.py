@@ -30,6 +30,7 @@ from app.services.releases.requests import CreateRelease
 from app.services.releases.shown_otherwise import Released, releases_of_upload, shown_otherwise
 from app.services.releases.stored_tables import csv_chunks, parquet_chunks
 from app.services.releases.withdrawal import require_given_out
+from app.services.releases.within_budget import require_within_budget
 from app.services.resources import (
     Actor,
     Created,
@@ -87,7 +88,7 @@ class MechanismReleases:
             others = await releases_of_upload(work, prepared.dataset)
         plan, missing = prepared.plan, prepared.plan.missing
         if not missing:
-            missing = _in_the_way(prepared, earlier)
+            missing = await self._in_the_way(actor, prepared, earlier)
         told = prepared.told_cost
         return ReleasePlan(
             missing,
@@ -137,6 +138,20 @@ class MechanismReleases:
         require_to_name_values(actor, chosen_in(request).parameters)
         return await prepare_release(self._store, self._loader, actor.tenant, request)
 
+    async def _in_the_way(
+        self, actor: Actor, prepared: Preparation, earlier: Sequence[Draw]
+    ) -> tuple[Fault, ...]:
+        """Why what can be drawn would not be."""
+        if any(own.question_sha256 in prepared.wordings for own in earlier):
+            return ()
+        try:
+            refuse_another(prepared.request, earlier)
+            async with self._store.work(actor.tenant) as work:
+                await require_within_budget(work, prepared)
+        except Conflict as error:
+            return faults_of(error)
+        return ()
+
     async def _stored(self, actor: Actor, prepared: Preparation, draw: Draw) -> Created:
         """The release with the bytes of the draw; whoever else has stored it meanwhile stored the same."""
         async with self._store.work(actor.tenant) as work:
@@ -152,16 +167,6 @@ class MechanismReleases:
                 await work.audit.record(actor.key_id, "release.create", stored.id, details)
             await work.commit()
         return Created(stored, created)
-
-
-def _in_the_way(prepared: Preparation, earlier: Sequence[Draw]) -> tuple[Fault, ...]:
-    """Why what can be drawn would not be."""
-    try:
-        if all(own.question_sha256 not in prepared.wordings for own in earlier):
-            refuse_another(prepared.request, earlier)
-    except Conflict as error:
-        return faults_of(error)
-    return ()
 
 
 def _beside_others(guarantee: PrivacyGuarantee, others: Sequence[Released]) -> PrivacyGuarantee:
