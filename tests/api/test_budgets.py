@@ -58,11 +58,16 @@ async def test_sums_are_decided_exactly(client: httpx.AsyncClient):
     assert "δ" in problem["detail"]
     assert "ε of" not in problem["detail"]
     plan = (await client.post("/v1/releases/plans", json=private("three", 0.0001))).json()
+    assert plan["budget"]["epsilon"] == {
+        "limit": "0.3001", "spent": "0.3", "reserved": "0", "remaining": "0.0001"
+    }  # fmt: skip
     assert [own["message"] for own in plan["missing"]] == [problem["detail"].split(" Use ")[0]]
     raised["delta"] = "3e-4"
     assert (await client.post("/v1/budgets/all/limits", json=raised)).status_code == 200
     await made(client.post("/v1/releases", json=private("three", 0.0001)))
-    assert (await ledger(client))["delta"]["remaining"] == "0"
+    shown = (await client.get("/v1/releases/three")).json()["mechanism"]["budget"]
+    assert (shown["name"], shown["delta"]["remaining"]) == ("all", "0")
+    assert shown["sentence"].startswith("The budget 'all' of the table limits")
 
 
 async def test_of_two_requests_for_the_last_exactly_one_wins(client: httpx.AsyncClient):
@@ -124,7 +129,9 @@ async def test_a_table_has_one_budget_whatever_is_made_or_erased_of_it(client: h
 
 async def test_what_was_released_before_counts_and_what_voids_the_sum_is_named(client: httpx.AsyncClient):
     await people(client)
-    await made(client.post("/v1/releases", json=private("before", 2)))
+    unlimited = (await made(client.post("/v1/releases", json=private("before", 2))))["mechanism"]["budget"]
+    assert (unlimited["name"], unlimited["epsilon"]["limit"]) == (None, None)
+    assert unlimited["sentence"].startswith("No budget is set for this table")
     told = await ledger(client)
     assert (told["budget"], told["epsilon"]["limit"], told["epsilon"]["spent"]) == (None, None, "2")
     assert told["voided_by"] == []

@@ -9,7 +9,8 @@ from pydantic import Field, StringConstraints
 
 from app.api.schemas.common import Answer, Name, Ref
 from app.api.schemas.derived import Asking
-from app.services.releases.budget_service import LIMIT_PATTERN, CreateBudget, Ledger, Limits, Seen
+from app.services.releases.budget_service import LIMIT_PATTERN, CreateBudget, Limits, Seen
+from app.services.releases.ledgers import Ledger
 from app.services.releases.within_budget import sums_told
 
 EpsilonLimit = Annotated[
@@ -52,6 +53,17 @@ class BudgetSums(Answer):
     reserved: Exact
     """Sum over what was begun and is not stored, and what runs are to draw."""
     remaining: Annotated[Exact | None, Field(description="What is left; null without a budget.")]
+
+
+class TableBudget(Answer):
+    """How the budget of a release's table stands."""
+
+    name: Annotated[str | None, Field(max_length=100, examples=["residents-budget"])]
+    """Its name; null if there is none."""
+    epsilon: Annotated[BudgetSums, Field(description="ε of all releases of the table.")]
+    delta: Annotated[BudgetSums, Field(description="δ of all releases of the table.")]
+    sentence: Annotated[str, Field(max_length=1000)]
+    """Whether anything limits the releases of the table, and what all of them together promise."""
 
 
 class Budget(Answer):

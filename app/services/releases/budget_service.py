@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 from app.domain.errors import Conflict, InvalidInput
 from app.domain.mechanisms.privacy_loss import PrivacyLoss, decimal_text
-from app.domain.mechanisms.spending import sentence_on
-from app.services.named import all_resources
 from app.services.ports import Store, UnitOfWork
 from app.services.releases.budgets import Account, Budget, account_of
-from app.services.releases.draw_subjects import subject_of, subjects_beside
-from app.services.releases.mechanism_manifests import hides_records, is_drawn
-from app.services.releases.shown_otherwise import releases_of_upload
+from app.services.releases.ledgers import (
+    Ledger,
+    ledger_of,
+    ledger_of_subject,
+    names_by_subject,
+    subjects_of,
+)
 from app.services.releases.within_budget import sums_told
-from app.services.resources import ALWAYS, Actor, Kind, Page, Period, Scope, Stored, check_name, require
+from app.services.resources import ALWAYS, Actor, Kind, Page, Period, Scope, check_name, require
 
 LIMIT_PATTERN: Final = r"[0-9]{1,4}(\.[0-9]{1,60})?([eE]-?[0-9]{1,2})?"
 LARGEST_EPSILON: Final = 1000
@@ -52,56 +53,6 @@ class CreateBudget(Limits):
 
 
 @dataclass(frozen=True)
-class Void:
-    """A release beside which the sum promises nothing; ``release`` is None once it is deleted."""
-
-    release: str | None
-    reason: str
-
-
-@dataclass(frozen=True)
-class Ledger:
-    """All that was released of a table, with what it spends.
-
-    ``budget`` is None where there is none; ``datasets`` are those that are stored of the table.
-    """
-
-    budget: Budget | None
-    datasets: tuple[str, ...]
-    account: Account
-    voided_by: tuple[Void, ...]
-
-    @property
-    def sums(self) -> dict[str, dict[str, str | None]]:
-        """Limits, and what is spent, reserved and left of them, as exact decimals."""
-        return sums_told(self.account, None if self.budget is None else self.budget.limits)
-
-    @property
-    def releases_told(self) -> list[dict[str, object]]:
-        """The entries, with exact decimals as texts."""
-        return [
-            {
-                "release": own.release,
-                "state": own.state,
-                "epsilon": decimal_text(own.loss.epsilon),
-                "delta": decimal_text(own.loss.delta),
-                "begun_at": own.begun_at,
-            }
-            for own in self.account.entries
-        ]
-
-    @property
-    def sentence(self) -> str:
-        """What all releases together promise."""
-        if self.voided_by:
-            return (
-                f"Nothing is promised of all releases together: {len(self.voided_by):,} of this table are "
-                "not differentially private, or it is not known what they spend."
-            )
-        return sentence_on(self.account.held, len(self.account.entries))
-
-
-@dataclass(frozen=True)
 class Seen:
     """A budget as it is shown in lists."""
 
@@ -123,7 +74,7 @@ class BudgetService:
         limits = request.read()
         async with self._store.work(actor.tenant) as work:
             dataset = await work.resources.described(Kind.DATASET, request.dataset)
-            subject = (await _subjects(work, [dataset]))[dataset.id]
+            subject = (await subjects_of(work, [dataset]))[dataset.id]
             await work.draws.of_subject(subject, hold=True)
             existing = await work.budgets.of_subject(subject)
             if existing is not None:
@@ -171,7 +122,7 @@ class BudgetService:
         """Newest first."""
         async with self._store.work(actor.tenant) as work:
             page = await work.budgets.list(name=name, limit=limit, cursor=cursor, created=created)
-            names = await _names_by_subject(work) if page.items else {}
+            names = await names_by_subject(work) if page.items else {}
             found = [
                 Seen(
                     own,
@@ -186,9 +137,9 @@ class BudgetService:
         """The ledger of a budget's table, also where nothing is stored of that any more."""
         async with self._store.work(actor.tenant) as work:
             budget = await work.budgets.get(ref)
-            names = (await _names_by_subject(work)).get(budget.subject_sha256, ())
+            names = (await names_by_subject(work)).get(budget.subject_sha256, ())
             dataset = await work.resources.get(Kind.DATASET, names[0]) if names else None
-            return await _ledger(work, budget.subject_sha256, budget, names, dataset)
+            return await ledger_of_subject(work, budget.subject_sha256, budget, names, dataset)
 
     async def ledger_of_dataset(self, actor: Actor, ref: str) -> Ledger:
         """The ledger of the table that a dataset was made of; NotFound without the dataset."""
@@ -196,46 +147,8 @@ class BudgetService:
             return await ledger_of(work, await work.resources.get(Kind.DATASET, ref))
 
 
-async def ledger_of(work: UnitOfWork, dataset: Stored) -> Ledger:
-    """The ledger of the table that a dataset, read with its document, was made of."""
-    subject = (await _subjects(work, [dataset]))[dataset.id]
-    names = (await _names_by_subject(work)).get(subject, ())
-    return await _ledger(work, subject, await work.budgets.of_subject(subject), names, dataset)
-
-
-async def _ledger(
-    work: UnitOfWork, subject: str, budget: Budget | None, names: tuple[str, ...], dataset: Stored | None
-) -> Ledger:
-    account = await account_of(work, subject)
-    return Ledger(budget, names, account, await _voids(work, account, dataset))
-
-
-async def _voids(work: UnitOfWork, account: Account, dataset: Stored | None) -> tuple[Void, ...]:
-    """The releases of the table that spend an unknown or unlimited amount."""
-    found = [
-        Void(own.release, "It promises no certified differential privacy, or it is not known any more what.")
-        for own in account.unknown
-    ]
-    if dataset is None:
-        return tuple(found)
-    for _, release in await releases_of_upload(work, dataset):
-        if not is_drawn(release):
-            found.append(Void(release.name, "It shows records under a rule."))
-        elif not hides_records(release):
-            name = release.summary["mechanism"]["name"]
-            found.append(Void(release.name, f"The mechanism {name} is not differentially private."))
-    upload = await work.resources.described(Kind.UPLOAD, dataset.uses[0])
-    beside = subjects_beside(upload.summary["content_sha256"], None, upload.summary["columns"])
-    found += [
-        Void(None, "It was drawn by a mechanism that is not differentially private, and is deleted.")
-        for own in await work.draws.of_subject("", beside)
-        if own.is_stored and own.release is None
-    ]
-    return tuple(found)
-
-
 async def _seen(work: UnitOfWork, budget: Budget) -> Seen:
-    names = (await _names_by_subject(work)).get(budget.subject_sha256, ())
+    names = (await names_by_subject(work)).get(budget.subject_sha256, ())
     return Seen(budget, names, await account_of(work, budget.subject_sha256))
 
 
@@ -248,27 +161,6 @@ async def _require_enough(work: UnitOfWork, subject: str, limits: PrivacyLoss) -
             "Give limits that are no lower: what is spent cannot be taken back.",
             {"sums": sums_told(account, limits)},
         )
-
-
-async def _subjects(work: UnitOfWork, datasets: Sequence[Stored]) -> Mapping[str, str]:
-    """By id of datasets what draws of the whole records of their tables are counted by."""
-    uploads = {own.id: own for own in await all_resources(work, Kind.UPLOAD)}
-    return {
-        own.id: subject_of(uploads[own.uses[0]].summary["content_sha256"], None)
-        for own in datasets
-        if own.uses[0] in uploads
-    }
-
-
-async def _names_by_subject(work: UnitOfWork) -> Mapping[str, tuple[str, ...]]:
-    """The names of all datasets by what their tables are known by, the oldest first."""
-    datasets = list(await all_resources(work, Kind.DATASET))[::-1]
-    found: dict[str, tuple[str, ...]] = {}
-    subjects = await _subjects(work, datasets)
-    for own in datasets:
-        if own.id in subjects:
-            found[subjects[own.id]] = (*found.get(subjects[own.id], ()), own.name)
-    return found
 
 
 def _exact(pointer: str, text: str) -> Fraction:

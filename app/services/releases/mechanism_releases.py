@@ -24,6 +24,7 @@ from app.services.questions import DirectBudget, Route, faults_of
 from app.services.releases.begun_draws import begun_draw, refuse_another
 from app.services.releases.drawing import Preparation, drawn_release
 from app.services.releases.draws import Draw
+from app.services.releases.ledgers import ledger_of
 from app.services.releases.mechanism_manifests import DRAWN_ONCE
 from app.services.releases.prepared_releases import chosen_in, prepare_release
 from app.services.releases.requests import CreateRelease
@@ -49,7 +50,8 @@ class ReleasePlan:
     """What a release would be, before anything is drawn; ``missing`` says what is in its way.
 
     ``route`` says whether it is drawn at once or by a run; where time and memory may not be told, by a run,
-    which takes both. ``earlier`` are the draws that count with it, the oldest first.
+    which takes both. ``earlier`` are the draws that count with it, the oldest first; ``budget`` is how that
+    of the table stands, of a differentially private release.
     """
 
     missing: tuple[Fault, ...]
@@ -60,6 +62,7 @@ class ReleasePlan:
     guarantees: tuple[PrivacyGuarantee, ...] = ()
     warnings: tuple[str, ...] = ()
     earlier: tuple[Draw, ...] = ()
+    budget: JsonObject | None = None
 
 
 class MechanismReleases:
@@ -86,6 +89,8 @@ class MechanismReleases:
         async with self._store.work(actor.tenant) as work:
             earlier = tuple(await work.draws.of_subject(prepared.subject, prepared.beside))
             others = await releases_of_upload(work, prepared.dataset)
+            private = prepared.mechanism.hides_records
+            budget = (await ledger_of(work, prepared.dataset)).in_short if private else None
         plan, missing = prepared.plan, prepared.plan.missing
         if not missing:
             missing = await self._in_the_way(actor, prepared, earlier)
@@ -101,6 +106,7 @@ class MechanismReleases:
             ),
             plan.warnings,
             earlier,
+            budget,
         )
 
     async def create(self, actor: Actor, request: CreateRelease) -> Created:
