@@ -157,6 +157,42 @@ async def test_what_was_released_before_counts_and_what_voids_the_sum_is_named(c
     assert told["epsilon"]["spent"] == "2"
 
 
+async def test_a_gate_asks_what_is_spent_after_a_release(client: httpx.AsyncClient):
+    await people(client)
+    demand = {"kind": "privacy_budget", "epsilon": 6.3, "delta": 0.001}
+    stated = {"id": "budget", "title": "It holds", "reason": "For the test.", "requirement": demand}
+    policy = {
+        "format": "privacy-risk/policy/2", "name": "p", "version": 1, "title": "Of budgets",
+        "assumes": {"attacker": "Who finds a person's record."},
+        "schema": {"attributes": {"town": "quasi_identifier", "illness": "sensitive"}},
+        "requirements": [stated],
+    }  # fmt: skip
+    await made(client.post("/v1/policies", json=policy))
+
+    async def verdict(release: str) -> dict[str, Any]:
+        answer = await client.post("/v1/gates/p/evaluations", json={"release": {"name": release}})
+        assert answer.status_code in (200, 201), answer.text
+        found: dict[str, Any] = answer.json()["result"]
+        return found
+
+    await made(client.post("/v1/releases", json=private("one", 3.1)))
+    first = await verdict("one")
+    assert (first["verdict"], first["subject"]["dataset_sha256"]) == ("pass", None)
+    assert await verdict("one") == first
+    await made(client.post("/v1/releases", json=private("two", 3.2)))
+    second = await verdict("two")
+    assert second["verdict"] == "pass"
+    assert [own["dataset_sha256"] for own in second["earlier_releases"]["releases"]] == [None]
+    await made(client.post("/v1/releases", json=private("three", 3)))
+    (found,) = (await verdict("three"))["criteria"]
+    assert found["outcome"] == "failed"
+    assert "an ε of 9.3 and a δ of 0.0003; allowed are 6.3 and 0.001" in found["explanation"]
+    assert (await client.delete("/v1/releases/two")).status_code == 409
+    await made(client.post("/v1/releases", json=asked("drawn", independent_of_earlier=True)))
+    (found,) = (await verdict("drawn"))["criteria"]
+    assert (found["outcome"], found["error"]["code"]) == ("not_computable", "not-supported")
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

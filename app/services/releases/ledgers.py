@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
-from app.domain.mechanisms.privacy_loss import decimal_text
+from app.domain.gates.spending_kept import TableSpending
+from app.domain.mechanisms.privacy_loss import PrivacyLoss, decimal_text
 from app.domain.mechanisms.spending import sentence_on
 from app.services.named import all_resources
 from app.services.ports import UnitOfWork
@@ -88,6 +90,24 @@ async def ledger_of(work: UnitOfWork, dataset: Stored) -> Ledger:
 async def budget_of_release(work: UnitOfWork, release: Stored) -> JsonObject:
     """How the budget of a release's table stands, in short."""
     return (await ledger_of(work, await work.resources.get(Kind.DATASET, release.uses[0]))).in_short
+
+
+async def spending_of(work: UnitOfWork, dataset: Stored) -> JsonObject:
+    """What all releases of a dataset's table spend by now, to be kept with a question about one of them."""
+    ledger = await ledger_of(work, dataset)
+    held = ledger.account.held
+    return {
+        "epsilon": decimal_text(held.epsilon),
+        "delta": decimal_text(held.delta),
+        "releases": len(ledger.account.entries),
+        "voided_by": [own.release for own in ledger.voided_by],
+    }
+
+
+def spending_of_document(kept: JsonObject) -> TableSpending:
+    """The same as gates read it."""
+    loss = PrivacyLoss(Fraction(kept["epsilon"]), Fraction(kept["delta"]))
+    return TableSpending(loss, kept["releases"], tuple(kept["voided_by"]))
 
 
 async def ledger_of_subject(
