@@ -13,6 +13,7 @@ from privacy_risk.connection import VERSION, Connection
 from privacy_risk.governance import (
     ApiKeys,
     AuditEvents,
+    Budgets,
     Evaluations,
     Evidence,
     ExampleData,
@@ -63,6 +64,7 @@ class _Service(Calls[Pool]):
         self.runs = Runs(connection, "/runs")
         self.policies = Policies(connection, "/policies")
         self.evaluations = Evaluations(connection, "/evaluations")
+        self.budgets = Budgets(connection, "/budgets")
         self.waivers = Collection(connection, "/waivers")
         self.evidence = Evidence(connection, "/evidence")
         self.signing_keys = SigningKeys(connection, "/signing-keys")

@@ -118,6 +118,32 @@ def _gate(policy: str) -> str:
     return f"{VERSION}/gates/{policy}/evaluations"
 
 
+class Budgets(Calls[Pool]):
+    """What all differentially private releases of a table may spend; ε and δ are exact decimals in texts."""
+
+    @call
+    async def create(self, body: Json) -> Json:
+        """Set the budget of a dataset's table, or get the equal one that it has."""
+        return await self._connection.post(self._path, body)
+
+    @stream
+    def all(
+        self, created_after: datetime | None = None, created_before: datetime | None = None
+    ) -> AsyncIterator[Json]:
+        """All budgets, newest first."""
+        return self._connection.items(self._path, period(created_after, created_before))
+
+    @call
+    async def get(self, ref: str) -> Json:
+        """The ledger of the budget's table: every release with what it spends."""
+        return await self._connection.get_json(f"{self._path}/{ref}")
+
+    @call
+    async def change(self, ref: str, epsilon: str, delta: str) -> Json:
+        """Raise or lower the limits; ProblemError below what is spent or reserved."""
+        return await self._connection.post(f"{self._path}/{ref}/limits", {"epsilon": epsilon, "delta": delta})
+
+
 class Webhooks(Calls[Pool]):
     """Addresses that are told of verdicts and of runs that have ended."""
 

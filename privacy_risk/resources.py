@@ -104,6 +104,11 @@ class Datasets(Collection[Pool]):
         return await self._connection.get_json(f"{self._path}/{ref}/profile", {"limit": limit})
 
     @call
+    async def budget(self, ref: str) -> Json:
+        """What the differentially private releases of its table spend, and what is left of the budget."""
+        return await self._connection.get_json(f"{self._path}/{ref}/budget")
+
+    @call
     async def releases(self, ref: str, limit: int | None = None, cursor: str | None = None) -> ResourcePage:
         """Part of the list of what was released of the dataset, newest first."""
         return await self._page(f"{self._path}/{ref}/releases", {"limit": limit, "cursor": cursor})

@@ -57,6 +57,7 @@ TAGS: Final = [
     {"name": "frontiers", "description": "All Pareto-optimal rules of risk and utility at once."},
     {"name": "runs", "description": "The work on optimisations and large assessments."},
     {"name": "releases", "description": "The table that is published."},
+    {"name": "budgets", "description": "What all differentially private releases of a table may spend."},
     {"name": "catalogue", "description": "What can be measured and chosen, with what it is worth."},
     {"name": "measurements", "description": "Further questions about a rule, each by its own measure."},
     {

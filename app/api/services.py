@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from app.services.gates.evidence_service import EvidenceService
     from app.services.gates.policies import PolicyService
     from app.services.gates.waivers import WaiverService
+    from app.services.releases.budget_service import BudgetService
     from app.services.releases.releases import ReleaseService
     from app.services.rules.rules import RuleService
     from app.services.rules.sequential_disclosures import SequentialDisclosureService
@@ -56,6 +57,7 @@ class Services:
     runs: RunService
     direct_runs: DirectRuns
     releases: ReleaseService
+    budgets: BudgetService
     sequential_disclosures: SequentialDisclosureService
     relational_schemas: RelationalSchemaService
     view_checks: ViewCheckService

@@ -263,7 +263,7 @@ def _is_about_harm(policy: Json, tables: Tables, body: Json) -> bool:
         body["dictionaries"] and any(own.has_weight for own in tables.attributes)
     ):
         return True
-    of_itself = ("privacy_model", "guarantee")
+    of_itself = ("privacy_model", "guarantee", "privacy_budget")
     return any(own.get("kind") not in of_itself for own in form.conditions(policy))
 
 

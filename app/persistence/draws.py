@@ -5,12 +5,15 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Row, Select, func, insert, select, update
 
 from app.domain.errors import Conflict, NotFound
+from app.domain.mechanisms.privacy_loss import PrivacyLoss, as_decimal
 from app.persistence.encryption import new_data_key, place, seal, unseal
 from app.persistence.repository import Context, Repository
 from app.persistence.resources import PostgresResources, new_id
@@ -47,10 +50,12 @@ class PostgresDraws(Repository):
         own = draws.c.subject_sha256
         return await self._where((own == subject) | own.in_(beside))
 
-    async def begin(self, subject_sha256: str, question_sha256: str, dataset_id: str) -> Draw:
+    async def begin(
+        self, subject_sha256: str, question_sha256: str, dataset_id: str, loss: PrivacyLoss | None = None
+    ) -> Draw:
         """Count a draw, and seal its secret under the key that its bytes will have."""
         draw, key, tenant = (
-            Draw(new_id(), question_sha256, self._clock()),
+            Draw(new_id(), question_sha256, self._clock(), loss=loss),
             new_data_key(),
             self._transaction.tenant,
         )
@@ -63,7 +68,7 @@ class PostgresDraws(Repository):
         await self._transaction.execute(
             insert(draws).values(
                 tenant_id=tenant, id=draw.id, subject_sha256=subject_sha256, question_sha256=question_sha256,
-                dataset_id=dataset_id, begun_at=draw.begun_at,
+                dataset_id=dataset_id, begun_at=draw.begun_at, **loss_columns(loss),
                 sealed=seal(key, secrets.token_bytes(SECRET_BYTES), place(tenant, "draw", draw.id)),
             )
         )  # fmt: skip
@@ -146,17 +151,22 @@ class PostgresDraws(Repository):
     async def _where(self, condition: ColumnElement[bool]) -> Sequence[Draw]:
         own, release = draws.c, resources.c
         joined = draws.outerjoin(resources, (release.tenant_id == own.tenant_id) & (release.id == own.id))
-        is_stored = own.sealed.is_(None).label("is_stored")
+        is_stored = (own.sealed.is_(None) & own.given_up_at.is_(None)).label("is_stored")
+        is_given_up = own.given_up_at.is_not(None).label("is_given_up")
+        columns = (own.id, own.question_sha256, own.begun_at, own.epsilon, own.delta)
         query = (
-            select(own.id, own.question_sha256, own.begun_at, release.name, is_stored)
+            select(*columns, release.name, is_stored, is_given_up)
             .select_from(joined)
             .where(condition)
             .order_by(own.serial)
         )
         return [
-            Draw(row.id, row.question_sha256, row.begun_at, row.name, row.is_stored)
+            Draw(
+                row.id, row.question_sha256, row.begun_at, row.name, row.is_stored, row.is_given_up,
+                loss_of_row(row),
+            )
             for row in await self._transaction.execute(query)
-        ]
+        ]  # fmt: skip
 
     async def _write(self, release_id: str, payload: bytes) -> None:
         key, tenant = await self._vault.data_key(release_id), self._transaction.tenant
@@ -169,6 +179,18 @@ class PostgresDraws(Repository):
                     tenant_id=tenant, release_id=release_id, number=number, payload=sealed
                 )
             )
+
+
+def loss_columns(loss: PrivacyLoss | None) -> dict[str, Decimal | None]:
+    """The columns that hold exact ε and δ; null for none."""
+    if loss is None:
+        return {"epsilon": None, "delta": None}
+    return {"epsilon": as_decimal(loss.epsilon), "delta": as_decimal(loss.delta)}
+
+
+def loss_of_row(row: Row[Any]) -> PrivacyLoss | None:
+    """What these columns of a row hold."""
+    return None if row.epsilon is None else PrivacyLoss(Fraction(row.epsilon), Fraction(row.delta))
 
 
 def _state(row: Row[Any], serials: Mapping[str, Sequence[int]], subjects: Collection[str]) -> DrawState:

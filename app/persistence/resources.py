@@ -194,7 +194,7 @@ class PostgresResources(Repository):
         given_up = (
             update(draws)
             .where(draws.c.dataset_id == row.id, draws.c.sealed.is_not(None))
-            .values(sealed=None)
+            .values(sealed=None, given_up_at=self._clock())
             .returning(draws.c.id)
         )
         begun = (await self._transaction.execute(given_up)).scalars().all()

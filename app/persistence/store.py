@@ -9,6 +9,7 @@ from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from app.persistence.budgets import PostgresBudgets
 from app.persistence.draws import PostgresDraws
 from app.persistence.encryption import KeyCache, MasterKey
 from app.persistence.evidence import PostgresEvidence, PostgresSigningKeys
@@ -40,6 +41,7 @@ from app.services.ports import (
     SigningKeys,
     UnitOfWork,
 )
+from app.services.releases.budgets import Budgets
 from app.services.releases.draws import Draws
 from app.services.resources import TenantId
 from app.services.runs.webhook_values import Webhooks
@@ -67,6 +69,7 @@ class PostgresUnitOfWork:
         self.resources: Resources = PostgresResources(context)
         self.pieces: Pieces = PostgresPieces(context)
         self.draws: Draws = PostgresDraws(context)
+        self.budgets: Budgets = PostgresBudgets(context)
         self.results: Results = PostgresResults(context)
         self.questions: Questions = PostgresQuestions(context)
         self.claims = PostgresRuns(context)

@@ -21,6 +21,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    Numeric,
     PrimaryKeyConstraint,
     String,
     Table,
@@ -162,6 +163,9 @@ draws = _tenant_table(
     Column("sealed", LargeBinary, nullable=True, comment="null once the bytes are stored"),
     _time("begun_at"),
     _time("withdrawn_at", nullable=True),
+    Column("epsilon", Numeric, nullable=True),
+    Column("delta", Numeric, nullable=True),
+    Column("given_up_at", DateTime(timezone=True), nullable=True, comment="its dataset was erased first"),
     Index("ix_draws_tenant_id_subject_sha256_serial", "tenant_id", "subject_sha256", "serial"),
     Index(
         "ix_draws_tenant_id_dataset_id",
@@ -169,6 +173,21 @@ draws = _tenant_table(
         "dataset_id",
         postgresql_where=text("sealed IS NOT NULL"),
     ),
+)
+
+# It is for a table by the hash that draws of it are counted by, and outlives all that is stored of it.
+budgets = _tenant_table(
+    "budgets",
+    _id(),
+    _serial(),
+    Column("name", Text, nullable=False),
+    Column("subject_sha256", String(64), nullable=False, comment="as in draws"),
+    Column("epsilon", Numeric, nullable=False),
+    Column("delta", Numeric, nullable=False),
+    _time("created_at"),
+    _time("changed_at"),
+    UniqueConstraint("tenant_id", "name"),
+    UniqueConstraint("tenant_id", "subject_sha256"),
 )
 
 release_pieces = _tenant_table(

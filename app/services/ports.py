@@ -15,6 +15,7 @@ from app.evidence.keys import PublicKey
 from app.services.access.tenant_settings import OwnTenant
 from app.services.answers import Questions
 from app.services.gates.evidence_values import NewEvidence, StoredEvidence
+from app.services.releases.budgets import Budgets
 from app.services.releases.draws import Draws
 from app.services.resources import (
     ALWAYS,
@@ -298,6 +299,7 @@ class UnitOfWork(Protocol):
     resources: Resources
     pieces: Pieces
     draws: Draws
+    budgets: Budgets
     runs: Runs
     results: Results
     questions: Questions

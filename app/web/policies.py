@@ -62,6 +62,9 @@ def condition_in_words(condition: Json) -> str:
         return ", ".join(said)
     if kind == "guarantee":
         return _guarantee_in_words(condition)
+    if kind == "privacy_budget":
+        limits = f"ε ≤ {number(condition['epsilon'])}, δ ≤ {number(condition['delta'])}"
+        return f"all releases of the table together spend {limits}"
     if kind == "perfect_privacy":
         return f"every view is private beside {', '.join(own['id'] for own in condition['secrets'])}"
     if kind == "bound":

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.web import (
     best_release,
+    budgets,
     data,
     declared_columns,
     dictionaries,
@@ -66,6 +67,7 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/datasets/{ref}/profile", profiles.profile),
     ("/datasets/{ref}/attributes/{attribute}", data.attribute),
     ("/datasets/{ref}/perturbation", perturbed_groups.groups),
+    ("/datasets/{ref}/budget", budgets.budget),
     ("/datasets/{ref}/rule", rule_editor.editor),
     ("/datasets/{ref}/sensitivity", sensitivities.weigh),
     ("/datasets/{ref}/attributes/{attribute}/edit", hierarchy_editor.editor),

@@ -36,6 +36,7 @@ REFERRING = {
     "preview_rule",
     "create_assessment",
     "create_assessment_run",
+    "create_budget",
     "create_measurement",
     "create_measurement_run",
     "create_optimisation",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 
+from app.domain.mechanisms.privacy_loss import PrivacyLoss
 from app.evidence.canonical import sha256_of_bytes
 from app.evidence.envelope import PAYLOAD_TYPE, Envelope, envelope_bytes, pre_authentication_encoding
 from app.persistence.registry import PostgresPageSessions
@@ -24,6 +26,7 @@ class Population:
     evidence: str
     drawn: str
     begun: str
+    budget: str
 
 
 def resource(kind, name=None, sha256=None, uses=(), document=None):
@@ -50,6 +53,8 @@ async def populate(store, registry, tenant) -> Population:
         draw = await work.draws.begin("5" * 64, "9" * 64, made[Kind.DATASET].id)
         begun = await work.draws.begin("6" * 64, "9" * 64, made[Kind.DATASET].id)
         await work.draws.store(draw.id, resource(Kind.RELEASE, "drawn"), b"what was drawn")
+        loss = PrivacyLoss(Fraction(1), Fraction("1e-6"))
+        budget = await work.budgets.add("a budget", "5" * 64, loss)
         finished = await work.runs.create(made[Kind.OPTIMISATION], "1" * 64, {"seconds": 3.0})
         running = await work.runs.create(made[Kind.ASSESSMENT], "2" * 64, {})
         await work.enqueue(running.id)
@@ -64,7 +69,7 @@ async def populate(store, registry, tenant) -> Population:
     sessions = PostgresPageSessions(store._engine, lambda: datetime.now(UTC))
     await sessions.begin(f"prefix-{tenant}", f"session of {tenant}", datetime.now(UTC) + timedelta(hours=8))
     ids = {kind: stored.id for kind, stored in made.items()}
-    return Population(ids, finished.id, second, key.id, evidence_id, draw.id, begun.id)
+    return Population(ids, finished.id, second, key.id, evidence_id, draw.id, begun.id, budget.id)
 
 
 async def add_evidence(work, about, report="verdict"):

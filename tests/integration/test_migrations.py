@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from decimal import Decimal
 
 import psycopg
 import pytest
@@ -98,6 +99,39 @@ def test_going_back_leaves_no_release_that_could_be_drawn_again(empty):
         assert connection.execute("SELECT count(*) FROM data_keys").fetchone() == (0,)
         connection.execute("DELETE FROM resources")
     migrate(empty.owner)
+
+
+def test_draws_of_an_older_database_spend_what_their_releases_promise(empty):
+    """Exactly as it is written; a deleted release, or one that promises nothing certified, tells nothing."""
+    migrate(empty.owner, "0010")
+    stated = (
+        '{"model": "differential_privacy", "status": "%s", "parameters": {"epsilon": 0.1, "delta": 1e-10}}'
+    )
+    with psycopg.connect(empty.admin) as connection:
+        connection.execute(
+            "INSERT INTO tenants (id, name, created_at) VALUES (gen_random_uuid(), 'x', now())"
+        )
+        for id_, status in (("kept", "certified"), ("claimed", "as_published"), ("ruled", "")):
+            summary = f'{{"mechanism": {{"guarantees": [{stated % status}]}}}}' if status else "{}"
+            connection.execute(
+                "INSERT INTO resources (tenant_id, id, kind, name, sha256, summary, document, created_at)"
+                " SELECT id, %s, 'release', %s, '', %s, '', now() FROM tenants",
+                [id_, id_, summary],
+            )
+        for id_ in ("kept", "claimed", "deleted"):
+            connection.execute(
+                "INSERT INTO draws (tenant_id, id, subject_sha256, question_sha256, dataset_id, begun_at)"
+                " SELECT id, %s, '', '', '', now() FROM tenants",
+                [id_],
+            )
+    migrate(empty.owner)
+    with psycopg.connect(empty.admin) as connection:
+        rows = connection.execute("SELECT id, epsilon, delta FROM draws ORDER BY id").fetchall()
+        connection.execute("DELETE FROM draws")
+        connection.execute("DELETE FROM resources")
+    nothing = [(id_, None, None) for id_ in ("claimed", "deleted")]
+    assert rows == [*nothing, ("kept", Decimal("0.1"), Decimal("1e-10"))]
+    migrate(empty.owner, "0010")
 
 
 def test_the_migrations_make_what_the_metadata_say(empty):

@@ -140,6 +140,7 @@ async def test_another_tenants_runs_pieces_and_keys_are_not_found(store, populat
             anext(work.draws.read(populated.drawn)),
             work.draws.secret(populated.begun),
             work.draws.store(populated.begun, resource(Kind.RELEASE, "thief"), b""),
+            work.budgets.get(populated.budget),
         ):
             with pytest.raises(NotFound):
                 await refused
@@ -156,6 +157,9 @@ async def test_another_tenants_runs_pieces_and_keys_are_not_found(store, populat
         assert await work.draws.states([populated.drawn, populated.begun]) == {}
         assert populated.drawn not in {own.id for own in await work.draws.of_subject("5" * 64)}
         assert await work.draws.withdraw(populated.drawn) is None
+        own = (await work.budgets.list(name=None, limit=9, cursor=None)).items
+        assert populated.budget not in {found.id for found in own}
+        assert await work.budgets.of_subject("5" * 64) in (None, *own)
         assert await work.evidence.of_resource(populated.resources[Kind.EVALUATION]) is None
 
 
@@ -186,6 +190,9 @@ async def test_the_runtime_role_has_no_rights_beyond_its_tables(database_urls):
             "DELETE FROM evidence",
             "DELETE FROM draws",
             "UPDATE draws SET subject_sha256 = ''",
+            "UPDATE draws SET epsilon = 0",
+            "DELETE FROM budgets",
+            "UPDATE budgets SET subject_sha256 = ''",
             "UPDATE signing_keys SET wrapped_key = ''",
             "DELETE FROM signing_keys",
             "SET ROLE app_owner",

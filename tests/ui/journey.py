@@ -65,6 +65,12 @@ async def _drawn(client: httpx.AsyncClient) -> None:
         mechanism = {"kind": "perturbation", "beta": 2, "attribute": attribute}
         drawn = {"name": f"example-{attribute}", "dataset": "example-patients", "mechanism": mechanism}
         await _made(client, "/v1/releases", drawn)
+    limits = {"name": "example-budget", "dataset": "example-patients", "epsilon": "2", "delta": "0.00001"}
+    await _made(client, "/v1/budgets", limits)
+    for name, epsilon in (("example-counts", 0.5), ("example-second-counts", 0.7)):
+        mechanism = {"kind": "stability_histogram", "epsilon": epsilon, "delta": 1e-6, "least_records": 400}
+        counted = {"name": name, "dataset": "example-patients", "mechanism": mechanism}
+        await _made(client, "/v1/releases", {**counted, "independent_of_earlier": True})
 
 
 ILLNESSES = ["flu"] * 8 + ["asthma"] * 4 + ["gout"] * 2 + ["a rare illness with a long name", "measles"]

@@ -26,6 +26,7 @@ PAGES = {
         "/datasets/example-patients/perturbation?p=0.4&attribute=illness",
         "What groups tell after perturbation",
     ),
+    "budget": ("/datasets/example-patients/budget", "Privacy budget of example-patients"),
     "perturbation-faults": (
         "/datasets/example-patients/perturbation?p=2",
         "What groups tell after perturbation",

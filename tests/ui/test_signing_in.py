@@ -20,6 +20,7 @@ ADDRESSES = [
     "/datasets/example-members",
     "/datasets/example-members/profile",
     "/datasets/example-members/perturbation",
+    "/datasets/example-members/budget",
     "/datasets/example-members/attributes/city",
     "/datasets/example-members/goal",
     "/rules/example-proposal",

@@ -54,6 +54,8 @@ PARTS: Final = (
     Part(("optimisations",), "optimisations:router"),
     Part(("frontiers",), "frontiers:router"),
     Part(("runs",), "runs:router"),
+    Part(("budgets",), "budgets:router"),
+    Part(("datasets",), "budgets:of_datasets"),
     Part(("releases",), "releases:router"),
     Part(("datasets",), "releases:ledgers"),
     Part(("catalogue",), "catalogue:router"),

@@ -98,7 +98,8 @@ class EarlierRelease(Answer):
     date: Annotated[str, Field(description="Day (UTC) on which it was made.", examples=["2026-11-22"])]
     csv_sha256: Annotated[Hash, Field(description="Hash of its data as CSV.")]
     dataset: Annotated[str, Field(description="The dataset that it was made of.", examples=["members"])]
-    dataset_sha256: Annotated[Hash, Field(description="Hash of that dataset.")]
+    dataset_sha256: Annotated[Hash | None, Field(examples=["0" * 64])]
+    """Hash of that dataset; null in a verdict on a differentially private release."""
     rule: Annotated[str, Field(examples=["members-optimum"])]
     """The rule that made it; empty where a mechanism took the records as they are."""
     mechanism: Annotated[str | None, Field(examples=["perturbation"], exclude_if=is_none)] = None

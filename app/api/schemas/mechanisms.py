@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from app.api.schemas.budgets import TableBudget
 from app.api.schemas.common import Answer, Count, Hash, Moment, Number
 from app.api.schemas.derived import answer_of, one_of, request_of
 from app.api.schemas.problems import ProblemFault
@@ -98,6 +99,8 @@ class ReleasedMechanism(Answer):
     """What all draws of the same data promise together, with the status `none` where that is not known; null
     where there is one, and in lists.
     """
+    budget: TableBudget | None = None
+    """Of a differentially private release, how the budget of its table stands; null in lists."""
     csv_sha256: Annotated[Hash, Field(description="Hash of the table as CSV.")]
 
 
@@ -129,3 +132,5 @@ class ReleasePlanAnswer(Answer):
     """What whoever publishes it must know."""
     earlier: Annotated[list[EarlierDraw], Field(max_length=10_000)]
     """Draws of the same data so far, the oldest first."""
+    budget: TableBudget | None
+    """Of a differentially private release, how the budget of its table stands before it."""

@@ -146,6 +146,15 @@ class GuaranteeCondition(Request):
     """Whether hypotheses may be assumed rather than checked."""
 
 
+class BudgetCondition(Request):
+    """What all differentially private releases of the table have spent, this one included."""
+
+    kind: Annotated[Literal["privacy_budget"], Field(description="Kind of requirement.")]
+    epsilon: Annotated[float, Field(ge=0.0001, le=1000, examples=[2])]
+    """Most ε of all of them together, the decimal that it is written as."""
+    delta: Annotated[Share, Field(description="Most δ of all of them together.", examples=[0.00001])]
+
+
 class SecretQuery(Request):
     """A query whose answer is to stay secret."""
 
@@ -184,6 +193,7 @@ Condition = Annotated[
     | BoundCondition
     | OptimumCondition
     | GuaranteeCondition
+    | BudgetCondition
     | PerfectPrivacyCondition,
     Field(discriminator="kind", description="What is required."),
 ]

@@ -65,7 +65,9 @@ class CountedWaiver(Answer):
     reason: Annotated[str, Field(description="Why the criterion need not hold.")]
     until: Annotated[str, Field(description="Last day that it is in force.", examples=["2027-06-30"])]
     dataset_sha256: Hash | None = None
-    """Hash of the dataset, or of the schema and the views, that it was granted for; null: of any."""
+    """Hash of the dataset, or of the schema and the views, that it was granted for; null: of any, and in a
+    verdict on a differentially private release.
+    """
     criterion_sha256: Hash | None = None
     """Hash of the criterion that it was granted for; null: none was recorded."""
     in_force: Annotated[bool, Field(description="Whether it counted.")]

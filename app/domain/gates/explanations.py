@@ -17,6 +17,7 @@ from app.domain.policies.comparison import WORDS, Comparison, Value
 from app.domain.policies.objectives import criterion_of
 from app.domain.policies.policy import (
     BoundCondition,
+    BudgetCondition,
     Condition,
     GuaranteeCondition,
     MeasureCondition,
@@ -133,6 +134,8 @@ def quantity_of(condition: Condition) -> str:
             return "whether the risk is an upper bound"
         case GuaranteeCondition():
             return "whether such a guarantee stands"
+        case BudgetCondition():
+            return "whether all releases of the table together are within the limits"
         case PerfectPrivacyCondition():
             return "pairs of a secret and a view that are not private"
         case _:

@@ -22,10 +22,11 @@ from app.domain.gates.protection import (
     values_protected,
 )
 from app.domain.models.criterion import Criterion
-from app.domain.policies.guarantee_bounds import bounds_of
+from app.domain.policies.guarantee_bounds import as_guarantee, bounds_of
 from app.domain.policies.objectives import criterion_of, problem_of
 from app.domain.policies.policy import (
     BoundCondition,
+    BudgetCondition,
     Condition,
     GuaranteeCondition,
     MeasureCondition,
@@ -134,6 +135,8 @@ def reading_of(policy: Policy, criterion: Requirement, columns: Columns) -> Read
                 return _of_optimum(condition, carried, columns)
             case GuaranteeCondition():
                 return _of_guarantee(condition, columns)
+            case BudgetCondition():
+                return _of_guarantee(as_guarantee(condition), columns)
             case BoundCondition() | PerfectPrivacyCondition():
                 # That a risk is no underestimate does not say how large it is; views have no columns.
                 return Reading()
@@ -149,7 +152,7 @@ def as_released(condition: Condition, reading: Reading, drawn: frozenset[str] | 
     is what was drawn, and they bound what is learnt of it, not who is found. Nothing else can be computed.
     """
     match condition:
-        case GuaranteeCondition():
+        case GuaranteeCondition() | BudgetCondition():
             return Reading() if drawn is None else reading
         case _ if drawn is None:
             return reading

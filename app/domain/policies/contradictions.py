@@ -19,6 +19,7 @@ from app.domain.policies.objectives import marks_of
 from app.domain.policies.perfect_privacy import as_private
 from app.domain.policies.pinning import parameters_in_full
 from app.domain.policies.policy import (
+    BudgetCondition,
     GuaranteeCondition,
     MeasureCondition,
     PerfectPrivacyCondition,
@@ -84,6 +85,8 @@ def _compare(found: Findings, earlier: tuple[int, Requirement], later: tuple[int
             _note_implied(found, earlier, later, as_strict(one, other), as_strict(other, one))
         case GuaranteeCondition() as one, GuaranteeCondition() as other:
             _note_implied(found, earlier, later, asks_as_much(one, other), asks_as_much(other, one))
+        case BudgetCondition() as one, BudgetCondition() as other:
+            _note_implied(found, earlier, later, other.within(one), one.within(other))
         case PerfectPrivacyCondition() as one, PerfectPrivacyCondition() as other:
             _note_implied(found, earlier, later, as_private(one, other), as_private(other, one))
         case (MeasureCondition() | ScoreCondition() as one, MeasureCondition() | ScoreCondition() as other):

@@ -18,6 +18,7 @@ from app.domain.policies.perfect_privacy import as_private
 from app.domain.policies.pinning import parameters_in_full, pinned
 from app.domain.policies.policy import (
     BoundCondition,
+    BudgetCondition,
     Condition,
     GuaranteeCondition,
     MeasureCondition,
@@ -219,6 +220,8 @@ def _effect_of_condition(old: Condition, new: Condition) -> Effect:
             return _by_order(as_strict(old, new), as_strict(new, old))
         case GuaranteeCondition(), GuaranteeCondition():
             return _by_order(asks_as_much(old, new), asks_as_much(new, old))
+        case BudgetCondition(), BudgetCondition():
+            return _by_order(new.within(old), old.within(new))
         case PerfectPrivacyCondition(), PerfectPrivacyCondition():
             return _by_order(as_private(old, new), as_private(new, old))
         case BoundCondition(), BoundCondition() if old.dictionary == new.dictionary:

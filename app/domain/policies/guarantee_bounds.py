@@ -10,11 +10,17 @@ from typing import Any, Final, get_args
 
 from app.domain.errors import Fault, InvalidInput, joined, refuse
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
-from app.domain.mechanisms.guarantee_models import ATTRIBUTE, MODEL_OF, GuaranteeModel, is_worth
+from app.domain.mechanisms.guarantee_models import (
+    ATTRIBUTE,
+    DIFFERENTIAL_PRIVACY,
+    MODEL_OF,
+    GuaranteeModel,
+    is_worth,
+)
 from app.domain.policies.building import built, closest
 from app.domain.policies.comparison import Comparison, Value
 from app.domain.policies.intervals import Interval
-from app.domain.policies.policy import GuaranteeCondition
+from app.domain.policies.policy import BudgetCondition, GuaranteeCondition
 from app.domain.policies.schema import Column
 from app.domain.tables.numbers import FEASIBILITY_TOLERANCE, highest_accepted, lowest_accepted
 
@@ -157,6 +163,12 @@ def bounds_of(condition: GuaranteeCondition, pointer: str = "") -> GuaranteeBoun
     if faults:
         raise InvalidInput(faults)
     return replace(found, choices=choices)
+
+
+def as_guarantee(condition: BudgetCondition) -> GuaranteeCondition:
+    """What a release that keeps the limits of a budget is sure to promise by itself."""
+    numbers = {name: {"at_most": getattr(condition, name)} for name in ("epsilon", "delta")}
+    return GuaranteeCondition(DIFFERENTIAL_PRIVACY, numbers, may_rest_on_assumptions=True)
 
 
 def asks_as_much(old: GuaranteeCondition, new: GuaranteeCondition) -> bool:

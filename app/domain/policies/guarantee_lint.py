@@ -1,4 +1,4 @@
-"""What can be said without data of a requirement that asks for a guarantee."""
+"""What can be said without data of a requirement on a guarantee, or on the sum of several."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from app.domain.errors import joined
 from app.domain.mechanisms.guarantee_models import ATTRIBUTE, DIFFERENTIAL_PRIVACY, GuaranteeModel
 from app.domain.policies.findings import Findings
 from app.domain.policies.guarantee_bounds import GuaranteeBounds, bounds_of
-from app.domain.policies.policy import GuaranteeCondition, MeasureCondition, Policy
+from app.domain.policies.policy import BudgetCondition, GuaranteeCondition, MeasureCondition, Policy
 from app.domain.policies.thresholds import check_threshold
 from app.domain.tables.numbers import FEASIBILITY_TOLERANCE
 
@@ -35,6 +35,13 @@ def check_guarantee(policy: Policy, condition: GuaranteeCondition, pointer: str,
             f"{', '.join(model.always_assumed)}.",
             "Say may_rest_on_assumptions: true, if these may be taken for granted.",
         )  # fmt: skip
+
+
+def check_budget(condition: BudgetCondition, pointer: str, found: Findings) -> None:
+    """Note limits of a budget that promise little."""
+    for name, most in _WEAK.items():
+        if getattr(condition, name) > most:
+            _note_weak(joined(pointer, name), name, most, found)
 
 
 def _check_numbers(bounds: GuaranteeBounds, pointer: str, found: Findings) -> None:
@@ -65,11 +72,14 @@ def _check_privacy(bounds: GuaranteeBounds, pointer: str, found: Findings) -> No
     """Note numbers that ask for little privacy, or for none because they are missing."""
     for name, most in _WEAK.items():
         if bounds.interval(name).greatest > most * (1 + FEASIBILITY_TOLERANCE):
-            found.warn(
-                joined(pointer, name), "weak-guarantee",
-                f"A guarantee with a {name} above {most:g} passes, which promises little.",
-                f"Ask for a {name} of at most {most:g}, or less.",
-            )  # fmt: skip
+            _note_weak(joined(pointer, name), name, most, found)
+
+
+def _note_weak(place: str, name: str, most: float, found: Findings) -> None:
+    found.warn(
+        place, "weak-guarantee", f"A guarantee with a {name} above {most:g} passes, which promises little.",
+        f"Ask for a {name} of at most {most:g}, or less.",
+    )  # fmt: skip
 
 
 def _note_at(noted: Findings, place: str, found: Findings) -> None:

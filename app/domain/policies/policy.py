@@ -147,6 +147,21 @@ class GuaranteeCondition:
 
 
 @dataclass(frozen=True)
+class BudgetCondition:
+    """All that was released of the table, this release included, spends no more ε and no more δ than this.
+
+    Both are the decimals that they are written as, and sums are compared exactly.
+    """
+
+    epsilon: Annotated[float, Ge(0.0001), Le(1000)]
+    delta: Share
+
+    def within(self, other: BudgetCondition) -> bool:
+        """Whether every release that keeps this keeps the other too."""
+        return self.epsilon <= other.epsilon and self.delta <= other.delta
+
+
+@dataclass(frozen=True)
 class Secret:
     """A query whose answer is to stay secret; ``reason`` says why, and from whom."""
 
@@ -176,6 +191,7 @@ Condition = (
     | BoundCondition
     | OptimumCondition
     | GuaranteeCondition
+    | BudgetCondition
     | PerfectPrivacyCondition
 )
 

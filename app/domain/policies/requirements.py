@@ -16,11 +16,12 @@ from app.domain.models.criterion import Criterion
 from app.domain.models.entry import Measure
 from app.domain.policies.building import built, closest
 from app.domain.policies.findings import Findings
-from app.domain.policies.guarantee_lint import check_guarantee
+from app.domain.policies.guarantee_lint import check_budget, check_guarantee
 from app.domain.policies.objectives import criterion_of, problem_of
 from app.domain.policies.perfect_privacy import check_secrets
 from app.domain.policies.policy import (
     BoundCondition,
+    BudgetCondition,
     Condition,
     GuaranteeCondition,
     MeasureCondition,
@@ -104,6 +105,9 @@ def check_requirement(policy: Policy, requirement: Requirement, pointer: str, fo
         case GuaranteeCondition() as condition:
             _refuse_scope(checked, "A guarantee is of the whole release.")
             check_guarantee(policy, condition, checked.condition_at, found)
+        case BudgetCondition() as condition:
+            _refuse_scope(checked, "A budget is of the whole table.")
+            check_budget(condition, checked.condition_at, found)
         case PerfectPrivacyCondition() as condition:
             _refuse_scope(checked, "Every view is judged as a whole.")
             check_secrets(condition, checked.condition_at, found)
@@ -114,7 +118,7 @@ def slots_of(condition: Condition, policy: Policy) -> frozenset[str]:
     slots = {slot.name for slot in policy.dictionaries}
     if isinstance(condition, ScoreCondition) and condition.dictionary is None:
         return frozenset(slots)
-    if isinstance(condition, GuaranteeCondition | PerfectPrivacyCondition):
+    if isinstance(condition, GuaranteeCondition | BudgetCondition | PerfectPrivacyCondition):
         return frozenset()
     named = {condition.dictionary} if condition.dictionary is not None else set()
     if isinstance(condition, MeasureCondition) and condition.measure in MEASURE_OF:
@@ -132,7 +136,7 @@ def value_of(condition: MeasureCondition | ScoreCondition) -> ResultValue | None
 def is_scored(condition: Condition) -> bool:
     """Whether a condition depends on how scores are taken."""
     match condition:
-        case PrivacyModelCondition() | GuaranteeCondition() | PerfectPrivacyCondition():
+        case PrivacyModelCondition() | GuaranteeCondition() | BudgetCondition() | PerfectPrivacyCondition():
             return False
         case MeasureCondition(measure):
             return measure not in MEASURE_OF or "sensitivity" in MEASURE_OF[measure].needs

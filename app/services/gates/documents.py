@@ -255,6 +255,12 @@ def verdict_document(
     coverage: JsonObject,
 ) -> JsonObject:
     """The whole result; the verdict follows from the coverage and the outcomes, and from nothing else."""
+    earlier = ledger_document(subject.earlier, subject.dataset, subject.parameters)
+    if _hides_records(subject):
+        earlier = {**earlier, "releases": list(map(_without_hash_of_data, earlier["releases"]))}
+        criteria = [
+            {**own, "waiver": own["waiver"] and _without_hash_of_data(own["waiver"])} for own in criteria
+        ]
     document = {
         "kind": "verdict",
         "version": VERSION,
@@ -270,7 +276,7 @@ def verdict_document(
         },
         "subject": _subject(subject, context),
         "coverage": coverage,
-        "earlier_releases": ledger_document(subject.earlier, subject.dataset, subject.parameters),
+        "earlier_releases": earlier,
         "criteria": list(criteria),
         "changes": list(changes),
         "risk": dict(risks) or None,
@@ -286,10 +292,20 @@ def verdict_document(
     return plain(document)
 
 
+def _hides_records(subject: Subject) -> bool:
+    """Whether who knows all records but one could find that one by a hash of the data."""
+    released = subject.released
+    return released is not None and released.is_drawn and hides_records(released.stored)
+
+
+def _without_hash_of_data(document: JsonObject) -> JsonObject:
+    return {**document, "dataset_sha256": None}
+
+
 def _subject(subject: Subject, context: EvaluationContext) -> JsonObject:
     upload, aligned, released = subject.upload, context.aligned, subject.released
     release = None if released is None else released.in_short
-    is_secret = released is not None and released.is_drawn and hides_records(released.stored)
+    is_secret = _hides_records(subject)
     if upload is not None and aligned is not None:
         release = {
             "upload": upload.name,
@@ -299,7 +315,7 @@ def _subject(subject: Subject, context: EvaluationContext) -> JsonObject:
         }
     return {
         "dataset": subject.dataset.name,
-        "dataset_sha256": subject.dataset.sha256,
+        "dataset_sha256": None if is_secret else subject.dataset.sha256,
         "rule": subject.shown_rule,
         "rule_sha256": None if subject.rule is None else subject.rule.sha256,
         "release": release,

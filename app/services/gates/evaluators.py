@@ -8,6 +8,7 @@ from functools import cached_property
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.policies.policy import (
     BoundCondition,
+    BudgetCondition,
     GuaranteeCondition,
     MeasureCondition,
     OptimumCondition,
@@ -17,6 +18,7 @@ from app.domain.policies.policy import (
     ScoreCondition,
 )
 from app.services.datasets.tables import TableLoader
+from app.services.gates.budget_evaluator import BudgetEvaluator
 from app.services.gates.context import EvaluationContext
 from app.services.gates.evaluator import OF_RECORDS, Broken, Evaluator, required
 from app.services.gates.guarantee_evaluator import GuaranteeEvaluator
@@ -65,6 +67,8 @@ class EvaluatorMaker:
                 )
             case GuaranteeCondition() as condition:
                 return GuaranteeEvaluator(criterion, condition, self._subject, self._context)
+            case BudgetCondition() as condition:
+                return BudgetEvaluator(criterion, condition, self._subject)
             case _ if self._context.drawn is not None:
                 raise NotSupported(*OF_RECORDS)
             case ScoreCondition() as condition:

@@ -21,6 +21,7 @@ from app.domain.policies.policy import (
     MOST_REQUIREMENTS,
     Assumptions,
     BoundCondition,
+    BudgetCondition,
     Condition,
     GuaranteeCondition,
     MeasureCondition,
@@ -47,6 +48,7 @@ CONDITIONS: Final[Mapping[str, type]] = {
     "bound": BoundCondition,
     "optimum": OptimumCondition,
     "guarantee": GuaranteeCondition,
+    "privacy_budget": BudgetCondition,
     "perfect_privacy": PerfectPrivacyCondition,
 }
 """Kind of requirement, as documents name it → its type."""

@@ -8,7 +8,8 @@ from typing import Final, Literal
 from app.domain.errors import InvalidInput
 from app.services.gates.requests import CreateEvaluation, StoredRelease
 from app.services.ports import UnitOfWork
-from app.services.releases.mechanism_manifests import is_drawn
+from app.services.releases.ledgers import spending_of
+from app.services.releases.mechanism_manifests import hides_records, is_drawn
 from app.services.releases.releases import ORDER_BEFORE
 from app.services.releases.requests import LineOrder
 from app.services.releases.standing_guarantees import standing_guarantees
@@ -24,11 +25,13 @@ class JudgedRelease:
     """A stored release and what is known of it.
 
     ``guarantees`` are those of a release that a mechanism made, as they stood when the evaluation was asked
-    for; those of a rule's release are none.
+    for; those of a rule's release are none. ``spending`` is what all releases of the table had spent then;
+    None unless a differentially private mechanism made this one.
     """
 
     stored: Stored
     guarantees: tuple[JsonObject, ...] = ()
+    spending: JsonObject | None = None
 
     @property
     def is_drawn(self) -> bool:
@@ -81,7 +84,8 @@ async def find_release(work: UnitOfWork, ref: str, dataset: Stored) -> JudgedRel
     found = await given_out(work, ref, dataset)
     if not found.is_drawn:
         return found
-    return replace(found, guarantees=await standing_guarantees(work, found.stored))
+    spending = await spending_of(work, dataset) if hides_records(found.stored) else None
+    return replace(found, guarantees=await standing_guarantees(work, found.stored), spending=spending)
 
 
 async def given_out(work: UnitOfWork, ref: str, dataset: Stored) -> JudgedRelease:

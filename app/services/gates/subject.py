@@ -13,6 +13,7 @@ from typing import Any, Literal
 from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.policies.policy import (
     BoundCondition,
+    BudgetCondition,
     GuaranteeCondition,
     MeasureCondition,
     OptimumCondition,
@@ -240,7 +241,7 @@ def needs_sensitivity(criterion: Requirement) -> bool:
             return objective.get("kind") != "min_loss"
         case MeasureCondition(measure=measure, version=version):
             return "sensitivity" in measure_of(measure, version).needs
-        case PrivacyModelCondition() | GuaranteeCondition() | PerfectPrivacyCondition():
+        case PrivacyModelCondition() | GuaranteeCondition() | BudgetCondition() | PerfectPrivacyCondition():
             return False
 
 
@@ -266,6 +267,8 @@ def new_evaluation(subject: Subject, name: str | None, route: Route, change_rule
     if subject.released is not None:
         # How they stand depends on what else was drawn and released by now.
         meaning["guarantees"] = list(subject.released.guarantees)
+        if any(isinstance(own.condition, BudgetCondition) for own in subject.policy.requirements):
+            meaning["spending"] = subject.released.spending
     kept = {
         "policy": subject.stored_policy.id,
         "sources": subject.base.refs,
@@ -358,4 +361,5 @@ async def _released_stored(work: UnitOfWork, document: JsonObject, dataset: Stor
     if document.get("released") is None:
         return None
     found = await given_out(work, document["released"], dataset)
-    return replace(found, guarantees=tuple(document["guarantees"]))
+    guarantees, spending = tuple(document["guarantees"]), document.get("spending")
+    return replace(found, guarantees=guarantees, spending=spending)

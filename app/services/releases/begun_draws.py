@@ -11,6 +11,7 @@ from app.services.releases.drawing import Preparation
 from app.services.releases.draws import Draw
 from app.services.releases.people_in_both import other_contents
 from app.services.releases.requests import CreateRelease
+from app.services.releases.within_budget import require_within_budget
 from app.services.resources import Kind, Stored
 
 _MOST_NAMED: Final = 10
@@ -24,8 +25,8 @@ async def known_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored |
     """The release that was drawn for the same question, or the draw that was begun for it; None: nothing was.
 
     Until the work ends nobody else begins a draw of the same data, or deletes the dataset. NotFound if it is
-    gone, Conflict if the name is taken, or something else was drawn of the same data, or just now of people
-    who may be in it.
+    gone, Conflict if the name is taken, something else was drawn of the same data, or just now of people who
+    may be in it, or the table's budget has not enough.
     """
     earlier = await work.draws.of_subject(prepared.subject, prepared.beside, hold=True)
     await work.resources.described(Kind.DATASET, prepared.dataset.id)
@@ -35,10 +36,11 @@ async def known_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored |
             return await work.resources.get(Kind.RELEASE, own.id)
     await _require_free(work, prepared.request.name)
     for own in same:
-        if not own.is_stored:
+        if own.is_open:
             return own
     refuse_another(prepared.request, earlier)
     await _require_compared(work, prepared)
+    await require_within_budget(work, prepared)
     return None
 
 
@@ -47,7 +49,7 @@ async def begun_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored:
     known = await known_draw(work, prepared)
     if known is not None:
         return known
-    return await work.draws.begin(prepared.subject, prepared.question, prepared.dataset.id)
+    return await work.draws.begin(prepared.subject, prepared.question, prepared.dataset.id, prepared.loss)
 
 
 async def _require_compared(work: UnitOfWork, prepared: Preparation) -> None:
@@ -88,6 +90,9 @@ def refuse_another(request: CreateRelease, earlier: Sequence[Draw]) -> None:
         which, remedy = f"the release {last.release!r}", "Use that release"
     elif last.is_stored:
         which, remedy = "a release that is deleted by now", "Use what was released then"
+    elif last.is_given_up:
+        which = "a release whose dataset was erased before it was stored"
+        remedy = "Know that nothing of it was released"
     else:
         which = "a release that was begun and is not stored yet"
         remedy = "Send the request that began it again, which goes on with it"

@@ -20,6 +20,7 @@ from app.services.releases.begun_draws import begun_draw
 from app.services.releases.drawing import DRAWING_STEPS, Preparation, drawn_release
 from app.services.releases.mechanism_manifests import BY_NAME
 from app.services.releases.prepared_releases import prepare_release
+from app.services.releases.queued_draws import loss_to_keep
 from app.services.releases.requests import ChosenMechanism, CreateRelease
 from app.services.resources import Claim, JsonObject, Kind, NewResource, Run, Stored, document_of
 from app.services.runs.run_execution import Conclusion, Tick, no_tick
@@ -31,7 +32,11 @@ RELEASE: Final = "release"
 def draw_question(prepared: Preparation, key_id: str) -> NewResource:
     """The question as it is stored for a run to answer, asked with this key."""
     request, rule = prepared.request, prepared.rule
-    summary = {"dataset": prepared.dataset.name, "mechanism": prepared.mechanism.name}
+    summary = {
+        "dataset": prepared.dataset.name,
+        "mechanism": prepared.mechanism.name,
+        **loss_to_keep(prepared.subject, prepared.loss),
+    }
     uses = (prepared.dataset.id, *(() if rule is None else (rule.id,)))
     document = {**prepared.meaning, "has_rule": rule is not None, "asked_with": key_id}
     return NewResource(Kind.DRAW, request.name, prepared.question, summary, document, uses)

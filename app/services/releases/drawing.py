@@ -15,6 +15,8 @@ from app.domain.errors import refuse
 from app.domain.mechanisms.catalogue import AnyMechanism
 from app.domain.mechanisms.guarantee_models import ATTRIBUTE
 from app.domain.mechanisms.mechanism import MechanismContext, MechanismPlan
+from app.domain.mechanisms.privacy_loss import PrivacyLoss
+from app.domain.mechanisms.spending import loss_of
 from app.services.fingerprints import resource_sha256
 from app.services.releases.draw_subjects import subject_of, subjects_beside
 from app.services.releases.key_stream import derived_key, key_stream
@@ -88,6 +90,11 @@ class Preparation:
     def subject(self) -> str:
         """Hash of the uploaded content and of the attributes that are drawn, whatever else is asked for."""
         return subject_of(self.upload.summary["content_sha256"], self._drawn)
+
+    @cached_property
+    def loss(self) -> PrivacyLoss | None:
+        """What it spends of the table's budget; None unless it is differentially private."""
+        return loss_of(self.plan.guarantees) if self.mechanism.hides_records else None
 
     @cached_property
     def beside(self) -> tuple[str, ...]:

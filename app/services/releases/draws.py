@@ -13,6 +13,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Protocol
 
+from app.domain.mechanisms.privacy_loss import PrivacyLoss
 from app.services.resources import NewResource, Stored
 
 
@@ -30,6 +31,10 @@ class Draw:
         Name of the release; None before the bytes are stored, and once the release is deleted.
     is_stored
         Whether the bytes were stored; until then they can be drawn again, and are the same.
+    is_given_up
+        Whether its dataset was erased before: then nothing was stored, and nothing ever will be.
+    loss
+        What it spends if it is differentially private; None if it is not, or that is not known any more.
     """
 
     id: str
@@ -37,6 +42,13 @@ class Draw:
     begun_at: datetime
     release: str | None = None
     is_stored: bool = False
+    is_given_up: bool = False
+    loss: PrivacyLoss | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was begun and can still be gone on with."""
+        return not self.is_stored and not self.is_given_up
 
 
 @dataclass(frozen=True)
@@ -73,7 +85,9 @@ class Draws(Protocol):
     async def of_release(self, release_id: str, beside: Collection[str] = ()) -> Sequence[Draw]:
         """All draws of the subject of the release, and of those beside, the oldest first."""
 
-    async def begin(self, subject_sha256: str, question_sha256: str, dataset_id: str) -> Draw:
+    async def begin(
+        self, subject_sha256: str, question_sha256: str, dataset_id: str, loss: PrivacyLoss | None = None
+    ) -> Draw:
         """Count a draw and seal its secret; to be committed before anything is drawn."""
 
     async def secret(self, draw_id: str) -> bytes:

@@ -98,12 +98,13 @@ def shown_release(
     state: DrawState | None,
     all_draws: Sequence[Stored | None] = (),
     refuted: Mapping[str, Hypothesis] = MappingProxyType({}),
+    budget: JsonObject | None = None,
 ) -> Stored:
     """The release as the actor may see it.
 
     ``state`` is that of its draw, if it was drawn; ``all_draws`` are the releases of all draws of the same
     data, if there are several, None where it is gone; ``refuted`` is by attribute which hypothesis other
-    releases refute.
+    releases refute; ``budget`` is how that of its table stands.
     """
     shown = shown_resource(actor, release)
     if state is None:
@@ -117,6 +118,7 @@ def shown_release(
         "draw": state.number,
         "draws": state.total,
         "together": together(all_draws, refuted) if all_draws else None,
+        "budget": budget,
     }
     return replace(shown, summary={**summary, "mechanism": told, "withdrawn_at": state.withdrawn_at})
 

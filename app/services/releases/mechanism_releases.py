@@ -24,12 +24,14 @@ from app.services.questions import DirectBudget, Route, faults_of
 from app.services.releases.begun_draws import begun_draw, refuse_another
 from app.services.releases.drawing import Preparation, drawn_release
 from app.services.releases.draws import Draw
+from app.services.releases.ledgers import ledger_of
 from app.services.releases.mechanism_manifests import DRAWN_ONCE
 from app.services.releases.prepared_releases import chosen_in, prepare_release
 from app.services.releases.requests import CreateRelease
 from app.services.releases.shown_otherwise import Released, releases_of_upload, shown_otherwise
 from app.services.releases.stored_tables import csv_chunks, parquet_chunks
 from app.services.releases.withdrawal import require_given_out
+from app.services.releases.within_budget import require_within_budget
 from app.services.resources import (
     Actor,
     Created,
@@ -48,7 +50,8 @@ class ReleasePlan:
     """What a release would be, before anything is drawn; ``missing`` says what is in its way.
 
     ``route`` says whether it is drawn at once or by a run; where time and memory may not be told, by a run,
-    which takes both. ``earlier`` are the draws that count with it, the oldest first.
+    which takes both. ``earlier`` are the draws that count with it, the oldest first; ``budget`` is how that
+    of the table stands, of a differentially private release.
     """
 
     missing: tuple[Fault, ...]
@@ -59,6 +62,7 @@ class ReleasePlan:
     guarantees: tuple[PrivacyGuarantee, ...] = ()
     warnings: tuple[str, ...] = ()
     earlier: tuple[Draw, ...] = ()
+    budget: JsonObject | None = None
 
 
 class MechanismReleases:
@@ -85,9 +89,11 @@ class MechanismReleases:
         async with self._store.work(actor.tenant) as work:
             earlier = tuple(await work.draws.of_subject(prepared.subject, prepared.beside))
             others = await releases_of_upload(work, prepared.dataset)
+            private = prepared.mechanism.hides_records
+            budget = (await ledger_of(work, prepared.dataset)).in_short if private else None
         plan, missing = prepared.plan, prepared.plan.missing
         if not missing:
-            missing = _in_the_way(prepared, earlier)
+            missing = await self._in_the_way(actor, prepared, earlier)
         told = prepared.told_cost
         return ReleasePlan(
             missing,
@@ -100,6 +106,7 @@ class MechanismReleases:
             ),
             plan.warnings,
             earlier,
+            budget,
         )
 
     async def create(self, actor: Actor, request: CreateRelease) -> Created:
@@ -137,6 +144,20 @@ class MechanismReleases:
         require_to_name_values(actor, chosen_in(request).parameters)
         return await prepare_release(self._store, self._loader, actor.tenant, request)
 
+    async def _in_the_way(
+        self, actor: Actor, prepared: Preparation, earlier: Sequence[Draw]
+    ) -> tuple[Fault, ...]:
+        """Why what can be drawn would not be."""
+        if any(own.question_sha256 in prepared.wordings for own in earlier):
+            return ()
+        try:
+            refuse_another(prepared.request, earlier)
+            async with self._store.work(actor.tenant) as work:
+                await require_within_budget(work, prepared)
+        except Conflict as error:
+            return faults_of(error)
+        return ()
+
     async def _stored(self, actor: Actor, prepared: Preparation, draw: Draw) -> Created:
         """The release with the bytes of the draw; whoever else has stored it meanwhile stored the same."""
         async with self._store.work(actor.tenant) as work:
@@ -152,16 +173,6 @@ class MechanismReleases:
                 await work.audit.record(actor.key_id, "release.create", stored.id, details)
             await work.commit()
         return Created(stored, created)
-
-
-def _in_the_way(prepared: Preparation, earlier: Sequence[Draw]) -> tuple[Fault, ...]:
-    """Why what can be drawn would not be."""
-    try:
-        if all(own.question_sha256 not in prepared.wordings for own in earlier):
-            refuse_another(prepared.request, earlier)
-    except Conflict as error:
-        return faults_of(error)
-    return ()
 
 
 def _beside_others(guarantee: PrivacyGuarantee, others: Sequence[Released]) -> PrivacyGuarantee:

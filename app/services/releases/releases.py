@@ -15,7 +15,8 @@ from app.services.questions import RUN_BYTES, Claimant, DirectBudget, RunStarted
 from app.services.releases.count_answers import AskCounts, CountAnswers, ReleaseCounts
 from app.services.releases.draw_runs import DrawRuns
 from app.services.releases.draw_subjects import subjects_beside_releases
-from app.services.releases.mechanism_manifests import BY_NAME, is_drawn, shown_release
+from app.services.releases.ledgers import budget_of_release
+from app.services.releases.mechanism_manifests import BY_NAME, hides_records, is_drawn, shown_release
 from app.services.releases.mechanism_releases import MechanismReleases, ReleasePlan
 from app.services.releases.released_tables import ReleasedTable, release_of
 from app.services.releases.requests import CreateRelease, LineOrder
@@ -181,12 +182,13 @@ class ReleaseService(TableResources):
         whole = [own for own in drawn if own.document is not None]
         draws = {own.id: await draws_with(work, own, beside[own.id]) for own in whole}
         refuted = {own.id: await refuted_by_others(work, own) for own in whole}
-        return await asyncio.to_thread(
-            lambda: tuple(
-                shown_release(actor, own, states.get(own.id), draws.get(own.id, ()), refuted.get(own.id, {}))
-                for own in found
-            )
-        )
+        budgets = {own.id: await budget_of_release(work, own) for own in whole if hides_records(own)}
+
+        def shown(own: Stored) -> Stored:
+            state, others = states.get(own.id), draws.get(own.id, ())
+            return shown_release(actor, own, state, others, refuted.get(own.id, {}), budgets.get(own.id))
+
+        return await asyncio.to_thread(lambda: tuple(map(shown, found)))
 
     async def _released(self, tenant: TenantId, dataset: Stored, rule: Stored) -> ReleasedTable:
         document = require_rule_of(rule, dataset)

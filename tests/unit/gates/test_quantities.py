@@ -7,6 +7,7 @@ import pytest
 from app.domain.gates.explanations import quantity_of
 from app.domain.policies.policy import (
     BoundCondition,
+    BudgetCondition,
     GuaranteeCondition,
     MeasureCondition,
     OptimumCondition,
@@ -25,6 +26,7 @@ from app.domain.policies.thresholds import SCORE_VALUES
         (PrivacyModelCondition("k_anonymity", {"k": 5}), "in classes that fail k-anonymity (k = 5)"),
         (BoundCondition("register"), "whether the risk is an upper bound"),
         (GuaranteeCondition("beta_likeness", {}), "whether such a guarantee"),
+        (BudgetCondition(1, 0), "whether all releases of the table"),
         (OptimumCondition({"kind": "min_risk", "utility_floor": 3}, "table_level"), "distance from"),
         (MeasureCondition("of-the-future", {}, "x", "at_most", 1), "x (of-the-future)"),
     ],

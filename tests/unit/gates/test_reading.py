@@ -129,6 +129,15 @@ def test_a_guarantee_of_whole_records_covers_every_column_if_both_numbers_are_bo
     assert about(epsilon={"at_most": 1}) == about(delta=small) == about() == Reading()
 
 
+def test_a_budget_covers_every_column_as_the_guarantee_does_that_it_implies():
+    whole = COLUMNS.disclosed
+    budget = {"kind": "privacy_budget", "epsilon": 1, "delta": 0.01}
+    assert read(budget) == Reading(whole, not_their_own=whole)
+    assert read({**budget, "delta": 1}) == Reading()
+    condition = policy_of(document(criterion(budget))).requirements[0].condition
+    assert as_released(condition, read(budget), None) == Reading()
+
+
 def test_of_a_drawn_release_classes_are_read_and_else_only_what_was_drawn():
     drawn = frozenset({"ill"})
     guarantee = read(promised({"at_most": 2}))

@@ -333,6 +333,26 @@ def test_differential_privacy_of_large_numbers_or_of_none_is_a_warning(numbers, 
     assert warnings == {f"/criteria/0/demand/model/{name}": "weak-guarantee" for name in weak}
 
 
+@pytest.mark.parametrize(
+    ("limits", "errors", "warnings"),
+    [
+        ({"epsilon": 3, "delta": 1e-3}, {}, {}),
+        ({"epsilon": 3.1, "delta": 0.01}, {}, {"epsilon": "weak-guarantee", "delta": "weak-guarantee"}),
+    ],
+)
+def test_limits_of_a_budget_that_promise_little_are_a_warning(limits, errors, warnings):
+    told = found(criterion({"kind": "privacy_budget", **limits}), dictionaries=[])
+    assert told == (errors, {f"/criteria/0/demand/{name}": code for name, code in warnings.items()})
+
+
+def test_a_budget_is_of_the_whole_table_and_the_stricter_of_two_implies_the_other():
+    lax = {"kind": "privacy_budget", "epsilon": 2, "delta": 1e-5}
+    scoped = criterion(lax, scope={"groups": "race"})
+    assert found(scoped, dictionaries=[])[0] == {"/criteria/0/scope": "unsupported-scope"}
+    strict = criterion({**lax, "epsilon": 1}, id="strict")
+    assert found(criterion(lax, id="lax"), strict, dictionaries=[]) == ({}, {"/criteria/0": "implied"})
+
+
 def test_a_guarantee_is_about_one_of_the_attributes_that_the_schema_calls_sensitive():
     two = {"attributes": {"ill": "sensitive", "job": "sensitive", "race": "quasi_identifier"}}
     said = {"/criteria/0/demand/model/attribute": "missing"}

@@ -1,0 +1,146 @@
+"""Budgets of tables, and the ledger of what their releases spend."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from app.api.schemas.common import Answer, Name, Ref
+from app.api.schemas.derived import Asking
+from app.services.releases.budget_service import LIMIT_PATTERN, CreateBudget, Limits, Seen
+from app.services.releases.ledgers import Ledger
+from app.services.releases.within_budget import sums_told
+
+EpsilonLimit = Annotated[
+    str,
+    StringConstraints(max_length=80, pattern=f"^{LIMIT_PATTERN}$"),
+    Field(description="Most ε of all releases together, above 0 and at most 1000.", examples=["2"]),
+]
+DeltaLimit = Annotated[
+    str,
+    StringConstraints(max_length=80, pattern=f"^{LIMIT_PATTERN}$"),
+    Field(description="Most δ of all releases together, at least 0 and below 1.", examples=["0.00001"]),
+]
+Exact = Annotated[str, Field(max_length=200, examples=["0.5"])]
+
+
+class NewBudget(Asking[CreateBudget]):
+    """Limits of what the releases of a table may spend; numbers are texts, and none is rounded."""
+
+    name: Name
+    dataset: Annotated[Ref, Field(examples=["residents"])]
+    """A dataset of the table. The budget is for the content of its upload: for all datasets of it, and for
+    the same content if it is uploaded again.
+    """
+    epsilon: EpsilonLimit
+    delta: DeltaLimit
+
+
+class NewLimits(Asking[Limits]):
+    """Other limits of a budget."""
+
+    epsilon: EpsilonLimit
+    delta: DeltaLimit
+
+
+class BudgetSums(Answer):
+    """One number of a budget, in exact decimals."""
+
+    limit: Annotated[Exact | None, Field(description="The most; null without a budget.")]
+    spent: Annotated[Exact, Field(description="Sum over the releases that were stored.")]
+    reserved: Exact
+    """Sum over what was begun and is not stored, and what runs are to draw."""
+    remaining: Annotated[Exact | None, Field(description="What is left; null without a budget.")]
+
+
+class TableBudget(Answer):
+    """How the budget of a release's table stands."""
+
+    name: Annotated[str | None, Field(max_length=100, examples=["residents-budget"])]
+    """Its name; null if there is none."""
+    epsilon: Annotated[BudgetSums, Field(description="ε of all releases of the table.")]
+    delta: Annotated[BudgetSums, Field(description="δ of all releases of the table.")]
+    sentence: Annotated[str, Field(max_length=1000)]
+    """Whether anything limits the releases of the table, and what all of them together promise."""
+
+
+class Budget(Answer):
+    """What all differentially private releases of a table may spend together."""
+
+    id: Annotated[str, Field(max_length=100, description="Random public id.")]
+    name: Annotated[str, Field(max_length=100, description="Its name.", examples=["residents-budget"])]
+    datasets: Annotated[list[str], Field(max_length=10_000, examples=[["residents"]])]
+    """The datasets of the table that are stored now."""
+    epsilon: Annotated[BudgetSums, Field(description="Its ε.")]
+    delta: Annotated[BudgetSums, Field(description="Its δ.")]
+    created_at: Annotated[datetime, Field(description="When it was set.", examples=["2026-11-20T09:00:00Z"])]
+    changed_at: Annotated[datetime, Field(examples=["2026-11-20T09:00:00Z"])]
+    """When its limits were changed last."""
+
+    @classmethod
+    def of(cls, seen: Seen) -> Budget:
+        """The use case's answer as a body."""
+        sums = sums_told(seen.account, seen.budget.limits)
+        return cls.model_validate({**vars(seen.budget), **sums, "datasets": seen.datasets})
+
+
+class BudgetListing(Answer):
+    """Part of a list, newest first."""
+
+    items: Annotated[list[Budget], Field(max_length=200, description="The budgets, newest first.")]
+    next_cursor: Annotated[str | None, Field(max_length=1000)]
+    """Value of `cursor` for the next part; null on the last one."""
+
+
+class LedgerEntry(Answer):
+    """A differentially private release of the table, and what it spends."""
+
+    release: Annotated[str | None, Field(max_length=100, examples=["residents-counted"])]
+    """Its name; null if it is deleted, or begun and not stored yet."""
+    state: Annotated[Literal["reserved", "spent"], Field(examples=["spent"])]
+    """`reserved`: begun and not stored, or to be drawn by a run; `spent`: stored."""
+    epsilon: Annotated[Exact, Field(description="Its ε.")]
+    delta: Annotated[Exact, Field(description="Its δ.")]
+    begun_at: datetime | None
+    """When it was begun; null where a run has not begun it."""
+
+
+class LedgerVoid(Answer):
+    """A release of the table beside which the sum promises nothing."""
+
+    release: Annotated[str | None, Field(max_length=100, examples=["residents-perturbed"])]
+    """Its name; null if it is deleted."""
+    reason: Annotated[str, Field(max_length=1000, description="Why it has no share that could be added.")]
+
+
+class BudgetLedger(Answer):
+    """All that was released of a table, and what it spends."""
+
+    budget: Annotated[str | None, Field(max_length=100, examples=["residents-budget"])]
+    """Name of the table's budget; null if it has none: then nothing limits what its releases add up to."""
+    datasets: Annotated[list[str], Field(max_length=10_000, examples=[["residents"]])]
+    """The datasets of the table that are stored now. Without one, other releases of it are not known."""
+    epsilon: Annotated[BudgetSums, Field(description="ε.")]
+    delta: Annotated[BudgetSums, Field(description="δ.")]
+    releases: Annotated[list[LedgerEntry], Field(max_length=100_000)]
+    """The differentially private releases, deleted ones too, the oldest first."""
+    voided_by: Annotated[list[LedgerVoid], Field(max_length=100_000)]
+    """Releases without a certified guarantee of differential privacy: beside them sums promise nothing."""
+    sentence: Annotated[str, Field(max_length=1000)]
+    """What all of them together promise of any one person's record."""
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> BudgetLedger:
+        """The use case's answer as a body."""
+        return cls.model_validate(
+            {
+                "budget": None if ledger.budget is None else ledger.budget.name,
+                "datasets": ledger.datasets,
+                **ledger.sums,
+                "releases": ledger.releases_told,
+                "voided_by": [vars(own) for own in ledger.voided_by],
+                "sentence": ledger.sentence,
+            }
+        )

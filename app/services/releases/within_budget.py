@@ -1,0 +1,62 @@
+"""Whether the budget of a table has enough for a draw."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn
+
+from app.domain.errors import Conflict
+from app.domain.mechanisms.privacy_loss import PrivacyLoss, decimal_text
+from app.services.ports import UnitOfWork
+from app.services.releases.budgets import Account, Budget, account_of
+from app.services.releases.drawing import Preparation
+
+_NUMBERS: Final = (("epsilon", "ε"), ("delta", "δ"))
+
+
+async def require_within_budget(work: UnitOfWork, prepared: Preparation) -> None:
+    """Conflict with the numbers if the draw would spend more than is left; a budget there need not be.
+
+    Who begins or queues the draw has the turn at draws, so that nobody else takes the same rest.
+    """
+    if prepared.loss is None:
+        return
+    budget = await work.budgets.of_subject(prepared.subject)
+    if budget is None:
+        return
+    account = await account_of(work, prepared.subject, prepared.wordings.keys())
+    if not (account.held + prepared.loss).is_within(budget.limits):
+        _refuse(budget, account, prepared.loss)
+
+
+def sums_told(account: Account, limits: PrivacyLoss | None) -> dict[str, dict[str, str | None]]:
+    """Of ε and of δ the limit, what is spent, reserved and left, as exact decimals; None without a limit."""
+    spent, reserved = account.of("spent"), account.of("reserved")
+    return {
+        name: {
+            "limit": None if limits is None else decimal_text(getattr(limits, name)),
+            "spent": decimal_text(getattr(spent, name)),
+            "reserved": decimal_text(getattr(reserved, name)),
+            "remaining": None
+            if limits is None
+            else decimal_text(getattr(limits, name) - getattr(account.held, name)),
+        }
+        for name, _ in _NUMBERS
+    }
+
+
+def _refuse(budget: Budget, account: Account, asked: PrivacyLoss) -> NoReturn:
+    sums = sums_told(account, budget.limits)
+    short = [
+        f"{letter} of {decimal_text(getattr(asked, name))} is asked for and {sums[name]['remaining']} is left"
+        for name, letter in _NUMBERS
+        if getattr(account.held, name) + getattr(asked, name) > getattr(budget.limits, name)
+    ]
+    details: dict[str, Any] = {
+        "budget": {"id": budget.id, "name": budget.name, **sums},
+        "asked": {name: decimal_text(getattr(asked, name)) for name, _ in _NUMBERS},
+    }
+    raise Conflict(
+        f"The budget {budget.name!r} of the table has not enough: {', and '.join(short)}.",
+        "Use what was released, ask for a smaller ε or δ, or have somebody with the scope govern raise it.",
+        details,
+    )
