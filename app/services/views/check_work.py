@@ -87,7 +87,7 @@ class CheckWork:
         found = in_room(self._pair(pairs, number) for number in range(self.units) if not pairs.is_over())
         if pairs.is_over():
             return None
-        result = result_of_check(self._read, found, pairs.is_over)
+        result = result_of_check(self._read, found, self._clock, pairs.is_over)
         return None if pairs.is_over() else result
 
     def run_block(self, index: int, tick: Tick, halted: Halted = never) -> bytes:
@@ -104,7 +104,7 @@ class CheckWork:
     def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
         """The result."""
         pairs = [pair for block in blocks.values() for pair in json.loads(block)]
-        return Conclusion(result_of_check(self._read, in_room(pairs)))
+        return Conclusion(result_of_check(self._read, in_room(pairs), self._clock))
 
     def _pair(self, pairs: Pairs, number: int) -> JsonObject:
         return self._known[number] if number in self._known else pairs.pair(number)

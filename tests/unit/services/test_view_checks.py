@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import time
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -14,10 +18,14 @@ from app.services.views.view_checks import (
     CHECK_SECONDS,
     PAIR_SECONDS,
     Limits,
+    Pairs,
     ViewCheck,
     WrittenQuery,
     checked,
+    read_check,
+    read_schema,
 )
+from tests.benchmarks.row import PeakWatch
 
 ASKED = ViewCheck(
     {"R": RelationDefinition(["a", "b"])},
@@ -151,6 +159,82 @@ def test_the_hardest_pairs_end_in_time(name, duplicates):
     (pair,) = found["pairs"]
     assert pair["verdict"] == "UNKNOWN" or pair["witness"] or pair["reason_code"] == "NO_UNIFIABLE_SUBGOALS"
     assert time.process_time() - now < CHECK_SECONDS / FAST + 0.75
+
+
+TABLE = "CREATE TABLE r (a integer NOT NULL, b integer NOT NULL)"
+SQL = {
+    # A hundred times a hundred alternatives.
+    "alternatives": " AND ".join(
+        f"({' OR '.join(f'{name} = {i}' for i in range(100))})" for name in ("a", "b")
+    ),
+    "list": f"a IN ({', '.join(map(str, range(10_000)))})",
+    "nesting": f"{'(' * 1_000}a = 1{')' * 1_000}",
+    "subqueries": f"{'EXISTS (SELECT 1 FROM r WHERE ' * 38}a = 1{')' * 38}",
+}
+CHILD = "from tests.unit.services.test_view_checks import cost; cost({!r}, {})"
+
+
+def hard(name: str, *, duplicates: bool) -> ViewCheck:
+    """A pair by its name."""
+    if name in SQL:
+        texts = [
+            f"SELECT {'' if duplicates else 'DISTINCT '}{column} FROM r WHERE {SQL[name]}" for column in "ab"
+        ]
+        queries = [[WrittenQuery("q", text)] for text in texts]
+        return ViewCheck({}, (), *queries, language="sql", tables=TABLE)
+    relations, *written = HOSTILE[name]
+    return ViewCheck(relations, (), *([WrittenQuery("q", own, duplicates)] for own in written))
+
+
+def cost(name: str, duplicates: bool) -> None:
+    """Print what one pair takes in this process, by its clock, with all that the program itself holds."""
+    asked, watch, began = hard(name, duplicates=duplicates), PeakWatch(), time.monotonic()
+    found = None
+    try:
+        schema = read_schema(asked.relations, asked.foreign_keys, asked.tables, asked.dialect)
+        read = read_check(asked, schema, lambda: False)
+        seconds, began = time.monotonic() - began, time.monotonic()
+        found = Pairs(read).pair(0)
+        seconds = max(seconds, time.monotonic() - began)
+    except InvalidInput as error:
+        seconds = time.monotonic() - began
+        assert error.faults[0].message.startswith("Line 1, column")
+    json.dump({"seconds": seconds, "bytes": watch.peak(), "pair": found}, sys.stdout)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("duplicates", [False, True])
+@pytest.mark.parametrize("name", [*HOSTILE, *SQL])
+def test_the_hardest_pairs_take_five_seconds_and_256_mib_at_most(name, duplicates):
+    """By the real clock, in a process of their own; the time to read the texts of SQL is told apart."""
+    ended = subprocess.run(
+        [sys.executable, "-c", CHILD.format(name, duplicates)],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        check=True,
+    )
+    found = json.loads(ended.stdout)
+    assert found["seconds"] < 5
+    assert found["bytes"] < 256 * 1024**2
+    pair = found["pair"]
+    if pair is not None:
+        assert pair["verdict"] == "UNKNOWN" or pair["witness"] or pair["reason_code"] != "NOT_CRITICAL"
+
+
+def test_the_time_of_a_pair_begins_with_its_normal_forms():
+    """They may take long themselves; a pair that has no time for them leaves the others theirs."""
+    now, wide = [0.0], HOSTILE["orders"]
+    views = [WrittenQuery("slow", wide[2]), WrittenQuery("v", "V() :- R({}).".format(", ".join("1" * 24)))]
+    asked = ViewCheck(wide[0], (), [WrittenQuery("s", "S() :- R({}).".format(", ".join("2" * 24)))], views)
+
+    def clock():
+        now[0] += PAIR_SECONDS / 40
+        return now[0]
+
+    slow, fast = checked(asked, clock, Limits(seconds=1_000))["pairs"]
+    assert (slow["verdict"], slow["reason_code"]) == ("UNKNOWN", "BUDGET_EXCEEDED")
+    assert slow["work"]["ms"] < 1000 * PAIR_SECONDS * 1.2
+    assert fast["verdict"] == "PRIVATE"
 
 
 def test_long_chains_of_foreign_keys_are_followed_once():
