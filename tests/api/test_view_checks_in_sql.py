@@ -69,24 +69,31 @@ async def test_the_worked_examples_have_their_verdicts_in_sql(client, name):
     assert all(own["not_exact"] == {"secret": [], "view": []} for own in found["pairs"])
 
 
-@pytest.mark.parametrize(
-    ("name", "view"),
-    [
-        (
-            "QV-01",
-            "SELECT DISTINCT p.pname FROM p, d WHERE p.pid = d.pid AND d.diagnosis = 'cancer' "
-            "AND d.ward = 1212",
-        ),
-        ("QV-05", "SELECT DISTINCT name, ward FROM t WHERE doctor <> 'Drake'"),
-        ("QV-06", "SELECT DISTINCT name, ward FROM t WHERE doctor <> 'Drake'"),
-        ("QV-37", "SELECT 1 FROM r AS r1, r AS r2 WHERE r2.a = 0 AND r2.b = 1"),
-    ],
-)
-async def test_the_worked_examples_that_are_stated_in_sql(client, name, view):
+STATED_IN_SQL = [name for name, own in VECTORS.items() if "views_sql" in own]
+
+
+@pytest.mark.parametrize("name", STATED_IN_SQL)
+async def test_the_worked_examples_that_are_stated_in_sql(client, name):
     vector = VECTORS[name]
     columns = {relation: own["attributes"] for relation, own in vector["schema"].items()}
-    found = await pair(client, view, {"relations": vector["schema"]}, in_sql(queries_of(vector)[0], columns))
-    assert found["verdict"] == ("PRIVATE" if name == "QV-05" else "DISCLOSES")
+    secret = vector.get("secret_sql") or in_sql(queries_of(vector)[0], columns)
+    sent = body("", {"relations": vector["schema"]}, secret)
+    sent["views"] = [{"id": f"v{i}", "query": own} for i, own in enumerate(vector["views_sql"])]
+    found = (await checked(client, sent))["pairs"]
+    assert len(found) == len(vector["views"])
+    disclosing = [i for i, own in enumerate(found) if own["verdict"] == "DISCLOSES"]
+    assert disclosing == vector["expect"]["views"]
+    assert all(own["not_exact"] == {"secret": [], "view": []} for own in found)
+
+
+async def test_a_key_makes_a_view_tell_in_sql_as_well(client):
+    """QV-06 is QV-05 with a key."""
+    vector = VECTORS["QV-05"]
+    columns = {relation: own["attributes"] for relation, own in vector["schema"].items()}
+    secret = in_sql(queries_of(vector)[0], columns)
+    for name, verdict in (("QV-05", "PRIVATE"), ("QV-06", "DISCLOSES")):
+        found = await pair(client, vector["views_sql"][1], {"relations": VECTORS[name]["schema"]}, secret)
+        assert found["verdict"] == verdict
 
 
 @pytest.mark.spec(*(f"SQ-{number}" for number in range(1, 13)))
