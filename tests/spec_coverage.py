@@ -16,6 +16,7 @@ FINISHED = (
     *(f"E-{n}" for n in range(1, 51)),
     *(f"X{n}" for n in range(1, 15)),
     *(f"R{n}" for n in range(7)),
+    *(f"V{n}" for n in range(1, 4)),
     *(f"FM-{n}" for n in (2, 3, 4, 6)),
     *(f"FM-5.{n}" for n in range(1, 10)),
     *(f"LD-D{n:02}" for n in range(1, 12)),

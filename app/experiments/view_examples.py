@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Final
 
+from app.domain.errors import InvalidInput
 from app.domain.views.relational_schema import RelationalSchema, RelationDefinition, built
 from app.experiments.report import Claim, Effort, Report, ResultTable, exact
 from app.experiments.view_pairs import answer, classes, is_critical, judged, relations
@@ -110,6 +111,7 @@ def run(effort: Effort) -> Report:
             *_claims_of_hospital(),
             *_claims_of_doctors(),
             *_claims_of_small_domains(),
+            _columns_of_figures(),
             exact(
                 "The queries of Machanavajjhala (2008), figures 2.3 and 2.6 are of the classes they show",
                 all(own <= set(classes(query, CLASSES)) for _, query, own in OF_CLASSES),
@@ -121,6 +123,24 @@ def run(effort: Effort) -> Report:
                 f"{len(printed)} places",
             ),
         ),
+    )
+
+
+def _columns_of_figures() -> Claim:
+    """Machanavajjhala (2008), figures 2.6 and 2.7: D has four columns, and three as printed there."""
+    name, query, _ = OF_CLASSES[-1]
+    found = judged(query, "V(w) :- D(p,'cancer',b,w).", HOSPITAL)
+    try:
+        judged(query.replace("b1,b2", "b1").replace("c1,c2", "c1"), query, HOSPITAL)
+        refused = ""
+    except InvalidInput as error:
+        refused = error.faults[0].code
+    return exact(
+        "Machanavajjhala (2008), figures 2.6 and 2.7: the query is of D with four columns, and no set of its "
+        "subgoals is looked at; with three, as printed, it is no query of that schema",
+        (found.verdict, found.method, found.subset_pairs, refused)
+        == ("DISCLOSES", "row_determined", 0, "wrong-arity"),
+        f"{name}: {found.verdict} by {found.method}, and {refused}",
     )
 
 

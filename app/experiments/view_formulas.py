@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from app.domain.views.decision import PairVerdict
-from app.experiments.report import Effort, Picture, Report, ResultTable, curves, exact
+from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact
 from app.experiments.view_pairs import is_critical, judged, relations
 
 Clause = tuple[int, ...]
@@ -48,22 +48,12 @@ class Tried:
 def run(effort: Effort) -> Report:
     """Formulas of 2 to 6 variables."""
     rng = np.random.Generator(np.random.PCG64(1))
-    sizes = range(2, MOST + 1)
-    tried = {p: [_tried(p, rng) for _ in range(PAIRS * effort.seeds)] for p in sizes}
+    tried = {p: [_tried(p, rng) for _ in range(PAIRS * effort.seeds)] for p in range(2, MOST + 1)}
+    steps = {
+        p: (float(np.median([own.found.steps for own in pairs])), max(own.found.steps for own in pairs))
+        for p, pairs in tried.items()
+    }
     every = [own for pairs in tried.values() for own in pairs]
-    small = [own for own in every if own.variables <= LOOKED_AT]
-    of_size = [[own.found.steps for own in tried[p]] for p in sizes]
-    steps = np.array([[float(np.median(own)), float(max(own))] for own in of_size])
-    rows = tuple(
-        (
-            p,
-            len(tried[p]),
-            sum(own.satisfiable for own in tried[p]),
-            sum(own.is_right for own in tried[p]),
-            *map(int, steps[p - 2]),
-        )
-        for p in sizes
-    )
     return Report(
         id="V3",
         title="Pairs that are as hard as formulas",
@@ -74,7 +64,16 @@ def run(effort: Effort) -> Report:
             ResultTable(
                 "Verdicts beside all values tried",
                 ("variables", "pairs", "true at once", "right verdicts", "median steps", "most steps"),
-                rows,
+                tuple(
+                    (
+                        p,
+                        len(pairs),
+                        sum(own.satisfiable for own in pairs),
+                        sum(own.is_right for own in pairs),
+                        *map(int, steps[p]),
+                    )
+                    for p, pairs in tried.items()
+                ),
             ),
         ),
         pictures=(
@@ -83,25 +82,30 @@ def run(effort: Effort) -> Report:
                 "Steps of a verdict by the number of variables",
                 "Variables of the formulas",
                 "Steps",
-                curves(("median", "most"), list(map(float, sizes)), steps),
+                curves(("median", "most"), list(map(float, tried)), np.array(list(steps.values()), float)),
             ),
         ),
-        claims=(
-            exact(
-                "The view discloses exactly if both formulas can be true at once",
-                all(own.is_right for own in every),
-                f"{sum(own.satisfiable for own in every)} of {len(every)} can",
-            ),
-            exact(
-                "In columns that may hold anything, every pair discloses",
-                all(own.unbounded.verdict == "DISCLOSES" for own in every),
-                f"{len(every)} pairs",
-            ),
-            exact(
-                "A row (t, 1, 0) is critical exactly if t makes the formula true",
-                all(map(_rows_are_right, small)),
-                f"all rows of {len(small)} pairs of up to {LOOKED_AT} variables",
-            ),
+        claims=_claims(every),
+    )
+
+
+def _claims(every: Sequence[Tried]) -> tuple[Claim, ...]:
+    small = [own for own in every if own.variables <= LOOKED_AT]
+    return (
+        exact(
+            "The view discloses exactly if both formulas can be true at once",
+            all(own.is_right for own in every),
+            f"{sum(own.satisfiable for own in every)} of {len(every)} can",
+        ),
+        exact(
+            "In columns that may hold anything, every pair discloses",
+            all(own.unbounded.verdict == "DISCLOSES" for own in every),
+            f"{len(every)} pairs",
+        ),
+        exact(
+            "A row (t, 1, 0) is critical exactly if t makes the formula true",
+            all(map(_rows_are_right, small)),
+            f"all rows of {len(small)} pairs of up to {LOOKED_AT} variables",
         ),
     )
 

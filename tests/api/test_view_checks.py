@@ -220,3 +220,46 @@ async def test_too_many_pairs_are_refused(client):
     body = HOSPITAL | {"secrets": secrets, "views": views}
     problem = problem_of(await client.post("/v1/view-checks", json=body), 422, "invalid-input")
     assert problem["errors"][0]["code"] == "too-many-pairs"
+
+
+async def test_a_thousand_relations_are_refused(client):
+    body = HOSPITAL | {
+        "relational_schema": {"relations": {f"r{i}": {"attributes": ["a"]} for i in range(1_000)}}
+    }
+    (error,) = problem_of(await client.post("/v1/view-checks", json=body), 422, "invalid-input")["errors"]
+    assert error["pointer"] == "/relational_schema/relations"
+    assert "500" in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("fds", "verdict", "constant"),
+    [
+        ([], "DISCLOSES", []),
+        # It says nothing.
+        ([[["city"], ["city"]]], "DISCLOSES", []),
+        # No instance has what the secret asks for: there is nothing to disclose, and the answer says so.
+        ([[["zip"], ["city"]]], "PRIVATE", ["secret"]),
+        # Each determines the other, and what both are is open.
+        ([[["zip"], ["city"]], [["city"], ["zip"]]], "PRIVATE", ["secret"]),
+    ],
+)
+async def test_a_dependency_that_contradicts_the_secret_leaves_nothing_to_disclose(
+    client, fds, verdict, constant
+):
+    found = await check(
+        client,
+        {
+            "relational_schema": {"relations": {"lives": {"attributes": ["zip", "city"], "fds": fds}}},
+            "secrets": [{"id": "secret", "query": "s() :- lives(14850, 'Ithaca'), lives(14850, 'Utica')."}],
+            "views": [{"id": "view", "query": "v(c) :- lives(14850, c)."}],
+        },
+    )
+    assert (found["verdict"], found["constant_secrets"]) == (verdict, constant)
+
+
+@pytest.mark.parametrize("query", ["v() :- patient(1, 'x\0').", "v() :- patient(1, \0)."])
+async def test_the_character_nul_is_refused_at_its_place(client, query):
+    body = HOSPITAL | {"views": [{"id": "view", "query": query}]}
+    (error,) = problem_of(await client.post("/v1/view-checks", json=body), 422, "invalid-input")["errors"]
+    assert (error["pointer"], error["code"]) == ("/views/0/query", "datalog-syntax")
+    assert error["message"].startswith("Line 1, column 19: ")

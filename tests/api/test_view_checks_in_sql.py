@@ -69,24 +69,31 @@ async def test_the_worked_examples_have_their_verdicts_in_sql(client, name):
     assert all(own["not_exact"] == {"secret": [], "view": []} for own in found["pairs"])
 
 
-@pytest.mark.parametrize(
-    ("name", "view"),
-    [
-        (
-            "QV-01",
-            "SELECT DISTINCT p.pname FROM p, d WHERE p.pid = d.pid AND d.diagnosis = 'cancer' "
-            "AND d.ward = 1212",
-        ),
-        ("QV-05", "SELECT DISTINCT name, ward FROM t WHERE doctor <> 'Drake'"),
-        ("QV-06", "SELECT DISTINCT name, ward FROM t WHERE doctor <> 'Drake'"),
-        ("QV-37", "SELECT 1 FROM r AS r1, r AS r2 WHERE r2.a = 0 AND r2.b = 1"),
-    ],
-)
-async def test_the_worked_examples_that_are_stated_in_sql(client, name, view):
+STATED_IN_SQL = [name for name, own in VECTORS.items() if "views_sql" in own]
+
+
+@pytest.mark.parametrize("name", STATED_IN_SQL)
+async def test_the_worked_examples_that_are_stated_in_sql(client, name):
     vector = VECTORS[name]
     columns = {relation: own["attributes"] for relation, own in vector["schema"].items()}
-    found = await pair(client, view, {"relations": vector["schema"]}, in_sql(queries_of(vector)[0], columns))
-    assert found["verdict"] == ("PRIVATE" if name == "QV-05" else "DISCLOSES")
+    secret = vector.get("secret_sql") or in_sql(queries_of(vector)[0], columns)
+    sent = body("", {"relations": vector["schema"]}, secret)
+    sent["views"] = [{"id": f"v{i}", "query": own} for i, own in enumerate(vector["views_sql"])]
+    found = (await checked(client, sent))["pairs"]
+    assert len(found) == len(vector["views"])
+    disclosing = [i for i, own in enumerate(found) if own["verdict"] == "DISCLOSES"]
+    assert disclosing == vector["expect"]["views"]
+    assert all(own["not_exact"] == {"secret": [], "view": []} for own in found)
+
+
+async def test_a_key_makes_a_view_tell_in_sql_as_well(client):
+    """QV-06 is QV-05 with a key."""
+    vector = VECTORS["QV-05"]
+    columns = {relation: own["attributes"] for relation, own in vector["schema"].items()}
+    secret = in_sql(queries_of(vector)[0], columns)
+    for name, verdict in (("QV-05", "PRIVATE"), ("QV-06", "DISCLOSES")):
+        found = await pair(client, vector["views_sql"][1], {"relations": VECTORS[name]["schema"]}, secret)
+        assert found["verdict"] == verdict
 
 
 @pytest.mark.spec(*(f"SQ-{number}" for number in range(1, 13)))
@@ -329,3 +336,67 @@ async def test_a_literal_of_the_wrong_type_is_refused(client):
         client, "SELECT 1 FROM w WHERE ward = '5' AND kind", tables, "SELECT 1 FROM w WHERE ward <> 5"
     )
     assert same["verdict"] == "PRIVATE"
+
+
+STAYS = 'CREATE TABLE stay (pid integer NOT NULL, ill text NOT NULL, since date NOT NULL, "Ward" integer)'
+OF_STAYS = "SELECT pid FROM stay WHERE ill = 'cancer'"
+HUNDRED = " OR ".join(f"pid = {i}" for i in range(100))
+
+
+@pytest.mark.parametrize(
+    ("view", "code", "place"),
+    [
+        # Of another dialect.
+        ("SELECT TOP 5 pid FROM stay", "sql-syntax", (1, 12)),
+        ("SELECT pid\nFROM `stay`", "sql-syntax", (2, 11)),
+        ("SELECT [pid] FROM stay", "unknown-function", (1, 9)),
+        ('SELECT pid FROM stay WHERE ill = "flu"', "unknown-column", (1, 34)),
+        ("SELECT pid FROM stay QUALIFY 1 = 1", "not-read", (1, 30)),
+        # Names that quotes keep as they are.
+        ('SELECT "PID" FROM stay', "unknown-column", (1, 8)),
+        ('SELECT pid FROM "Stay"', "unknown-relation", (1, 17)),
+        # Literals of another type.
+        ("SELECT pid FROM stay\nWHERE pid = 'one'", "wrong-type", (2, 7)),
+        ("SELECT pid FROM stay WHERE pid = TRUE", "wrong-type", (1, 28)),
+        ("SELECT pid FROM stay WHERE ill = 5", "wrong-type", (1, 28)),
+        ("SELECT pid FROM stay WHERE since = '2023-02-30'", "wrong-type", (1, 28)),
+        ("SELECT pid FROM stay WHERE since IN (DATE '2023-01-01', 7)", "wrong-type", (1, 28)),
+        # What no text of SQL has.
+        ("SELECT pid FROM stay WHERE ill = 'x\0'", "sql-syntax", (1, 36)),
+        (f"SELECT pid FROM stay WHERE {'(' * 1000}pid = 1{')' * 1000}", "nested-too-deep", (1, 68)),
+    ],
+)
+async def test_what_is_no_query_of_the_dialect_and_the_schema_is_refused_at_its_place(
+    client, view, code, place
+):
+    error = await fault(client, view, {"sql": STAYS}, OF_STAYS)
+    assert (error["pointer"], error["code"]) == ("/views/0/query", code)
+    assert error["message"].startswith("Line {}, column {}: ".format(*place))
+
+
+@pytest.mark.parametrize(
+    ("view", "verdict"),
+    [
+        # A hundred times a hundred alternatives, and ten thousand written one by one.
+        (f"SELECT pid FROM stay WHERE ({HUNDRED}) AND ({HUNDRED}) AND ill = 'flu'", "PRIVATE"),
+        (f"SELECT pid FROM stay WHERE ({HUNDRED}) AND ({HUNDRED})", "UNKNOWN"),
+        (f"SELECT pid FROM stay WHERE pid IN ({'1, ' * 9_990}1)", None),
+        # Folded, as names without quotes are.
+        ("SELECT PID FROM Stay WHERE ILL = 'flu'", "PRIVATE"),
+        ("SELECT S.Pid FROM STAY s WHERE S.ill = 'cancer'", "DISCLOSES"),
+        ("SELECT \"Ward\" FROM stay WHERE ill = 'flu' AND ward = 7", "PRIVATE"),
+    ],
+)
+async def test_what_is_large_or_spelt_otherwise_is_judged(client, view, verdict):
+    if verdict is None:
+        error = await fault(client, view, {"sql": STAYS}, OF_STAYS)
+        assert error["code"] == "string-too-long"
+    else:
+        assert (await pair(client, view, {"sql": STAYS}, OF_STAYS))["verdict"] == verdict
+
+
+@pytest.mark.parametrize("dialect", ["mysql", "tsql", "snowflake", "bigquery", "duckdb", "Postgres", ""])
+async def test_a_dialect_of_which_it_is_not_known_what_it_takes_for_equal_is_refused(client, dialect):
+    error = await fault(client, FLU, dialect=dialect)
+    assert error["pointer"] == "/dialect"
+    assert "'postgres'" in error["message"]

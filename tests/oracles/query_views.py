@@ -173,13 +173,26 @@ class World:
         self, secret: Sequence[Rule], view: Sequence[Rule], random: Random, *, bags: Sequence[bool]
     ) -> bool:
         """Whether the answers are independent for one prior, drawn: odds of 1 to 5 for each row."""
+        return self.are_jointly_independent(secret, [view], random, bags=bags)
+
+    def are_jointly_independent(
+        self,
+        secret: Sequence[Rule],
+        views: Sequence[Sequence[Rule]],
+        random: Random,
+        *,
+        bags: Sequence[bool],
+    ) -> bool:
+        """As ``are_independent``, of all views' answers together; ``bags``: first the secret's."""
         weights = self.consistent.astype(object)
         for i in range(len(self.facts)):
             odds = random.randint(1, 5)
             weights = np.where(np.arange(len(weights)) >> i & 1, weights * odds, weights)
+        first, *rest = (
+            self.answers(query, bag=bag) for query, bag in zip((secret, *views), bags, strict=True)
+        )
         ids = [
-            np.unique(self.answers(query, bag=bag), axis=0, return_inverse=True)[1].ravel()
-            for query, bag in zip((secret, view), bags, strict=True)
+            np.unique(answers, axis=0, return_inverse=True)[1].ravel() for answers in (first, np.hstack(rest))
         ]
         joint = np.zeros((ids[0].max() + 1, ids[1].max() + 1), object)
         np.add.at(joint, (ids[0], ids[1]), weights)

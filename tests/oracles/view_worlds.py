@@ -57,7 +57,23 @@ REFERRING: Schema = {
     ),
     "t": Table((("a", "integer NOT NULL", ZERO_TO_TWO),)),
 }
-SCHEMAS = (PLAIN, PLAIN, KEYED, REFERRING)
+LISTED: Schema = {
+    "r": Table(
+        (
+            ("a", "integer NOT NULL CHECK (a = 0 OR a IN (1, 2))", ZERO_TO_TWO),
+            ("b", "integer CHECK (b IN (0, 1, 2))", (*ZERO_TO_TWO, None)),
+        )
+    ),
+    "s": Table(
+        (
+            ("b", "integer CHECK (b IN (0, 1, 2))", (*ZERO_TO_TWO, None)),
+            ("c", "integer NOT NULL CHECK (c IN (0, 1))", (0, 1)),
+        )
+    ),
+    "t": Table((("a", "integer NOT NULL CHECK (a IN (0, 1, 2))", ZERO_TO_TWO),)),
+}
+"""With the values of columns listed by CHECK."""
+SCHEMAS = (PLAIN, PLAIN, KEYED, REFERRING, LISTED)
 
 
 def declared(schema: Schema) -> str:

@@ -22,8 +22,10 @@ from app.services.views.pair_verdicts import Decided, Understood, understood
 from app.services.views.reading import WrittenQuery, read_schema, reader
 from app.services.views.view_checks import ViewCheck, checked
 from tests.oracles.view_worlds import (
+    LISTED,
     PLAIN,
     SCHEMAS,
+    Schema,
     Worlds,
     are_independent,
     declared,
@@ -119,6 +121,31 @@ def test_answers_that_depend_on_each_other_are_not_private(connection, rows, sec
     assert verdict(secret, view) != "PRIVATE"
 
 
+@pytest.mark.parametrize(
+    ("secret", "view"),
+    [
+        ("SELECT a FROM r WHERE b = 1", "SELECT EXISTS (SELECT 1 FROM r WHERE b = 2) AS any_of_two"),
+        ("SELECT EXISTS (SELECT 1 FROM r WHERE b = 1)", "SELECT a FROM r WHERE b = 2 FETCH FIRST ROW ONLY"),
+        ("SELECT EXISTS (SELECT 1 FROM s WHERE c = 1)", "SELECT b FROM r FETCH FIRST 2 ROWS ONLY"),
+        (
+            "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM r WHERE b = 2 FETCH NEXT 1 ROW ONLY) AND a <> 1",
+            "SELECT (EXISTS (SELECT 1 FROM t WHERE a = 1))",
+        ),
+        # A list of what a column holds leaves but one value beside 0 and 1.
+        ("SELECT EXISTS (SELECT 1 FROM t WHERE a > 1)", "SELECT a FROM t WHERE a < 2"),
+        ("SELECT c FROM s WHERE b <> 2 AND b <> 1 AND c > 0", "SELECT c FROM s WHERE b IN (1, 2) OR c < 1"),
+    ],
+)
+def test_what_is_asked_whether_and_cut_off_is_independent_where_it_is_private(connection, secret, view):
+    rows = [("r", 0, 1), ("r", 1, 2), ("r", 2, 2), ("s", 0, 1), ("s", 1, 1), ("t", 1), ("t", 2)]
+    worlds = Worlds(connection, LISTED, rows)
+    answers = [worlds.answers(sql) for sql in (secret, view)]
+    assert all(own.max() > 0 for own in answers)
+    assert are_independent(*answers, worlds.prior(Random(1)))
+    assert verdict(secret, view, LISTED) == "PRIVATE"
+    assert verdict(secret, secret, LISTED) != "PRIVATE"
+
+
 def test_answers_of_different_rows_are_independent(connection):
     worlds = Worlds(connection, PLAIN, [("t", 1), ("t", 2), ("r", 1, None)])
     asked = ("SELECT a FROM t WHERE a = 1", "SELECT COUNT(*) FROM t, r WHERE t.a = 2")
@@ -127,7 +154,7 @@ def test_answers_of_different_rows_are_independent(connection):
     assert verdict(*asked) == "PRIVATE"
 
 
-def verdict(secret: str, view: str) -> str:
-    """What the product says of queries over the tables without keys."""
+def verdict(secret: str, view: str, schema: Schema = PLAIN) -> str:
+    """What the product says of two queries."""
     queries = [WrittenQuery("q", secret)], [WrittenQuery("q", view)]
-    return checked(ViewCheck({}, (), *queries, language="sql", tables=declared(PLAIN)))["verdict"]
+    return checked(ViewCheck({}, (), *queries, language="sql", tables=declared(schema)))["verdict"]

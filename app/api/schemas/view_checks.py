@@ -227,7 +227,7 @@ class WitnessSide(Answer):
     for a query that is answered by yes or no.
     """
     places: Annotated[list[TextPlace], Field(max_length=MOST_PLACES)] = []  # noqa: RUF012
-    """Where the query names the relation of the deciding row; for SQL."""
+    """Where the subgoals, or in SQL the tables of `FROM`, are written that the deciding row stands for."""
 
 
 class DisclosureWitness(Answer):

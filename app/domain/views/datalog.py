@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, NoReturn, cast
 
 from app.domain.errors import InvalidInput
@@ -82,9 +83,26 @@ def head_of(text: str) -> str:
     return _tokens(text)[0].text
 
 
+def subgoal_places(text: str) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """Line and column, from 1, of the subgoals of each rule of a query that can be read."""
+    found: list[tuple[tuple[int, int], ...]] = []
+    names: list[int] = []
+    for token, after in pairwise(_tokens(text)):
+        if token.kind == "name" and after.text == "(":
+            names.append(token.place)
+        elif token.kind == "mark" and token.text == ".":
+            # The first is the head.
+            found.append(tuple(_line_and_column(text, place) for place in names[1:]))
+            names = []
+    return tuple(found)
+
+
+def _line_and_column(text: str, place: int) -> tuple[int, int]:
+    return text.count("\n", 0, place) + 1, place - (text.rfind("\n", 0, place) + 1) + 1
+
+
 def _refuse(text: str, place: int, code: str, message: str, remedy: str) -> NoReturn:
-    line = text.count("\n", 0, place) + 1
-    column = place - (text.rfind("\n", 0, place) + 1) + 1
+    line, column = _line_and_column(text, place)
     raise InvalidInput.of("", code, f"Line {line}, column {column}: {message}", remedy)
 
 

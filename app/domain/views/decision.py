@@ -23,7 +23,7 @@ from app.domain.views.evaluation import is_disclosure
 from app.domain.views.freezing import frozen
 from app.domain.views.instances import Side, Witness
 from app.domain.views.normal_form import Branch, NormalQuery
-from app.domain.views.patterns import Candidate, Hit, Patterns
+from app.domain.views.patterns import Candidate, Hit, Patterns, Subgoals
 from app.domain.views.queries import Query
 from app.domain.views.query_classes import is_row_determined
 from app.domain.views.relational_schema import RelationalSchema
@@ -47,7 +47,7 @@ Reason = Literal[
 ]
 WORST: tuple[Verdict, ...] = ("DISCLOSES", "UNKNOWN", "PRIVATE")
 """Verdicts, the worst first."""
-VERSION: Final = 2
+VERSION: Final = 3
 """Grows when a pair could be given another verdict, example or explanation than before, or a secret be found
 to be constant.
 """
@@ -66,6 +66,8 @@ class PairVerdict:
     witness: Witness | None = None
     branches: tuple[Branch, Branch] | None = None
     """Of the secret and of the view, those that the verdict is about."""
+    subgoals: tuple[Subgoals, Subgoals] | None = None
+    """Of these branches as they are written, those that the deciding row of a witness stands for."""
     subset_pairs: int = 0
     steps: int = 0
 
@@ -161,7 +163,7 @@ class _Pair:
         for hit in hits:
             witness = self._verified(self._first_look(hit))
             if witness is not None:
-                return self._disclosure(witness, method)
+                return self._disclosure(hit, witness, method)
             undecided.append(hit.candidate)
         if not undecided:
             return PairVerdict("PRIVATE", "pattern", "NOT_CRITICAL")
@@ -179,7 +181,9 @@ class _Pair:
         hits, method = self._hits(Patterns(self.secret, self.view, self.schema, self._work))
         for hit in hits:
             witness = self._verified(self._first_look(hit))
-            found = self._enumerated(iter([hit])) if witness is None else self._disclosure(witness, method)
+            found = (
+                self._enumerated(iter([hit])) if witness is None else self._disclosure(hit, witness, method)
+            )
             if found.verdict != "PRIVATE":
                 yield hit, found
 
@@ -207,7 +211,7 @@ class _Pair:
                     witness = self._verified(iter([found]))
                     if witness is None:
                         return PairVerdict("UNKNOWN", "enumeration", "NO_CERTIFIED_WITNESS")
-                    return self._disclosure(witness, "enumeration")
+                    return self._disclosure(hit, witness, "enumeration")
         except OutOfBudget:
             return PairVerdict("UNKNOWN", "enumeration", "BUDGET_EXCEEDED")
         return PairVerdict("PRIVATE", "enumeration", "NOT_CRITICAL")
@@ -219,10 +223,10 @@ class _Pair:
                 return witness
         return None
 
-    def _disclosure(self, witness: Witness, method: Method) -> PairVerdict:
+    def _disclosure(self, hit: Hit, witness: Witness, method: Method) -> PairVerdict:
         same = witness.secret.deciding == witness.view.deciding
         reason: Reason = "SHARED_CRITICAL_TUPLE" if same else "SHARED_BLOCK"
-        return PairVerdict("DISCLOSES", method, reason, witness)
+        return PairVerdict("DISCLOSES", method, reason, witness, subgoals=hit.subgoals)
 
 
 def _as_written(side: Side, query: Query) -> Side:

@@ -140,6 +140,14 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class Subgoals:
+    """Some of a rule's subgoals, in the order in which they are written."""
+
+    rule: int
+    places: Places
+
+
+@dataclass(frozen=True)
 class Hit:
     """A candidate whose row both answers may depend on."""
 
@@ -156,6 +164,26 @@ class Hit:
     def view_place(self) -> int:
         """A subgoal of the view's set."""
         return self.candidate.view_places[0]
+
+    @property
+    def subgoals(self) -> tuple[Subgoals, Subgoals]:
+        """Of the secret and of the view as they are written, those that become the deciding row."""
+        of = self.pattern.substitution.row
+        secret, view = (
+            Subgoals(
+                own.rule,
+                tuple(
+                    sorted(
+                        place
+                        for atom, places in zip(own.body, own.written, strict=True)
+                        if of(atom) == row
+                        for place in places
+                    )
+                ),
+            )
+            for own, row in zip(self.pattern.disjuncts, self.rows, strict=True)
+        )
+        return secret, view
 
     @property
     def rows(self) -> tuple[Atom, Atom]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from app.domain.views.clashes import Clash, Condition
 from app.domain.views.decision import PairVerdict, Reason
 from app.domain.views.instances import Row, Side
 from app.domain.views.normal_form import Branch
@@ -105,6 +106,22 @@ def explained(found: PairVerdict, secret: Query, view: Query, schema: Relational
     if schema.foreign_keys:
         parts.append("Rows that foreign keys require are left out of this example.")
     return " ".join(parts)
+
+
+def explained_clashes(found: Iterable[Clash], schema: RelationalSchema) -> str:
+    """Which values exclude each other, after it was said that some do; empty if that is not known."""
+    sentences = []
+    for own in found:
+        column = schema.relations[own.relation].attributes[own.column]
+        rows = "No row" if own.of == "row" else "No two rows"
+        tied = "has" if own.of == "row" else "that a key or dependency ties have"
+        conditions = f"{_condition(column, own.secret)} and {_condition(column, own.view)}"
+        sentences.append(f" {rows} of {own.relation} {tied} {conditions}.")
+    return "".join(sentences)
+
+
+def _condition(column: str, own: Condition) -> str:
+    return f"{column} {own.operator} {value_in_words(own.value)}"
 
 
 def _effect(side: Side, query: Query, schema: RelationalSchema) -> str:

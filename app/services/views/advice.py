@@ -16,7 +16,7 @@ from app.domain.views.datalog import parse_query
 from app.domain.views.decision import PairVerdict, decide, disclosing_patterns
 from app.domain.views.leakage import MOST_ROWS, AnswerPart, Leakage, Question, leakage_of
 from app.domain.views.normal_form import Branch, branches
-from app.domain.views.patterns import Hit, Places
+from app.domain.views.patterns import Hit, Subgoals
 from app.domain.views.queries import Atom, Constant, Query
 from app.domain.views.ranges import Cell
 from app.domain.views.work import Budget, OutOfBudget, Work
@@ -126,7 +126,7 @@ class Adviser:
         }
 
     def _pattern(self, hit: Hit, found: Decided, pair: tuple[Branch, Branch]) -> JsonObject:
-        (secret, view), own, is_verified = pair, hit.candidate, found.verdict == "DISCLOSES"
+        is_verified = found.verdict == "DISCLOSES"
         words = (
             found.explanation(self.schema)
             if is_verified
@@ -134,19 +134,17 @@ class Adviser:
             "limits."
         )
         return {
-            "secret": self._overlap(found.secret, secret, own.secret.rule, hit.rows[0], _subgoals(hit, 0)),
-            "view": self._overlap(found.view, view, own.view.rule, hit.rows[1], _subgoals(hit, 1)),
+            "secret": self._overlap(found.secret, pair[0], hit.rows[0], hit.subgoals[0]),
+            "view": self._overlap(found.view, pair[1], hit.rows[1], hit.subgoals[1]),
             "verified": is_verified,
             "explanation": words,
         }
 
-    def _overlap(
-        self, query: Understood, branch: Branch, rule: int, row: Atom, subgoals: Sequence[int]
-    ) -> JsonObject:
+    def _overlap(self, query: Understood, branch: Branch, row: Atom, subgoals: Subgoals) -> JsonObject:
         part, relation = query.part(branch), self.schema.relational.relations[row.relation]
         types = self.schema.types[row.relation]
         return {
-            "subgoals": [self._subgoal(part, rule, place) for place in subgoals],
+            "subgoals": [self._subgoal(part, subgoals.rule, place) for place in subgoals.places],
             "relation": row.relation,
             "values": {
                 name: cell_in_json(shown(term.value, of))
@@ -224,13 +222,6 @@ class Adviser:
             "row_probability": str(Fraction(1, 2)),
             "explanation": words,
         }
-
-
-def _subgoals(hit: Hit, number: int) -> list[int]:
-    """The subgoals of the rule as it is written that are the pattern's row."""
-    own: Places = (hit.candidate.secret_places, hit.candidate.view_places)[number]
-    disjunct = hit.pattern.disjuncts[number]
-    return sorted(place for row in own for place in disjunct.written[row])
 
 
 def _question(query: Understood) -> Question:

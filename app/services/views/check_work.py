@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Final
@@ -14,6 +14,7 @@ from typing import Final
 from app.domain.errors import NotFound
 from app.domain.models.entry import Cost
 from app.domain.search.budget import Halted, never
+from app.domain.views.datalog import subgoal_places
 from app.services.fingerprints import canonical_json
 from app.services.ports import Store, UnitOfWork
 from app.services.resources import JsonObject, Kind, Stored, TenantId, document_of
@@ -87,7 +88,7 @@ class CheckWork:
         found = in_room(self._pair(pairs, number) for number in range(self.units) if not pairs.is_over())
         if pairs.is_over():
             return None
-        result = result_of_check(self._read, found, pairs.is_over)
+        result = result_of_check(self._read, found, self._clock, pairs.is_over)
         return None if pairs.is_over() else result
 
     def run_block(self, index: int, tick: Tick, halted: Halted = never) -> bytes:
@@ -104,7 +105,7 @@ class CheckWork:
     def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
         """The result."""
         pairs = [pair for block in blocks.values() for pair in json.loads(block)]
-        return Conclusion(result_of_check(self._read, in_room(pairs)))
+        return Conclusion(result_of_check(self._read, in_room(pairs), self._clock))
 
     def _pair(self, pairs: Pairs, number: int) -> JsonObject:
         return self._known[number] if number in self._known else pairs.pair(number)
@@ -176,13 +177,40 @@ async def _known_pairs(work: UnitOfWork, question: CheckQuestion) -> dict[int, J
             # A result may be large, and mostly the newest has all that there is.
             if any(number is not None and number not in known for number in pairs):
                 result = await work.results.find(stored.kind.value, stored.sha256)
-                found = [] if result is None else zip(pairs, result["pairs"], strict=True)
+                found = [] if result is None else zip(pairs, _texts(document), result["pairs"], strict=True)
                 known = {
-                    own: pair
-                    for own, pair in found
+                    own: _moved(pair, texts, question.read, own)
+                    for own, texts, pair in found
                     if own is not None and _is_final(pair, advised=bool(question.read.advice))
                 } | known
     return known
+
+
+def _texts(document: JsonObject) -> Iterator[tuple[str, str]]:
+    """The texts of the secret and of the view of each pair that a stored check has asked."""
+    secrets, views = ([own["query"] for own in document["asked"][part]] for part in ("secrets", "views"))
+    return product(secrets, views)
+
+
+def _moved(pair: JsonObject, texts: tuple[str, str], read: ReadCheck, number: int) -> JsonObject:
+    """The pair with the places of its subgoals in Datalog as they are in the texts that are asked now.
+
+    These may be laid out in another way. Texts of SQL that are decided alike have them in the same places.
+    """
+    if pair["witness"] is None:
+        return pair
+    secret, view = divmod(number, len(read.views))
+    queries = read.secrets[secret][1], read.views[view][1]
+    sides = {}
+    for (name, side), text, query in zip(pair["witness"].items(), texts, queries, strict=True):
+        now = [place for part in query.parts for rule in part.written_at for place in rule]
+        if now:
+            before = [place for rule in subgoal_places(text) for place in rule]
+            moved = dict(zip(before, now, strict=True))
+            places = [moved[own["line"], own["column"]] for own in side["places"]]
+            side = {**side, "places": [{"line": own.line, "column": own.column} for own in places]}
+        sides[name] = side
+    return {**pair, "witness": sides}
 
 
 def _is_final(pair: JsonObject, *, advised: bool) -> bool:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, timedelta
+from fractions import Fraction
 from math import floor
 from typing import Final, Literal
 
 from app.domain.views.ranges import Cell, Range, Value, exact, in_digits
 
-Family = Literal["untyped", "number", "text", "boolean", "date", "timestamp", "opaque", "unknown"]
+Family = Literal["untyped", "number", "text", "boolean", "date", "time", "timestamp", "opaque", "unknown"]
 """Columns of an opaque type are compared with others of it only, those of an unknown one with nothing."""
 SECONDS_OF_A_DAY: Final = 86_400
 
@@ -31,7 +32,7 @@ class ColumnType:
     @property
     def is_ordered(self) -> bool:
         """Whether its values have an order that is the same in every database."""
-        return self.family in ("number", "date", "timestamp")
+        return self.family in ("number", "date", "time", "timestamp")
 
     @property
     def words(self) -> str:
@@ -67,19 +68,24 @@ def type_of(range_: Range) -> ColumnType:
 
 
 def shown(cell: Cell, of: ColumnType) -> Cell:
-    """A value as SQL shows it: dates in words, and what is no date that there is as any value."""
-    if cell is None or isinstance(cell, str) or of.family not in ("date", "timestamp"):
+    """A value as SQL shows it: dates and times in words, and what is none that there is as any value."""
+    if cell is None or isinstance(cell, str) or of.family not in ("date", "time", "timestamp"):
         return cell
     day = floor(cell)
+    if of.family == "time":
+        return _time_of_day(Fraction(cell)) if day == 0 else f"#{in_digits(cell)}"
     try:
         words = date.fromordinal(day).isoformat()
     except (ValueError, OverflowError):
         return f"#{in_digits(cell)}"
-    if of.family == "date":
-        return words
-    seconds, rest = divmod((cell - day) * SECONDS_OF_A_DAY, 1)
+    return words if of.family == "date" else f"{words} {_time_of_day(Fraction(cell - day))}"
+
+
+def _time_of_day(share: Fraction) -> str:
+    """The time at which so much of a day is over."""
+    seconds, rest = divmod(share * SECONDS_OF_A_DAY, 1)
     fraction = f"{floor(rest * 10**12):012}".rstrip("0")
-    return f"{words} {timedelta(seconds=int(seconds))!s:0>8}{f'.{fraction}' if fraction else ''}"
+    return f"{timedelta(seconds=int(seconds))!s:0>8}{f'.{fraction}' if fraction else ''}"
 
 
 def cell_in_json(cell: Cell) -> str | int | float | None:

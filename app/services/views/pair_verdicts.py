@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from app.domain.views.clashes import Clash, clashes
 from app.domain.views.decision import PairVerdict, Verdict, decide
 from app.domain.views.instances import Side, Witness
 from app.domain.views.normal_form import Branch, branches
+from app.domain.views.patterns import Subgoals
 from app.domain.views.queries import Query
 from app.domain.views.query_classes import QueryClass, classes_of
 from app.domain.views.relational_schema import RelationalSchema
-from app.domain.views.wording import explained, explained_constant
+from app.domain.views.wording import explained, explained_clashes, explained_constant
 from app.domain.views.work import Budget, OutOfBudget, Work
 from app.services.views.column_types import shown
 from app.services.views.published import NotExact, PairMethod, PairReason, Part, Place, PublishedQuery
@@ -56,10 +58,16 @@ def understood(
             own = branches(part.query, schema, f"{side}.", work)
             found += own
             # A query that keeps duplicates has a branch for each of its rules.
-            places = [part.places] if len(own) == 1 else [part.places[i : i + 1] for i in range(len(own))]
             parts += (
-                replace(part, query=branch.written, places=where)
-                for branch, where in zip(own, places, strict=True)
+                replace(part, query=branch.written)
+                if len(own) == 1
+                else replace(
+                    part,
+                    query=branch.written,
+                    places=part.places[i : i + 1],
+                    written_at=part.written_at[i : i + 1],
+                )
+                for i, branch in enumerate(own)
             )
         classes = classes_of([own for branch in found for own in branch.normal.disjuncts], schema, work)
     except OutOfBudget:
@@ -151,12 +159,22 @@ class Decided:
             why = explained(found, secret, view, schema.relational)
         else:
             why = explained(self.found, Query(()), Query(()), schema.relational)
+            if self.found.reason == "NO_UNIFIABLE_SUBGOALS":
+                why += explained_clashes(self._clashes(schema), schema.relational)
         return " ".join([why, *self._envelopes()])
 
     def places(self) -> tuple[tuple[Place, ...], ...]:
-        """Where the secret and the view read the relation of the deciding row."""
-        sides = zip(self._sides(self.found.witness), self._parts(), strict=True)
-        return tuple(_places(part, side.deciding.relation) for side, part in sides)
+        """Where the subgoals of the secret and of the view stand that the deciding row stands for."""
+        pairs = zip(self.found.subgoals or (), self._parts(), strict=True)
+        return tuple(_places(part, subgoals) for subgoals, part in pairs)
+
+    def _clashes(self, schema: ReadSchema) -> Iterator[Clash]:
+        """Why the rows of the queries exclude each other, with dates as SQL writes them."""
+        work = Work(Budget(), lambda: False)
+        for own in clashes(self.secret.branches, self.view.branches, schema.relational, work):
+            of = schema.types[own.relation][own.column]
+            secret, view = (replace(side, value=shown(side.value, of)) for side in (own.secret, own.view))
+            yield replace(own, secret=secret, view=view)
 
     def _sides(self, witness: Witness | None) -> tuple[Side, ...]:
         return (witness.secret, witness.view) if witness is not None else ()
@@ -183,13 +201,9 @@ def _counting(part: Part) -> Query:
     return Query((), keeps_duplicates=part.counts)
 
 
-def _places(part: Part, relation: str) -> tuple[Place, ...]:
-    found = {
-        place
-        for rule, places in zip(part.query.rules, part.places, strict=False)
-        for atom, place in zip(rule.atoms, places, strict=True)
-        if atom.relation == relation
-    }
+def _places(part: Part, subgoals: Subgoals) -> tuple[Place, ...]:
+    every: Sequence[Sequence[Place]] = part.places or part.written_at
+    found = {every[subgoals.rule][place] for place in subgoals.places} if every else set()
     return tuple(sorted(found, key=lambda own: (own.line, own.column)))[:MOST_PLACES]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from app.domain.views.decision import Method, Reason
@@ -54,9 +54,11 @@ class Part:
     counts: bool
     """Whether the answer says how often each of its rows is found."""
     places: tuple[tuple[TablePlace, ...], ...] = ()
-    """Where the subgoals of each rule are written, if that is known."""
+    """Where the subgoals of each rule are written in SQL."""
     types: tuple[ColumnType, ...] = ()
     """Of what is shown, if they are known."""
+    written_at: tuple[tuple[Place, ...], ...] = field(default=(), compare=False)
+    """Where the subgoals of each rule are written in Datalog; it is no part of what the query means."""
 
     @property
     def as_shown(self) -> Query:

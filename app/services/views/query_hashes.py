@@ -14,8 +14,9 @@ from app.services.views.published import PublishedQuery
 def query_sha256(name: str, query: PublishedQuery, text: str | None = None) -> str:
     """The hash of a query and of the name that an answer calls it by.
 
-    All that a verdict says of the query enters it, where its parts stand in the text included: pairs of equal
-    hashes are answered by the same words. What is said in the words of the text needs ``text`` as well.
+    All that a verdict says of the query enters it: pairs of equal hashes are answered by the same words. So
+    does where its parts stand in a text of SQL, but not of Datalog. What is said in the words of the text
+    needs ``text`` as well.
     """
     return sha256_of({"name": name, "query": _document(query), "text": text})
 
@@ -37,7 +38,8 @@ def _document(part: object) -> Any:  # noqa: ANN401 - JSON
             case tuple() | list():
                 return [written(own) for own in value]
         if dataclasses.is_dataclass(value):
-            return {own.name: written(getattr(value, own.name)) for own in dataclasses.fields(value)}
+            meant = (own.name for own in dataclasses.fields(value) if own.compare)
+            return {name: written(getattr(value, name)) for name in meant}
         return value
 
     return written(part)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from app.domain.errors import InvalidInput, pointing_into
-from app.domain.views.datalog import head_of, parse_query
+from app.domain.views.datalog import head_of, parse_query, subgoal_places
 from app.domain.views.relational_schema import ForeignKey, RelationalSchema, RelationDefinition, built
 from app.services.views.column_types import ColumnType, type_of
-from app.services.views.published import Language, Part, PublishedQuery, SqlDialect
+from app.services.views.published import Language, Part, Place, PublishedQuery, SqlDialect
 
 MOST_CHARACTERS_OF_TABLES: Final = 200_000
 
@@ -92,5 +92,6 @@ def reader(
 
 def _from_datalog(written: WrittenQuery, schema: RelationalSchema) -> PublishedQuery:
     query = parse_query(written.query, schema, keeps_duplicates=written.keeps_duplicates)
-    part = Part(query, len(query.rules[0].goal), written.keeps_duplicates)
+    places = tuple(tuple(Place(*own) for own in rule) for rule in subgoal_places(written.query))
+    part = Part(query, len(query.rules[0].goal), written.keeps_duplicates, written_at=places)
     return PublishedQuery((part,), head=head_of(written.query))

@@ -195,6 +195,95 @@ def test_a_negation_inside_an_operator_is_read():
     assert verdict(secret, "SELECT pid FROM d WHERE ward IS NOT NULL", tables) == "DISCLOSES"
 
 
+@pytest.mark.parametrize(
+    ("declared", "listed"),
+    [
+        ("b text CHECK (b IN ('x', 'y'))", {"x", "y"}),
+        ("b text, CONSTRAINT own CHECK ((b = 'x' OR b IN ('y')) AND a IN (1))", {"x", "y"}),
+        ("b integer CHECK (b IN (1, '2', -3))", {1, 2, -3}),
+        # The first list is one that holds; a smaller one would be, too.
+        ("b text CHECK (b IN ('x', 'y')) CHECK (b IN ('x'))", {"x", "y"}),
+        ("b mood", {"sad", "o'k"}),
+        ("b text CHECK (b IN ('x', NULL))", None),
+        ("b text CHECK (b = NULL)", None),
+        ("b text CHECK (b NOT IN ('x', 'y'))", None),
+        ("b text CHECK (b IN ('x') OR a = 1)", None),
+        ("b text CHECK (b IN ('x') OR true)", None),
+        ("b text CHECK (b IN ('x', lower('Y')))", None),
+        ("b text CHECK (lower(b) IN ('x', 'y'))", None),
+        ("b text CHECK (b IN ('x') OR b LIKE 'y%')", None),
+        ("b text CHECK (b <> 'x')", None),
+        ("b text CHECK (r.b IN ('x'))", None),
+        ("b char(2) CHECK (b IN ('x', 'y'))", None),
+        ("b double precision CHECK (b IN (1, 2))", None),
+        ("b numeric CHECK (b IN (1, 2.5))", None),
+        (f"b integer CHECK (b IN ({', '.join(map(str, range(101)))}))", None),
+        ("b other.mood", None),
+        ("b mood[]", None),
+    ],
+)
+def test_the_values_of_a_column_are_those_that_its_constraint_or_type_lists(declared, listed):
+    tables = f"CREATE TYPE mood AS ENUM ('sad', 'o''k'); CREATE TABLE r (a integer, {declared})"
+    schema = read_schema({}, (), tables, "postgres")
+    column = schema.relational.relations["r"].ranges[1]
+    assert column.values == (None if listed is None else frozenset(listed))
+    assert schema.types["r"][1].values == column.values
+    left_out = any("CHECK constraints of r are left out" in own for own in schema.warnings)
+    assert left_out == ("CHECK" in declared and listed is None)
+    if listed is not None:
+        assert fault("SELECT a FROM r WHERE b = '99'", tables) == "outside-domain"
+
+
+def test_a_listed_column_may_be_above_what_it_never_is():
+    tables = "CREATE TABLE r (a integer, b integer CHECK (b IN (1, 2)))"
+    assert verdict("SELECT a FROM r WHERE b > 1", "SELECT a FROM r WHERE b < 1.5", tables) == "PRIVATE"
+    assert verdict("SELECT a FROM r WHERE b > 5", "SELECT a FROM r", tables) == "PRIVATE"
+    assert verdict("SELECT a FROM r WHERE b > 0", "SELECT a FROM r WHERE b < 9", tables) == "DISCLOSES"
+
+
+def test_no_more_values_are_listed_than_a_schema_may_have(monkeypatch):
+    monkeypatch.setattr("app.services.views.sql.tables.MOST_LISTED", 5)
+    tables = "".join(f"CREATE TABLE t{i} (a integer CHECK (a IN (1, 2)));" for i in range(4))
+    relations = read_schema({}, (), tables, "postgres").relational.relations
+    assert sum(own.ranges[0].values is not None for own in relations.values()) == 2
+
+
+def test_times_of_day_have_an_order_and_are_shown_as_times():
+    tables = "CREATE TABLE n (a integer NOT NULL, at time NOT NULL, zoned time(0) with time zone NOT NULL)"
+    for secret, view, expected in (
+        ("at = '10:00'", "at = '10:00:00.000'", "DISCLOSES"),
+        ("at = '10:00'", "at <> TIME '10:00:00'", "PRIVATE"),
+        ("at < '10:00'", "at >= '10:00:00'", "PRIVATE"),
+        ("at < '10:00:00.000001'", "at BETWEEN '10:00' AND '11:00'", "DISCLOSES"),
+        ("at = '24:00'", "at = '00:00'", "UNKNOWN"),
+        ("at = '10:00 AM'", "at = '11:00'", "UNKNOWN"),
+        ("at = '10:00:00.0000001'", "at = '11:00'", "UNKNOWN"),
+        ("zoned = '10:00'", "zoned = '11:00'", "UNKNOWN"),
+    ):
+        asked = (f"SELECT a FROM n WHERE {own}" for own in (secret, view))
+        assert verdict(*asked, tables) == expected, (secret, view)
+    assert fault("SELECT a FROM n WHERE at = '10:61'", tables) == "wrong-type"
+    assert fault("SELECT a FROM n WHERE at = 10", tables) == "wrong-type"
+    assert operators("SELECT a FROM n WHERE at = zoned", tables) == ["comparison of different types"]
+    assert shown(Fraction(3, 4) + Fraction(1, 86_400_000_000), ColumnType("time")) == "18:00:00.000001"
+    assert shown(Fraction(3, 2), ColumnType("time")) == "#1.5"
+
+
+def test_whether_there_is_a_row_is_read_exactly_and_rows_cut_off_by_their_envelope():
+    assert operators("SELECT EXISTS (SELECT 1 FROM d WHERE ward = 1) AS found") == []
+    assert operators("WITH x AS (SELECT pid FROM d) SELECT (EXISTS (SELECT 1 FROM x))") == []
+    assert operators("SELECT NOT EXISTS (SELECT 1 FROM d)") == ["NOT"]
+    assert operators("SELECT EXISTS (SELECT 1 FROM d) FROM p") == ["EXISTS"]
+    assert operators("SELECT EXISTS (SELECT 1 FROM d) WHERE 1 = 1") == ["EXISTS"]
+    assert operators("SELECT EXISTS (SELECT 1 FROM d) LIMIT 0") == ["EXISTS", "LIMIT"]
+    for cut in ("FETCH FIRST 5 ROWS ONLY", "OFFSET 2 ROWS FETCH NEXT ROW WITH TIES"):
+        assert "LIMIT" in operators(f"SELECT pid FROM d {cut}")
+    assert operators("SELECT pid FROM p WHERE EXISTS (SELECT 1 FROM d FETCH FIRST 1 ROW ONLY)") == []
+    assert operators("SELECT pid FROM p WHERE EXISTS (SELECT 1 FROM d FETCH FIRST 0 ROWS ONLY)") != []
+    assert fault("SELECT pid FROM d FETCH FIRST (1 + 1) ROWS ONLY") == "not-read"
+    assert fault("SELECT pid FROM d FETCH FIRST 5 PERCENT ROWS ONLY") == "not-read"
+
+
 def test_a_unique_constraint_over_a_nullable_column_excludes_rows():
     tables = "CREATE TABLE d (pid INT UNIQUE, ward INT NOT NULL)"
     secret, view = "SELECT pid FROM d WHERE ward = 1", "SELECT pid FROM d WHERE ward = 2"

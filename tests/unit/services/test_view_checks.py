@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import time
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -14,10 +18,14 @@ from app.services.views.view_checks import (
     CHECK_SECONDS,
     PAIR_SECONDS,
     Limits,
+    Pairs,
     ViewCheck,
     WrittenQuery,
     checked,
+    read_check,
+    read_schema,
 )
+from tests.benchmarks.row import PeakWatch
 
 ASKED = ViewCheck(
     {"R": RelationDefinition(["a", "b"])},
@@ -153,6 +161,83 @@ def test_the_hardest_pairs_end_in_time(name, duplicates):
     assert time.process_time() - now < CHECK_SECONDS / FAST + 0.75
 
 
+TABLE = "CREATE TABLE r (a integer NOT NULL, b integer NOT NULL)"
+SQL = {
+    # A hundred times a hundred alternatives.
+    "alternatives": " AND ".join(
+        f"({' OR '.join(f'{name} = {i}' for i in range(100))})" for name in ("a", "b")
+    ),
+    "list": f"a IN ({', '.join(map(str, range(10_000)))})",
+    "nesting": f"{'(' * 1_000}a = 1{')' * 1_000}",
+    "subqueries": f"{'EXISTS (SELECT 1 FROM r WHERE ' * 38}a = 1{')' * 38}",
+}
+CHILD = "from tests.unit.services.test_view_checks import cost; cost({!r}, {})"
+
+
+def hard(name: str, *, duplicates: bool) -> ViewCheck:
+    """A pair by its name."""
+    if name in SQL:
+        texts = [
+            f"SELECT {'' if duplicates else 'DISTINCT '}{column} FROM r WHERE {SQL[name]}" for column in "ab"
+        ]
+        queries = [[WrittenQuery("q", text)] for text in texts]
+        return ViewCheck({}, (), *queries, language="sql", tables=TABLE)
+    relations, *written = HOSTILE[name]
+    return ViewCheck(relations, (), *([WrittenQuery("q", own, duplicates)] for own in written))
+
+
+def cost(name: str, duplicates: bool) -> None:
+    """Print what one pair takes in this process, by its clock, with all that the program itself holds."""
+    asked, watch, began = hard(name, duplicates=duplicates), PeakWatch(), time.monotonic()
+    found, refused = None, ""
+    try:
+        schema = read_schema(asked.relations, asked.foreign_keys, asked.tables, asked.dialect)
+        read = read_check(asked, schema, lambda: False)
+        seconds, began = time.monotonic() - began, time.monotonic()
+        found = Pairs(read).pair(0)
+        seconds = max(seconds, time.monotonic() - began)
+    except InvalidInput as error:
+        seconds, refused = time.monotonic() - began, error.faults[0].message
+    json.dump({"seconds": seconds, "bytes": watch.peak(), "pair": found, "refused": refused}, sys.stdout)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("duplicates", [False, True])
+@pytest.mark.parametrize("name", [*HOSTILE, *SQL])
+def test_the_hardest_pairs_take_five_seconds_and_256_mib_at_most(name, duplicates):
+    """By the real clock, in a process of their own; the time to read the texts of SQL is told apart."""
+    ended = subprocess.run(
+        [sys.executable, "-c", CHILD.format(name, duplicates)],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        check=True,
+    )
+    found = json.loads(ended.stdout)
+    assert found["seconds"] < 5
+    assert found["bytes"] < 256 * 1024**2
+    pair = found["pair"]
+    if pair is None:
+        assert found["refused"].startswith("Line 1, column ")
+    else:
+        assert pair["verdict"] == "UNKNOWN" or pair["witness"] or pair["reason_code"] != "NOT_CRITICAL"
+
+
+def test_the_time_of_a_pair_begins_with_its_normal_forms():
+    """They may take long themselves; a pair that has no time for them leaves the others theirs."""
+    now, wide = [0.0], HOSTILE["orders"]
+    views = [WrittenQuery("slow", wide[2]), WrittenQuery("v", "V() :- R({}).".format(", ".join("1" * 24)))]
+    asked = ViewCheck(wide[0], (), [WrittenQuery("s", "S() :- R({}).".format(", ".join("2" * 24)))], views)
+
+    def clock():
+        now[0] += PAIR_SECONDS / 40
+        return now[0]
+
+    slow, fast = checked(asked, clock, Limits(seconds=1_000))["pairs"]
+    assert (slow["verdict"], slow["reason_code"]) == ("UNKNOWN", "BUDGET_EXCEEDED")
+    assert slow["work"]["ms"] < 1000 * PAIR_SECONDS * 1.2
+    assert fast["verdict"] == "PRIVATE"
+
+
 def test_long_chains_of_foreign_keys_are_followed_once():
     relations = {f"R{i}": RelationDefinition(["a"]) for i in range(400)}
     keys = [ForeignKey(f"R{i}", f"R{i + 1}") for i in range(398, -1, -1)]
@@ -227,6 +312,100 @@ def test_a_query_that_depends_on_no_row_is_named(secret, view, said, unsaid):
     assert (pair["verdict"], pair["reason_code"]) == ("PRIVATE", "EMPTY_QUERY")
     assert all(own in pair["explanation"] for own in said)
     assert unsaid not in pair["explanation"]
+
+
+HOSPITAL = {
+    "P": RelationDefinition(["pid", "name"]),
+    "D": RelationDefinition(["pid", "ill", "ward"], {"ward": "number"}),
+}
+OF_CANCER = "S(n) :- P(p, n), D(p, 'cancer', w)."
+
+
+@pytest.mark.parametrize(
+    ("relations", "secret", "view", "said"),
+    [
+        (HOSPITAL, OF_CANCER, "V(p) :- D(p, 'flu', w).", ["No row of D has ill = 'cancer' and ill = 'flu'."]),
+        (
+            HOSPITAL,
+            OF_CANCER,
+            "V(p) :- D(p, i, w), i != 'cancer'. V(p) :- D(p, 'flu', w).",
+            [
+                "No row of D has ill = 'cancer' and ill != 'cancer'.",
+                "No row of D has ill = 'cancer' and ill = 'flu'.",
+            ],
+        ),
+        (
+            HOSPITAL,
+            "S(p) :- D(p, i, w), w < 5.",
+            "V(p) :- D(p, i, w), 5 <= w.",
+            ["No row of D has ward < 5 and ward >= 5."],
+        ),
+        # The secret asks for one value in both columns.
+        (PLAIN, "S() :- R(x, x).", "V() :- R(0, 1).", ["No row of R has b = 0 and b = 1."]),
+        # The key makes y one.
+        (
+            {"R": RelationDefinition(["a", "b"], keys=[["a"]]), "T": RelationDefinition(["a"])},
+            "S(x) :- R(x, 1), R(x, y), T(y).",
+            "V() :- T(5).",
+            ["No row of T has a = 1 and a = 5."],
+        ),
+        (
+            {"R": RelationDefinition(["a", "b"], keys=[["a"]])},
+            "S() :- R(1, 1).",
+            "V() :- R(2, 1).",
+            ["No two rows of R that a key or dependency ties have a = 1 and a = 2."],
+        ),
+        # What excludes them is no value.
+        (
+            {"R": RelationDefinition(["a", "b"], dict.fromkeys("ab", "number"))},
+            "S() :- R(x, y), x < y.",
+            "V() :- R(x, y), y < x.",
+            [],
+        ),
+    ],
+)
+def test_queries_that_exclude_each_other_are_said_to_by_their_values(relations, secret, view, said):
+    pair = one_pair(relations, secret, view)
+    assert (pair["verdict"], pair["reason_code"]) == ("PRIVATE", "NO_UNIFIABLE_SUBGOALS")
+    general = "No row can matter to both queries: where they read the same relation, their conditions exclude"
+    assert pair["explanation"].startswith(general)
+    assert pair["explanation"].removesuffix(" ".join(["", *said])).endswith("exclude each other.")
+
+
+def test_dates_that_exclude_each_other_are_written_as_dates():
+    tables = "CREATE TABLE stay (pid integer NOT NULL, since date NOT NULL)"
+    queries = [
+        [WrittenQuery("q", f"SELECT pid FROM stay WHERE since {asked}")]
+        for asked in ("= '2020-01-31'", "> '2020-02-01'")
+    ]
+    (pair,) = checked(ViewCheck({}, (), *queries, language="sql", tables=tables))["pairs"]
+    assert "No row of stay has since = '2020-01-31' and since > '2020-02-01'." in pair["explanation"]
+
+
+def places_of(pair):
+    return [[(own["line"], own["column"]) for own in side["places"]] for side in pair["witness"].values()]
+
+
+def test_places_are_those_of_the_subgoals_that_the_deciding_row_stands_for():
+    """Not of every subgoal of its relation."""
+    secret = "% names\nS(x) :- R(x, 'p'),\n  R(x, 'q')."
+    assert places_of(one_pair(PLAIN, secret, "V(x) :-\n  R(x, 'q'), R(x, 'r').")) == [[(3, 3)], [(2, 3)]]
+    # Two subgoals that can only be one row, and one that is written twice.
+    pair = one_pair(PLAIN, "S() :- R(x, y), R(y, x), R(x, y), R(z, 2).", "V() :- R(1, 1).")
+    assert places_of(pair) == [[(1, 8), (1, 17), (1, 26)], [(1, 8)]]
+    # Of a union, the rule.
+    pair = one_pair(PLAIN, "S() :- R(x, 1). S() :- R(x, 2).", "V() :- R(3, 2).")
+    assert places_of(pair) == [[(1, 24)], [(1, 8)]]
+
+
+@pytest.mark.parametrize("distinct", ["DISTINCT ", ""])
+def test_places_in_sql_are_those_of_the_tables_that_the_deciding_row_is_read_from(distinct):
+    tables = "CREATE TABLE r (a integer NOT NULL, b text NOT NULL)"
+    secret = f"SELECT {distinct}x.a FROM r AS x,\n r AS y WHERE x.a = y.a AND x.b = 'p' AND y.b = 'q'"
+    view = "SELECT a FROM r WHERE b = 's'\nUNION ALL SELECT a\nFROM r WHERE b = 'q'"
+    queries = [WrittenQuery("s", secret)], [WrittenQuery("v", view)]
+    (pair,) = checked(ViewCheck({}, (), *queries, language="sql", tables=tables))["pairs"]
+    assert places_of(pair) == [[(2, 2)], [(3, 6)]]
 
 
 def test_an_empty_rule_does_not_explain_a_whole_union():

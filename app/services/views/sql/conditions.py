@@ -7,6 +7,7 @@ more rows than the condition, which is sound for a query of which all rows that 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Final
 
@@ -191,6 +192,8 @@ class Conditions:
             raise _NotConjunctive("comparison of different types")
         if operator not in ("=", "!="):
             self._require_order(node, [kind, *([right.field.type] if isinstance(right, Named) else [])])
+            # What a column is above or below need be none of its values.
+            kind = replace(kind, values=None)
         terms = [
             own.term if isinstance(own, Named) else self._constant(node, own, kind) for own in (left, right)
         ]

@@ -37,6 +37,8 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
     exp.Limit: frozenset({"expression"}),
     exp.Offset: frozenset({"expression"}),
+    exp.Fetch: frozenset({"direction", "count", "limit_options"}),
+    exp.LimitOptions: frozenset({"rows", "with_ties"}),
     exp.Distinct: frozenset({"on", "expressions"}),
     exp.Column: frozenset({"this", "table"}),
     exp.Identifier: frozenset({"this", "quoted"}),
@@ -94,7 +96,7 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
 }
 """The nodes that are read, with their parts."""
 _WITHOUT_QUERIES: Final = (
-    *(exp.Order, exp.Limit, exp.Offset, exp.Group, exp.Distinct),
+    *(exp.Order, exp.Limit, exp.Fetch, exp.Offset, exp.Group, exp.Distinct),
     *(exp.AggFunc, exp.Window, exp.Filter),
 )
 """In these, no subquery is read."""
@@ -172,6 +174,8 @@ def _require_whole(node: exp.Expr, above: _Above, text: SqlText) -> None:
                 f"only a number is read after {node.key.upper()}.",
                 "Write a number.",
             )
+        case exp.Fetch() if node.args.get("count") is not None and not _is_count(node.args["count"]):
+            text.refuse(node.args["count"], "not-read", "only a number is read here.", "Write a number.")
         case exp.Identifier() if len(node.name.encode()) > MOST_OF_A_NAME:
             text.refuse(
                 node,

@@ -12,7 +12,7 @@ from app.services.views.column_types import UNTYPED, ColumnType
 from app.services.views.sql.conditions import Conditions, operator_name
 from app.services.views.sql.names import Named, Names, Scope
 from app.services.views.sql.rows import Body, Field
-from app.services.views.sql.values import NotComparable, WrongType, value, written
+from app.services.views.sql.values import NotComparable, Written, WrongType, value, written
 
 
 @dataclass(frozen=True)
@@ -306,7 +306,8 @@ class Projections:
         """What is done to rows after they are put together; ``only_first``: nobody asks for a second one."""
         limit = self._select.args.get("limit")
         if only_first and limit is not None and self._select.args.get("offset") is None:
-            first = written(limit.expression) if isinstance(limit, exp.Limit) else None
+            number = limit.expression if isinstance(limit, exp.Limit) else limit.args.get("count")
+            first = written(number) if number is not None else Written("1", "number")
             only_first = first is not None and first.text.isdigit() and int(first.text) > 0
         for key, name in (
             ("having", "HAVING"),

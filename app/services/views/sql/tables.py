@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sqlglot import exp
 from sqlglot.expressions import DataType
 from sqlglot.tokenizer_core import TokenType
 
-from app.domain.views.relational_schema import NAME, Domain, ForeignKey, RelationDefinition
+from app.domain.views.relational_schema import MOST_LISTED, NAME, Domain, ForeignKey, RelationDefinition
 from app.services.views.column_types import ColumnType
 from app.services.views.published import SqlDialect
+from app.services.views.sql.listed_values import MOST_OF_A_COLUMN, Listed, enum_type, listed_by_check
 from app.services.views.sql.text import SqlText
 
 MOST_TABLES: Final = 500
@@ -26,6 +27,7 @@ _TYPES: Final[dict[object, tuple[ColumnType, Domain]]] = {
     DataType.Type.VARCHAR: (ColumnType("text"), "any"),
     DataType.Type.BOOLEAN: (ColumnType("boolean", frozenset({"true", "false"})), ("false", "true")),
     DataType.Type.DATE: (ColumnType("date"), "integer"),
+    DataType.Type.TIME: (ColumnType("time"), "number"),
     DataType.Type.TIMESTAMP: (ColumnType("timestamp"), "number"),
     DataType.Type.UUID: (ColumnType("opaque", name="uuid"), "any"),
     DataType.Type.CHAR: (ColumnType("opaque", name="char"), "any"),
@@ -94,22 +96,28 @@ class _Reader:
         self._text = text
         self._found = SqlTables()
         self._references: list[tuple[str, exp.Reference]] = []
+        self._room = MOST_LISTED
+        self._enums: dict[str, frozenset[str]] = {}
 
     def read(self) -> SqlTables:
         statements = self._text.statements()
         for own, start in statements:
+            listed = enum_type(own)
+            if listed is not None:
+                self._enums[self._text.folded(own.this.this)] = listed
+                continue
             if not isinstance(own, exp.Create) or not _is_of_columns(own):
                 self._text.refuse(
                     start,
                     "not-a-table",
-                    "only CREATE TABLE with its columns is read here.",
+                    "only CREATE TABLE with its columns, and CREATE TYPE … AS ENUM, are read here.",
                     "Write keys, NOT NULL and references into CREATE TABLE; leave out only statements that "
                     "declare no constraint.",
                 )
             self._require_known(own)
             self._add(own)
         self._require_all_keys()
-        if not statements:
+        if not self._found.definitions:
             self._text.refuse(0, "not-a-table", "there is no CREATE TABLE.")
         for source, reference in self._references:
             self._found.foreign_keys.append(ForeignKey(source, self._target(reference)))
@@ -155,8 +163,8 @@ class _Reader:
             )
         if table.has_check:
             self._found.warnings.append(
-                f"CHECK constraints of {table.name} are left out: they make no disclosure private, but a row "
-                "that shows one may break them."
+                f"CHECK constraints of {table.name} are left out, except for those that list a column's "
+                "values: they make no disclosure private, but a row that shows one may break them."
             )
 
     def _require_known(self, node: exp.Create) -> None:
@@ -255,7 +263,9 @@ class _Reader:
             case exp.ForeignKey():
                 table.references.append(node.args["reference"])
             case exp.CheckColumnConstraint():
-                table.has_check = True
+                listed = listed_by_check(node, lambda own: self._typed(own, table))
+                self._list(listed or {}, table)
+                table.has_check |= listed is None
             case _ if column is None or not isinstance(node, _SAYING_NOTHING):
                 self._text.refuse(
                     node,
@@ -263,6 +273,24 @@ class _Reader:
                     f"the constraint {node.key.upper()} is not read.",
                     "Leave it out if it ties no row to another.",
                 )
+
+    def _typed(self, column: exp.Identifier, table: _Table) -> tuple[str, ColumnType] | None:
+        """Name and type of a column of the table that has been read."""
+        name = self._text.folded(column)
+        return (name, table.types[table.names.index(name)]) if name in table.names else None
+
+    def _list(self, listed: Listed, table: _Table) -> None:
+        """Let columns hold what is listed alone; of two lists the first is taken."""
+        for name, values in listed.items():
+            place = table.names.index(name)
+            if table.types[place].values is None and self._may_list(values):
+                table.types[place] = replace(table.types[place], values=values)
+                table.domains[name] = tuple(sorted(values, key=str))
+
+    def _may_list(self, values: frozenset[str | int]) -> bool:
+        """Whether a schema may list so many more."""
+        self._room -= len(values)
+        return self._room >= 0
 
     def _key(self, node: exp.Expr, listed: list[exp.Expr], table: _Table) -> list[str]:
         """The columns of a key, each of them named and no more."""
@@ -299,6 +327,11 @@ class _Reader:
         is_collated = node.find(exp.Collate, exp.CollateColumnConstraint) is not None
         if not isinstance(kind, DataType) or is_collated:
             return _UNKNOWN
+        named = kind.args.get("kind")
+        if kind.this == DataType.Type.USERDEFINED and isinstance(named, exp.Identifier):
+            values = self._enums.get(self._text.folded(named))
+            if values is not None and len(values) <= MOST_OF_A_COLUMN and self._may_list(values):
+                return ColumnType("text", values), tuple(sorted(values))
         return _TYPES.get(kind.this, _UNKNOWN)
 
 

@@ -70,6 +70,7 @@ class Translation:
         """The query of the text."""
         query = one_query(self._text)
         require_known(query, self._text)
+        _ask_whether(query)
         found = self._query(query, None, exists=False)
         for node in query.find_all(exp.Query, exp.Table):
             if id(node) not in self._read:
@@ -337,6 +338,20 @@ def _common(one: Body, other: Body) -> Body:
     equal = tuple(Comparison(a, "=", b) for a, b in zip(terms, others, strict=True))
     both = one.beside(other)
     return replace(both, comparisons=(*both.comparisons, *equal), shown=terms, identity=terms)
+
+
+def _ask_whether(query: exp.Query) -> None:
+    """Make SELECT EXISTS (…) of no table the query that shows a row exactly where it is true."""
+    if not isinstance(query, exp.Select) or len(query.expressions) != 1:
+        return
+    asked = query.expressions[0].unalias()
+    while isinstance(asked, exp.Paren):
+        asked = asked.this
+    if isinstance(asked, exp.Exists) and not any(
+        own for name, own in query.args.items() if name not in ("expressions", "with_")
+    ):
+        query.set("expressions", [exp.Boolean(this=True)])
+        query.set("where", exp.Where(this=asked))
 
 
 def _reordered(rows: Rows, order: list[int], fields: tuple[Field, ...]) -> Rows:

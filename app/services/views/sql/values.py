@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Final, Literal
 
@@ -24,6 +24,8 @@ _QUOTED_INTEGER: Final = re.compile(r"-?\d{1,15}", re.ASCII)
 _SHORT_INTEGER: Final = re.compile(r"[+-]?\d{1,5}", re.ASCII)
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z' -]*")
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d(?P<time>[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
+_TIME: Final = re.compile(r"(?!24)\d\d:\d\d(:\d\d(\.\d{1,6})?)?", re.ASCII)
+"""24:00 is a time of its own, which a day does not reach."""
 _MOMENTS: Final = frozenset(
     {
         "now",
@@ -65,7 +67,7 @@ class Written:
     """A literal as it is written."""
 
     text: str
-    kind: Literal["number", "text", "boolean", "null", "date", "timestamp"]
+    kind: Literal["number", "text", "boolean", "null", "date", "time", "timestamp"]
 
 
 def written(node: exp.Expr) -> Written | None:
@@ -88,13 +90,15 @@ def written(node: exp.Expr) -> Written | None:
 
 
 def _cast(node: exp.Cast) -> Written | None:
-    """DATE and TIMESTAMP before a text; what other casts make of a literal is not known."""
+    """DATE, TIME and TIMESTAMP before a text; what other casts make of a literal is not known."""
     inner = written(node.this)
     if inner is None or inner.kind != "text" or node.to.expressions:
         return None
     match node.to.this:
         case exp.DataType.Type.DATE:
             return Written(inner.text, "date")
+        case exp.DataType.Type.TIME:
+            return Written(inner.text, "time")
         case exp.DataType.Type.TIMESTAMP:
             return Written(inner.text, "timestamp")
     return None
@@ -128,6 +132,8 @@ def _value(literal: Written, of: ColumnType) -> Value:
             return _boolean(literal.text)
         case "date" | "timestamp", "text" | "date" | "timestamp":
             return _moment(literal, of)
+        case "time", "text" | "time":
+            return _time(literal.text)
         case "untyped", _:
             raise NotComparable
     raise WrongType(f"is no value of a column of {of.words}")
@@ -167,8 +173,22 @@ def _moment(literal: Written, of: ColumnType) -> int | Fraction:
     except ValueError:
         raise WrongType("is no date that there is") from None
     since = found - datetime(1, 1, 1)
-    microseconds = Fraction(since.microseconds, 10**6)
-    return exact(since.days + 1 + (since.seconds + microseconds) / SECONDS_OF_A_DAY)
+    return exact(since.days + 1 + _share_of_a_day(since))
+
+
+def _time(text: str) -> int | Fraction:
+    """A time of day, as a fraction of it."""
+    if not _TIME.fullmatch(text):
+        raise NotComparable
+    try:
+        found = datetime.fromisoformat(f"0001-01-01T{text}")
+    except ValueError:
+        raise WrongType("is no time of day that there is") from None
+    return exact(_share_of_a_day(found - datetime(1, 1, 1)))
+
+
+def _share_of_a_day(since: timedelta) -> Fraction:
+    return (since.seconds + Fraction(since.microseconds, 10**6)) / SECONDS_OF_A_DAY
 
 
 def _some(values: frozenset[Value]) -> str:

@@ -1,0 +1,96 @@
+"""Columns whose values CREATE TABLE or CREATE TYPE lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from sqlglot import exp
+from sqlglot.expressions import DataType
+
+from app.services.views.column_types import ColumnType
+from app.services.views.sql.conditions import operands
+from app.services.views.sql.values import NotComparable, WrongType, value, written
+
+MOST_OF_A_COLUMN: Final = 100
+"""Values that are listed for one column; with more, it is taken to hold any. A larger domain is safe."""
+_FAMILIES: Final = ("text", "number")
+Listed = Mapping[str, frozenset[str | int]]
+"""Column → all its values but NULL."""
+
+
+def listed_by_check(
+    node: exp.CheckColumnConstraint, type_of: Callable[[exp.Identifier], tuple[str, ColumnType] | None]
+) -> Listed | None:
+    """What a CHECK says of single columns; None: it says something else as well, or nothing that is read.
+
+    A constraint holds where its condition is not false, so that NULL passes, and so does every value where
+    the list names NULL. ``type_of`` gives the name and the type of a column of the table.
+    """
+    found: dict[str, frozenset[str | int]] = {}
+    for part in operands(_inner(node.this), exp.And):
+        listed = _alternatives(_inner(part), type_of)
+        if listed is None or listed[0] in found:
+            return None
+        found[listed[0]] = listed[1]
+    return found
+
+
+def _inner(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def _alternatives(
+    node: exp.Expr, type_of: Callable[[exp.Identifier], tuple[str, ColumnType] | None]
+) -> tuple[str, frozenset[str | int]] | None:
+    """The column, and what it equals one of."""
+    values: set[str | int] = set()
+    name = None
+    for part in map(_inner, operands(node, exp.Or)):
+        if not isinstance(part, exp.In | exp.EQ) or part.args.get("query") is not None:
+            return None
+        column = part.this
+        if not isinstance(column, exp.Column) or column.args.get("table") is not None:
+            return None
+        known = type_of(column.this)
+        literals = part.expressions if isinstance(part, exp.In) else [part.expression]
+        own = None if known is None else _values(literals, known[1])
+        if known is None or own is None or name not in (None, known[0]):
+            return None
+        name, values = known[0], values | own
+    if name is None or not 0 < len(values) <= MOST_OF_A_COLUMN:
+        return None
+    return name, frozenset(values)
+
+
+def _values(literals: Sequence[exp.Expr], of: ColumnType) -> set[str | int] | None:
+    """The literals as values of the column; None: which values they equal is not known of all of them."""
+    found: set[str | int] = set()
+    for literal in map(written, literals):
+        if literal is None or literal.kind == "null" or of.family not in _FAMILIES:
+            return None
+        try:
+            own = value(literal, of)
+        except (WrongType, NotComparable):
+            return None
+        if not isinstance(own, str | int):
+            return None
+        found.add(own)
+    return found
+
+
+def enum_type(node: exp.Expr) -> frozenset[str] | None:
+    """The values of a type that CREATE TYPE … AS ENUM lists; None: it is no such statement."""
+    listed = node.args.get("expression") if isinstance(node, exp.Create) else None
+    if (
+        not isinstance(listed, DataType)
+        or listed.this != DataType.Type.ENUM
+        or node.args.get("kind") != "TYPE"
+    ):
+        return None
+    literals = [written(own) for own in listed.expressions]
+    if not literals or any(own is None or own.kind != "text" for own in literals):
+        return None
+    return frozenset(own.text for own in literals if own is not None)
