@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from app.domain.mechanisms.exchange_bounds import (
@@ -25,6 +26,8 @@ SHARE_OF_FREQUENT: Final = Fraction(1, 4)
 DRIFT_SHARE: Final = 0.5
 """ψ: of what ε allows, so much pays for the drift of all scores by one record."""
 PARTS_OF_DELTA: Final = 3
+KEPT: Final = 256
+"""Constants that are kept: a release asks for the same ones again when it is planned, checked and drawn."""
 MOST_RECORDS: Final = 10**9
 MOST_RANGE: Final = 21.0
 """No more fits below the size of a table of so many records: e^21 is above 10⁹."""
@@ -133,6 +136,7 @@ class SampleConstants:
         object.__setattr__(self, "needed", max(self.threshold, math.ceil(self.size_needed)))
 
 
+@lru_cache(maxsize=KEPT)
 def drifting(asked: SampleQuestion, score: float) -> SampleConstants:
     """For scores that are counted in the data: one record changes all of them a little.
 
@@ -145,6 +149,7 @@ def drifting(asked: SampleQuestion, score: float) -> SampleConstants:
     return _constants(asked, drift, exponent, reach)
 
 
+@lru_cache(maxsize=KEPT)
 def steady(asked: SampleQuestion, width: float, exponent_range: float) -> SampleConstants:
     """For scores against what is public: no record changes any. ``width`` bounds their range."""
     exponent = exponent_range / width if width > 0 else 0.0
