@@ -152,7 +152,7 @@ def _setting(effort: Effort) -> str:
 
 
 def over_epsilon(effort: Effort) -> Report:
-    """Figure 6.1 (a): against the optimum without privacy, over ε."""
+    """Fouad (2012), figure 6.1 (a): against the optimum without privacy, over ε."""
     rate = 0.1
     found = _values(effort, EPSILONS, (rate,))[:, 0]
     per_shown = found[:, 0] / rate
@@ -197,7 +197,7 @@ def over_epsilon(effort: Effort) -> Report:
 
 
 def over_rates(effort: Effort) -> Report:
-    """Figure 6.1 (b): over sampling rates, with frequent generalisations."""
+    """Fouad (2012), figure 6.1 (b): over sampling rates, with frequent generalisations."""
     found = _values(effort, EPSILONS, RATES)
     own = found[:, :, 0]
     drawn = [(epsilon, i) for i, epsilon in enumerate(EPSILONS)]

@@ -134,7 +134,7 @@ def scores_of(random, records: GeneralisedRecords) -> PublicScores:
 
 @SOME
 @given(SEEDS)
-@pytest.mark.spec("DN-D5", "DN-C")
+@pytest.mark.spec("DN-D5", "DN-5.2")
 def test_one_record_changes_scores_within_the_tight_bound_and_the_published_one(seed):
     """(λ/φ_l + ν^κ/(m−1))/m; and 2(λ/φ_l + 1)/m where m ≥ ν^κ. No exponent leaves its range."""
     random, records = instance(seed, records=7)
@@ -183,7 +183,7 @@ def test_bounds_of_scores_follow_from_declarations_alone(seed):
     st.sampled_from([1.0, 1.5, 2.0, 3.0]),
     st.integers(0, 2),
 )
-@pytest.mark.spec("DN-C")
+@pytest.mark.spec("DN-5.2")
 def test_no_exact_law_exceeds_the_bound_of_theorem_c(n, rate, exponent, epsilon, others):
     """A leaf of n records that stays frequent, beside some of another leaf, which is not."""
     model = OneAttribute(rate, exponent)
@@ -193,9 +193,10 @@ def test_no_exact_law_exceeds_the_bound_of_theorem_c(n, rate, exponent, epsilon,
     assert max(both_orders(more, less, epsilon)) <= bound + 1e-12
 
 
+@pytest.mark.deep
 @FEW
 @given(st.sampled_from([0.4, 0.5, 0.6]), st.sampled_from([2, 3, 4]), st.integers(-2, 2))
-@pytest.mark.spec("DN-C")
+@pytest.mark.spec("DN-5.2")
 def test_the_whole_mechanism_keeps_its_delta_about_its_own_threshold(rate, epsilon, shift):
     """With the constants of the procedure, of records at one leaf, noise of the frequent set included."""
     asked = SampleQuestion(Fraction(epsilon), 1e-2, rate, 2, 99)

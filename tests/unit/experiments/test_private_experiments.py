@@ -12,6 +12,7 @@ from app.domain.mechanisms.catalogue import MECHANISMS
 from app.domain.mechanisms.exchange_bounds import exchange_factor, exchange_tail
 from app.domain.mechanisms.noise_law import NoiseLaw
 from app.domain.mechanisms.published_constants import PublishedQuestion, exchange_delta, frequent_set_delta
+from app.domain.mechanisms.sampled_constants import SampleQuestion, drifting
 from app.domain.search.aggregate.approximation import outcomes, point_of
 from app.domain.search.aggregate.chain_records import ChainRecord
 from app.experiments import audited_mechanisms, published_samples
@@ -186,7 +187,7 @@ def test_utility_and_privacy_cannot_be_claimed_together(k, h, reach, rate, facto
     assert published_samples.utility_against_privacy(Effort()).holds
 
 
-@pytest.mark.spec("DN-C")
+@pytest.mark.spec("DN-5.2")
 @pytest.mark.parametrize(
     ("rate", "exponent", "n", "epsilon"),
     [(0.3, 0.02, 100, 1.5), (0.5, 0.05, 60, 2.0), (0.2, 0.1, 150, 1.0), (0.4, 0.02, 40, 3.0)],
@@ -198,6 +199,17 @@ def test_the_bound_of_an_exchange_is_above_the_exact_law(rate, exponent, n, epsi
     bound = exchange_delta(epsilon, rate, exponent * (2 + 1 / (n - 1)), 2, n - 1, n - 1)
     found = max(both_orders(more, less, epsilon))
     assert found <= bound < 1
+
+
+@pytest.mark.spec("DN-5.2")
+def test_the_whole_mechanism_keeps_its_delta_at_its_own_threshold():
+    """The frequent set by noisy counts, coins and draws, of records at one leaf."""
+    found = drifting(SampleQuestion(Fraction(3), 1e-2, 0.5, 2, 110), 2 + 1 / 110)
+    model, n = OneAttribute(0.5, found.exponent), int(found.threshold)
+    assert found.needed <= 123
+    more, less = (model.noisy_law((count,), found.scale, n) for count in (n, n - 1))
+    assert max(both_orders(more, less, 1.0)) > 0
+    assert max(both_orders(more, less, 3.0)) <= 1e-2
 
 
 def test_a_tail_says_nothing_without_a_crowd():
