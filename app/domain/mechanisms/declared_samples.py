@@ -42,7 +42,8 @@ from app.domain.tables.distinct import distinct_rows
 
 MOST_GENERALISATIONS: Final = 1_000_000
 """Of a record; so many are refused."""
-SECONDS_PER_RECORD: Final = 4e-7
+SECONDS_PER_RECORD: Final = 2e-8
+"""For each generalisation that a record has at most."""
 BYTES_PER_RECORD: Final = 60
 BYTES_PER_SCORE: Final = 10
 """Of a sampled record and one of its generalisations; an eighth of a byte of every other one."""
