@@ -106,7 +106,7 @@ def counts(people: MechanismContext) -> Row:
         baseline_seconds=baseline.least * len(ours.answer) / len(rules),
         peak_bytes=ours.peak_bytes,
         same_result=all(ours.answer[vector] == own for vector, own in baseline.answer.items()),
-        detail=f"records reduced in the run; the baseline by {len(rules)} rules; the least and greatest counts "
+        detail=f"records reduced in the run; the baseline by {len(rules)} rules; least and greatest counts "
         "are compared",
     )
 
