@@ -29,6 +29,11 @@ FINISHED = (
     "BL-11",
     *(f"RP-T{n}" for n in range(1, 16)),
     "DP-5.6",
+    *(f"DN-V{n}" for n in (*range(1, 9), 12, 13, 14, 15)),
+    *(f"DN-D{n}" for n in (1, 5, *range(10, 16))),
+    *(f"DN-A{n}" for n in range(1, 8)),
+    *(f"DN-{n}" for n in ("1.1", "3.2", "3.5", "5.2", "5.3", "5.4", "5.5", "6.2", "9", "10")),
+    *(f"D{n}" for n in range(1, 6)),
     *(f"QV-{n:02}" for n in range(1, 42)),
     *(f"SQ-{n}" for n in range(1, 14)),
     *(f"PP-T2.{n}" for n in (*range(1, 9), 10, 16, 17)),
@@ -36,8 +41,8 @@ FINISHED = (
     *(f"PP-E{n}" for n in (*range(1, 8), 10, 11, 12, 13, 15, 16, 17, 18, 19, 20, 21, 24)),
 )
 """TV, INV, E and X are of the decision-theoretic framework, LD of ℓ-diversity, BL of β-likeness, RP of
-reconstruction privacy, DP of differential privacy, FM of the field's common models; PP, QV and SQ of the
-perfect privacy of query views."""
+reconstruction privacy, DP and DN of differential privacy, D of its experiments, FM of the field's common
+models; PP, QV and SQ of the perfect privacy of query views."""
 
 
 def _place(item: str) -> tuple[str, int, int]:

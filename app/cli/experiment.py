@@ -29,7 +29,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Repeat experiments of the founding papers on synthetic data. Claims marked exact are "
         "provable: status 1 means that one of them failed. Qualitative claims are reported.",
     )
-    parser.add_argument("names", nargs="+", metavar="NAME", help="X1 to X14, R0 to R6, V1 to V3, or all")
+    parser.add_argument(
+        "names", nargs="+", metavar="NAME", help="X1 to X14, R0 to R6, D1 to D5, V1 to V3, or all"
+    )
     add_json_argument(parser)
     parser.add_argument(
         "--output",

@@ -7,6 +7,7 @@ from typing import Final
 from app.domain.errors import InvalidInput
 from app.experiments import (
     aggregate_objective,
+    audited_mechanisms,
     branch_and_bound,
     errors_of_samples,
     estimated_dictionary,
@@ -19,6 +20,8 @@ from app.experiments import (
     noisy_ratios,
     optimal_generalisation,
     perturbed_counts,
+    private_samples,
+    published_samples,
     random_releases,
     reconstruction_examples,
     risk_models,
@@ -52,6 +55,11 @@ EXPERIMENTS: Final = (
     Experiment("R4", errors_of_samples.occupation),
     Experiment("R5", noisy_ratios.education),
     Experiment("R6", noisy_ratios.occupation),
+    Experiment("D1", private_samples.over_epsilon),
+    Experiment("D2", private_samples.over_rates),
+    Experiment("D3", published_samples.counterexamples),
+    Experiment("D4", published_samples.utility_against_privacy),
+    Experiment("D5", audited_mechanisms.run),
     Experiment("V1", view_growth.run),
     Experiment("V2", view_examples.run),
     Experiment("V3", view_formulas.run),

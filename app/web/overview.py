@@ -120,9 +120,10 @@ def _run(document: Json) -> Json:
 
 
 def _rows_of(release: Json) -> str:
-    """What the rows of a release are; no row of noisy counts is a person's record."""
+    """What the rows of a release are; neither a noisy count nor a generalisation is a person's record."""
     mechanism = release.get("mechanism")
-    return "rows of noisy counts" if mechanism and mechanism["family"] == "noise" else "records"
+    kinds = {"noise": "rows of noisy counts", "generalise": "rows of generalised records"}
+    return kinds.get(mechanism["family"], "records") if mechanism else "records"
 
 
 def _named(document: Json, *keys: str) -> list[Any]:

@@ -21,6 +21,15 @@ pytestmark = pytest.mark.anyio
 
 STABLE = {"kind": "stability_histogram", "epsilon": 1, "delta": 1e-4, "least_records": 20}
 LAPLACE = {"kind": "laplace_histogram", "epsilon": 1}
+GENERALISED = {
+    "kind": "sampled_generalisation",
+    "epsilon": 3,
+    "delta": 1e-3,
+    "sampling_rate": 0.5,
+    "least_records": 390,
+    "trade_off": 0.001,
+    "sensitivity": {"town": [0, 0.5]},
+}
 ONE_MORE = ["Rome,flu"] * 40 + ["Bari,gout"] * 41
 ONE_LESS = ONE_MORE[:-1]
 
@@ -140,6 +149,37 @@ async def test_one_record_more_changes_nothing_but_the_table(
     assert more["manifest"]["rule"]["sha256"] is None
     assert more["plan"]["seconds"] is None
     assert (more["plan"]["bytes"], more["plan"]["route"]) == (None, "run")
+
+
+async def test_a_sample_of_generalised_records_is_drawn_and_says_what_it_is(client: httpx.AsyncClient):
+    """Some 200 of 400 records; nothing but ⊥ has 340 of them, for Rome has 399."""
+    await described(client, "people", ["Rome,flu"] * 399 + ["Bari,gout"])
+    plan = (await client.post("/v1/releases/plans", json=asked(mechanism=GENERALISED))).json()
+    assert (plan["missing"], plan["seconds"], plan["bytes"]) == ([], None, None)
+    assert plan["constants"]["records_needed_at_rate_0.3"] > plan["constants"]["records_needed"] > 300
+    small = GENERALISED | {"least_records": 100}
+    (fault,) = (await client.post("/v1/releases/plans", json=asked(mechanism=small))).json()["missing"]
+    assert (fault["code"], fault["pointer"]) == ("database-too-small", "/mechanism/least_records")
+    wrong = GENERALISED | {"sampling_rate": 0.9}
+    problem = problem_of(await client.post("/v1/releases", json=asked(mechanism=wrong)), 422, "invalid-input")
+    assert problem["errors"][0]["code"] == "beta-too-small"
+    problem_of(
+        await client.post("/v1/releases", json=asked(mechanism=GENERALISED | {"kappa": 1.5})),
+        422,
+        "invalid-input",
+    )
+    manifest = await made(client.post("/v1/releases", json=asked(mechanism=GENERALISED)))
+    (guarantee,) = manifest["mechanism"]["guarantees"]
+    assert (guarantee["standing"], guarantee["parameters"]["delta"]) == ("certified", 0.001)
+    assert manifest["dataset_sha256"] is None
+    rows = Counter((await data(client)).decode().splitlines()[1:])
+    assert set(rows) <= {"*,*", "Rome,*", "*,flu", "Rome,flu"}
+    assert 60 < sum(rows.values()) < 340
+    answer = await client.post("/v1/releases/drawn/answers", json={"queries": [{"where": []}]})
+    assert "sampled records" in problem_of(answer, 422, "not-supported")["detail"]
+    body = {"name": "m", "release": "drawn", "measure": {"kind": "anonymity"}}
+    answer = await client.post("/v1/measurements", json=body)
+    assert "each generalised by chance" in problem_of(answer, 422, "not-supported")["detail"]
 
 
 async def test_no_number_of_records_is_stored_or_told(client: httpx.AsyncClient, database_urls: Any):

@@ -54,6 +54,10 @@ PARTS: Final[Mapping[str, tuple[str, str]]] = {
         "Draws and counts",
         "In one process: values drawn through a matrix, and COUNT queries of the release with their errors.",
     ),
+    "private": (
+        "Private samples",
+        "In one process: plans, counts of all generalisations, draws with exact coins, noise and weights.",
+    ),
     "reconstruction": (
         "Reconstruction privacy",
         "In one process: groups tested, released in copies, and the errors of counts expected.",

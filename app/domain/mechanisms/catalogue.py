@@ -12,6 +12,8 @@ from app.domain.mechanisms.laplace_histogram import LAPLACE_HISTOGRAM
 from app.domain.mechanisms.mechanism import Mechanism
 from app.domain.mechanisms.perturbation import PERTURBATION
 from app.domain.mechanisms.sample_perturb_scale import SAMPLE_PERTURB_SCALE
+from app.domain.mechanisms.sampled_generalisation import SAMPLED_GENERALISATION
+from app.domain.mechanisms.sampled_generalisation_published import SAMPLED_GENERALISATION_PUBLISHED
 from app.domain.mechanisms.stability_histogram import STABILITY_HISTOGRAM
 from app.domain.mechanisms.uniform_perturbation import UNIFORM_PERTURBATION
 
@@ -23,4 +25,6 @@ MECHANISMS: Final[tuple[AnyMechanism, ...]] = (
     SAMPLE_PERTURB_SCALE,
     STABILITY_HISTOGRAM,
     LAPLACE_HISTOGRAM,
+    SAMPLED_GENERALISATION,
+    SAMPLED_GENERALISATION_PUBLISHED,
 )

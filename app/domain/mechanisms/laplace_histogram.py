@@ -29,7 +29,6 @@ from app.domain.mechanisms.private_release import (
     PublishedNoisyCounts,
     RuleIsPublic,
     law_constants,
-    levels_of,
     n_public_cells,
     private_guarantee,
     private_warnings,
@@ -37,6 +36,7 @@ from app.domain.mechanisms.private_release import (
     repeated,
     require_private,
     rule_faults,
+    values_of_data,
     why_no_public_rule,
 )
 from app.domain.mechanisms.rule_before import disclosed
@@ -48,7 +48,6 @@ BYTES_PER_CELL: Final = 64
 SECONDS_PER_ROW_AND_COLUMN: Final = 3e-7
 BYTES_PER_ROW: Final = 45
 BYTES_PER_ROW_AND_COLUMN: Final = 12
-NAMED: Final = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,15 +81,9 @@ def _supports(context: MechanismContext, parameters: LaplaceHistogram) -> str | 
     reason = why_no_public_rule(context)
     if reason is not None:
         return reason
-    table = context.table
-    of_data = [
-        name
-        for name, height, level in zip(table.attributes, table.heights, levels_of(context), strict=True)
-        if name not in context.public and level < max(height, 1)
-    ]
-    if not of_data:
+    named = values_of_data(context)
+    if not named:
         return None
-    named = ", ".join(map(repr, of_data[:NAMED])) + (", …" if len(of_data) > NAMED else "")
     return (
         f"Which values {named} can have is not declared, or values that the data have were attached to what "
         "is. Every combination that there can be is counted, and values that are known from the data alone "

@@ -62,6 +62,8 @@ class MechanismPlan:
         Estimated cost of the draw, beside the table.
     rows_per_record
         Rows that are released for each record at most, as expected: above 1 where noise adds some.
+    seconds_per_record, bytes_per_record
+        Estimated cost of the draw for each record, where a plan that looks at none cannot know the whole.
     guarantees
         What the release will promise; none where nothing can be drawn.
     warnings
@@ -75,6 +77,8 @@ class MechanismPlan:
     guarantees: tuple[PrivacyGuarantee, ...]
     warnings: tuple[str, ...] = ()
     rows_per_record: float = 1.0
+    seconds_per_record: float = 0.0
+    bytes_per_record: float = 0.0
 
     @property
     def is_feasible(self) -> bool:

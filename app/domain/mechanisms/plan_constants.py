@@ -78,3 +78,52 @@ LAPLACE_CONSTANTS: Final[Mapping[str, str]] = {
     "cells": "Combinations of the hierarchies' values at the rule's levels, whether they occur or not.",
     "rows_of_noise": "Rows that are expected of combinations that do not occur.",
 }
+
+RATES_COMPARED: Final = (0.01, 0.05, 0.1, 0.2, 0.3)
+"""Sampling rates whose constants a plan tells beside those of the one that is asked for."""
+
+_OF_SCORES: Final = {
+    "phi_least": "φ_l: no generalisation is less sensitive; of the declared weights.",
+    "phi_greatest": "φ_u: none is more sensitive.",
+    "utility_greatest": "ν: none is of more use.",
+    "exponent": "Generalisations are drawn with probabilities proportional to the exponential of this times "
+    "the objective, which is divided by the number of records where it counts these.",
+    "exponent_range": "No two exponents of a record differ by more: near 0 the draw is nearly uniform.",
+    "size_needed": "From so many records on the size of the sample takes its share of δ at most.",
+}
+
+SAMPLED_CONSTANTS: Final[Mapping[str, str]] = {
+    **_OF_SCORES,
+    "generalisations": "H: no record has more generalisations.",
+    "drift": "ρ: one record changes the draws of all others by no more than the factor e^ρ.",
+    "exchange_factor": "K: by what factor one copy more of a generalisation may change probabilities.",
+    "least_mass": "S: expected copies of a frequent generalisation, were all records sampled, at least.",
+    "crowd": "t: so many records are below each frequent generalisation, but for δ.",
+    "noise_scale": "b of the noise of each count: Pr[Z = z] ∝ exp(−|z|/b); 0 where nothing is counted.",
+    "gap": "What a noisy count must have above t.",
+    "threshold": "t + gap: a generalisation is frequent if its noisy count, and those above it, reach it.",
+    "records_needed": "The fewest records that must be declared.",
+    "epsilon_of_rounding": "What of ε is kept for the rounding of exponentials.",
+    "delta_of_frequent_set": "The part of δ of generalisations that noise alone makes frequent.",
+    "delta_of_sample_size": "The part of δ of samples that are larger than expected by half or more.",
+    "delta_of_exchange": "The part of δ of one copy more that stands out.",
+    **{
+        f"{name}_at_rate_{rate:g}": f"{told} with the sampling rate {rate:g}."
+        for rate in RATES_COMPARED
+        for name, told in (
+            ("exponent_range", "exponent_range"),
+            ("threshold", "threshold"),
+            ("records_needed", "records_needed"),
+        )
+    },
+}
+
+PUBLISHED_SAMPLE_CONSTANTS: Final[Mapping[str, str]] = {
+    **_OF_SCORES,
+    "lattice_bound": "h^k: the source's bound on how many generalisations a record has.",
+    "floor_of_unsampled": "t′: unsampled records below a frequent generalisation, at least, by the source.",
+    "crowd_needed": "t_min: records below a frequent generalisation that the source's conditions ask for.",
+    "share_needed": "t_min as a share of the declared records: θ0 must be at least this.",
+    "delta_of_exchange_and_size": "What the sample takes of δ by the repaired argument.",
+    "delta_of_frequent_set": "2·h^k/(m·(1 − θ0)): how often frequent sets of neighbours differ, at most.",
+}

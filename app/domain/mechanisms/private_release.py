@@ -33,6 +33,7 @@ LARGE_EPSILON: Final = 3.0
 GROUPS_TOLD: Final = (2, 5)
 LARGEST_EXPONENT: Final = 700
 """Up to here e^ε is a floating-point number."""
+NAMED: Final = 5
 DECIMALS: Final = 9
 """Places of ε: with more the exact sums of 64 bits that noise is made of would not hold its parts."""
 
@@ -63,6 +64,24 @@ Epsilon = Annotated[
         "factor e^ε. Taken as the decimal it is written as, of at most 9 places."
     ),
 ]
+Delta = Annotated[
+    float,
+    Ge(1e-30),
+    Le(0.01),
+    doc(
+        "δ: what may be left over beside the factor e^ε. Taken as the decimal it is written as. Choose "
+        "it far below 1 in the number of records: from there on one record could be published as it is."
+    ),
+]
+LeastRecords = Annotated[
+    int,
+    Ge(1),
+    Le(10**9),
+    doc(
+        "A number that it is no secret that the data have at least. A dataset with fewer is refused, and "
+        "so is a delta of 1 in this number or more."
+    ),
+]
 RuleIsPublic = Annotated[
     bool,
     doc(
@@ -86,16 +105,25 @@ def require_private(question: object, epsilon: float) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class PublishedNoisyCounts:
-    """What is told of a table whose rows are counts with noise: no row is a person's record.
+class PublishedPrivately:
+    """What is told of a table of which the guarantee is differential privacy.
 
-    ``why_not_counted`` says why a count of rows is no estimate with a known error.
+    ``what_rows_are`` says what a row is, which is no person's record as it is; ``why_not_counted`` why a
+    count of rows is no estimate with a known error.
     """
 
+    what_rows_are: ClassVar[str]
     why_not_counted: ClassVar[str]
     neighbours: Annotated[
         Literal["add_or_remove_one_record"], doc("Which two tables are hard to tell apart.")
     ]
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedNoisyCounts(PublishedPrivately):
+    """The same where rows are counts with noise: no row is a person's record."""
+
+    what_rows_are = "counts with noise: none of them is a person's record"
     epsilon: Annotated[float, doc("ε of the guarantee and of the noise: Pr[Z = z] ∝ exp(−ε·|z|).")]
     delta: Annotated[float, doc("δ of the guarantee.")]
 
@@ -138,6 +166,42 @@ def levels_of(context: MechanismContext) -> tuple[int, ...]:
     """The levels of the rule beside the mechanism; 0 if there is none."""
     rule = context.rule
     return (rule if isinstance(rule, TableRule) else identity(context.table.n_attributes)).levels
+
+
+def values_of_data(context: MechanismContext) -> str:
+    """Attributes that are shown and whose values only the data tell, as a list of some; empty for none."""
+    table = context.table
+    of_data = [
+        name
+        for name, height, level in zip(table.attributes, table.heights, levels_of(context), strict=True)
+        if name not in context.public and level < max(height, 1)
+    ]
+    return ", ".join(map(repr, of_data[:NAMED])) + (", …" if len(of_data) > NAMED else "")
+
+
+def faults_of_delta(delta: float, least_records: int) -> Iterator[Fault]:
+    """What is in the way of a δ beside the declared number of records."""
+    if as_written(delta) * least_records >= 1:
+        yield Fault(
+            "/mechanism/delta",
+            "delta-too-large",
+            f"delta is {delta:.6g}, which is 1 in the declared {least_records:,} "
+            "records or more: so much is left over if one record, picked at random, is published as it is.",
+            f"Give less than a tenth of {1 / least_records:.3g}.",
+        )
+
+
+def fewer_records(context: MechanismContext, least_records: int) -> tuple[Fault, ...]:
+    """Whether the data have fewer records than is declared; without numbers, which would tell of them."""
+    if context.table.n_records >= least_records:
+        return ()
+    fault = Fault(
+        "/mechanism/least_records",
+        "fewer-records",
+        "The dataset has fewer records than is declared.",
+        "Declare a number that the data are known to reach, with a delta that fits it.",
+    )
+    return (fault,)
 
 
 def public_values(context: MechanismContext) -> tuple[Ints, ...]:

@@ -14,7 +14,7 @@ from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.classes.ratios import as_written
 from app.domain.mechanisms.common_hypotheses import not_shown_otherwise
 from app.domain.mechanisms.drawn_release import PublishedMatrix
-from app.domain.mechanisms.guarantee import PrivacyGuarantee
+from app.domain.mechanisms.guarantee import PrivacyGuarantee, Status
 from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY, LIKENESS
 from app.domain.mechanisms.noise_law import not_less
 from app.domain.mechanisms.perturbation import PublishedPerturbation
@@ -108,7 +108,9 @@ def guarantee_together(
 
 
 def private_guarantee_together(
-    draws: Sequence[Mapping[str, float | str] | None], carried: Sequence[Hypothesis]
+    draws: Sequence[Mapping[str, float | str] | None],
+    carried: Sequence[Hypothesis],
+    status: Status = "certified",
 ) -> PrivacyGuarantee:
     """What is left of independent draws of whole records: their ε and their δ add up, exactly.
 
@@ -119,6 +121,8 @@ def private_guarantee_together(
         not known any more.
     carried
         What is known of the hypotheses on persons and rules that each of them rests on.
+    status
+        Of the draw that is worth least.
 
     Returns
     -------
@@ -151,7 +155,7 @@ def private_guarantee_together(
             "record is in the data, the chance of any published tables changes by at most a factor "
             f"{factor_told(epsilon)}, apart from a slack of δ = {float(delta):.6g}."
         ),
-        status="none" if is_too_much else "certified",
+        status="none" if is_too_much else status,
         hypotheses=(*_OF_DRAWS, *carried, *declared, *OF_DECLARATIONS),
     )
 

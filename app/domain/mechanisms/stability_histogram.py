@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Final
 
-from annotated_types import Ge, Le, doc
+from annotated_types import doc
 
 from app.domain.arrays import Longs
 from app.domain.classes.ratios import as_written
@@ -27,9 +27,13 @@ from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismCon
 from app.domain.mechanisms.noise_law import NoiseLaw, not_less
 from app.domain.mechanisms.plan_constants import STABILITY_CONSTANTS
 from app.domain.mechanisms.private_release import (
+    Delta,
     Epsilon,
+    LeastRecords,
     PublishedNoisyCounts,
     RuleIsPublic,
+    faults_of_delta,
+    fewer_records,
     law_constants,
     private_guarantee,
     private_warnings,
@@ -51,24 +55,8 @@ class StabilityHistogram:
     """How near neighbours are, and what is declared of the data."""
 
     epsilon: Epsilon
-    delta: Annotated[
-        float,
-        Ge(1e-30),
-        Le(0.01),
-        doc(
-            "δ: what may be left over beside the factor e^ε. Taken as the decimal it is written as. Choose "
-            "it far below 1 in the number of records: from there on one record could be published as it is."
-        ),
-    ]
-    least_records: Annotated[
-        int,
-        Ge(1),
-        Le(10**9),
-        doc(
-            "A number that it is no secret that the data have at least. A dataset with fewer is refused, and "
-            "so is a delta of 1 in this number or more."
-        ),
-    ]
+    delta: Delta
+    least_records: LeastRecords
     rule_is_public: RuleIsPublic = False
 
     def __post_init__(self) -> None:
@@ -119,26 +107,11 @@ def _supports(context: MechanismContext, parameters: StabilityHistogram) -> str 
 
 def _missing(context: MechanismContext, parameters: StabilityHistogram) -> Iterator[Fault]:
     yield from rule_faults(context, parameters.rule_is_public)
-    if as_written(parameters.delta) * parameters.least_records >= 1:
-        yield Fault(
-            "/mechanism/delta",
-            "delta-too-large",
-            f"delta is {parameters.delta:.6g}, which is 1 in the declared {parameters.least_records:,} "
-            "records or more: so much is left over if one record, picked at random, is published as it is.",
-            f"Give less than a tenth of {1 / parameters.least_records:.3g}.",
-        )
+    yield from faults_of_delta(parameters.delta, parameters.least_records)
 
 
 def _bars(context: MechanismContext, parameters: StabilityHistogram) -> tuple[Fault, ...]:
-    if context.table.n_records >= parameters.least_records:
-        return ()
-    fault = Fault(
-        "/mechanism/least_records",
-        "fewer-records",
-        "The dataset has fewer records than is declared.",
-        "Declare a number that the data are known to reach, with a delta that fits it.",
-    )
-    return (fault,)
+    return fewer_records(context, parameters.least_records)
 
 
 def _plan(context: MechanismContext, parameters: StabilityHistogram) -> MechanismPlan:

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.domain.classes.grouping import Grouping, positions_of
 from app.domain.mechanisms.drawn_release import DrawnRelease
-from app.domain.mechanisms.private_release import PublishedNoisyCounts
+from app.domain.mechanisms.private_release import PublishedPrivately
 from app.domain.mechanisms.sample_perturb_scale import PublishedSamples
 from app.domain.models.entry import Measure, MeasureContext, given
 from app.domain.tables.masks import shows_nothing
@@ -25,10 +25,10 @@ def unreadable(measure: Measure[Any, Any], context: MeasureContext, parameters: 
     drawn = context.drawn
     if drawn is None:
         return None
-    if isinstance(drawn.published, PublishedNoisyCounts):
+    if isinstance(drawn.published, PublishedPrivately):
         return (
-            f"Rows of a release by {drawn.mechanism} are counts with noise: none of them is a person's "
-            f"record, so that the measure {measure.name} would say nothing of anybody. What such a release "
+            f"Rows of a release by {drawn.mechanism} are {drawn.published.what_rows_are}, so that the "
+            f"measure {measure.name} would say nothing of anybody. What such a release "
             "promises is told by its guarantee; judge it by a policy that asks for one of "
             "differential_privacy."
         )

@@ -17,6 +17,7 @@ from app.domain.arrays import Floats, Ints
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.definitions import MAX_FAULTS
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+from app.domain.hierarchies.node_values import DERIVED_VALUES
 from app.domain.sensitivity.weights import values_by_label
 from app.domain.tables.table import Table, unknown_attributes
 
@@ -157,10 +158,8 @@ def rounded_half_away(value: float) -> float:
     return math.copysign(whole + (abs(value) - whole >= 0.5), value)
 
 
-_NODE_VALUES: dict[Model, Callable[[Hierarchy], Floats]] = {
-    "depth_sum": lambda own: own.depth.astype(np.float64),
-    "inverse_leaves": lambda own: 1.0 / own.leaf_count,
-    "log_leaves": lambda own: np.log(own.n_leaves / own.leaf_count),
+_NODE_VALUES: Mapping[str, Callable[[Hierarchy], Floats]] = {
+    **DERIVED_VALUES,
     "info_loss_xt": lambda own: (own.n_leaves - own.leaf_count) / own.n_leaves,
     "info_loss_lm": lambda own: (own.n_leaves - own.leaf_count) / max(1, own.n_leaves - 1),
 }

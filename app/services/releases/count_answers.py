@@ -14,7 +14,7 @@ from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.predicates import AskedAttribute, Order, Predicate
 from app.domain.mechanisms.count_estimates import CountEstimates, EstimateOptions, Estimator
 from app.domain.mechanisms.counted_release import CountedRelease
-from app.domain.mechanisms.private_release import PublishedNoisyCounts
+from app.domain.mechanisms.private_release import PublishedPrivately
 from app.domain.tables.table import Table
 from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, declarations_of
 from app.services.datasets.tables import TableLoader
@@ -135,10 +135,10 @@ class ReleaseCounts:
             )
             return counted
         if hides_records(release):
-            published: type[PublishedNoisyCounts] = BY_NAME[release.summary["mechanism"]["name"]].published
+            published: type[PublishedPrivately] = BY_NAME[release.summary["mechanism"]["name"]].published
             raise NotSupported(
                 f"No count in the release {release.name!r} has a known error: {published.why_not_counted}.",
-                "Read its table: every row of a combination stands for one in its noisy count.",
+                f"Read its table: its rows are {published.what_rows_are}.",
             )
         drawn = await read_drawn_release(self._store, self._loader, tenant, release)
 

@@ -82,9 +82,19 @@ class Preparation:
         cells = lines * self.context.table.n_attributes
         noise = SECONDS_PER_NOISY_COUNT * lines if self.mechanism.hides_records else 0.0
         return ReleaseCost(
-            self.plan.seconds + noise + SECONDS_PER_CELL * cells,
-            self.plan.bytes + BYTES_PER_LINE * lines + BYTES_PER_CELL * cells + BYTES_OF_RELEASE,
+            self.plan.seconds
+            + self._of_records(self.plan.seconds_per_record)
+            + noise
+            + SECONDS_PER_CELL * cells,
+            self.plan.bytes
+            + math.ceil(self._of_records(self.plan.bytes_per_record))
+            + BYTES_PER_LINE * lines
+            + BYTES_PER_CELL * cells
+            + BYTES_OF_RELEASE,
         )
+
+    def _of_records(self, each: float) -> float:
+        return self.context.table.n_records * each
 
     @cached_property
     def subject(self) -> str:

@@ -51,7 +51,10 @@ async def read_drawn_release(
         published = reader_of(mechanism.published).validate_python(published_fields(release))
         rule = release.summary["rule"]
         levels = dict(rule["levels"] or {})
-        if not mechanism.hides_records:
+        if mechanism.family == "generalise":
+            # It goes on from what the rule shows: any node may be shown.
+            levels = {}
+        elif not mechanism.hides_records:
             # No rule changes what is drawn: a label of it is what it is in the dataset.
             levels[published.attribute] = 0
         rows = await asyncio.to_thread(rows_of, parquet, table, levels)

@@ -14,6 +14,7 @@ from typing import Any, Final
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.mechanisms.catalogue import MECHANISMS, AnyMechanism
 from app.domain.mechanisms.common_hypotheses import ONE_RECORD_PER_PERSON
+from app.domain.mechanisms.guarantee_models import worth
 from app.domain.mechanisms.mechanism import MechanismPlan
 from app.domain.mechanisms.private_release import RULE_IS_PUBLIC
 from app.domain.mechanisms.several_draws import guarantee_together, private_guarantee_together
@@ -166,7 +167,8 @@ def together(draws: Sequence[Stored | None], refuted: Mapping[str, Hypothesis]) 
     if any(hides_records(own) for own in known):
         carried = [_weakest(promised, own) for own in (ONE_RECORD_PER_PERSON, RULE_IS_PUBLIC)]
         stated = [None if own is None or not hides_records(own) else _promised_privacy(own) for own in draws]
-        return _with_known(plain(asdict(private_guarantee_together(stated, carried))))
+        weakest = min((own["status"] for own in promised), key=worth)
+        return _with_known(plain(asdict(private_guarantee_together(stated, carried, weakest))))
     (attribute,) = attributes_of(promised)
     found = guarantee_together(
         attribute,

@@ -10,6 +10,13 @@ from app.domain.mechanisms.mechanism import MechanismContext
 from tests.oracles.perturbation_by_hand import table_of
 
 _CAPPED = {"p": 0.3, "p_cap": 0.4}
+_SAMPLED = {
+    "epsilon": 1.0,
+    "delta": 1e-6,
+    "sampling_rate": 0.1,
+    "least_records": 100_000,
+    "trade_off": 0.001,
+}
 QUESTIONS = {
     "perturbation": [
         {"beta": 1.0},
@@ -30,6 +37,12 @@ QUESTIONS = {
     ],
     "stability_histogram": [{"epsilon": 1.0, "delta": 1e-6, "least_records": 1000}],
     "laplace_histogram": [{"epsilon": 1.0}],
+    "sampled_generalisation": [
+        _SAMPLED,
+        _SAMPLED | {"least_records": 10},
+        _SAMPLED | {"dictionary": {"illness": ("v0", "v1")}, "exponent_range": 1.0},
+    ],
+    "sampled_generalisation_published": [_SAMPLED | {"least_share": 0.01}],
 }
 """Plans of each mode, and of what cannot be drawn."""
 

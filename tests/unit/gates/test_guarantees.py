@@ -130,7 +130,8 @@ def test_which_of_several_attributes_is_meant_has_to_be_said():
 
 def test_what_mechanisms_promise_is_what_policies_can_ask_for():
     """A mechanism whose model has no entry could be drawn by, and no gate could ask for it."""
-    table = table_of([6, 3, 2])
+    table = table_of([600, 300, 200])
+    sampled = {"epsilon": 3.0, "delta": 1e-4, "sampling_rate": 0.5, "least_records": 1000, "trade_off": 0.001}
     given = [
         ("perturbation", {"beta": 2.0}),
         ("uniform_perturbation", {"p": 0.3, "p_cap": 0.4}),
@@ -138,6 +139,8 @@ def test_what_mechanisms_promise_is_what_policies_can_ask_for():
         ("sample_perturb_scale", {"p": 0.3, "p_cap": 0.4}),
         ("stability_histogram", {"epsilon": 1.0, "delta": 1e-3, "least_records": 11}),
         ("laplace_histogram", {"epsilon": 1.0}),
+        ("sampled_generalisation", sampled),
+        ("sampled_generalisation_published", sampled | {"least_share": 0.5}),
     ]
     context = MechanismContext(table, public=frozenset(table.attributes))
     by_name = {mechanism.name: mechanism for mechanism in MECHANISMS}

@@ -1,0 +1,78 @@
+"""Entities that everybody can look up, and how many of them a generalisation stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.domain.arrays import Ints, Longs
+from app.domain.errors import InvalidInput
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.mechanisms.generalised_records import GeneralisedRecords
+from app.domain.tables.distinct import group, row_keys
+from app.domain.tables.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class PublicDictionary:
+    """Entities by the nodes of their values.
+
+    An attribute that no entity has a value of narrows nobody down.
+    """
+
+    attributes: tuple[int, ...]
+    entities: GeneralisedRecords
+
+    @classmethod
+    def read(cls, columns: Mapping[str, Sequence[str]], table: Table, pointer: str) -> PublicDictionary:
+        """From labels, attribute by attribute; InvalidInput for attributes and labels that there are not."""
+        places, codes = [], []
+        for name, labels in columns.items():
+            if name not in table.attributes:
+                raise InvalidInput.of(
+                    f"{pointer}/{name}",
+                    "unknown-attribute",
+                    f"The table has no attribute {name!r}.",
+                    "Name disclosed attributes.",
+                )
+            places.append(table.position(name))
+            codes.append(_nodes(labels, table.hierarchies[places[-1]], f"{pointer}/{name}"))
+        trees = tuple(table.hierarchies[j] for j in places)
+        rows = np.stack(codes, axis=1)
+        depths = tuple(own.height for own in trees)
+        return cls(tuple(places), GeneralisedRecords(trees, depths, rows, np.ones(len(rows), dtype=np.int64)))
+
+    @property
+    def size(self) -> int:
+        """How many entities there are."""
+        return len(self.entities.codes)
+
+    def counts(self, nodes: Sequence[Ints]) -> Longs:
+        """(n,) how many entities are below generalisations that all have the same depths; at least 1."""
+        trees = self.entities.hierarchies
+        shown = [nodes[j] for j in self.attributes]
+        vector = tuple(int(own.depth[at[0]]) for own, at in zip(trees, shown, strict=True))
+        reaching = np.flatnonzero(self.entities.reaching(vector))
+        columns = [
+            np.concatenate([above, at])
+            for above, at in zip(self.entities.nodes(vector, reaching), shown, strict=True)
+        ]
+        keys, limit = row_keys(columns, [own.n_nodes for own in trees], len(columns[0]))
+        first, of_row = group(keys, limit)
+        found = np.bincount(of_row[: len(reaching)], minlength=len(first))
+        return np.maximum(found[of_row[len(reaching) :]], 1)
+
+
+def _nodes(labels: Sequence[str], hierarchy: Hierarchy, pointer: str) -> Ints:
+    found = [hierarchy.node_of(own) for own in labels]
+    for row, node in enumerate(found):
+        if node is None:
+            raise InvalidInput.of(
+                f"{pointer}/{row}",
+                "unknown-value",
+                f"The hierarchy has no value {labels[row]!r}.",
+                "Name values of the attribute's hierarchy.",
+            )
+    return np.array(found, dtype=np.int32)

@@ -1,0 +1,123 @@
+"""Trying to refute a promise of differential privacy by drawing: passing proves nothing, failing does.
+
+Of two neighbours many releases are drawn. Half of them choose the event by which they differ most, the other
+half count it. By Clopper and Pearson (1934), with both errors and all tests together below a stated one, its
+probabilities are bounded, and so is the least ε that could hold beside δ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from scipy.special import betaincinv
+
+Release = Counter[Hashable]
+"""How often each row is published."""
+Draw = Callable[[], Release]
+Event = tuple[str, Hashable, int]
+"""``at least`` so many, ``none`` of a row; of all rows where that is None."""
+
+_TESTS_OF_A_PAIR: Final = 2
+
+
+def proportion_at_least(seen: int, of: int, error: float) -> float:
+    """The probability is not below this, but for the error."""
+    return float(betaincinv(seen, of - seen + 1, error)) if seen else 0.0
+
+
+def proportion_at_most(seen: int, of: int, error: float) -> float:
+    """The probability is not above this, but for the error."""
+    return float(betaincinv(seen + 1, of - seen, 1.0 - error)) if seen < of else 1.0
+
+
+def least_epsilon(seen: int, of: int, seen_other: int, of_other: int, delta: float, error: float) -> float:
+    """No smaller ε holds beside δ, but for the error, which either bound takes half of."""
+    low = proportion_at_least(seen, of, error / 2)
+    high = proportion_at_most(seen_other, of_other, error / 2)
+    return max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
+
+
+def holds(event: Event, release: Release) -> bool:
+    """Whether a release is such."""
+    kind, row, bound = event
+    count = release.total() if row is None else release[row]
+    return count >= bound if kind == "at least" else count == 0
+
+
+def told(event: Event) -> str:
+    """The event in words."""
+    kind, row, bound = event
+    what = "rows in all" if row is None else f"rows {row}"
+    return f"{bound} or more {what}" if kind == "at least" else f"no {what}"
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """A hard pair: how it is drawn with a record more, and with that one less."""
+
+    name: str
+    more: Draw
+    less: Draw
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """What was found of one pair in one order."""
+
+    pair: str
+    order: str
+    event: str
+    least_epsilon: float
+    claimed: float
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether the promise is broken, but for the stated error."""
+        return self.least_epsilon > self.claimed
+
+    @property
+    def verdict(self) -> str:
+        """Never that it holds: that takes a proof."""
+        return f"refuted: ε ≥ {self.least_epsilon:.3f}" if self.is_refuted else "not refuted"
+
+
+def audited(
+    pairs: Sequence[Neighbours], epsilon: float, delta: float, runs: int, error: float
+) -> tuple[Refutation, ...]:
+    """Every pair in both orders, from so many runs of each table; all tests together err with ``error``."""
+    each = error / (_TESTS_OF_A_PAIR * len(pairs))
+    found = []
+    for pair in pairs:
+        more, less = ([draw() for _ in range(runs)] for draw in (pair.more, pair.less))
+        for order, one, other in (("more over less", more, less), ("less over more", less, more)):
+            half = runs // 2
+            event = _telling(one[:half], other[:half])
+            counts = [sum(holds(event, own) for own in side[half:]) for side in (one, other)]
+            least = least_epsilon(counts[0], runs - half, counts[1], runs - half, delta, each)
+            found.append(Refutation(pair.name, order, told(event), least, epsilon))
+    return tuple(found)
+
+
+def _telling(one: Sequence[Release], other: Sequence[Release]) -> Event:
+    """The event that is most more frequent in ``one``, by its lower over its upper bound of 95 %."""
+
+    def ratio(event: Event) -> float:
+        seen, seen_other = (sum(holds(event, own) for own in side) for side in (one, other))
+        low = proportion_at_least(seen, len(one), 0.05)
+        return low / proportion_at_most(seen_other, len(other), 0.05)
+
+    return max(_events([*one, *other]), key=ratio)
+
+
+def _events(releases: Sequence[Release]) -> Iterator[Event]:
+    rows: list[Hashable] = sorted({row for own in releases for row in own}, key=repr)
+    for row in (None, *rows):
+        counts = sorted({own.total() if row is None else own[row] for own in releases})
+        yield "none", row, 0
+        for count in counts[:: max(1, len(counts) // 10)]:
+            yield "at least", row, count
+        yield "at least", row, counts[-1]
