@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import markupsafe
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -100,7 +101,8 @@ async def test_private_views_pass_and_their_evidence_says_what_was_judged(client
 
 async def test_a_disclosure_fails_with_its_witness(client: httpx.AsyncClient):
     at = await gate(client, "views-fail")
-    result = (await judged(client, at, FLU, WARDS))["result"]
+    found = await judged(client, at, FLU, WARDS)
+    result = found["result"]
     assert result["verdict"] == "fail"
     (criterion,) = result["criteria"]
     assert (criterion["outcome"], criterion["value"], criterion["margin"]) == ("failed", 1, -1)
@@ -108,6 +110,13 @@ async def test_a_disclosure_fails_with_its_witness(client: httpx.AsyncClient):
     (open_,) = [own for own in criterion["pairs"] if own["verdict"] != "PRIVATE"]
     assert open_["witness"]["view"]["places"] == [{"line": 2, "column": 6}]
     assert open_["witness"]["secret"]["deciding_row"]["values"]["diagnosis"] == "cancer"
+    change = open_["nearest_change"]
+    (step,) = change["steps"]
+    assert (change["status"], step["line"]) == ("found", 2)
+    changed = {**WARDS, "query": f"{WARDS['query']} WHERE {step['condition']}"}
+    assert (await judged(client, at, FLU, changed))["result"]["verdict"] == "pass"
+    page = (await client.get(f"/v1/evaluations/{found['name']}/report")).text
+    assert f"<strong>To pass:</strong> {markupsafe.escape(change['explanation'])}" in page
 
 
 async def test_what_is_not_decided_is_an_error_that_no_waiver_lets_pass(client: httpx.AsyncClient):
@@ -336,5 +345,6 @@ async def test_secrets_are_shown_to_who_may_write_checks_or_read_data(api):
     assert shown[Scope.ASSESS] == shown[Scope.DATA_READ] == found["result"]
     (criterion,) = shown[Scope.GOVERN]["criteria"]
     assert "cancer'" not in json.dumps(criterion)
+    assert "nearest_change" not in criterion["pairs"][0]
     assert criterion["demand"]["secrets"][0] == {**secret(), "query": None}
     assert [own["verdict"] for own in criterion["pairs"]] == ["DISCLOSES"]

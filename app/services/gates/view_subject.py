@@ -21,7 +21,7 @@ from app.services.questions import Route
 from app.services.resources import JsonObject, Kind, NewResource, Stored, document_of
 from app.services.views.published import Language, SqlDialect
 from app.services.views.reading import ReadSchema, WrittenQuery, read_schema
-from app.services.views.view_checks import Limits, ViewCheck, read_check
+from app.services.views.view_checks import Limits, ViewCheck, read_asked
 from app.services.views.written_schema import WrittenSchema
 
 LIMITS: Final = Limits(seconds=600.0, pairs=20_000, characters=4_000_000, witness_characters=1_000_000)
@@ -120,7 +120,7 @@ def require_readable(subject: ViewSubject) -> None:
 
 def _require_read(check: ViewCheck) -> None:
     end = monotonic() + LIMITS.seconds
-    read_check(check, _schema_of(check), lambda: monotonic() >= end, LIMITS)
+    read_asked(check, lambda: monotonic() >= end, LIMITS)
 
 
 def _schema_of(check: ViewCheck) -> ReadSchema:
