@@ -45,7 +45,7 @@ def _nearest(advice: JsonObject | None) -> JsonObject:
         return _document("not_found", changes["summary"])
     change = changes["found"][0]
     steps = " ".join(own["explanation"] for own in change["steps"])
-    proved = "It is proved that the view is private beside this secret then; the others were not looked at."
+    proved = "Then the view is proved to be private beside this secret; other secrets were not looked at."
     return {**_document("found", f"{steps} {proved}"), **change}
 
 
