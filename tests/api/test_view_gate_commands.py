@@ -131,7 +131,7 @@ async def test_a_dbt_project_is_judged_told_and_judged_again(api, client, clock,
     receiver = Receiver()
     while await WebhookDelivery(api.registry, api.store, receiver, clock).deliver_due():
         pass
-    assert [own["data"]["verdict"] for own in receiver.told] == ["fail", "fail", "pass"]
+    assert sorted(own["data"]["verdict"] for own in receiver.told) == ["fail", "fail", "pass"]
     assert {own["type"] for own in receiver.told} == {"evaluation.completed"}
     news = receiver.told[0]["data"]
     assert (news["policy"], news["dataset"]) == ({"name": "cancer-register", "version": 1}, None)
