@@ -72,18 +72,11 @@ class GivenViews:
     @property
     def body(self) -> Json:
         """The subject of a request."""
-        views = [{"id": own.id, "query": own.query} for own in self.views]
+        views = [
+            {"id": own.id, "query": own.query, **({"keeps_rows": True} if own.id in self.keeping else {})}
+            for own in self.views
+        ]
         return {"relational_schema": self.schema, "views": views}
-
-    @property
-    def not_covered(self) -> str | None:
-        """What a verdict on the queries does not cover; None if nothing is kept of earlier ones."""
-        if not self.keeping:
-            return None
-        return (
-            f"Snapshots and incremental models ({', '.join(self.keeping)}) are judged by their present "
-            "queries: rows that their tables keep from before are not covered."
-        )
 
     def view(self, id_: str) -> GivenView | None:
         """The view of this id."""

@@ -33,6 +33,8 @@ WAREHOUSE = Path(__file__).parents[2] / "docs/pipelines/warehouse"
 VIEWS = ("--relational-schema", "schema.sql", "--views", "target/manifest.json")
 GATE = ("gate", "policy.yaml", *VIEWS, "--signing-key", "key.pem")
 
+WITHOUT_CANCER = "select distinct ward\nfrom hospital.diagnosis\nwhere diagnosis.diagnosis <> 'cancer'"
+
 Command = Callable[..., Awaitable[int]]
 
 
@@ -121,8 +123,7 @@ async def test_a_dbt_project_is_judged_told_and_judged_again(api, client, clock,
     assert await command("reproduce", "v.json", "--keys", "v.keys.json", *VIEWS) == 0
     assert capsys.readouterr().out.startswith("Same: verdict")
     assert await command("reproduce", "v.json", "--dataset", "v.json") == 2
-    filtered = "select distinct ward\nfrom hospital.diagnosis\nwhere diagnosis.diagnosis <> 'cancer'"
-    changed("wards", filtered)
+    changed("wards", WITHOUT_CANCER)
     assert await command("reproduce", "v.json", *VIEWS) == 1
     said = capsys.readouterr().out
     assert "input: the view is another one" in said
@@ -139,10 +140,28 @@ async def test_a_dbt_project_is_judged_told_and_judged_again(api, client, clock,
     assert news["evidence"] == stored["evidence"]["id"]
 
 
+async def test_a_verdict_says_which_tables_keep_rows_from_before(project, command, capsys):
+    changed("wards", WITHOUT_CANCER, materialized="incremental")
+    assert await command(*GATE, "--report", "v.json") == 0
+    said = "Tables that keep rows which their queries no longer return (warehouse.wards)"
+    assert f"Not covered: {said}" in capsys.readouterr().out
+    verdict = statement_of(opened(content("v.json")).content).predicate["result"]
+    assert [own for own in verdict["not_covered"] if own.startswith(said)]
+    # The new evidence says so, too: what keeps rows is judged however little has changed.
+    assert await command(*GATE, "--changed-since", "v.json", "--report", "now.json") == 0
+    now = statement_of(opened(content("now.json")).content).predicate["result"]
+    assert [own["id"] for own in now["subject"]["views"]] == ["warehouse.wards"]
+    assert now["not_covered"] == verdict["not_covered"]
+    changed("wards", WITHOUT_CANCER, materialized="view")
+    capsys.readouterr()
+    assert await command(*GATE) == 0
+    assert said not in capsys.readouterr().out
+
+
 async def test_only_the_changed_model_is_judged_again(project, command, capsys):
     assert await command(*GATE, "--report", "before.json") == 1
     since = ("--changed-since", "before.json", "--report", "now.json", "--output", "junit=v.xml")
-    changed("wards", "select distinct ward\nfrom hospital.diagnosis\nwhere diagnosis.diagnosis <> 'cancer'")
+    changed("wards", WITHOUT_CANCER)
     capsys.readouterr()
     assert await command(*GATE, *since) == 0
     assert "2 views are unchanged since the evidence that proves them private" in capsys.readouterr().out

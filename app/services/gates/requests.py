@@ -41,6 +41,8 @@ class ViewsAsked:
 
     schema: WrittenSchema
     views: Sequence[WrittenQuery]
+    keeping: Sequence[str] = ()
+    """Ids of the views whose tables may keep rows that their queries no longer return."""
 
 
 @dataclass(frozen=True)

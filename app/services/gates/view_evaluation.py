@@ -140,7 +140,7 @@ class ViewEvaluation:
                 "criteria": list(criteria),
                 "changes": [],
                 "risk": None,
-                "not_covered": [*_NOT_COVERED, *_undecided(criteria)],
+                "not_covered": [*_NOT_COVERED, *_kept_rows(subject.keeping), *_undecided(criteria)],
                 "assumptions": _once(criteria, "assumptions"),
                 "warnings": [*_once(criteria, "warnings"), *_waived(criteria)],
                 "tolerance": TOLERANCE,
@@ -299,6 +299,15 @@ def _subject(subject: ViewSubject) -> JsonObject:
 def _once(criteria: Sequence[JsonObject], name: str) -> list[str]:
     """The sentences of all requirements, each once."""
     return list(dict.fromkeys(said for own in criteria for said in own[name]))
+
+
+def _kept_rows(keeping: Sequence[str]) -> Iterator[str]:
+    if keeping:
+        yield (
+            f"Tables that keep rows which their queries no longer return ({', '.join(keeping)}) are judged "
+            "by their present queries: rows that are kept from before are not covered, there and in what "
+            "reads them."
+        )
 
 
 def _undecided(criteria: Sequence[JsonObject]) -> Iterator[str]:

@@ -33,13 +33,17 @@ DECISION: Final = f"views/{VERSION}"
 
 @dataclass(frozen=True)
 class ViewSubject:
-    """Views to be judged by a policy; ``waivers`` by requirement."""
+    """Views to be judged by a policy; ``waivers`` by requirement.
+
+    ``keeping`` are the ids of the views whose tables may keep rows that their queries no longer return.
+    """
 
     stored_policy: Stored
     policy: Policy
     schema: WrittenSchema
     views: tuple[WrittenQuery, ...]
     waivers: Mapping[str, JsonObject]
+    keeping: Sequence[str] = ()
 
     @cached_property
     def sha256(self) -> str:
@@ -89,7 +93,7 @@ async def find_views(work: UnitOfWork, request: CreateEvaluation, asked: ViewsAs
             f"The policy {policy.name!r} is about releases of data: it requires nothing of views.",
             "Name a policy with a requirement perfect_privacy.",
         )
-    return ViewSubject(stored, policy, asked.schema, tuple(asked.views), {})
+    return ViewSubject(stored, policy, asked.schema, tuple(asked.views), {}, tuple(asked.keeping))
 
 
 async def with_waivers(work: UnitOfWork, subject: ViewSubject, judged: Waivable) -> ViewSubject:
@@ -162,6 +166,7 @@ def new_view_evaluation(subject: ViewSubject, name: str | None, route: Route) ->
         "views": [asdict(own) for own in subject.views],
         "waivers": dict(sorted(subject.waivers.items())),
         "checks": [DECISION],
+        **({"keeping": list(subject.keeping)} if subject.keeping else {}),
     }
     kept = {"policy": subject.stored_policy.id, "route": route, "change_rules": 0}
     summary: JsonObject = {
@@ -197,4 +202,5 @@ async def view_subject_of(work: UnitOfWork, stored: Stored) -> ViewSubject | Non
         WrittenSchema.of(document["relational_schema"]),
         tuple(WrittenQuery(**own) for own in document["views"]),
         document["waivers"],
+        tuple(document.get("keeping", ())),
     )
