@@ -262,10 +262,12 @@ def _explanation(pairs: Sequence[JsonObject], fault: Fault | None) -> str:
         if own["verdict"] == verdict
     ]
     if not open_:
-        return f"All {len(pairs):,} pairs of a secret and a view are private."
+        all_ = "The only pair" if len(pairs) == 1 else f"All {len(pairs):,} pairs"
+        return f"{all_} of a secret and a view {'is' if len(pairs) == 1 else 'are'} private."
     undecided = f", {counts['UNKNOWN']:,} are not decided" if counts["UNKNOWN"] else ""
+    disclose = "discloses" if counts["DISCLOSES"] == 1 else "disclose"
     return (
-        f"Of {len(pairs):,} pairs of a secret and a view {counts['DISCLOSES']:,} disclose something"
+        f"Of {len(pairs):,} pairs of a secret and a view {counts['DISCLOSES']:,} {disclose} something"
         f"{undecided}: {_named(open_)}."
     )
 
