@@ -264,11 +264,10 @@ def _explanation(pairs: Sequence[JsonObject], fault: Fault | None) -> str:
     if not open_:
         all_ = "The only pair" if len(pairs) == 1 else f"All {len(pairs):,} pairs"
         return f"{all_} of a secret and a view {'is' if len(pairs) == 1 else 'are'} private."
-    undecided = f", {counts['UNKNOWN']:,} are not decided" if counts["UNKNOWN"] else ""
-    disclose = "discloses" if counts["DISCLOSES"] == 1 else "disclose"
+    undecided = f", not decided: {counts['UNKNOWN']:,}" if counts["UNKNOWN"] else ""
     return (
-        f"Of {len(pairs):,} pairs of a secret and a view {counts['DISCLOSES']:,} {disclose} something"
-        f"{undecided}: {_named(open_)}."
+        f"Of {len(pairs):,} pairs of a secret and a view disclose something: {counts['DISCLOSES']:,}"
+        f"{undecided}. They are {_named(open_)}."
     )
 
 
