@@ -162,6 +162,22 @@ async def test_a_waiver_is_for_the_views_that_were_looked_at(client: httpx.Async
     assert more["verdict"] == "fail"
 
 
+async def test_one_pair_is_waived_by_a_requirement_and_an_evaluation_of_its_own(client: httpx.AsyncClient):
+    document = policy("views-pair")
+    (first,) = document["requirements"]
+    condition = first["requirement"] | {"secrets": [secret("SELECT ward FROM diagnosis", "ward-list")]}
+    document["requirements"].append(first | {"id": "of-wards", "requirement": condition})
+    assert (await client.post("/v1/policies", json=document)).status_code == 201
+    at = "/v1/gates/views-pair/evaluations"
+    alone = (await judged(client, at, WARDS))["result"]
+    await waive(client, "views-pair", "views-one-pair", views=alone["subject"]["views_sha256"])
+    result = (await judged(client, at, WARDS))["result"]
+    # The other secret of the same view, and the same secret beside other views, are judged as before.
+    assert [own["outcome"] for own in result["criteria"]] == ["waived", "failed"]
+    assert result["verdict"] == "fail"
+    assert (await judged(client, at, WARDS, FLU))["result"]["criteria"][0]["outcome"] == "failed"
+
+
 async def test_a_secret_that_depends_on_no_row_protects_nothing(client: httpx.AsyncClient):
     empty = secret("SELECT pid FROM diagnosis WHERE diagnosis = 'a' AND diagnosis = 'b'")
     at = await gate(client, "views-empty", empty)
