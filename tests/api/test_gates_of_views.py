@@ -65,7 +65,7 @@ async def gate(client: httpx.AsyncClient, name: str, *secrets: dict[str, str], *
     return f"/v1/gates/{name}/evaluations"
 
 
-def asked(*views: dict[str, str], schema: dict[str, Any] = SCHEMA) -> dict[str, Any]:
+def asked(*views: dict[str, str], schema: dict[str, Any] | str = SCHEMA) -> dict[str, Any]:
     return {"relational_schema": schema, "views": list(views)}
 
 
@@ -183,6 +183,31 @@ async def test_a_secret_that_depends_on_no_row_protects_nothing(client: httpx.As
     at = await gate(client, "views-empty", empty)
     result = (await judged(client, at, FLU))["result"]
     assert (result["verdict"], result["criteria"][0]["error"]["code"]) == ("error", "constant-secret")
+
+
+async def test_a_stored_schema_is_named_and_kept_with_what_is_judged(api, client: httpx.AsyncClient):
+    made = await client.post("/v1/relational-schemas", json={"name": "clinic", **SCHEMA})
+    assert made.status_code == 201, made.text
+    at = await gate(client, "views-stored")
+    found = await judged(client, at, FLU, WARDS, schema="clinic")
+    result = found["result"]
+    by_text = (await judged(client, at, FLU, WARDS))["result"]
+    assert result["criteria"] == by_text["criteria"]
+    assert result["subject"]["relational_schema_sha256"] == made.json()["sha256"]
+    # What was judged is kept with the evaluation: a run reads it from there.
+    run = await client.post(f"{at}/runs", json=asked(FLU, schema="clinic"))
+    assert run.status_code == 202, run.text
+    assert (await client.delete("/v1/relational-schemas/clinic")).status_code == 204
+    await api.work_off(run.json()["id"])
+    by_run = (await client.get(f"/v1/evaluations/{run.json()['resource']['name']}")).json()["result"]
+    assert by_run["verdict"] == "pass"
+    assert by_run["subject"]["relational_schema_sha256"] == made.json()["sha256"]
+    missing = await client.post(at, json=asked(FLU, schema="clinic"))
+    problem_of(missing, 404, "not-found")
+    one = {"id": "Diagnosis", "query": FLU["query"]}
+    assert (await client.post("/v1/relational-schemas", json={"name": "clinic", **SCHEMA})).status_code == 201
+    (table,) = await faults(client, at, asked(one, schema="clinic"))
+    assert table["code"] == "named-as-table"
 
 
 async def test_foreign_keys_leave_it_undecided_unless_they_are_ignored(client: httpx.AsyncClient):
@@ -340,7 +365,7 @@ def subject(*views: dict[str, str]) -> Subject:
 async def test_the_dbt_project_of_the_docs_discloses_by_its_list_of_wards(client: httpx.AsyncClient):
     folder = Path(__file__).parents[2] / "docs/pipelines/warehouse"
     named = Namespace(
-        views=str(folder / "target/manifest.json"), relational_schema=folder / "schema.sql", catalog=None
+        views=str(folder / "target/manifest.json"), relational_schema=str(folder / "schema.sql"), catalog=None
     )
     given = given_views(named)
     assert given is not None

@@ -61,14 +61,18 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def command(api: Api, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """The command's exit status; the service that it starts is the application."""
+    """The command's exit status; the service that it starts, and any server, is the application."""
     token = client.headers["Authorization"].removeprefix("Bearer ")
     running = RunningService("http://service", token, 1, lambda: None, lambda: None)
     verbs = dict.fromkeys(Operations.__dataclass_fields__, lambda *_: None)
     operations = Operations(**verbs | {"start_service": lambda home, **_: running})
-    monkeypatch.setattr(
-        gate_service, "client_of", lambda _: Client("http://service", token, transport=Blocking(api))
-    )
+    monkeypatch.setenv("PRIVACY_RISK_API_KEY", token)
+
+    def client_of(*_: object) -> Client:
+        return Client("http://service", token, transport=Blocking(api))
+
+    monkeypatch.setattr(gate_service, "client_of", client_of)
+    monkeypatch.setattr(gate_service, "Client", client_of)
 
     async def called(*argv: str) -> int:
         return await anyio.to_thread.run_sync(lambda: run(list(argv), operations))
@@ -138,6 +142,18 @@ async def test_a_dbt_project_is_judged_told_and_judged_again(api, client, clock,
     assert (news["policy"], news["dataset"]) == ({"name": "cancer-register", "version": 1}, None)
     stored = (await client.get(f"/v1/evaluations/{news['evaluation']['name']}")).json()
     assert news["evidence"] == stored["evidence"]["id"]
+
+
+async def test_a_schema_that_the_server_holds_is_named(client, project, command, capsys):
+    schema = {"name": "warehouse", "sql": content("schema.sql").decode()}
+    assert (await client.post("/v1/relational-schemas", json=schema)).status_code == 201
+    asked = ("--server", "http://service", "--relational-schema", "warehouse", "--views", VIEWS[-1])
+    assert await command("gate", "policy.yaml", *asked, "--report", "v.json") == 1
+    assert "models/wards.sql:3: warehouse.wards beside cancer-patients: discloses." in capsys.readouterr().out
+    assert await command("reproduce", "v.json", *asked) == 0
+    assert await command("gate", "policy.yaml", *asked[:3], "none", *asked[4:]) == 2
+    assert await command("gate", "policy.yaml", *asked[2:]) == 2
+    assert "--relational-schema: There is no file warehouse." in capsys.readouterr().err
 
 
 async def test_a_verdict_says_which_tables_keep_rows_from_before(project, command, capsys):

@@ -23,7 +23,7 @@ from app.services.gates.view_changes import SECONDS_OF_CHANGES, nearest_changes
 from app.services.gates.view_subject import DECISION, LIMITS, ViewSubject, condition_of, view_sha256
 from app.services.questions import Route
 from app.services.resources import JsonObject
-from app.services.views.view_checks import PAIR_SECONDS, ReadCheck, decided_of, read_asked
+from app.services.views.view_checks import PAIR_SECONDS, ReadCheck, decided_of
 
 SECONDS_OF_A_PAIR: Final = 0.004
 SECONDS_OF_A_CHARACTER: Final = 4e-5
@@ -170,7 +170,7 @@ class ViewEvaluation:
             return halted() or monotonic() >= end
 
         try:
-            check = read_asked(self.subject.check_of(condition_of(requirement)), is_over, LIMITS)
+            check = self.subject.read(condition_of(requirement), is_over)
             found = decided_of(check, monotonic, is_over, LIMITS)
         except InvalidInput as error:
             # All was read when it was asked for: what has changed since is the time that was left.
