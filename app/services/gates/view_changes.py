@@ -11,7 +11,7 @@ from app.domain.search.budget import Halted
 from app.services.resources import JsonObject
 from app.services.views.view_checks import Pairs, ReadCheck
 
-MOST_ADVISED: Final = 50
+MOST_ADVISED: Final = 100
 """Pairs of one requirement for which a change is looked for: the first ones."""
 SECONDS_OF_CHANGES: Final = 3.0
 """For all pairs of an evaluation. Of what is not looked for in time it is said that it was not."""
