@@ -1,4 +1,4 @@
-"""``gate``: whether a table may leave, as a policy says."""
+"""``gate``: whether a table may leave, or views may be published, as a policy says."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, cast, overload
 
 from privacy_risk.answers import ClientError
 from privacy_risk.arguments import InvalidArgument, WrongType, type_name
@@ -22,7 +22,10 @@ from privacy_risk.text_tables import html_list
 from privacy_risk.values import Json, Resource
 
 Policy = str | PathLike[str] | Mapping[str, Any]
+RelationalSchema = str | Mapping[str, Any]
 _CONFLICT: Final = 409
+_MOST_PAIRS: Final = 20
+"""Of views, whose reasons are told; the document has all."""
 
 
 class GateFailed(ClientError):
@@ -65,6 +68,7 @@ class Verdict:
         return f"<p><b>{self.outcome}</b></p>{html_list(self.reasons)}"
 
 
+@overload
 def gate(
     policy: Policy,
     frame: object,
@@ -72,6 +76,27 @@ def gate(
     original: object,
     roles: Mapping[str, str] | None = None,
     hierarchies: Mapping[str, object] | None = None,
+    server: str | None = None,
+    key: str | None = None,
+) -> Verdict: ...
+@overload
+def gate(
+    policy: Policy,
+    *,
+    views: Mapping[str, str],
+    relational_schema: RelationalSchema,
+    server: str | None = None,
+    key: str | None = None,
+) -> Verdict: ...
+def gate(
+    policy: Policy,
+    frame: object = None,
+    *,
+    original: object = None,
+    roles: Mapping[str, str] | None = None,
+    hierarchies: Mapping[str, object] | None = None,
+    views: Mapping[str, str] | None = None,
+    relational_schema: RelationalSchema | None = None,
     server: str | None = None,
     key: str | None = None,
 ) -> Verdict:
@@ -82,8 +107,17 @@ def gate(
     ``hierarchies`` are those that :func:`anonymise` was given. Where the frame has the column that names
     people, rows are matched by it; it may not leave. ``server`` and ``key`` and the errors are those of
     :func:`profile`.
+
+    In place of tables, ``views`` are queries that are to be published, by name, and ``relational_schema`` the
+    tables that they read: ``CREATE TABLE`` statements, or what a check of views takes for a schema. They are
+    judged by a policy that requires perfect privacy, in the language that it names, without any data.
     """
     document = _document(policy)
+    if views is not None or relational_schema is not None:
+        tables = {"frame": frame, "original": original, "roles": roles, "hierarchies": hierarchies}
+        given = [name for name, own in tables.items() if own is not None]
+        body = _views_body(views, relational_schema, given)
+        return _verdict(client_of(server, key), document, body)
     released = table_of(frame.frame if isinstance(frame, Release) else frame, "frame")
     table = table_of(original, "original")
     said = Said(roles={**(roles or {}), **_roles(document, table)}, hierarchies=hierarchies or {})
@@ -101,14 +135,42 @@ def judged(client: Client, document: Json, released: Table, table: Table, said: 
     shown = f"{document.get('name')}@{document.get('version')}"
     if barred:
         return Verdict("fail", shown, barred)
-    stored = _stored(client, document)
     release = {"upload": uploaded(client, released), **({"key": identifier} if is_keyed else {})}
-    body = {"dataset": loaded.dataset, "release": release}
+    return _verdict(client, document, {"dataset": loaded.dataset, "release": release})
+
+
+def _verdict(client: Client, document: Json, body: Json) -> Verdict:
+    """The verdict of a policy on what a request names."""
+    stored = _stored(client, document)
     evaluation = _evaluated(
         client, stored.name, {"name": content_name("verdict", [stored.name, body]), **body}
     )
     result = evaluation.document["result"]
     return Verdict(result["verdict"], stored.name, tuple(_reasons(result)), evaluation.document)
+
+
+def _views_body(
+    views: Mapping[str, str] | None, schema: RelationalSchema | None, of_tables: Sequence[str]
+) -> Json:
+    """What a request says of views; InvalidArgument for what does not belong together."""
+    if of_tables:
+        raise InvalidArgument(
+            of_tables[0],
+            "Views are judged by their queries, without any data.",
+            "Leave it out, or views and relational_schema.",
+        )
+    if views is None or schema is None:
+        raise InvalidArgument(
+            "views" if views is None else "relational_schema",
+            "Views are judged over the tables that they read.",
+            "Give views and relational_schema.",
+        )
+    if not isinstance(views, Mapping) or not all(isinstance(own, str) for own in views.values()):
+        raise WrongType("views", f"A {type_name(views)} is no queries by name.", "Give name → query.")
+    return {
+        "relational_schema": {"sql": schema} if isinstance(schema, str) else schema,
+        "views": [{"id": name, "query": query} for name, query in views.items()],
+    }
 
 
 def _document(policy: Policy) -> Json:
@@ -193,3 +255,13 @@ def _reasons(result: Json) -> Iterator[str]:
         yield coverage["explanation"]
     for own in criteria if result["verdict"] == "pass" else failed:
         yield f"{own['title']}: {own['explanation']}"
+        yield from _open_pairs(own)
+
+
+def _open_pairs(criterion: Json) -> Iterator[str]:
+    """The first pairs of a secret and a view that are not private, each with the change that would pass."""
+    pairs = [own for own in criterion.get("pairs") or () if own["verdict"] != "PRIVATE"]
+    for own in pairs[:_MOST_PAIRS]:
+        change = own.get("nearest_change") or {"status": None, "explanation": ""}
+        advice = f" {'To pass: ' if change['status'] == 'found' else ''}{change['explanation']}"
+        yield f"{own['view']} beside {own['secret']}: {own['explanation']}{advice}".rstrip()

@@ -13,16 +13,15 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def privacy_gate() -> Callable[..., Verdict]:
-    """Judge a table by a policy, as ``privacy_risk.gate`` does with the same arguments.
+    """Judge a table or views by a policy, as ``privacy_risk.gate`` does with the same arguments.
 
-    The test fails with the verdict's reasons unless the table passes; the verdict of one that passes is
-    returned.
+    The test fails with the verdict's reasons unless they pass; the verdict of what passes is returned.
     """
 
-    def judge(policy: Policy, frame: object, *, original: object, **options: Any) -> Verdict:  # noqa: ANN401
+    def judge(policy: Policy, *arguments: object, **options: Any) -> Verdict:  # noqa: ANN401
         from privacy_risk.gating import gate
 
-        verdict = gate(policy, frame, original=original, **options)
+        verdict = gate(policy, *arguments, **options)
         if not verdict.passed:
             pytest.fail(str(verdict), pytrace=False)
         return verdict

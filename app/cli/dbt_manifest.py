@@ -26,7 +26,7 @@ _DERIVED: Final = ("model", "snapshot")
 _AGAIN: Final = "Run dbt compile, and name the manifest.json that it writes."
 
 
-def dbt_views(manifest: Path, schema: Path | None, catalog: Path | None) -> GivenViews:
+def dbt_views(manifest: Path, schema: str | None, catalog: Path | None, is_held: bool) -> GivenViews:
     """The models of the manifest; InvalidInput for what is none, was not compiled or reads in a circle."""
     if (schema is None) == (catalog is None):
         raise InvalidInput.of(
@@ -56,7 +56,7 @@ def dbt_views(manifest: Path, schema: Path | None, catalog: Path | None) -> Give
     if catalog is not None:
         return GivenViews(str(manifest), _schema_of(catalog), str(catalog), given, keeping)
     assert schema is not None  # noqa: S101 - one of the two is given
-    return GivenViews(str(manifest), schema_of(schema), str(schema), given, keeping)
+    return GivenViews(str(manifest), schema_of(schema, is_held), schema, given, keeping)
 
 
 def _artifact(path: Path, kind: str, versions: tuple[int, ...]) -> Json:

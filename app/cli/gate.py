@@ -115,8 +115,6 @@ def _run(arguments: argparse.Namespace, operations: Operations) -> int:
         write_whole(path, FORMATS[format_](outcome).encode())
     if outcome.fault is not None:
         print(plain_lines(f"privacy-risk: {outcome.fault}"), file=sys.stderr)
-    if outcome.views is not None and outcome.views.not_covered is not None:
-        print(plain_lines(f"privacy-risk: {outcome.views.not_covered}"), file=sys.stderr)
     if not outputs:
         _print(FORMATS[arguments.format](outcome))
     elif not arguments.quiet:

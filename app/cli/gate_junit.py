@@ -7,6 +7,7 @@ from xml.etree import ElementTree as Xml
 
 from app.cli.gate_text import explanation_of, standing_of, uncovered_of, waiver_text
 from app.cli.gate_verdict import JudgedCriterion, Outcome, Standing, Verdict
+from app.cli.gate_views import lines_of_pairs
 from app.cli.plain_lines import plain_line
 
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -25,7 +26,7 @@ def junit_of(outcome: Outcome) -> str:
     name = _clean(verdict.policy if verdict else outcome.policy)
     suite = Xml.Element("testsuite", name=name)
     for criterion in verdict.criteria if verdict else ():
-        suite.append(_case(criterion, name))
+        suite.append(_case(criterion, outcome, name))
     if verdict is not None and standing_of(verdict) != "covered":
         suite.append(_columns(verdict, name))
     if outcome.fault is not None or verdict is None:
@@ -54,7 +55,7 @@ def _columns(verdict: Verdict, suite: str) -> Xml.Element:
     return case
 
 
-def _case(criterion: JudgedCriterion, suite: str) -> Xml.Element:
+def _case(criterion: JudgedCriterion, outcome: Outcome, suite: str) -> Xml.Element:
     case = Xml.Element("testcase", classname=suite, name=_clean(f"{criterion.id}: {criterion.title}"))
     kind = _ELEMENTS.get(criterion.standing)
     if kind is not None:
@@ -65,7 +66,8 @@ def _case(criterion: JudgedCriterion, suite: str) -> Xml.Element:
         element = Xml.SubElement(case, kind, message=_clean(message))
         if kind != "skipped":
             element.set("type", criterion.standing)
-            element.text = "\n".join((_clean(criterion.explanation), _clean(criterion.reason)))
+            lines = (criterion.explanation, criterion.reason, *lines_of_pairs(criterion, outcome))
+            element.text = "\n".join(map(_clean, lines))
     return case
 
 

@@ -16,6 +16,7 @@ from app.cli.gate_text import (
     waiver_text,
 )
 from app.cli.gate_verdict import JudgedCriterion, Outcome, Standing, Verdict
+from app.cli.gate_views import lines_of_pairs
 from app.cli.plain_lines import plain_line
 
 _SIGNS = {
@@ -51,8 +52,11 @@ def _lines(outcome: Outcome) -> Iterator[str]:
     yield ""
     yield from _columns(verdict)
     changes = [f"* {_plain(change)}" for change in changes_of(verdict)]
-    if changes:
-        yield from (*changes, "")
+    pairs = [
+        f"* {_plain(line)}" for criterion in verdict.criteria for line in lines_of_pairs(criterion, outcome)
+    ]
+    if changes or pairs:
+        yield from (*changes, *pairs, "")
     attacker = verdict.document["policy"].get("attacker")
     if attacker:
         yield f"Assumed of the attacker: {_plain(str(attacker))}"

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from app.cli.gate_text import explanation_of, standing_of, uncovered_of, waiver_text
 from app.cli.gate_verdict import JudgedCriterion, Outcome, Standing
-from app.cli.gate_views import open_pairs_of, places_of
+from app.cli.gate_views import change_of, open_pairs_of, places_of
 from app.cli.given_views import Place
 from app.cli.plain_lines import plain_json, plain_line
 
@@ -115,7 +115,8 @@ def _results(outcome: Outcome, number: int, criterion: JudgedCriterion) -> Itera
     for own in open_pairs:
         result = dict(whole)
         view, secret = own["view"], own["secret"]
-        result["message"] = _message(f"{view} beside {secret}: {own['explanation']}")
+        said = f"{view} beside {secret}: {own['explanation']} {change_of(own, outcome)}"
+        result["message"] = _message(said.strip())
         result["locations"] = [_location(outcome)]
         places = places_of(own, outcome)
         if places:

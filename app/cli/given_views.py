@@ -63,7 +63,8 @@ class GivenViews:
     """The schema and the views of a request, and the files that they are from."""
 
     shown: str
-    schema: Json
+    schema: Json | str
+    """The schema, or the name of one that the server holds."""
     schema_path: str
     views: tuple[GivenView, ...]
     keeping: tuple[str, ...] = ()
@@ -72,18 +73,11 @@ class GivenViews:
     @property
     def body(self) -> Json:
         """The subject of a request."""
-        views = [{"id": own.id, "query": own.query} for own in self.views]
+        views = [
+            {"id": own.id, "query": own.query, **({"keeps_rows": True} if own.id in self.keeping else {})}
+            for own in self.views
+        ]
         return {"relational_schema": self.schema, "views": views}
-
-    @property
-    def not_covered(self) -> str | None:
-        """What a verdict on the queries does not cover; None if nothing is kept of earlier ones."""
-        if not self.keeping:
-            return None
-        return (
-            f"Snapshots and incremental models ({', '.join(self.keeping)}) are judged by their present "
-            "queries: rows that their tables keep from before are not covered."
-        )
 
     def view(self, id_: str) -> GivenView | None:
         """The view of this id."""
@@ -111,9 +105,9 @@ def add_view_arguments(parser: argparse._ActionsContainer) -> None:
     )
     parser.add_argument(
         "--relational-schema",
-        type=Path,
-        metavar="FILE",
-        help="the tables that the views read: CREATE TABLE statements (.sql), or YAML or JSON",
+        metavar="FILE|NAME",
+        help="the tables that the views read: CREATE TABLE statements (.sql), YAML or JSON, or a relational "
+        "schema of the server",
     )
     parser.add_argument(
         "--catalog",
@@ -132,11 +126,12 @@ def given_views(arguments: argparse.Namespace) -> GivenViews | None:
                 raise InvalidInput.of(name, "needs-views", f"{name} belongs to views.", "Add --views.")
         return None
     _require_no_data(arguments)
+    is_held = getattr(arguments, "server", None) is not None
     if arguments.views.endswith(".json") and not _WILD.search(arguments.views):
         # Manifests are read with the parser of SQL, which nothing else loads here.
         from app.cli.dbt_manifest import dbt_views
 
-        return dbt_views(Path(arguments.views), arguments.relational_schema, arguments.catalog)
+        return dbt_views(Path(arguments.views), arguments.relational_schema, arguments.catalog, is_held)
     if arguments.catalog is not None:
         raise InvalidInput.of(
             "--catalog", "needs-manifest", "--catalog belongs to the manifest of a dbt project.",
@@ -147,17 +142,23 @@ def given_views(arguments: argparse.Namespace) -> GivenViews | None:
             "--relational-schema", "missing", "Nothing says which tables the views read.",
             "Give a file of CREATE TABLE statements.",
         )  # fmt: skip
-    schema = schema_of(arguments.relational_schema)
+    schema = schema_of(arguments.relational_schema, is_held)
     return GivenViews(
-        arguments.views, schema, str(arguments.relational_schema), _of_files(arguments.views, schema)
+        arguments.views, schema, arguments.relational_schema, _of_files(arguments.views, schema)
     )
 
 
-def schema_of(path: Path) -> Json:
-    """The relational schema of a file."""
-    if path.suffix.lower() != ".sql":
-        return read_structured(path)
-    return {"sql": text_of(path, MOST_CHARACTERS_OF_A_SCHEMA)}
+def schema_of(named: str, is_held: bool) -> Json | str:
+    """The relational schema of a file, or the name of one that a server holds."""
+    # What names files and stored things is loaded with all questions, of which these are one.
+    from app.cli.gate_question import file_or_name
+
+    found = file_or_name(named, "--relational-schema", is_held)
+    if isinstance(found, str):
+        return found
+    if found.suffix.lower() != ".sql":
+        return read_structured(found)
+    return {"sql": text_of(found, MOST_CHARACTERS_OF_A_SCHEMA)}
 
 
 def text_of(path: Path, most: int) -> str:
@@ -189,7 +190,7 @@ def _too_long(path: Path, most: int) -> InvalidInput:
     )
 
 
-def _of_files(pattern: str, schema: Json) -> tuple[GivenView, ...]:
+def _of_files(pattern: str, schema: Json | str) -> tuple[GivenView, ...]:
     """A view per file that the pattern names."""
     base = _base(pattern)
     named = map(Path, glob.glob(pattern, recursive=True, include_hidden=True))
@@ -250,9 +251,15 @@ def _of_file(path: Path, base: Path, tables: Mapping[str, str]) -> GivenView:
     return GivenView(id_, text_of(path, MOST_CHARACTERS), path.as_posix())
 
 
-def _tables(schema: Json) -> dict[str, str]:
-    """The tables of a schema, as names are compared; none if it cannot be read, which is told later."""
+def _tables(schema: Json | str) -> dict[str, str]:
+    """The tables of a schema, as names are compared.
+
+    None if it cannot be read, which is told later, and of a server's, which compares the names itself.
+    """
     from app.services.views.sql.tables import read_tables
+
+    if isinstance(schema, str):
+        return {}
 
     relations = schema.get("relations")
     names = list(relations) if isinstance(relations, Mapping) else []

@@ -104,7 +104,13 @@ def _comparable(predicate: Json) -> dict[str, Any]:
 
 def _computed(criterion: Json) -> Json:
     outcome = "failed" if criterion["outcome"] == "waived" else criterion["outcome"]
-    return {**criterion, "outcome": outcome, "waiver": None}
+    computed = {**criterion, "outcome": outcome, "waiver": None}
+    if computed.get("pairs"):
+        # A change that would pass is looked for within a budget, and where a waiver lets it pass not at all.
+        computed["pairs"] = [
+            {key: value for key, value in own.items() if key != "nearest_change"} for own in computed["pairs"]
+        ]
+    return computed
 
 
 def _verdict(criteria: Sequence[Json]) -> str:

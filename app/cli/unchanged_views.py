@@ -47,12 +47,19 @@ class Earlier:
     def unchanged(self, subject: Subject) -> list[dict[str, str]]:
         """The views that need not be judged again, as the evidence names them; never all of them.
 
-        A verdict is about something: of views that are all unchanged, the first is judged again.
+        A verdict is about something: of views that are all unchanged, the first is judged again. And it says
+        which tables keep rows from before, so that these are always judged.
         """
-        views = () if subject.views is None else subject.views.views
-        found = [{"id": own.id, "sha256": _hash(own.id, own.query)} for own in views]
+        given = subject.views
+        if given is None:
+            return []
+        found = [
+            {"id": own.id, "sha256": _hash(own.id, own.query)}
+            for own in given.views
+            if own.id not in given.keeping
+        ]
         same = [own for own in found if self.private.get(own["id"]) == own["sha256"]]
-        return same[1:] if len(same) == len(found) else same
+        return same[1:] if len(same) == len(given.views) else same
 
 
 def earlier_of(path: Path | None, key: Ed25519PrivateKey | None, server: str | None) -> Earlier | None:

@@ -27,6 +27,17 @@ VERDICTS: Final = {
         "A blocking criterion could not be computed. That is no pass: do not release before it can be.",
     ),
 }
+VIEWS: Final = {
+    "pass": ("Passed", "The views keep every blocking criterion of the policy."),
+    "fail": (
+        "Failed",
+        "The views do not keep every blocking criterion of the policy: do not publish them.",
+    ),
+    "error": (
+        "Not decided",
+        "A blocking criterion could not be decided. That is no pass: do not publish before it can be.",
+    ),
+}
 COLUMNS: Final = {
     "not_covered": (
         "Failed",
@@ -174,7 +185,8 @@ def _found(criterion: Document) -> Document:
 def _heading(result: Document) -> tuple[str, str]:
     """The verdict and what it means, of columns where it is they that stand in the way."""
     outcome = (result.get("coverage") or {}).get("outcome", "covered")
-    return COLUMNS.get(outcome, VERDICTS[result["verdict"]])
+    said = VIEWS if "views" in result["subject"] else VERDICTS
+    return COLUMNS.get(outcome, said[result["verdict"]])
 
 
 def _summary(criteria: list[Document]) -> str:

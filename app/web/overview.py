@@ -35,6 +35,7 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "sensitivity-profiles": ("Sensitivity profiles", "How much harm disclosure does."),
     "measurements": ("Measurements", "Single measures of a dataset or a rule."),
     "releases": ("Releases", "Tables as they are published."),
+    "relational-schemas": ("Relational schemas", "The tables that views and secrets are queries of."),
     "view-checks": ("View checks", "Whether views of a database disclose anything about secrets."),
 }
 """Kinds of resource that have pages: the heading, and what they are."""
@@ -153,5 +154,6 @@ _FACTS: Final[Mapping[str, Any]] = {
     "sensitivity-profiles": lambda d: _named(d, "dataset", "family"),
     "measurements": lambda d: [d["measure"], d["dataset"]],
     "releases": lambda d: [d["dataset"], f"{d['rows']:,} {_rows_of(d)}"],
+    "relational-schemas": lambda d: [f"relations: {d['n_relations']:,}", f"warnings: {len(d['warnings']):,}"],
     "view-checks": lambda d: [f"secrets: {d['n_secrets']}", f"views: {d['n_views']}", d["language"]],
 }

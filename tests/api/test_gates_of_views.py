@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import markupsafe
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -64,7 +65,7 @@ async def gate(client: httpx.AsyncClient, name: str, *secrets: dict[str, str], *
     return f"/v1/gates/{name}/evaluations"
 
 
-def asked(*views: dict[str, str], schema: dict[str, Any] = SCHEMA) -> dict[str, Any]:
+def asked(*views: dict[str, str], schema: dict[str, Any] | str = SCHEMA) -> dict[str, Any]:
     return {"relational_schema": schema, "views": list(views)}
 
 
@@ -95,12 +96,19 @@ async def test_private_views_pass_and_their_evidence_says_what_was_judged(client
     page = await client.get(f"/v1/evaluations/{found['name']}/report")
     assert page.status_code == 200
     assert "Passed" in page.text
-    assert "1 view" in page.text
+    for said in (
+        "1 view",
+        "<dt>View</dt><dd>flu<br>",
+        "The views keep",
+        "reproduce report.json --relational-schema",
+    ):
+        assert said in page.text
 
 
 async def test_a_disclosure_fails_with_its_witness(client: httpx.AsyncClient):
     at = await gate(client, "views-fail")
-    result = (await judged(client, at, FLU, WARDS))["result"]
+    found = await judged(client, at, FLU, WARDS)
+    result = found["result"]
     assert result["verdict"] == "fail"
     (criterion,) = result["criteria"]
     assert (criterion["outcome"], criterion["value"], criterion["margin"]) == ("failed", 1, -1)
@@ -108,6 +116,13 @@ async def test_a_disclosure_fails_with_its_witness(client: httpx.AsyncClient):
     (open_,) = [own for own in criterion["pairs"] if own["verdict"] != "PRIVATE"]
     assert open_["witness"]["view"]["places"] == [{"line": 2, "column": 6}]
     assert open_["witness"]["secret"]["deciding_row"]["values"]["diagnosis"] == "cancer"
+    change = open_["nearest_change"]
+    (step,) = change["steps"]
+    assert (change["status"], step["line"]) == ("found", 2)
+    changed = {**WARDS, "query": f"{WARDS['query']} WHERE {step['condition']}"}
+    assert (await judged(client, at, FLU, changed))["result"]["verdict"] == "pass"
+    page = (await client.get(f"/v1/evaluations/{found['name']}/report")).text
+    assert f"<strong>To pass:</strong> {markupsafe.escape(change['explanation'])}" in page
 
 
 async def test_what_is_not_decided_is_an_error_that_no_waiver_lets_pass(client: httpx.AsyncClient):
@@ -147,11 +162,52 @@ async def test_a_waiver_is_for_the_views_that_were_looked_at(client: httpx.Async
     assert more["verdict"] == "fail"
 
 
+async def test_one_pair_is_waived_by_a_requirement_and_an_evaluation_of_its_own(client: httpx.AsyncClient):
+    document = policy("views-pair")
+    (first,) = document["requirements"]
+    condition = first["requirement"] | {"secrets": [secret("SELECT ward FROM diagnosis", "ward-list")]}
+    document["requirements"].append(first | {"id": "of-wards", "requirement": condition})
+    assert (await client.post("/v1/policies", json=document)).status_code == 201
+    at = "/v1/gates/views-pair/evaluations"
+    alone = (await judged(client, at, WARDS))["result"]
+    await waive(client, "views-pair", "views-one-pair", views=alone["subject"]["views_sha256"])
+    result = (await judged(client, at, WARDS))["result"]
+    # The other secret of the same view, and the same secret beside other views, are judged as before.
+    assert [own["outcome"] for own in result["criteria"]] == ["waived", "failed"]
+    assert result["verdict"] == "fail"
+    assert (await judged(client, at, WARDS, FLU))["result"]["criteria"][0]["outcome"] == "failed"
+
+
 async def test_a_secret_that_depends_on_no_row_protects_nothing(client: httpx.AsyncClient):
     empty = secret("SELECT pid FROM diagnosis WHERE diagnosis = 'a' AND diagnosis = 'b'")
     at = await gate(client, "views-empty", empty)
     result = (await judged(client, at, FLU))["result"]
     assert (result["verdict"], result["criteria"][0]["error"]["code"]) == ("error", "constant-secret")
+
+
+async def test_a_stored_schema_is_named_and_kept_with_what_is_judged(api, client: httpx.AsyncClient):
+    made = await client.post("/v1/relational-schemas", json={"name": "clinic", **SCHEMA})
+    assert made.status_code == 201, made.text
+    at = await gate(client, "views-stored")
+    found = await judged(client, at, FLU, WARDS, schema="clinic")
+    result = found["result"]
+    by_text = (await judged(client, at, FLU, WARDS))["result"]
+    assert result["criteria"] == by_text["criteria"]
+    assert result["subject"]["relational_schema_sha256"] == made.json()["sha256"]
+    # What was judged is kept with the evaluation: a run reads it from there.
+    run = await client.post(f"{at}/runs", json=asked(FLU, schema="clinic"))
+    assert run.status_code == 202, run.text
+    assert (await client.delete("/v1/relational-schemas/clinic")).status_code == 204
+    await api.work_off(run.json()["id"])
+    by_run = (await client.get(f"/v1/evaluations/{run.json()['resource']['name']}")).json()["result"]
+    assert by_run["verdict"] == "pass"
+    assert by_run["subject"]["relational_schema_sha256"] == made.json()["sha256"]
+    missing = await client.post(at, json=asked(FLU, schema="clinic"))
+    problem_of(missing, 404, "not-found")
+    one = {"id": "Diagnosis", "query": FLU["query"]}
+    assert (await client.post("/v1/relational-schemas", json={"name": "clinic", **SCHEMA})).status_code == 201
+    (table,) = await faults(client, at, asked(one, schema="clinic"))
+    assert table["code"] == "named-as-table"
 
 
 async def test_foreign_keys_leave_it_undecided_unless_they_are_ignored(client: httpx.AsyncClient):
@@ -309,7 +365,7 @@ def subject(*views: dict[str, str]) -> Subject:
 async def test_the_dbt_project_of_the_docs_discloses_by_its_list_of_wards(client: httpx.AsyncClient):
     folder = Path(__file__).parents[2] / "docs/pipelines/warehouse"
     named = Namespace(
-        views=str(folder / "target/manifest.json"), relational_schema=folder / "schema.sql", catalog=None
+        views=str(folder / "target/manifest.json"), relational_schema=str(folder / "schema.sql"), catalog=None
     )
     given = given_views(named)
     assert given is not None
@@ -336,5 +392,6 @@ async def test_secrets_are_shown_to_who_may_write_checks_or_read_data(api):
     assert shown[Scope.ASSESS] == shown[Scope.DATA_READ] == found["result"]
     (criterion,) = shown[Scope.GOVERN]["criteria"]
     assert "cancer'" not in json.dumps(criterion)
+    assert "nearest_change" not in criterion["pairs"][0]
     assert criterion["demand"]["secrets"][0] == {**secret(), "query": None}
     assert [own["verdict"] for own in criterion["pairs"]] == ["DISCLOSES"]

@@ -273,3 +273,28 @@ async def test_a_hierarchy_is_given_as_rows_a_table_a_definition_or_a_file(call,
     assert levels == [levels[0]] * len(given)
     masked = await call(pr.anonymise, PEOPLE, **ASKED | {"hierarchies": {"zip": {"kind": "masking"}}})
     assert masked.roles["zip"].hierarchy["kind"] == "masking"
+
+
+async def test_views_are_judged_by_their_queries_and_told_what_would_pass(call):
+    query = "SELECT name FROM patient JOIN diagnosis USING (pid) WHERE diagnosis = 'cancer'"
+    condition = {
+        "kind": "perfect_privacy", "language": "sql",
+        "secrets": [{"id": "cancer", "reason": "As promised.", "query": query}],
+    }  # fmt: skip
+    policy = {
+        "format": "privacy-risk/policy/2", "name": "register", "version": 1, "title": "Register",
+        "assumes": {"attacker": "Any reader of the views."},
+        "requirements": [{"id": "s", "title": "Nothing leaks", "reason": "So.", "requirement": condition}],
+    }  # fmt: skip
+    schema = "CREATE TABLE patient (pid int, name text); CREATE TABLE diagnosis (pid int, diagnosis text);"
+    asked = {"relational_schema": schema, "views": {"ids": "SELECT pid FROM diagnosis"}}
+    failed = await call(pr.gate, policy, **asked)
+    assert (failed.outcome, failed.document["views"]) == ("fail", 1)
+    _, of_pair = failed.reasons
+    assert of_pair.startswith("ids beside cancer: The row diagnosis(")
+    condition = "diagnosis.diagnosis <> 'cancer'"
+    assert f" To pass: Add the condition {condition} to the whole WHERE" in of_pair
+    changed = {"ids": f"SELECT pid FROM diagnosis WHERE {condition}"}
+    passed = await call(pr.gate, policy, **{**asked, "views": changed})
+    assert passed.raise_for_fail() is passed
+    assert passed.reasons[1] == "Nothing leaks: The only pair of a secret and a view is private."

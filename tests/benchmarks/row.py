@@ -84,13 +84,15 @@ class Timing(Generic[T]):
     """What repeated work took.
 
     ``seconds`` is the median of wall-clock times, ``least`` the least of them; ``cpu_seconds`` the median of
-    the processor time of all threads; ``peak_bytes`` as in :class:`Row`; ``answer`` that of the last run.
+    the processor time of all threads, ``least_cpu_seconds`` the least; ``peak_bytes`` as in :class:`Row`;
+    ``answer`` that of the last run.
     """
 
     answer: T
     seconds: float
     least: float
     cpu_seconds: float
+    least_cpu_seconds: float
     peak_bytes: int
 
     @property
@@ -111,7 +113,14 @@ def timed(work: Callable[[], T], repeats: int = 3, warm_up: int = 1) -> Timing[T
         answer = work()
         wall.append(time.perf_counter() - start)
         processor.append(time.process_time() - cpu)
-    return Timing(answer, statistics.median(wall), min(wall), statistics.median(processor), watch.peak())
+    return Timing(
+        answer,
+        statistics.median(wall),
+        min(wall),
+        statistics.median(processor),
+        min(processor),
+        watch.peak(),
+    )
 
 
 def halted_after(seconds: float | None) -> Halted:

@@ -2,8 +2,8 @@
 
 Each row takes drawn pairs in Datalog from their texts to their verdicts. One half of them is private, so that
 nothing is found early; most of the others disclose. The bar is for the slowest pair, in processor time, of
-which the least of three runs is taken. The
-baselines only decide: they read no text, verify no example and know no comparisons, keys or NULL.
+which the least of five runs is taken. The baselines only decide: they read no text, verify no example and
+know no comparisons, keys or NULL.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from tests.oracles.query_views import Fact, Relation, Rule, World, in_datalog, i
 
 PAIRS: Final = 30
 """Of either half."""
+REPEATS: Final = 5
 BASELINE_SECONDS: Final = 2.0
 """After which a baseline is stopped: it takes at least so long."""
 COLUMNS: Final = ("a", "b", "c")
@@ -36,7 +37,8 @@ def rows(report: Report) -> None:
     """The three classes."""
     random = Random(7)
     wide = [_without_self_joins(random) for _ in range(PAIRS)] + [_any(random, 50, 1) for _ in range(PAIRS)]
-    report(_row("50 subgoals, no relation twice in a query or maximal rows", 0.010, wide, _by_definition))
+    work = "50 subgoals, no relation twice in a query or maximal rows"
+    report(_row(work, 0.010, wide, _by_definition, times=100))
     for subgoals, most, bar in ((30, 2, 0.1), (20, 4, 1.0)):
         pairs = [_with_self_joins(random, subgoals, most) for _ in range(PAIRS)]
         pairs += [_any(random, subgoals, most) for _ in range(PAIRS)]
@@ -44,14 +46,17 @@ def rows(report: Report) -> None:
         report(_row(work, bar, pairs, _by_all_sets))
 
 
-def _row(work: str, bar: float, pairs: list[Pair], baseline: Callable[[Pair], bool | None]) -> Row:
+def _row(
+    work: str, bar: float, pairs: list[Pair], baseline: Callable[[Pair], bool | None], times: int = 0
+) -> Row:
+    """The slowest pair against its bar: seconds, and if ``times`` so many times as fast as the baseline."""
     texts = [tuple(in_datalog((rule,), name) for rule, name in zip(own, "SV", strict=True)) for own in pairs]
     schema = _schema(pairs)
     _decided(texts[0], schema)
     watch, seconds, verdicts = PeakWatch(), [], []
     for one in texts:
         spent = []
-        for _ in range(3):
+        for _ in range(REPEATS):
             began = time.process_time()
             verdict = _decided(one, schema)
             spent.append(time.process_time() - began)
@@ -64,8 +69,8 @@ def _row(work: str, bar: float, pairs: list[Pair], baseline: Callable[[Pair], bo
     stopped = "" if theirs is not None else f"; it was stopped after {BASELINE_SECONDS:.0f} s"
     return Row(
         work=f"One pair decided: {work}",
-        bar=f"{1000 * bar:.0f} ms",
-        bar_seconds=bar,
+        bar=f"{1000 * bar:.0f} ms" + (f", {times} times as fast" if times else ""),
+        bar_seconds=min(bar, baseline_seconds / times) if times else bar,
         ours_seconds=seconds[slowest],
         baseline=baseline.__doc__.rstrip(".") if baseline.__doc__ else "",
         baseline_seconds=baseline_seconds,

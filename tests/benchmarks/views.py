@@ -1,7 +1,8 @@
 """How fast the views of a warehouse are read in SQL and checked against secrets.
 
 200 views and 20 secrets over six tables: joins, WITH, counts, sums, outer joins, NOT EXISTS, UNION ALL. The
-baseline of reading is the parser alone, which finds for every column the table that it is of.
+baseline of reading is the parser alone, which finds for every column the table that it is of. All are
+processor time, of which the least of five runs is taken.
 """
 
 from __future__ import annotations
@@ -9,18 +10,22 @@ from __future__ import annotations
 import time
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from sqlglot import parse_one
 from sqlglot.optimizer.qualify import qualify
 
+from app.services.views.check_work import CheckWork
+from app.services.views.query_hashes import query_sha256
 from app.services.views.reading import WrittenQuery, read_schema, reader
-from app.services.views.view_checks import ViewCheck, checked
+from app.services.views.view_checks import ViewCheck, checked, read_asked
 from tests.benchmarks import view_pairs
 from tests.benchmarks.row import Report, Row, timed
 
 VIEWS: Final = 200
 SECRETS: Final = 20
+REPEATS: Final = 5
+MOST_BYTES: Final = 300 * 2**20
 TABLES: Final = """
 CREATE TABLE customer (customer_id INT PRIMARY KEY, name TEXT NOT NULL, segment TEXT NOT NULL,
   region_id INT NOT NULL, opened DATE NOT NULL);
@@ -48,6 +53,7 @@ def rows(_data: Path | None, report: Report) -> None:
     views = [WrittenQuery(f"view-{i}", drawn_view(i, random)) for i in range(VIEWS)]
     report(_reading([*secrets, *views]))
     report(_checking(secrets, views))
+    report(_checking_again(secrets, views))
 
 
 def _reading(queries: list[WrittenQuery]) -> Row:
@@ -68,36 +74,71 @@ def _reading(queries: list[WrittenQuery]) -> Row:
             for query in queries
         )
 
-    ours, theirs = timed(read), timed(qualified)
+    ours, theirs = timed(read, REPEATS), timed(qualified, REPEATS)
     return Row(
         work=f"{len(queries)} queries of a warehouse read in SQL",
         bar="2 s",
         bar_seconds=2.0,
-        ours_seconds=ours.cpu_seconds,
+        ours_seconds=ours.least_cpu_seconds,
         baseline="sqlglot: parse and qualify",
-        baseline_seconds=theirs.cpu_seconds,
+        baseline_seconds=theirs.least_cpu_seconds,
         peak_bytes=ours.peak_bytes,
         same_result=ours.answer == theirs.answer,
-        detail="Processor time.",
+        detail="Processor time, the least of five runs.",
     )
 
 
 def _checking(secrets: list[WrittenQuery], views: list[WrittenQuery]) -> Row:
-    asked = ViewCheck({}, (), secrets, views, language="sql", dialect="postgres", tables=TABLES)
-    # Cold: nothing is read or decided before, and the code is loaded by the row before this one.
-    ours = timed(lambda: checked(asked, time.process_time), repeats=1, warm_up=0)
+    # Cold: nothing that was read or decided is kept, and the code is loaded by the row before this one.
+    ours = timed(lambda: checked(_asked(secrets, views), time.process_time), REPEATS, warm_up=0)
     pairs = ours.answer["pairs"]
     out_of_time = sum(pair["reason_code"] == "BUDGET_EXCEEDED" for pair in pairs)
     return Row(
         work=f"{len(views)} views checked against {len(secrets)} secrets in SQL, reading included",
         bar="20 s and 300 MiB, every pair decided in time",
         bar_seconds=20.0,
-        ours_seconds=ours.cpu_seconds,
+        ours_seconds=ours.least_cpu_seconds,
         peak_bytes=ours.peak_bytes,
         counters={"pairs": len(pairs), "out_of_time": out_of_time},
-        same_result=out_of_time == 0 and ours.peak_bytes <= 300 * 2**20,
-        detail="Processor time; the limits of the check are counted in it as well.",
+        same_result=out_of_time == 0 and ours.peak_bytes <= MOST_BYTES,
+        detail="Processor time, the least of five runs; the limits of the check are counted in it as well.",
     )
+
+
+def _checking_again(secrets: list[WrittenQuery], views: list[WrittenQuery]) -> Row:
+    """What a stored check does that differs from an earlier one in its first view."""
+    pairs = checked(_asked(secrets, views), time.process_time)["pairs"]
+    known = {number: own for number, own in enumerate(pairs) if number % len(views)}
+    changed = WrittenQuery(views[0].id, f"{drawn_view(3, Random(2))} HAVING COUNT(*) > 5")
+    asked = _asked(secrets, [changed, *views[1:]])
+
+    def again() -> dict[str, Any] | None:
+        read = read_asked(asked, lambda: False)
+        # By their hashes the known pairs are found.
+        hashes = {query_sha256(name, query) for name, query in (*read.secrets, *read.views)}
+        return CheckWork(read, known, time.process_time).result() if len(hashes) > 1 else None
+
+    ours = timed(again, REPEATS)
+    found = [] if ours.answer is None else ours.answer["pairs"]
+    alone = checked(_asked(secrets, [changed]), time.process_time)["pairs"]
+    verdicts = [own["verdict"] for own in found]
+    wanted = [own["verdict"] for own in pairs]
+    wanted[:: len(views)] = [own["verdict"] for own in alone]
+    return Row(
+        work=f"{len(views)} views checked against {len(secrets)} secrets in SQL, one view changed since",
+        bar="2 s and 300 MiB",
+        bar_seconds=2.0,
+        ours_seconds=ours.least_cpu_seconds,
+        peak_bytes=ours.peak_bytes,
+        counters={"pairs": len(found), "decided": len(pairs) - len(known)},
+        same_result=verdicts == wanted and ours.peak_bytes <= MOST_BYTES,
+        detail="Processor time, the least of five runs. All queries are read again; the other "
+        "pairs are those of the check before.",
+    )
+
+
+def _asked(secrets: list[WrittenQuery], views: list[WrittenQuery]) -> ViewCheck:
+    return ViewCheck({}, (), secrets, views, language="sql", dialect="postgres", tables=TABLES)
 
 
 def drawn_secret(number: int, random: Random) -> str:

@@ -47,6 +47,7 @@ async def make_journey(api: Api) -> Journey:
         await _made(client, "/v1/releases", released)
         await _drawn(client)
         await _made(client, "/v1/view-checks", VIEW_CHECK)
+        await _made(client, "/v1/relational-schemas", SCHEMA)
         waiting = await _made(
             client, "/v1/optimisations", best | {"name": "waiting", "solver": "branch_and_bound"}
         )
@@ -150,6 +151,13 @@ VIEW_CHECK = {
         {"id": "flu-patients", "query": "SELECT pid FROM diagnosis WHERE diagnosis = 'flu' AND ward = 8"},
         {"id": "not-c", "query": "SELECT pid FROM diagnosis WHERE diagnosis NOT LIKE 'c%' AND ward > 8"},
     ],
+}
+
+SCHEMA = {
+    "name": "example-schema",
+    "sql": "CREATE TABLE patient (pid int PRIMARY KEY, name text NOT NULL, zip text, city text);"
+    "CREATE TABLE diagnosis_of_a_patient_in_a_ward (pid int NOT NULL REFERENCES patient, ward int, "
+    "diagnosis text NOT NULL, insured boolean NOT NULL, PRIMARY KEY (pid, diagnosis), CHECK (ward < 100))",
 }
 
 STRICT = {"kind": "table_level", "levels": {"city": 4, "race": 0, "birth_date": 3, "income": 1}}

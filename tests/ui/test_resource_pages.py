@@ -571,6 +571,7 @@ def test_every_kind_is_listed_from_the_overview(visitor: Visitor):
     overview = visitor.browser.get("/").text
     for kind in (
         "hierarchies", "dictionaries", "sensitivity-profiles", "measurements", "releases", "view-checks",
+        "relational-schemas",
     ):  # fmt: skip
         assert f'<a href="/{kind}">' in overview
         assert "example-" in visitor.browser.get(f"/{kind}").text
@@ -598,6 +599,75 @@ def test_a_check_shows_each_pair_by_its_letter_and_the_chosen_one_with_its_rows(
     assert "Not read exactly: NOT LIKE at line 1, column 33." in chosen
     assert "▶ decides" not in chosen
     assert visitor.browser.get("/view-checks/example-views?secret=no&view=no").text.count("▶ decides") == 2
+
+
+def test_a_schema_shows_its_relations_and_what_weakens_a_verdict(visitor: Visitor):
+    listed = visitor.browser.get("/relational-schemas").text
+    assert '<a href="/relational-schemas/example-schema">example-schema</a>' in listed
+    page = visitor.browser.get("/relational-schemas/example-schema")
+    rows = re.findall(r'<tr><th scope="row">(.*?)</th><td>(.*?)</td><td>(.*?)</td></tr>', page.text)
+    assert rows[:4] == [
+        ("pid", "whole numbers", "never"),
+        ("ward", "whole numbers", "possible"),
+        ("diagnosis", "any value, compared by equality", "never"),
+        ("insured", "only false, true", "never"),
+    ]
+    assert [fact(page, own) for own in ("Keys", "Refers to")] == ["(pid, diagnosis)", "patient"]
+    said = html.unescape(page.text)
+    for own in ("Columns whose values are listed", "What foreign keys tell", "Keys and dependencies change"):
+        assert f"<li>{own}" in said
+    (warning,) = visitor.api.get("/relational-schemas/example-schema").json()["warnings"]
+    assert f'<p class="notice">{warning}</p>' in said
+
+
+def test_a_schema_of_relations_and_of_datasets_says_what_it_was_made_of(visitor: Visitor):
+    attributes = ["zip", "city", "<b>"]
+    domains = {"zip": [*range(25)], "city": "number"}
+    declared = {"attributes": attributes, "domains": domains, "fds": [[["zip"], ["city"]]]}
+    body = {"name": "declared", "relations": {f"r{i}": declared for i in range(102)}}
+    assert visitor.api.post("/relational-schemas", json=body).status_code == 201
+    page = visitor.browser.get("/relational-schemas/declared").text
+    assert "The first 100; the interface answers 2 more." in page
+    assert "(zip) determines (city)" in page
+    assert "17, 18, 19 and 5 more" in page
+    assert "none: two rows may be alike" in page
+    assert "&lt;b&gt;" in page
+    made = {"name": "of-members", "datasets": ["example-members"]}
+    assert visitor.api.post("/relational-schemas", json=made).status_code == 201
+    page = visitor.browser.get("/relational-schemas/of-members").text
+    assert ', made of stored datasets: <a href="/datasets/example-members">example-members</a>.' in page
+    assert 'class="notice">' in page
+    asked = {
+        "name": "by-schema", "relational_schema": "declared",
+        "secrets": [{"id": "s", "query": "s(z) :- r0(z, c, b)."}],
+        "views": [{"id": "v", "query": "v(z) :- r1(z, c, b)."}],
+    }  # fmt: skip
+    assert visitor.api.post("/view-checks", json=asked).status_code == 201
+    check = visitor.browser.get("/view-checks/by-schema").text
+    assert 'by the schema <a href="/relational-schemas/declared">declared</a>' in check
+
+
+def test_the_verdict_on_a_view_says_what_would_pass(visitor: Visitor):
+    condition = {
+        "kind": "perfect_privacy", "language": "datalog",
+        "secrets": [{"id": "ill", "query": "s(p) :- stay(p, 'ill').", "reason": "As promised."}],
+    }  # fmt: skip
+    policy = {
+        "format": "privacy-risk/policy/2", "name": "views", "version": 1, "title": "Views",
+        "assumes": {"attacker": "Any reader."},
+        "requirements": [{"id": "s", "title": "Nothing leaks", "reason": "So.", "requirement": condition}],
+    }  # fmt: skip
+    assert visitor.api.post("/policies", json=policy).status_code == 201
+    asked = {
+        "name": "views-verdict",
+        "relational_schema": {"relations": {"stay": {"attributes": ["pid", "state"]}}},
+        "views": [{"id": "people", "query": "v(p) :- stay(p, x)."}],
+    }
+    assert visitor.api.post("/gates/views/evaluations", json=asked).status_code == 201
+    page = html.unescape(visitor.browser.get("/evaluations/views-verdict").text)
+    assert "<b>people beside ill</b>: discloses. The row stay(" in page
+    assert "<b>To pass:</b> Add the condition x != 'ill' to the rule" in page
+    assert "<code>v(p) :- stay(p, x), x != 'ill'.</code>" in page
 
 
 def test_a_check_in_datalog_marks_the_subgoals_that_meet(visitor: Visitor):

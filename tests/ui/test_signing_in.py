@@ -51,6 +51,7 @@ ADDRESSES = [
     "/releases/example-release",
     "/policies/example-policy/document",
     "/view-checks/example-views",
+    "/relational-schemas/example-schema",
 ]
 """A page of each kind that names a resource of the journey's tenant."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StrictBool, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.api.schemas.common import (
@@ -22,7 +22,7 @@ from app.api.schemas.common import (
 from app.api.schemas.problems import ProblemFault
 from app.api.schemas.rules import Definition, rule_asked
 from app.api.schemas.verdicts import VerdictResult
-from app.api.schemas.view_checks import QueryBody, RelationalSchemaBody
+from app.api.schemas.view_checks import QueryBody, SchemaOrRef
 from app.domain.policies.policy import MOST_SLOTS, Severity
 from app.services.gates.requests import CreateEvaluation, ReleaseFile, StoredRelease, ViewsAsked
 from app.services.gates.view_subject import MOST_VIEWS
@@ -64,6 +64,15 @@ class FinishedRelease(Request):
         return ReleaseFile(self.upload or "", self.key, self.order)
 
 
+class PublishedView(QueryBody):
+    """A query whose answer is to be published."""
+
+    keeps_rows: StrictBool = False
+    """Whether its table keeps rows that the query no longer returns, as snapshots and incremental models of
+    dbt do. The query is judged all the same, and the verdict names the view among what it does not cover.
+    """
+
+
 class NewEvaluation(Request):
     """A release to be evaluated by a policy."""
 
@@ -84,9 +93,9 @@ class NewEvaluation(Request):
     failure: Ref | None = None
     """Sensitivity profile of the harm where the attacker picks the wrong person."""
 
-    relational_schema: RelationalSchemaBody | None = None
-    """Of views: the relations that they read."""
-    views: Annotated[list[QueryBody] | None, Field(min_length=1, max_length=MOST_VIEWS)] = None
+    relational_schema: SchemaOrRef | None = None
+    """Of views: the relations that they read, a relational schema's id or name, or a schema."""
+    views: Annotated[list[PublishedView] | None, Field(min_length=1, max_length=MOST_VIEWS)] = None
     """In place of a dataset with its rule or release: the queries whose answers are to be published, each as
     a whole, in the language that the policy names. All of them together have at most 4,000,000 characters.
     """
@@ -120,7 +129,9 @@ class NewEvaluation(Request):
     def _views_asked(self) -> ViewsAsked | None:
         if self.views is None or self.relational_schema is None:
             return None
-        return ViewsAsked(self.relational_schema.written(), [own.written() for own in self.views])
+        sent, keeping = self.relational_schema, [own.id for own in self.views if own.keeps_rows]
+        schema = sent if isinstance(sent, str) else sent.written()
+        return ViewsAsked(schema, [own.written() for own in self.views], keeping)
 
 
 class CriterionCost(Answer):

@@ -9,6 +9,7 @@ from pydantic import Field
 from app.api.schemas.common import Answer, Count, Hash, Number, is_none
 from app.api.schemas.coverage import EarlierReleases, FoundCoverage
 from app.api.schemas.mechanisms import ShownGuarantee
+from app.api.schemas.view_advice import NearestViewChange
 from app.api.schemas.view_checks import JudgedPair
 from app.domain.catalogue.catalogue_types import Guarantee
 from app.domain.gates.verdicts import Outcome, Verdict
@@ -93,6 +94,13 @@ class FoundQuantity(Answer):
     """Records that the value is a share of; null if it is none."""
 
 
+class FoundPair(JudgedPair):
+    """Whether a view discloses anything about a secret, and if it does what would pass."""
+
+    nearest_change: Annotated[NearestViewChange | None, Field(exclude_if=is_none)] = None
+    """Of a pair that discloses and is not waived. Not there for keys that see no queries."""
+
+
 class FoundCriterion(Answer):
     """What was found of one criterion."""
 
@@ -119,7 +127,7 @@ class FoundCriterion(Answer):
     hypotheses: Annotated[list[FoundHypothesis], Field(description="What a claim rests on.")]
     promised: Annotated[ShownGuarantee | None, Field(exclude_if=is_none)] = None
     """The guarantee that was judged, as it stood when the evaluation was asked for; there where one was."""
-    pairs: Annotated[list[JudgedPair] | None, Field(exclude_if=is_none)] = None
+    pairs: Annotated[list[FoundPair] | None, Field(exclude_if=is_none)] = None
     """Of a requirement about views: every secret with every view."""
     assumptions: Annotated[list[str] | None, Field(exclude_if=is_none)] = None
     """Of a requirement about views: what its pairs rest on."""

@@ -48,6 +48,16 @@ class ViewChange(Answer):
     """
 
 
+class NearestViewChange(ViewChange):
+    """The change that takes least away of a view after which it is private beside this secret."""
+
+    status: Annotated[Literal["found", "not_found", "not_looked_for"], Field(examples=["found"])]
+    """`found`: proved; `not_found`: none of those that were tried passes, and there may be others;
+    `not_looked_for`: the budget for changes was used up before. Without a change there are no steps.
+    """
+    explanation: Annotated[str, Field(description="What is to be done, or what was looked for in vain.")]
+
+
 class ViewChanges(Answer):
     """Changes of the view, those that take least away first: one condition before two."""
 

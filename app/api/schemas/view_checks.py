@@ -141,16 +141,20 @@ def _form_of_schema(sent: object) -> str:
     return "reference" if isinstance(sent, str) else "schema"
 
 
+SchemaOrRef = Annotated[
+    Annotated[Ref, Tag("reference")] | Annotated[RelationalSchemaBody, Tag("schema")],
+    Discriminator(_form_of_schema),
+    Field(examples=["hospital"]),
+]
+"""A relational schema's id or name, or a schema."""
+
+
 class NewViewCheck(Request):
     """What is to stay secret, and what is to be published."""
 
     name: Name | None = None
     """Its name; without one it is made of the content's hash."""
-    relational_schema: Annotated[
-        Annotated[Ref, Tag("reference")] | Annotated[RelationalSchemaBody, Tag("schema")],
-        Discriminator(_form_of_schema),
-        Field(examples=["hospital"]),
-    ]
+    relational_schema: SchemaOrRef
     """The relations that the queries read: a relational schema's id or name, or a schema."""
     secrets: Annotated[list[QueryBody], Field(min_length=1, max_length=50)]
     """Queries whose answers are to stay secret. All secrets and views together have at most 250,000

@@ -39,8 +39,11 @@ class StoredRelease:
 class ViewsAsked:
     """Queries that are to be published, and the schema that they read."""
 
-    schema: WrittenSchema
+    schema: WrittenSchema | str
+    """As it is given, or the id or name of a stored one."""
     views: Sequence[WrittenQuery]
+    keeping: Sequence[str] = ()
+    """Ids of the views whose tables may keep rows that their queries no longer return."""
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,11 @@ from app.services.gates.evaluation import EvaluationCost
 from app.services.gates.evidence_values import TOLERANCE
 from app.services.gates.policy_documents import condition_document
 from app.services.gates.requests import CriterionPlan
+from app.services.gates.view_changes import SECONDS_OF_CHANGES, nearest_changes
 from app.services.gates.view_subject import DECISION, LIMITS, ViewSubject, condition_of, view_sha256
 from app.services.questions import Route
 from app.services.resources import JsonObject
-from app.services.views.view_checks import PAIR_SECONDS, checked
+from app.services.views.view_checks import PAIR_SECONDS, ReadCheck, decided_of
 
 SECONDS_OF_A_PAIR: Final = 0.004
 SECONDS_OF_A_CHARACTER: Final = 4e-5
@@ -57,6 +58,7 @@ class ViewEvaluation:
         """False if what was found depends on when the work was halted, or on how fast the machine is."""
         self._requirements = subject.policy.requirements
         self._found: dict[int, JsonObject] = {}
+        self._seconds_of_changes = SECONDS_OF_CHANGES
 
     @property
     def n_criteria(self) -> int:
@@ -89,7 +91,7 @@ class ViewEvaluation:
         return None
 
     def changes(self, rules: int, halted: Halted = never) -> tuple[list[JsonObject], bool]:
-        """None, and that is all."""
+        """None of a rule; the nearest changes of the views stand with their pairs."""
         return [], True
 
     def coverage(self, halted: Halted = never) -> JsonObject:
@@ -138,7 +140,7 @@ class ViewEvaluation:
                 "criteria": list(criteria),
                 "changes": [],
                 "risk": None,
-                "not_covered": [*_NOT_COVERED, *_undecided(criteria)],
+                "not_covered": [*_NOT_COVERED, *_kept_rows(subject.keeping), *_undecided(criteria)],
                 "assumptions": _once(criteria, "assumptions"),
                 "warnings": [*_once(criteria, "warnings"), *_waived(criteria)],
                 "tolerance": TOLERANCE,
@@ -162,21 +164,37 @@ class ViewEvaluation:
         return SECONDS_OF_A_PAIR * self._pairs(requirement) + SECONDS_OF_A_CHARACTER * characters
 
     def _judged(self, requirement: Requirement, halted: Halted) -> JsonObject:
-        began = monotonic()
+        end = monotonic() + LIMITS.seconds
+
+        def is_over() -> bool:
+            return halted() or monotonic() >= end
+
         try:
-            found = checked(self.subject.check_of(condition_of(requirement)), monotonic, LIMITS, halted)
+            check = self.subject.read(condition_of(requirement), is_over)
+            found = decided_of(check, monotonic, is_over, LIMITS)
         except InvalidInput as error:
             # All was read when it was asked for: what has changed since is the time that was left.
             self.complete = False
             return self._document(requirement, "not_computable", (), None, error.faults[0])
         pairs = found["pairs"]
         hard = any(own["work"]["ms"] >= 1000 * PAIR_SECONDS for own in pairs)
-        if hard or halted() or monotonic() - began >= LIMITS.seconds:
+        if hard or is_over():
             self.complete = False
         fault = _fault(pairs, found["constant_secrets"])
         waiver = self.subject.waivers.get(requirement.id)
         outcome = _outcome(pairs, fault, waived=waiver is not None and waiver["in_force"])
-        return self._document(requirement, outcome, pairs, found, fault)
+        changes = self._nearest_changes(check, pairs, halted) if outcome != "waived" else {}
+        shown = [_pair(own, changes.get(number)) for number, own in enumerate(pairs)]
+        return self._document(requirement, outcome, shown, found, fault)
+
+    def _nearest_changes(
+        self, check: ReadCheck, pairs: Sequence[JsonObject], halted: Halted
+    ) -> Mapping[int, JsonObject]:
+        """The changes, as far as the evaluation's time for them goes: a verdict never waits for advice."""
+        began = monotonic()
+        found = nearest_changes(check, pairs, halted, self._seconds_of_changes)
+        self._seconds_of_changes -= monotonic() - began
+        return found
 
     def _document(
         self,
@@ -196,7 +214,7 @@ class ViewEvaluation:
             what=quantity_of(requirement.condition),
             error=fault if shown else None,
             explanation=_explanation(pairs, fault if shown else None),
-            pairs=[_pair(own) for own in pairs],
+            pairs=pairs,
             assumptions=[] if found is None else found["assumptions"],
             warnings=[] if found is None else found["warnings"],
         )
@@ -244,11 +262,12 @@ def _explanation(pairs: Sequence[JsonObject], fault: Fault | None) -> str:
         if own["verdict"] == verdict
     ]
     if not open_:
-        return f"All {len(pairs):,} pairs of a secret and a view are private."
-    undecided = f", {counts['UNKNOWN']:,} are not decided" if counts["UNKNOWN"] else ""
+        all_ = "The only pair" if len(pairs) == 1 else f"All {len(pairs):,} pairs"
+        return f"{all_} of a secret and a view {'is' if len(pairs) == 1 else 'are'} private."
+    undecided = f", not decided: {counts['UNKNOWN']:,}" if counts["UNKNOWN"] else ""
     return (
-        f"Of {len(pairs):,} pairs of a secret and a view {counts['DISCLOSES']:,} disclose something"
-        f"{undecided}: {_named(open_)}."
+        f"Of {len(pairs):,} pairs of a secret and a view disclose something: {counts['DISCLOSES']:,}"
+        f"{undecided}. They are {_named(open_)}."
     )
 
 
@@ -257,9 +276,10 @@ def _named(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + rest
 
 
-def _pair(found: JsonObject) -> JsonObject:
-    """A pair without what depends on the machine."""
-    return {**{name: found[name] for name in _KEPT}, "not_exact": found["not_exact"]}
+def _pair(found: JsonObject, change: JsonObject | None) -> JsonObject:
+    """A pair without what depends on the machine, and if it fails with the change that would pass."""
+    advice = {} if change is None else {"nearest_change": change}
+    return {**{name: found[name] for name in _KEPT}, "not_exact": found["not_exact"], **advice}
 
 
 def _subject(subject: ViewSubject) -> JsonObject:
@@ -280,6 +300,15 @@ def _subject(subject: ViewSubject) -> JsonObject:
 def _once(criteria: Sequence[JsonObject], name: str) -> list[str]:
     """The sentences of all requirements, each once."""
     return list(dict.fromkeys(said for own in criteria for said in own[name]))
+
+
+def _kept_rows(keeping: Sequence[str]) -> Iterator[str]:
+    if keeping:
+        yield (
+            f"Tables that keep rows which their queries no longer return ({', '.join(keeping)}) are judged "
+            "by their present queries: rows that are kept from before are not covered, there and in what "
+            "reads them."
+        )
 
 
 def _undecided(criteria: Sequence[JsonObject]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Final, cast
 
 from app.domain.errors import Fault, InvalidInput, pointing_into, refuse
 from app.domain.policies.policy import PerfectPrivacyCondition, Policy, Requirement
+from app.domain.search.budget import Halted
 from app.domain.views.decision import VERSION
 from app.services.fingerprints import new_resource, sha256_of
 from app.services.gates.policies import find_policy
@@ -20,8 +21,8 @@ from app.services.ports import UnitOfWork
 from app.services.questions import Route
 from app.services.resources import JsonObject, Kind, NewResource, Stored, document_of
 from app.services.views.published import Language, SqlDialect
-from app.services.views.reading import ReadSchema, WrittenQuery, read_schema
-from app.services.views.view_checks import Limits, ViewCheck, read_check
+from app.services.views.reading import ReadSchema, WrittenQuery
+from app.services.views.view_checks import Limits, ReadCheck, ViewCheck, read_check
 from app.services.views.written_schema import WrittenSchema
 
 LIMITS: Final = Limits(seconds=600.0, pairs=20_000, characters=4_000_000, witness_characters=1_000_000)
@@ -33,13 +34,17 @@ DECISION: Final = f"views/{VERSION}"
 
 @dataclass(frozen=True)
 class ViewSubject:
-    """Views to be judged by a policy; ``waivers`` by requirement."""
+    """Views to be judged by a policy; ``waivers`` by requirement.
+
+    ``keeping`` are the ids of the views whose tables may keep rows that their queries no longer return.
+    """
 
     stored_policy: Stored
     policy: Policy
     schema: WrittenSchema
     views: tuple[WrittenQuery, ...]
     waivers: Mapping[str, JsonObject]
+    keeping: Sequence[str] = ()
 
     @cached_property
     def sha256(self) -> str:
@@ -49,16 +54,24 @@ class ViewSubject:
     def check_of(self, condition: PerfectPrivacyCondition) -> ViewCheck:
         """What a requirement asks: every view against every secret."""
         return ViewCheck(
-            self.schema.relations,
-            self.schema.foreign_keys,
+            {},
+            (),
             [WrittenQuery(own.id, own.query) for own in condition.secrets],
             self.views,
             condition.ignore_foreign_keys,
             # Policies are read with none but these.
             cast(Language, condition.language),
             cast(SqlDialect, condition.dialect),
-            self.schema.sql,
         )
+
+    def read_schema(self, condition: PerfectPrivacyCondition) -> ReadSchema:
+        """The schema as a requirement's queries are read by it; InvalidInput lists what is wrong with it."""
+        with pointing_into("/relational_schema"):
+            return self.schema.read(cast(SqlDialect, condition.dialect))
+
+    def read(self, condition: PerfectPrivacyCondition, is_late: Halted) -> ReadCheck:
+        """What a requirement asks, read; InvalidInput lists all faults of the schema, or of the queries."""
+        return read_check(self.check_of(condition), self.read_schema(condition), is_late, LIMITS)
 
 
 def views_sha256(schema: WrittenSchema, views: Sequence[WrittenQuery]) -> str:
@@ -89,7 +102,10 @@ async def find_views(work: UnitOfWork, request: CreateEvaluation, asked: ViewsAs
             f"The policy {policy.name!r} is about releases of data: it requires nothing of views.",
             "Name a policy with a requirement perfect_privacy.",
         )
-    return ViewSubject(stored, policy, asked.schema, tuple(asked.views), {})
+    schema = asked.schema
+    if isinstance(schema, str):
+        schema = WrittenSchema(stored=document_of(await work.resources.get(Kind.RELATIONAL_SCHEMA, schema)))
+    return ViewSubject(stored, policy, schema, tuple(asked.views), {}, tuple(asked.keeping))
 
 
 async def with_waivers(work: UnitOfWork, subject: ViewSubject, judged: Waivable) -> ViewSubject:
@@ -112,20 +128,15 @@ def require_readable(subject: ViewSubject) -> None:
     for number, requirement in enumerate(subject.policy.requirements):
         condition = condition_of(requirement)
         try:
-            _require_read(subject.check_of(condition))
+            _require_read(subject, condition)
         except InvalidInput as error:
             raise InvalidInput([_of_policy(own, number, requirement) for own in error.faults]) from None
     _require_other_names(subject, condition)
 
 
-def _require_read(check: ViewCheck) -> None:
+def _require_read(subject: ViewSubject, condition: PerfectPrivacyCondition) -> None:
     end = monotonic() + LIMITS.seconds
-    read_check(check, _schema_of(check), lambda: monotonic() >= end, LIMITS)
-
-
-def _schema_of(check: ViewCheck) -> ReadSchema:
-    with pointing_into("/relational_schema"):
-        return read_schema(check.relations, check.foreign_keys, check.tables, check.dialect)
+    subject.read(condition, lambda: monotonic() >= end)
 
 
 def _of_policy(fault: Fault, number: int, requirement: Requirement) -> Fault:
@@ -139,7 +150,7 @@ def _of_policy(fault: Fault, number: int, requirement: Requirement) -> Fault:
 
 def _require_other_names(subject: ViewSubject, condition: PerfectPrivacyCondition) -> None:
     """Refuse views that are called like tables: whether others read the one or the other is not said."""
-    schema = _schema_of(subject.check_of(condition))
+    schema = subject.read_schema(condition)
     tables = {name.casefold(): name for name in schema.relational.relations}
     refuse(
         [
@@ -162,6 +173,7 @@ def new_view_evaluation(subject: ViewSubject, name: str | None, route: Route) ->
         "views": [asdict(own) for own in subject.views],
         "waivers": dict(sorted(subject.waivers.items())),
         "checks": [DECISION],
+        **({"keeping": list(subject.keeping)} if subject.keeping else {}),
     }
     kept = {"policy": subject.stored_policy.id, "route": route, "change_rules": 0}
     summary: JsonObject = {
@@ -197,4 +209,5 @@ async def view_subject_of(work: UnitOfWork, stored: Stored) -> ViewSubject | Non
         WrittenSchema.of(document["relational_schema"]),
         tuple(WrittenQuery(**own) for own in document["views"]),
         document["waivers"],
+        tuple(document.get("keeping", ())),
     )

@@ -250,6 +250,8 @@ def _summary(found: ChangesFound) -> str:
             "disclose nothing about this secret. Other secrets are not looked at: check a changed view "
             "against all of them."
         )
+    if not found.tried and found.is_complete:
+        return "No change of this view was found to try that denies what the secret asks of a row."
     rest = "" if found.is_complete else f" At most {MOST_TRIED} are tried, as far as there is time."
     return (
         f"None of the changed views that were tried ({found.tried}) is proved to disclose nothing about this "

@@ -39,7 +39,9 @@ def _shown_criterion(actor: Actor, criterion: JsonObject) -> JsonObject:
 
 
 def _without_values(pair: JsonObject) -> JsonObject:
-    return {**pair, "explanation": _NOT_SHOWN, "witness": None}
+    shown = {**pair, "explanation": _NOT_SHOWN, "witness": None}
+    shown.pop("nearest_change", None)
+    return shown
 
 
 def shown_queries(actor: Actor, queries: Sequence[JsonObject]) -> list[JsonObject]:

@@ -107,9 +107,20 @@ def checked(
     def is_over() -> bool:
         return halted() or clock() >= end
 
+    return decided_of(read_asked(asked, is_over, limits), clock, is_over, limits)
+
+
+def read_asked(asked: ViewCheck, is_late: Callable[[], bool], limits: Limits = _USUAL) -> ReadCheck:
+    """The schema and the queries as they are decided on; InvalidInput lists all faults of either."""
     with pointing_into("/relational_schema"):
         schema = read_schema(asked.relations, asked.foreign_keys, asked.tables, asked.dialect)
-    check = read_check(asked, schema, is_over, limits)
+    return read_check(asked, schema, is_late, limits)
+
+
+def decided_of(
+    check: ReadCheck, clock: Clock, is_over: Callable[[], bool], limits: Limits = _USUAL
+) -> JsonObject:
+    """The verdict on every pair of what was read."""
     pairs = Pairs(check, clock, is_over)
     found = (pairs.pair(number) for number in range(check.n_pairs))
     return result_of_check(check, in_room(found, limits.witness_characters), clock, is_over)

@@ -1,4 +1,4 @@
-"""A relational schema as it is written, and as a document that is kept."""
+"""A relational schema as it is given, and as a document that is kept."""
 
 from __future__ import annotations
 
@@ -7,17 +7,27 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
 from app.domain.views.relational_schema import ForeignKey, RelationDefinition
-from app.services.fingerprints import plain, sha256_of
-from app.services.resources import JsonObject
+from app.services.fingerprints import plain, resource_sha256, sha256_of
+from app.services.resources import JsonObject, Kind
+from app.services.views.published import SqlDialect
+from app.services.views.reading import ReadSchema, read_schema
+from app.services.views.schema_documents import schema_of
 
 
 @dataclass(frozen=True)
 class WrittenSchema:
-    """Relations and foreign keys, or the statements that declare them."""
+    """Relations and foreign keys, or the statements that declare them, or the document of a stored schema."""
 
     relations: Mapping[str, RelationDefinition] = field(default_factory=dict)
     foreign_keys: Sequence[ForeignKey] = ()
     sql: str | None = None
+    stored: JsonObject | None = None
+
+    def read(self, dialect: SqlDialect) -> ReadSchema:
+        """The schema as queries are read by it; InvalidInput lists what is wrong with it."""
+        if self.stored is not None:
+            return schema_of(self.stored)
+        return read_schema(self.relations, self.foreign_keys, self.sql, dialect)
 
     def document(self) -> JsonObject:
         """All of it as plain JSON; :meth:`of` reads it back."""
@@ -25,12 +35,15 @@ class WrittenSchema:
             "relations": {name: asdict(own) for name, own in self.relations.items()},
             "foreign_keys": [asdict(own) for own in self.foreign_keys],
             "sql": self.sql,
+            **({} if self.stored is None else {"stored": self.stored}),
         }
         return plain(document)
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of what is written: tables, columns, and every constraint."""
+        """Hash of what is given: tables, columns, and every constraint. Of a stored schema its own."""
+        if self.stored is not None:
+            return resource_sha256(Kind.RELATIONAL_SCHEMA, self.stored, {})
         return sha256_of(self.document())
 
     @classmethod
@@ -40,6 +53,7 @@ class WrittenSchema:
             {name: _definition(own) for name, own in document["relations"].items()},
             tuple(ForeignKey(**own) for own in document["foreign_keys"]),
             document["sql"],
+            document.get("stored"),
         )
 
 

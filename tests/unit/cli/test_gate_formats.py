@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from app.cli.gate import FORMATS
 from app.cli.gate_verdict import Kept, Outcome, read_verdict
+from app.cli.given_views import GivenView, GivenViews, Place
 from tests.oracles.effort import examples
 from tests.unit.cli.verdict_documents import ERROR, FAIL, PASS, criterion, verdict
 
@@ -233,6 +235,33 @@ def test_markdown_is_a_heading_and_a_table_of_as_many_cells_in_every_row():
     assert len(rows) == 2 + 3
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {5}
     assert r"generalise at least to city 1" in FORMATS["markdown"](outcome(FAIL))
+
+
+@pytest.mark.parametrize("format_", ["text", "markdown", "junit", "sarif"])
+def test_a_view_that_fails_is_told_with_the_change_that_would_pass_by_its_file(format_):
+    step = {
+        "action": "add_condition", "relation": "d", "condition": "d.ill != 'x'", "line": 3, "column": 6,
+        "explanation": "Add the condition d.ill != 'x' to the SELECT that reads d at line 3, column 6.",
+    }  # fmt: skip
+    change = {"status": "found", "steps": [step], "query": None, "explanation": step["explanation"]}
+    pair = {
+        "secret": "s", "view": "v", "verdict": "DISCLOSES", "explanation": "A row decides both.",
+        "witness": {"view": {"places": [{"line": 3, "column": 6}]}}, "nearest_change": change,
+        "not_exact": {"view": []},
+    }  # fmt: skip
+    cut = {**pair, "view": "w", "nearest_change": {"status": "not_looked_for", "explanation": "Not looked."}}
+    document = verdict("fail", criterion("a", "failed", pairs=[pair, cut]))
+    base = GivenView("base", "", "models/base.sql")
+    origins = [(1, 3, Place("models/base.sql", 11))]
+    views = (base, GivenView("v", "", "models/v.sql", origins, {"models/base.sql": 2}))
+    given = GivenViews("m.json", {}, "s.sql", views)
+    told = FORMATS[format_](replace(outcome(document, "m.json"), views=given))
+    if format_ in ("markdown", "junit"):
+        told = unescape(re.sub(r"\\(.)", r"\1", told))
+    assert "To pass: Add the condition d.ill != 'x' to the SELECT that reads d at models/base.sql:13." in told
+    assert "Not looked." in told
+    assert "To pass: Not looked." not in told
+    assert "A row decides both." in told
 
 
 @pytest.mark.parametrize("format_", ["text", "markdown", "json"])

@@ -98,6 +98,19 @@ def test_names_are_nothing_to_recompute():
     assert differences(predicate(), now) == []
 
 
+def test_what_would_make_a_view_pass_is_advice_and_verdicts_on_pairs_are_compared():
+    change = {"status": "found", "steps": [], "query": "v(x) :- r(x).", "explanation": "Leave it out."}
+    pair = {"secret": "s", "view": "v", "verdict": "DISCLOSES"}
+    advised, not_looked_for, private = (
+        with_criterion(1, pairs=[own])
+        for own in ({**pair, "nearest_change": change}, pair, {**pair, "verdict": "PRIVATE"})
+    )
+    assert differences(advised, not_looked_for) == differences(not_looked_for, advised) == []
+    assert differences(advised, private) == [
+        "result/criteria/1/pairs/0/verdict: DISCLOSES in the report, PRIVATE now"
+    ]
+
+
 @pytest.mark.parametrize(("factor", "same"), [(1 + 1e-13, True), (1 + 1e-11, False), (1 - 1e-11, False)])
 def test_reals_agree_to_twelve_digits(factor, same):
     found = differences(predicate(), with_criterion(0, value=(0.1 + 0.2) * factor))

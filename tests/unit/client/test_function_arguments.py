@@ -77,3 +77,26 @@ def test_without_the_service_beside_the_client_the_error_says_what_to_install(mo
     monkeypatch.setattr(embedded, "_TOP", tmp_path)
     with pytest.raises(pr.ServiceNotStarted, match=r"pip install 'privacy-risk\[embedded\]'"):
         embedded._Embedded()
+
+
+VIEWS = {"views": {"wards": "SELECT ward FROM stay"}, "relational_schema": "CREATE TABLE stay (ward int);"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "argument"),
+    [
+        ({**VIEWS, "original": FRAME}, "original"),
+        ({**VIEWS, "frame": FRAME}, "frame"),
+        ({**VIEWS, "roles": {}}, "roles"),
+        ({**VIEWS, "relational_schema": None}, "relational_schema"),
+        ({**VIEWS, "views": None}, "views"),
+        ({**VIEWS, "views": ["SELECT ward FROM stay"]}, "views"),
+        ({**VIEWS, "views": {"wards": 5}}, "views"),
+        ({"frame": FRAME}, "original"),
+        ({}, "frame"),
+    ],
+)
+def test_views_and_tables_are_judged_apart_and_each_with_what_it_needs(asked, argument):
+    with pytest.raises((pr.InvalidArgument, pr.WrongType)) as raised:
+        pr.gate({"name": "p"}, **asked)
+    assert raised.value.argument == argument

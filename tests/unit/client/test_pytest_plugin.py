@@ -20,9 +20,9 @@ ROOT = Path(__file__).parents[3]
 def judge(monkeypatch):
     asked = []
 
-    def gate(policy, frame, **options):
+    def gate(policy, frame=None, **options):
         asked.append((policy, frame, options))
-        return Verdict(frame, "p@1", ("Classes: 2 of 5.",))
+        return Verdict(frame or "pass", "p@1", ("Classes: 2 of 5.",))
 
     monkeypatch.setattr(gating, "gate", gate)
     plugin = import_module("privacy_risk.pytest_plugin")
@@ -40,6 +40,7 @@ def test_the_project_declares_the_plugin():
 def test_a_verdict_of_pass_is_handed_on(judge):
     assert judge("policy.yaml", "pass", original="table", roles={"a": "other"}).passed
     assert judge.asked == [("policy.yaml", "pass", {"original": "table", "roles": {"a": "other"}})]
+    assert judge("policy.yaml", views={"v": "SELECT 1"}, relational_schema="").passed
 
 
 @pytest.mark.parametrize("outcome", ["fail", "error"])

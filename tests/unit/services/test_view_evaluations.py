@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.services.gates import view_evaluation
+from app.domain.policies.policy import Policy
+from app.services.gates import view_changes, view_evaluation
 from app.services.gates.policy_documents import document_of_policy, policy_of
 from app.services.gates.view_evaluation import ViewEvaluation
 from app.services.gates.view_subject import ViewSubject
@@ -86,9 +87,7 @@ KEYED = WrittenSchema(sql="CREATE TABLE t (a integer PRIMARY KEY, b integer NOT 
     ],
 )
 def test_a_secret_that_a_key_leaves_empty_keeps_nothing_secret(secret: str):
-    document = document_of_policy(POLICY)
-    document["requirements"][0]["requirement"]["secrets"][0]["query"] = secret
-    policy = policy_of(document)
+    policy = policy_of_secret(secret)
     of_keyed, without_key = (
         ViewEvaluation(
             replace(evaluation("SELECT a FROM t WHERE b = 3").subject, policy=policy, schema=schema)
@@ -102,3 +101,42 @@ def test_a_secret_that_a_key_leaves_empty_keeps_nothing_secret(secret: str):
 def test_a_schema_is_kept_as_it_is_written():
     assert WrittenSchema.of(SCHEMA.document()) == SCHEMA
     assert WrittenSchema.of(SCHEMA.document()).sha256 == SCHEMA.sha256
+
+
+def test_each_pair_that_discloses_has_the_nearest_change_that_is_proved_to_pass():
+    criterion = evaluation(PRIVATE, DISCLOSING, "SELECT a FROM t\nWHERE b < 9").criterion(0)
+    private, wide, narrow = criterion["pairs"]
+    assert "nearest_change" not in private
+    for pair, query in ((wide, "SELECT b FROM t WHERE {}"), (narrow, "SELECT a FROM t WHERE b < 9 AND {}")):
+        change = pair["nearest_change"]
+        (step,) = change["steps"]
+        assert (change["status"], step["condition"]) == ("found", "t.b <> 1")
+        assert outcome(evaluation(query.format(step["condition"]))) == "passed"
+    # What is let pass needs no change, and what is not decided has none that is known.
+    for pairs in (
+        evaluation(DISCLOSING, waived=True).criterion(0)["pairs"],
+        evaluation("SELECT a FROM t WHERE a % 2 = 1").criterion(0)["pairs"],
+    ):
+        assert "nearest_change" not in pairs[0]
+
+
+def test_where_no_change_passes_or_the_budget_ends_it_is_said(monkeypatch: pytest.MonkeyPatch):
+    whole = replace(evaluation(DISCLOSING).subject, policy=policy_of_secret("SELECT a FROM t"))
+    (pair,) = ViewEvaluation(whole).criterion(0)["pairs"]
+    assert pair["nearest_change"]["status"] == "not_found"
+    monkeypatch.setattr(view_changes, "MOST_ADVISED", 1)
+    first, second = evaluation(DISCLOSING, DISCLOSING).criterion(0)["pairs"]
+    assert first["nearest_change"]["status"] == "found"
+    assert second["nearest_change"] == {**second["nearest_change"], "status": "not_looked_for", "steps": []}
+    # Time that ends costs the advice, and never the verdict.
+    monkeypatch.setattr(view_evaluation, "SECONDS_OF_CHANGES", 0.0)
+    judged = evaluation(DISCLOSING)
+    (pair,) = judged.criterion(0)["pairs"]
+    assert (pair["nearest_change"]["status"], judged.complete) == ("not_looked_for", True)
+    assert judged.criterion(0)["outcome"] == "failed"
+
+
+def policy_of_secret(secret: str) -> Policy:
+    document = document_of_policy(POLICY)
+    document["requirements"][0]["requirement"]["secrets"][0]["query"] = secret
+    return policy_of(document)
