@@ -82,7 +82,7 @@ class BudgetService:
                     return await _seen(work, existing), False
                 raise Conflict(
                     f"The table has the budget {existing.name!r}; a table has one.",
-                    f"Change its limits with POST /v1/budgets/{existing.id}/limits.",
+                    "Change the limits of that one.",
                     {"existing": {"kind": "budget", "name": existing.name, "id": existing.id}},
                 )
             await _require_enough(work, subject, limits)

@@ -113,6 +113,10 @@ def spending_of_document(kept: JsonObject) -> TableSpending:
 async def ledger_of_subject(
     work: UnitOfWork, subject: str, budget: Budget | None, names: tuple[str, ...], dataset: Stored | None
 ) -> Ledger:
+    """The ledger of a table by what draws of it are counted by; ``names`` are the datasets of it.
+
+    ``dataset`` is one of them, read with its document; None where none is stored.
+    """
     account = await account_of(work, subject)
     return Ledger(budget, names, account, await _voids(work, account, dataset))
 
