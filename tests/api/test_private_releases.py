@@ -180,6 +180,14 @@ async def test_a_sample_of_generalised_records_is_drawn_and_says_what_it_is(clie
     body = {"name": "m", "release": "drawn", "measure": {"kind": "anonymity"}}
     answer = await client.post("/v1/measurements", json=body)
     assert "each generalised by chance" in problem_of(answer, 422, "not-supported")["detail"]
+    # Beyond what the rule shows, too, a label is found in its hierarchy.
+    levels = {"kind": "table_level", "levels": {"town": 0, "illness": 1}}
+    await made(client.post("/v1/rules", json={"name": "towns-only", "dataset": "people", "rule": levels}))
+    ruled = asked("ruled", mechanism=GENERALISED | {"rule_is_public": True}, rule="towns-only")
+    await made(client.post("/v1/releases", json=ruled | {"independent_of_earlier": True}))
+    assert set((await data(client, "ruled")).decode().splitlines()[1:]) <= {"*,*", "Rome,*"}
+    answer = await client.post("/v1/measurements", json=body | {"name": "r", "release": "ruled"})
+    assert "each generalised by chance" in problem_of(answer, 422, "not-supported")["detail"]
 
 
 async def test_no_number_of_records_is_stored_or_told(client: httpx.AsyncClient, database_urls: Any):

@@ -106,8 +106,8 @@ def counts(people: MechanismContext) -> Row:
         baseline_seconds=baseline.least * len(ours.answer) / len(rules),
         peak_bytes=ours.peak_bytes,
         same_result=all(ours.answer[vector] == own for vector, own in baseline.answer.items()),
-        detail=f"least of {REPEATS}, records reduced in each; the baseline by {len(rules)} rules; least and greatest counts "
-        "are compared",
+        detail=f"least of {REPEATS}, records reduced in each; the baseline by {len(rules)} rules; least and "
+        "greatest counts are compared",
     )
 
 
