@@ -31,7 +31,6 @@ GENERALISED = {
     "sensitivity": {"town": [0, 0.5]},
 }
 ONE_MORE = ["Rome,flu"] * 40 + ["Bari,gout"] * 41
-ONE_LESS = ONE_MORE[:-1]
 
 
 async def described(
@@ -117,7 +116,7 @@ async def everything_told(
     return {"plan": plan, "run": run, "manifest": manifest, "listed": listed, "events": of_release}
 
 
-@pytest.mark.parametrize("mechanism", [STABLE, LAPLACE], ids=lambda own: own["kind"])
+@pytest.mark.parametrize("mechanism", [STABLE, LAPLACE, GENERALISED], ids=lambda own: own["kind"])
 async def test_one_record_more_changes_nothing_but_the_table(
     api: Api,
     client: httpx.AsyncClient,
@@ -125,17 +124,20 @@ async def test_one_record_more_changes_nothing_but_the_table(
     database_urls: Any,
     mechanism: dict[str, Any],
 ):
-    await described(client, "more", ONE_MORE)
+    is_sample = mechanism is GENERALISED
+    rows_of_more = ONE_MORE * (5 if is_sample else 1)
+    await described(client, "more", rows_of_more)
     more = await everything_told(api, client, "more", mechanism)
     rows = Counter((await data(client)).decode().splitlines())
     parquet = pq.read_schema(io.BytesIO(await data(client, format_="parquet"))).metadata
     assert (await client.delete("/v1/releases/drawn")).status_code == 204
     for own in ("/v1/datasets/more", "/v1/uploads/more"):
         assert (await client.delete(own)).status_code == 204, own
-    await described(client, "more", ONE_LESS)
+    await described(client, "more", rows_of_more[:-1])
     less = await everything_told(api, client, "more", mechanism)
     other = Counter((await data(client)).decode().splitlines())
-    assert sum(((rows - other) + (other - rows)).values()) == 1
+    # The coins of a sample are those of other records then, as of none.
+    assert is_sample or sum(((rows - other) + (other - rows)).values()) == 1
     assert pq.read_schema(io.BytesIO(await data(client, format_="parquet"))).metadata == parquet
     assert parquet == {b"privacy-risk.mechanism": f"{mechanism['kind']}/1".encode()}
     assert differing(told(more["plan"]), told(less["plan"])) == set()
@@ -179,6 +181,14 @@ async def test_a_sample_of_generalised_records_is_drawn_and_says_what_it_is(clie
     assert "sampled records" in problem_of(answer, 422, "not-supported")["detail"]
     body = {"name": "m", "release": "drawn", "measure": {"kind": "anonymity"}}
     answer = await client.post("/v1/measurements", json=body)
+    assert "each generalised by chance" in problem_of(answer, 422, "not-supported")["detail"]
+    # Beyond what the rule shows, too, a label is found in its hierarchy.
+    levels = {"kind": "table_level", "levels": {"town": 0, "illness": 1}}
+    await made(client.post("/v1/rules", json={"name": "towns-only", "dataset": "people", "rule": levels}))
+    ruled = asked("ruled", mechanism=GENERALISED | {"rule_is_public": True}, rule="towns-only")
+    await made(client.post("/v1/releases", json=ruled | {"independent_of_earlier": True}))
+    assert set((await data(client, "ruled")).decode().splitlines()[1:]) <= {"*,*", "Rome,*"}
+    answer = await client.post("/v1/measurements", json=body | {"name": "r", "release": "ruled"})
     assert "each generalised by chance" in problem_of(answer, 422, "not-supported")["detail"]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Final
 
-from annotated_types import Ge, Gt, Le, Lt, doc
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, doc
 
 from app.domain.arrays import Levels
 from app.domain.catalogue.catalogue_types import ColumnName, Example
@@ -40,6 +40,7 @@ from app.domain.mechanisms.public_scores import (
 from app.domain.mechanisms.rule_before import disclosed
 from app.domain.tables.distinct import distinct_rows
 
+MOST_LEVELS: Final = 100
 MOST_GENERALISATIONS: Final = 1_000_000
 """Of a record; so many are refused."""
 SECONDS_PER_RECORD: Final = 2e-8
@@ -78,7 +79,8 @@ class DeclaredSample:
     ]
     kappa: Annotated[int, Ge(0), Le(8), doc("κ: exponent of the utility."), Example(1)] = 1
     sensitivity: Annotated[
-        Mapping[ColumnName, tuple[float, ...]],
+        Mapping[ColumnName, Annotated[tuple[float, ...], MaxLen(MOST_LEVELS)]],
+        MaxLen(10_000),
         doc(
             "Attribute → weights in Φ, of the suppressed value first, then one per level below it; the last "
             "also of what is deeper. They never fall. Attributes that are not named have 0, 1."

@@ -39,6 +39,14 @@ def whole_weights(exponents: Floats) -> tuple[Longs, Longs]:
     return high.astype(np.int64), low.astype(np.int64)
 
 
+def running_sums(exponents: Floats) -> tuple[Longs, Longs]:
+    """(n, c) high and low word of the sums of a row's weights up to each column, exactly."""
+    high, low = (np.cumsum(word, axis=1) for word in whole_weights(exponents))
+    high += low >> _LOW
+    low &= (1 << _LOW) - 1
+    return high, low
+
+
 def chosen(exponents: Floats, rows: Longs, bits: Bits) -> Ints:
     """(s,) which column is drawn for each of ``rows``, which number rows of the exponents, ascending."""
     if exponents.shape[1] > MOST_CHOICES:
@@ -53,9 +61,7 @@ def chosen(exponents: Floats, rows: Longs, bits: Bits) -> Ints:
 
 
 def _chosen_of(exponents: Floats, of_row: Longs, bits: Bits) -> Ints:
-    high, low = (np.cumsum(word, axis=1) for word in whole_weights(exponents))
-    high += low >> _LOW
-    low &= (1 << _LOW) - 1
+    high, low = running_sums(exponents)
     places = _below(high[of_row, -1], low[of_row, -1], bits)
     found = np.empty(len(of_row), dtype=np.int32)
     for own in range(0, len(of_row), 2**12):

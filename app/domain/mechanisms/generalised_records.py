@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -74,10 +75,24 @@ class GeneralisedRecords:
 
         ``rows`` are all that have any of these generalisations.
         """
-        keys, limit = row_keys(self.nodes(vector, rows), [own.n_nodes for own in self.hierarchies], len(rows))
+        numbered = [own[depth] for own, depth in zip(self._numbered, vector, strict=True)]
+        columns = [own.take(rows) for own, _ in numbered]
+        keys, limit = row_keys(columns, [size for _, size in numbered], len(rows))
         first, of_row = group(keys, limit)
         total = np.bincount(of_row, self.counts[rows], minlength=len(first))
         return np.rint(total).astype(np.int64), of_row
+
+    @cached_property
+    def _numbered(self) -> tuple[tuple[tuple[Ints, int], ...], ...]:
+        """Per attribute and depth: (d,) the number of each record's ancestor among those there, and how many.
+
+        Numbers from 0 make keys that are small enough to be counted without sorting; records that do not
+        reach the depth have any.
+        """
+        return tuple(
+            tuple(_numbers_at(own, depth, self.codes[:, j]) for depth in range(most + 1))
+            for j, (own, most) in enumerate(zip(self.hierarchies, self.depths, strict=True))
+        )
 
     def frequent(self, decide: Decide) -> Iterator[tuple[Levels, Longs, Longs]]:
         """Depths, rows and counts of frequent generalisations; ⊥ is one whatever is decided.
@@ -115,6 +130,13 @@ class GeneralisedRecords:
     def of_rows(self, rows: Longs) -> GeneralisedRecords:
         """Some of the records."""
         return GeneralisedRecords(self.hierarchies, self.depths, self.codes[rows], self.counts[rows])
+
+
+def _numbers_at(hierarchy: Hierarchy, depth: int, nodes: Ints) -> tuple[Ints, int]:
+    at = np.flatnonzero(hierarchy.depth == depth)
+    numbers = np.zeros(hierarchy.n_nodes, dtype=np.int32)
+    numbers[at] = np.arange(len(at), dtype=np.int32)
+    return numbers[hierarchy.ancestors_at(hierarchy.height - depth)[nodes]], len(at)
 
 
 def generalisations_of(depths: Levels) -> int:

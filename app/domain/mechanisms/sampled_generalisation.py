@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import Annotated, Final
 
 import numpy as np
-from annotated_types import Gt, Le, doc
+from annotated_types import Gt, Le, Len, doc
 
 from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.catalogue.catalogue_types import ColumnName, Example, LabelText
@@ -72,7 +72,8 @@ class SampledGeneralisation(DeclaredSample):
     """How near neighbours are, how many records are shown, and what a generalisation is worth."""
 
     dictionary: Annotated[
-        Mapping[ColumnName, tuple[LabelText, ...]] | None,
+        Mapping[ColumnName, Annotated[tuple[LabelText, ...], Len(1, MOST_ENTITIES)]] | None,
+        Len(1, 10_000),
         doc(
             "Attribute → its value of each entity that anybody can look up, known without the data: |ρ(x)| "
             "of the objective then counts these entities, in place of the records, so that no record changes "

@@ -14,7 +14,8 @@ from app.domain.errors import InvalidInput, NotSupported
 from app.domain.gates.guarantees import finding_of_guarantees
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.declared_samples import records_of, scores_of
-from app.domain.mechanisms.exact_choice import chosen, sampled, whole_weights
+from app.domain.mechanisms.exact_choice import chosen, running_sums, sampled, whole_weights
+from app.domain.mechanisms.exact_noise import two_sided_geometric
 from app.domain.mechanisms.exchange_bounds import exchange_tail
 from app.domain.mechanisms.generalised_records import Candidates
 from app.domain.mechanisms.mechanism import MechanismContext
@@ -25,10 +26,16 @@ from app.domain.mechanisms.published_constants import (
     published_constants,
 )
 from app.domain.mechanisms.sampled_constants import SampleQuestion, drifting, steady
-from app.domain.mechanisms.sampled_generalisation import SAMPLED_GENERALISATION, SampledGeneralisation
+from app.domain.mechanisms.sampled_generalisation import (
+    SAMPLED_GENERALISATION,
+    SampledGeneralisation,
+    constants_of,
+    noisy_decision,
+)
 from app.domain.mechanisms.sampled_generalisation_published import (
     SAMPLED_GENERALISATION_PUBLISHED,
     SampledGeneralisationPublished,
+    exact_decision,
 )
 from app.domain.mechanisms.several_draws import private_guarantee_together
 from app.domain.rules.rule import RecordRule, TableRule
@@ -469,6 +476,22 @@ def test_a_warning_is_given_where_all_would_be_suppressed():
     assert "nearly all rows" not in warned(trade_off=1e-5)
 
 
+def test_noisy_counts_decide_what_is_frequent():
+    found = constants_of(LARGE, certified())
+    counts = np.arange(int(found.threshold) - 300, int(found.threshold) + 300)
+    noise = two_sided_geometric(len(counts), Fraction(1, found.scale), stream("noise"))
+    assert noise.std() > found.scale
+    decided = noisy_decision(found, stream("noise"))(counts)
+    assert decided.tolist() == (counts + noise >= found.threshold).tolist()
+
+
+@pytest.mark.parametrize(("byte", "least"), [(b"\x00", 0.2), (b"\xff", 1.0), (b"\x80", 0.6)])
+def test_the_published_share_is_drawn_between_the_least_and_one(byte, least):
+    decide = exact_decision(published(), 1000, lambda n: byte * n)
+    counts = np.array([int(1000 * least) - 2, int(1000 * least) + 2])
+    assert decide(counts).tolist() == [False, True]
+
+
 def test_a_sample_is_drawn_of_frequent_generalisations():
     drawn = SAMPLED_GENERALISATION.draw(LARGE, certified(), stream("sample"))
     found = shown(drawn)
@@ -557,6 +580,20 @@ def test_whole_weights_are_exponentials_to_a_rounding():
     assert weights[1] == [2**82] * 4
     for own, exponent in zip(weights[0][1:3], (-1.0, -20.0), strict=True):
         assert own / 2**82 == near(math.exp(exponent), 1e-15)
+
+
+@pytest.mark.spec("DN-6.2")
+def test_weights_are_summed_exactly():
+    """In two words, with what is carried from the low to the high one."""
+    exponents = np.random.default_rng(5).uniform(-9, 0, (3, 40))
+    weights, sums = whole_weights(exponents), running_sums(exponents)
+    for row in range(3):
+        whole, total = (
+            [int(h) * 2**42 + int(own) for h, own in zip(high[row], low[row], strict=True)]
+            for high, low in (weights, sums)
+        )
+        assert total == list(itertools.accumulate(whole))
+        assert sums[1].max() < 2**42
 
 
 @pytest.mark.spec("DN-10")
