@@ -152,7 +152,7 @@ async def application(
             app = create_app(
                 make_services,
                 store,
-                partial(doctor.readiness, engine),
+                partial(doctor.readiness, engine, database.folder),
                 max_upload_bytes=settings.upload_max_bytes,
                 places=Places(settings.uploads_at_once, settings.direct_at_once),
                 registry=metrics,

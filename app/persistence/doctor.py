@@ -13,14 +13,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.domain.errors import Unavailable
 from app.persistence.addresses import create_engine
+from app.persistence.embedded_server import LEAST_ROOM_BYTES
 from app.persistence.encryption import MasterKey
 from app.persistence.evidence import first_unusable_key
+from app.persistence.full_disk import full_disk
 from app.persistence.migration import head_revision
 from app.persistence.records import first_broken_event
 from app.persistence.transactions import database_errors, tenant_transaction
 from app.services.resources import TenantId
 
 LEAST_FREE_BYTES = 1024**3
+"""Of which whoever runs the service is told in time."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +45,21 @@ async def refuse_unsafe(engine: AsyncEngine, master_key: MasterKey) -> None:
         )
 
 
-async def readiness(engine: AsyncEngine) -> dict[str, bool]:
-    """Whether the database answers, and is at the revision that this code needs."""
+async def readiness(engine: AsyncEngine, folder: Path | None = None) -> dict[str, bool]:
+    """Whether the database answers, is at the revision that this code needs, and has room on its disk.
+
+    ``folder`` is an embedded database's: how full its disk is can be seen even if the database has stopped.
+    Of any other it is known by what was to be stored last.
+    """
+    has_room = not full_disk.is_met()
+    if folder is not None:
+        has_room = has_room and shutil.disk_usage(folder).free >= LEAST_ROOM_BYTES
     try:
         async with database_errors(), engine.connect() as connection:
-            return {"database": True, "migrations": (await _migrations(connection)).passed}
+            is_new = (await _migrations(connection)).passed
+            return {"database": True, "disk": has_room, "migrations": is_new}
     except Unavailable:
-        return {"database": False, "migrations": False}
+        return {"database": False, "disk": has_room, "migrations": False}
 
 
 async def examine(url: str, master_key: MasterKey, folder: Path | None = None) -> Sequence[Finding]:
