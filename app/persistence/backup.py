@@ -1,7 +1,7 @@
 """Backup and restore with PostgreSQL's own programs, by the owner role, of any server.
 
 The file holds names and summaries in clear and everything else encrypted as in the database; the master
-key is not in it. Only with the key that it was written with can it be read, so it is not restored with another.
+key is not in it. It is read with the key that it was written with, so it is restored with no other.
 """
 
 from __future__ import annotations
