@@ -13,7 +13,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from app.domain.errors import Unavailable
 from app.persistence.addresses import create_engine
-from app.persistence.embedded_server import LEAST_ROOM_BYTES
 from app.persistence.encryption import MasterKey
 from app.persistence.evidence import first_unusable_key
 from app.persistence.full_disk import full_disk
@@ -45,15 +44,9 @@ async def refuse_unsafe(engine: AsyncEngine, master_key: MasterKey) -> None:
         )
 
 
-async def readiness(engine: AsyncEngine, folder: Path | None = None) -> dict[str, bool]:
-    """Whether the database answers, is at the revision that this code needs, and has room on its disk.
-
-    ``folder`` is an embedded database's: how full its disk is can be seen even if the database has stopped.
-    Of any other it is known by what was to be stored last.
-    """
+async def readiness(engine: AsyncEngine) -> dict[str, bool]:
+    """Whether the database answers, is at the revision that this code needs, and has room on its disk."""
     has_room = not full_disk.is_met()
-    if folder is not None:
-        has_room = has_room and shutil.disk_usage(folder).free >= LEAST_ROOM_BYTES
     try:
         async with database_errors(), engine.connect() as connection:
             is_new = (await _migrations(connection)).passed

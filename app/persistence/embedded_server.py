@@ -18,10 +18,9 @@ import psycopg
 
 from app.domain.errors import Unavailable
 from app.persistence.embedded_binaries import NEWEST, Account, binaries
+from app.persistence.full_disk import LEAST_ROOM_BYTES
 
 ADMIN_ROLE = "postgres"
-LEAST_ROOM_BYTES = 2 * 16 * 1024**2
-"""Two segments of PostgreSQL's write-ahead log: a server that cannot make another one stops."""
 _START_SECONDS = 60.0
 _STOP_SECONDS = 20.0
 _LONGEST_SOCKET_FOLDER = 80

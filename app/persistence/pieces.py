@@ -35,6 +35,7 @@ class PostgresPieces(Repository):
 
     async def stage(self, upload_id: str, number: int, rows: int, payload: bytes) -> None:
         """Write one piece in a transaction of its own."""
+        full_disk.require_room()
         tenant = self._transaction.tenant
         async with self._own() as own:
             key = await self._staging_key(own, upload_id, number)

@@ -79,9 +79,9 @@ async def administrator(postgres: EmbeddedPostgres) -> str:
 
 
 @asynccontextmanager
-async def served(postgres: EmbeddedPostgres) -> AsyncIterator[httpx.AsyncClient]:
+async def served(postgres: EmbeddedPostgres, folder: Path | None) -> AsyncIterator[httpx.AsyncClient]:
     key = await administrator(postgres)
-    database = Database(postgres.runtime_url, postgres.master_key, 0, postgres.home)
+    database = Database(postgres.runtime_url, postgres.master_key, 0, folder)
     async with (
         application(Settings(), database, CollectorRegistry()) as app,
         httpx.AsyncClient(
@@ -106,9 +106,12 @@ def stored(postgres: EmbeddedPostgres) -> dict[str, int]:
         }
 
 
-async def test_a_full_disk_is_named_and_reading_goes_on(disk: Path, caplog: pytest.LogCaptureFixture):
+@pytest.mark.parametrize("is_seen", [True, False], ids=["disk-is-seen", "database-says-so"])
+async def test_a_full_disk_is_named_and_reading_goes_on(
+    disk: Path, is_seen: bool, caplog: pytest.LogCaptureFixture
+):
     with start_embedded(disk / "home") as postgres:
-        async with served(postgres) as client:
+        async with served(postgres, disk if is_seen else None) as client:
             kept = (await send(client, SMALL)).raise_for_status().json()
             before = stored(postgres)
             ready = (await client.get("/readyz")).raise_for_status().json()
@@ -144,7 +147,7 @@ async def test_a_server_that_stopped_for_want_of_room_comes_back_with_all_data(
 ):
     """Its write-ahead log cannot grow any more: it ends at once, and does not start before there is room."""
     with start_embedded(disk / "home") as postgres:
-        async with served(postgres) as client:
+        async with served(postgres, disk) as client:
             kept = (await send(client, SMALL)).raise_for_status().json()
             ballast = fill(disk)
             with psycopg.connect(postgres.owner_url, autocommit=True) as connection:

@@ -107,14 +107,23 @@ def test_what_a_forked_process_has_met_the_others_know(known):
     assert known.is_met()
 
 
-async def test_readiness_sees_the_disk_of_an_embedded_database_that_has_stopped(tmp_path, monkeypatch):
+async def test_the_disk_of_an_embedded_database_is_seen_even_if_that_has_stopped(
+    known, tmp_path, monkeypatch, caplog
+):
     engine = create_engine("postgresql://nobody@/nothing?host=/tmp/no-such-folder")
+    known.folder = tmp_path
     usage = namedtuple("usage", "free")
+    least = full_disk.LEAST_ROOM_BYTES
     try:
-        for free, has_room in ((doctor.LEAST_ROOM_BYTES, True), (doctor.LEAST_ROOM_BYTES - 1, False)):
-            monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: usage(free))
-            assert (await doctor.readiness(engine, tmp_path))["disk"] is has_room
-            assert (await doctor.readiness(engine))["disk"] is True
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(least))
+        known.require_room()
+        assert (await doctor.readiness(engine))["disk"] is True
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(least - 1))
+        assert (await doctor.readiness(engine))["disk"] is False
+        for _ in range(2):
+            with pytest.raises(Unavailable, match="disk of the database is full"):
+                known.require_room()
+        assert len(caplog.records) == 1
     finally:
         await engine.dispose()
 
