@@ -22,11 +22,13 @@ RUN if [ -z "$PIP_INDEX_URL" ]; then unset PIP_INDEX_URL; fi \
  && find /opt/privacy-risk -name tests -type d -path '*/site-packages/*' -prune -exec rm -rf {} +
 
 FROM ${BASE_IMAGE}
+# A volume that is mounted on the folder for uploads takes over its owner and mode.
 RUN export DEBIAN_FRONTEND=noninteractive \
  && apt-get update \
  && apt-get install -y --no-install-recommends python3 \
  && rm -rf /var/lib/apt/lists/* \
- && useradd --uid 10001 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin privacy-risk
+ && useradd --uid 10001 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin privacy-risk \
+ && install -d -o 10001 -g 10001 -m 0700 /var/lib/privacy-risk/spool
 COPY --from=build /opt/privacy-risk /opt/privacy-risk
 WORKDIR /srv/privacy-risk
 COPY LICENSE NOTICE alembic.ini ./

@@ -30,7 +30,7 @@ class Ready(BaseModel):
     """Everything that the service depends on answers."""
 
     model_config = ConfigDict(
-        json_schema_extra={"example": {"status": "ready", "checks": {"database": True}}}
+        json_schema_extra={"example": {"status": "ready", "checks": {"database": True, "disk": True}}}
     )
 
     status: Annotated[str, Field(pattern="^ready$", description="Always `ready`.", examples=["ready"])]
@@ -52,7 +52,8 @@ async def check_health() -> Alive:
 async def check_readiness(request: Request) -> Ready:
     """Say whether requests can be served.
 
-    Answers 503, naming the parts that fail, while the database or its migrations are not in order.
+    Answers 503, naming the parts that fail, while the database, its disk or its migrations are not in order.
+    With a full disk everything that stores nothing goes on.
     """
     readiness: Readiness = request.app.state.readiness
     checks = dict(await readiness())

@@ -218,8 +218,10 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         "unavailable",
         503,
         "The service cannot answer at the moment",
-        "Something that the service depends on, usually its database, does not answer.",
-        "Repeat the request after the time that the Retry-After header names.",
+        "Something that the service depends on, usually its database, does not answer, or the disk of the "
+        "database is full. `detail` says which; after a full disk nothing of the request was stored.",
+        "Repeat the request after the time that the Retry-After header names; after a full disk, once "
+        "whoever runs the service has made room.",
     ),
 )
 

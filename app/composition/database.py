@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from app.persistence.encryption import MasterKey
 
@@ -16,6 +17,8 @@ class Database:
     url: str
     master_key: MasterKey
     table_cache_bytes: int
+    folder: Path | None = None
+    """Of an embedded database that is kept: the one on whose disk it stands."""
 
 
 def utc_now() -> datetime:

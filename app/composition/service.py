@@ -54,7 +54,8 @@ def serve(settings: Settings, host: str | None, port: int | None, processes: int
         worker_process(settings, postgres),
         watched(postgres),
     ):
-        answer_from(Database(postgres.runtime_url, postgres.master_key, settings.table_cache_mib * MIB))
+        cache_bytes = settings.table_cache_mib * MIB
+        answer_from(Database(postgres.runtime_url, postgres.master_key, cache_bytes, postgres.home))
 
 
 def _untold(port: int) -> None:

@@ -26,6 +26,7 @@ from app.composition.configured import tenant_defaults
 from app.composition.database import Database, utc_now
 from app.persistence import doctor
 from app.persistence.addresses import create_engine
+from app.persistence.full_disk import full_disk
 from app.persistence.registry import PostgresPageSessions, PostgresRegistry
 from app.persistence.signals import PostgresRunSignals
 from app.persistence.store import PostgresStore
@@ -125,6 +126,7 @@ async def application(
 ) -> AsyncIterator[FastAPI]:
     """The API on an open database; refuses one that could leak or cannot be read."""
     engine = create_engine(database.url, connections=ALONE if settings.processes == 1 else EACH)
+    full_disk.folder = database.folder
     try:
         await doctor.refuse_unsafe(engine, database.master_key)
         store = PostgresStore(engine, database.master_key, utc_now, tenant_defaults(settings))
@@ -164,6 +166,7 @@ async def application(
             )
             yield app
     finally:
+        full_disk.folder = None
         await engine.dispose()
 
 

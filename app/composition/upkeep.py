@@ -112,14 +112,18 @@ def rotate_keys(settings: Settings) -> int:
 
 def backup(settings: Settings, target: Path) -> None:
     """Write the whole database to a new file."""
-    with _maintained(settings, "pg_dump") as (owner_url, pg_dump):
+    with _maintained(settings, "pg_dump") as (owner_url, pg_dump, _):
         files.backup(owner_url, target, pg_dump)
 
 
 def restore(settings: Settings, source: Path) -> None:
-    """Fill a database without tenants from such a file."""
-    with _maintained(settings, "pg_restore") as (owner_url, pg_restore):
-        files.restore(owner_url, source, pg_restore)
+    """Fill a database without tenants from such a file, if that was written with the same master key."""
+    with _maintained(settings, "pg_restore") as (owner_url, pg_restore, master_key):
+        if master_key is None:
+            raise Unavailable(
+                "There is no master key.", "Set PRIVACY_RISK_MASTER_KEY_FILE to the one of the backup."
+            )
+        files.restore(owner_url, source, pg_restore, master_key)
 
 
 def _is_embedded(settings: Settings) -> bool:
@@ -158,13 +162,13 @@ async def _tenants(database: Database, settings: Settings) -> AsyncIterator[Tena
 
 
 @contextmanager
-def _maintained(settings: Settings, program: str) -> Iterator[tuple[str, Path]]:
-    """The owner's address of the database, and one of PostgreSQL's programs that fits it."""
+def _maintained(settings: Settings, program: str) -> Iterator[tuple[str, Path, MasterKey | None]]:
+    """The owner's address of the database, one of PostgreSQL's programs that fits it, and its master key."""
     if _is_embedded(settings):
         with _embedded_alone(settings) as postgres:
-            yield postgres.owner_url, postgres.program(program)
+            yield postgres.owner_url, postgres.program(program), postgres.master_key
         return
     found = shutil.which(program)
     if found is None:
         raise Unavailable(f"{program} is not on the PATH.", "Install PostgreSQL's client programs.")
-    yield owner_url(settings), Path(found)
+    yield owner_url(settings), Path(found), configured_master_key(settings)

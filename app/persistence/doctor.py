@@ -15,12 +15,14 @@ from app.domain.errors import Unavailable
 from app.persistence.addresses import create_engine
 from app.persistence.encryption import MasterKey
 from app.persistence.evidence import first_unusable_key
+from app.persistence.full_disk import full_disk
 from app.persistence.migration import head_revision
 from app.persistence.records import first_broken_event
 from app.persistence.transactions import database_errors, tenant_transaction
 from app.services.resources import TenantId
 
 LEAST_FREE_BYTES = 1024**3
+"""Of which whoever runs the service is told in time."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,14 @@ async def refuse_unsafe(engine: AsyncEngine, master_key: MasterKey) -> None:
 
 
 async def readiness(engine: AsyncEngine) -> dict[str, bool]:
-    """Whether the database answers, and is at the revision that this code needs."""
+    """Whether the database answers, is at the revision that this code needs, and has room on its disk."""
+    has_room = not full_disk.is_met()
     try:
         async with database_errors(), engine.connect() as connection:
-            return {"database": True, "migrations": (await _migrations(connection)).passed}
+            is_new = (await _migrations(connection)).passed
+            return {"database": True, "disk": has_room, "migrations": is_new}
     except Unavailable:
-        return {"database": False, "migrations": False}
+        return {"database": False, "disk": has_room, "migrations": False}
 
 
 async def examine(url: str, master_key: MasterKey, folder: Path | None = None) -> Sequence[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -17,6 +18,7 @@ import psycopg
 
 from app.domain.errors import Unavailable
 from app.persistence.embedded_binaries import NEWEST, Account, binaries
+from app.persistence.full_disk import LEAST_ROOM_BYTES
 
 ADMIN_ROLE = "postgres"
 _START_SECONDS = 60.0
@@ -114,7 +116,7 @@ class Server:
         deadline = time.monotonic() + _START_SECONDS
         while not self._try_start(password, deadline):
             if time.monotonic() > deadline:
-                raise Unavailable(f"PostgreSQL did not start: {self._last_words()}")
+                raise self._not_started()
             time.sleep(0.2)
 
     def is_running(self) -> bool:
@@ -217,6 +219,11 @@ class Server:
                 raise Unavailable(f"An earlier PostgreSQL (process {pid}) does not end.", "End it.") from None
         return is_ours
 
-    def _last_words(self) -> str:
+    def _not_started(self) -> Unavailable:
+        """Why it did not start: for want of room, or else what it said last."""
+        if shutil.disk_usage(self.data).free < LEAST_ROOM_BYTES:
+            return Unavailable(
+                f"PostgreSQL did not start: the disk of {self.data} is full.", "Make room there."
+            )
         text = (self.service / "postgres.log").read_text(errors="replace")
-        return " / ".join(text.splitlines()[-3:])
+        return Unavailable(f"PostgreSQL did not start: {' / '.join(text.splitlines()[-3:])}")

@@ -12,7 +12,8 @@ from app.persistence.addresses import sqlalchemy_url
 from app.persistence.encryption import KeyKind, MasterKey
 from app.persistence.tables import data_keys, signing_keys
 
-_WRAPPED: Final[Mapping[KeyKind, Table]] = {"data_key": data_keys, "signing_key": signing_keys}
+WRAPPED: Final[Mapping[KeyKind, Table]] = {"data_key": data_keys, "signing_key": signing_keys}
+"""Where the keys are that the master key wraps, each row with that one's id as ``master_key_id``."""
 
 
 def rotate_master_key(owner_url: str, old: MasterKey, new: MasterKey) -> int:
@@ -25,7 +26,7 @@ def rotate_master_key(owner_url: str, old: MasterKey, new: MasterKey) -> int:
     try:
         with engine.begin() as connection:
             connection.execute(text("SELECT set_config('app.maintenance', 'on', true)"))
-            return sum(_rewrap(connection, kind, table, old, new) for kind, table in _WRAPPED.items())
+            return sum(_rewrap(connection, kind, table, old, new) for kind, table in WRAPPED.items())
     finally:
         engine.dispose()
 
@@ -56,7 +57,7 @@ def master_keys_in_use(owner_url: str) -> set[str]:
     try:
         with engine.begin() as connection:
             connection.execute(text("SELECT set_config('app.maintenance', 'on', true)"))
-            used = (select(table.c.master_key_id) for table in _WRAPPED.values())
+            used = (select(table.c.master_key_id) for table in WRAPPED.values())
             return {key_id for query in used for key_id in connection.execute(query).scalars()}
     finally:
         engine.dispose()

@@ -13,6 +13,7 @@ from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.domain.errors import NotFound, Unavailable
 from app.persistence.encryption import derived, new_data_key, place, seal, unseal
+from app.persistence.full_disk import full_disk
 from app.persistence.repository import Context, Repository
 from app.persistence.resources import PostgresResources
 from app.persistence.tables import data_keys, resources, upload_pieces
@@ -34,6 +35,7 @@ class PostgresPieces(Repository):
 
     async def stage(self, upload_id: str, number: int, rows: int, payload: bytes) -> None:
         """Write one piece in a transaction of its own."""
+        full_disk.require_room()
         tenant = self._transaction.tenant
         async with self._own() as own:
             key = await self._staging_key(own, upload_id, number)
@@ -47,6 +49,7 @@ class PostgresPieces(Repository):
                 )
             )  # fmt: skip
             await PostgresOwnTenant(replace(self._context, transaction=own)).admit("stored_bytes")
+        full_disk.forget()
 
     async def keep(self, upload_id: str) -> None:
         """Show in a transaction of its own that the upload is under way."""

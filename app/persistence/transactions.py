@@ -8,6 +8,9 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
+import psycopg
+from procrastinate.exceptions import ConnectorException
+from psycopg.errors import DiskFull
 from sqlalchemy import CursorResult, Executable, Select, bindparam, func, select, text, true
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -16,6 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from app.domain.errors import NotFound, Unavailable
 from app.evidence.canonical import canonical_json
 from app.persistence.encryption import KeyCache, MasterKey, place, seal, unseal
+from app.persistence.full_disk import full_disk
 from app.persistence.tables import data_keys
 from app.services.json_text import is_small, sliced_document
 from app.services.resources import JsonObject, TenantId
@@ -45,15 +49,29 @@ def alone(query: Select[Any]) -> Select[Any]:
 
 @asynccontextmanager
 async def database_errors() -> AsyncIterator[None]:
-    """Turn the loss of the database into Unavailable; its own message may name data and is dropped."""
+    """Turn the loss of the database, or its full disk, into Unavailable.
+
+    Its own message may name data and is dropped.
+    """
     try:
         yield
-    except (OperationalError, InterfaceError, PoolTimeout) as error:
+    except (DBAPIError, PoolTimeout, ConnectorException) as error:
+        # The queue puts what the driver raises below an error of its own.
+        cause = error.orig if isinstance(error, DBAPIError) else error.__cause__
+        if isinstance(cause, DiskFull):
+            raise full_disk.meet() from error
+        if not _is_lost(error, cause):
+            raise
         raise Unavailable("The database does not answer at present.", "Try again shortly.") from error
-    except DBAPIError as error:
-        if error.connection_invalidated:
-            raise Unavailable("The database does not answer at present.", "Try again shortly.") from error
-        raise
+
+
+def _is_lost(error: Exception, cause: BaseException | None) -> bool:
+    """Whether the database has gone away, or does not answer."""
+    if isinstance(error, ConnectorException):
+        return isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError)
+    if isinstance(error, OperationalError | InterfaceError | PoolTimeout):
+        return True
+    return isinstance(error, DBAPIError) and error.connection_invalidated
 
 
 class TenantTransaction:

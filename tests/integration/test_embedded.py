@@ -332,16 +332,55 @@ def test_a_backup_is_restored_into_a_new_folder_and_nowhere_else(used_home, shor
         with pytest.raises(Conflict, match="exists"):
             backup(running.owner_url, target, running.program("pg_dump"))
         with pytest.raises(Conflict, match="holds tenants"):
-            restore(running.owner_url, target, running.program("pg_restore"))
+            restore(running.owner_url, target, running.program("pg_restore"), key)
     with start_embedded(short_folder / secrets.token_hex(4)) as running:
-        restore(running.owner_url, target, running.program("pg_restore"))
+        restore(running.owner_url, target, running.program("pg_restore"), key)
         assert names(running) == {"acme"}
         assert opens(running, tenant_id, key)
         with psycopg.connect(running.runtime_url) as connection:
             assert connection.execute("SELECT * FROM tenants").fetchall() == []
             assert len(connection.execute("SELECT * FROM lookup_tenants()").fetchall()) == 1
         with pytest.raises(Conflict):
-            restore(running.owner_url, target, running.program("pg_restore"))
+            restore(running.owner_url, target, running.program("pg_restore"), key)
+
+
+def test_a_backup_from_before_a_rotation_needs_the_key_of_then(used_home, short_folder):
+    target, old_key = (short_folder / f"{secrets.token_hex(4)}.{kind}" for kind in ("backup", "key"))
+    with start_embedded(used_home) as running:
+        tenant_id, old = make_tenant(running), running.master_key
+        old_key.write_bytes((used_home / "master.key").read_bytes())
+        backup(running.owner_url, target, running.program("pg_dump"))
+        running.rotate_master_key()
+        new = running.master_key
+    new_home = short_folder / secrets.token_hex(4)
+    with start_embedded(new_home) as running:
+        with psycopg.connect(running.owner_url) as connection:
+            connection.execute("CREATE TABLE of_before AS SELECT 1")
+        with pytest.raises(Conflict) as refused:
+            restore(running.owner_url, target, running.program("pg_restore"), new)
+        assert old.id in refused.value.message
+        assert new.id in refused.value.message
+        assert "rotate-keys" in refused.value.remedy
+        assert names(running) == set()
+        with psycopg.connect(running.owner_url) as connection:
+            assert connection.execute("SELECT * FROM of_before").fetchone() == (1,)
+            connection.execute("DROP TABLE of_before")
+    # As the page on operating has it: the old key first, then its replacement.
+    (new_home / "master.key").write_bytes(old_key.read_bytes())
+    settings = Settings(home=new_home, database_url=None, owner_database_url=None)
+    upkeep.restore(settings, target)
+    assert upkeep.rotate_keys(settings) == 1
+    with start_embedded(new_home) as running:
+        assert names(running) == {"acme"}
+        assert running.master_key.id not in (old.id, new.id)
+        assert opens(running, tenant_id, running.master_key)
+
+
+def test_a_database_without_its_master_key_is_not_restored_into(tmp_path, monkeypatch):
+    monkeypatch.setattr(upkeep.shutil, "which", lambda program: f"/usr/bin/{program}")
+    settings = Settings(owner_database_url="postgresql://app_owner@nowhere/privacy_risk", master_key=None)
+    with pytest.raises(Unavailable, match="no master key"):
+        upkeep.restore(settings, tmp_path / "a.backup")
 
 
 def test_what_is_no_backup_is_refused_and_leaves_an_empty_database(used_home, short_folder):
@@ -349,7 +388,7 @@ def test_what_is_no_backup_is_refused_and_leaves_an_empty_database(used_home, sh
     source.write_text("nonsense")
     with start_embedded(used_home) as running:
         with pytest.raises(Unavailable, match="pg_restore failed"):
-            restore(running.owner_url, source, running.program("pg_restore"))
+            restore(running.owner_url, source, running.program("pg_restore"), running.master_key)
         assert names(running) == set()
 
 

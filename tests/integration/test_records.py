@@ -238,7 +238,7 @@ async def test_the_doctor_finds_a_sound_database_sound(engine, master_key, tenan
     ]  # fmt: skip
     assert [finding for finding in findings if not finding.passed] == []
     await refuse_unsafe(engine, master_key)
-    assert await readiness(engine) == {"database": True, "migrations": True}
+    assert await readiness(engine) == {"database": True, "disk": True, "migrations": True}
 
 
 @pytest.mark.parametrize(("role", "reason"), [("owner", "owns the tables"), ("admin", "superuser")])
@@ -265,7 +265,7 @@ async def test_a_table_without_row_security_and_an_old_revision_are_refused(
     try:
         with pytest.raises(Unavailable, match=r"revision 0001.*forgotten"):
             await refuse_unsafe(engine, master_key)
-        assert await readiness(engine) == {"database": True, "migrations": False}
+        assert await readiness(engine) == {"database": True, "disk": True, "migrations": False}
     finally:
         with psycopg.connect(database_urls.owner) as connection:
             connection.execute("DROP TABLE forgotten")
@@ -280,6 +280,6 @@ async def test_a_database_that_is_gone_is_unavailable(master_key, clock, registr
         with pytest.raises(Unavailable):
             async with PostgresStore(engine, master_key, clock).work("tenant") as work:
                 await work.runs.get("x")
-        assert await readiness(engine) == {"database": False, "migrations": False}
+        assert await readiness(engine) == {"database": False, "disk": True, "migrations": False}
     finally:
         await engine.dispose()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import secrets
@@ -9,6 +10,8 @@ import tempfile
 from typing import Final
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from app.domain.errors import Unavailable
 
 _CHUNK: Final = 1024**2
 _TAG: Final = 16
@@ -34,7 +37,7 @@ class EncryptedSpool:
         return self._file.fileno()
 
     def write(self, data: bytes) -> None:
-        """Append."""
+        """Append; Unavailable if the disk that holds the file is full."""
         self.size += len(data)
         self._pending += data
         while len(self._pending) >= _CHUNK:
@@ -52,7 +55,17 @@ class EncryptedSpool:
     def _seal(self, length: int) -> None:
         sealed = self._cipher.encrypt(_nonce(self._chunks), bytes(self._pending[:length]), None)
         del self._pending[:length]
-        self._file.write(sealed)
+        left = memoryview(sealed)
+        try:
+            while left:  # on a disk that is nearly full only a part may be written
+                left = left[self._file.write(left) :]
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise Unavailable(
+                "The disk for uploads that are being read is full: nothing of this one was stored.",
+                "Send it again later; if that does not help, whoever runs the service makes room.",
+            ) from error
         self._chunks += 1
 
 

@@ -1,0 +1,49 @@
+"""The file that an upload waits in: whole even if the disk takes it in parts; a full disk is called one."""
+
+from __future__ import annotations
+
+import errno
+import secrets
+
+import pytest
+
+from app.domain.errors import Unavailable
+from app.services.datasets.ingest.spool import EncryptedSpool, SpoolReader
+
+
+class Scarce:
+    """A file on a disk that takes so many bytes at once, and so many in all."""
+
+    def __init__(self, file, at_once, room):
+        self.file, self.at_once, self.room = file, at_once, room
+
+    def write(self, data):
+        if not self.room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written = self.file.write(data[: min(self.at_once, self.room)])
+        self.room -= written
+        return written
+
+
+@pytest.fixture
+def spool():
+    spool = EncryptedSpool()
+    file = spool._file
+    yield spool
+    file.close()
+
+
+def test_what_the_disk_takes_in_parts_is_whole(spool):
+    content = secrets.token_bytes(1024**2 + 1000)
+    spool._file = Scarce(spool._file, 100_000, 2 * 1024**2)
+    spool.write(content)
+    spool.finish()
+    reader = SpoolReader(spool._file.file.fileno(), spool.key, spool.size)
+    assert reader.read() == content
+
+
+def test_a_full_disk_is_named(spool):
+    spool._file = Scarce(spool._file, 100_000, 500_000)
+    with pytest.raises(Unavailable, match="disk for uploads") as refused:
+        spool.write(bytes(1024**2))
+    assert "makes room" in refused.value.remedy
