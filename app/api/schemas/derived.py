@@ -27,6 +27,7 @@ from typing import (
     Union,
     get_args,
     get_origin,
+    get_type_hints,
 )
 
 import annotated_types
@@ -63,7 +64,7 @@ class Asked(Request):
         return self
 
     def _made(self) -> Any:  # noqa: ANN401 - an instance of the source
-        hints = field_types(self._source)
+        hints = _bare_types(self._source)
         return self._source(
             **{
                 own.name: _value(hints[own.name], getattr(self, own.name), f"/{own.name}")
@@ -95,6 +96,10 @@ def value_of(sent: Asked, pointer: str = "") -> Any:  # noqa: ANN401 - an instan
     """The value that a body at ``pointer`` asks for; InvalidInput for what does not fit."""
     with pointing_into(pointer):
         return sent._made()
+
+
+_bare_types: Final = functools.cache(get_type_hints)
+"""Name → type of each field of a class, without what ``Annotated`` says of it."""
 
 
 def _value(hint: Any, sent: Any, pointer: str) -> Any:  # noqa: ANN401
