@@ -6,12 +6,14 @@ import asyncio
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from app.services.resources import Scope
 from tests.api.drawn_people import asked, made, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
+from tests.conftest import DatabaseUrls
 
 pytestmark = pytest.mark.anyio
 
@@ -104,6 +106,49 @@ async def test_a_run_reserves_and_its_end_spends_or_frees(api: Api, client: http
     await api.work_off(again["id"])
     assert shares(await ledger(client)) == [("by-run", "spent", "1")]
     await made(client.post("/v1/releases", json=private("rest", 0.5)))
+
+
+async def test_a_draw_whose_outcome_was_told_stays_spent(api: Api, client: httpx.AsyncClient):
+    """Whether it fits in a quota follows from noisy counts, and how many bytes it has is not told."""
+    await people(client)
+    await budget(client, "1")
+    overview = (await client.get("/v1/tenant")).json()
+    async with api.store.work(overview["id"]) as work:
+        await work.tenant.change({"stored_bytes": overview["quotas"]["stored_bytes"]["used"]})
+        await work.commit()
+    refused = await client.post("/v1/releases", json=private("full"))
+    problem = problem_of(refused, 413, "quota-exceeded")
+    assert problem["quota"].keys() == {"name", "limit"}
+    assert "would have too many bytes" in problem["detail"]
+    assert shares(await ledger(client)) == [(None, "reserved", "1")]
+    assert (await client.delete("/v1/datasets/people")).status_code == 204
+    await people(client, upload="people")
+    assert shares(await ledger(client)) == [(None, "spent", "1")]
+    problem_of(await client.post("/v1/releases", json=private("full")), 409, "conflict")
+
+
+async def test_a_draw_begun_before_budgets_were_kept_is_not_finished_past_one(
+    api: Api, client: httpx.AsyncClient, database_urls: DatabaseUrls
+):
+    await people(client)
+    tenant = (await client.get("/v1/tenant")).json()["id"]
+    async with api.store.work(tenant) as work:
+        await work.tenant.change({"stored_bytes": 1})
+        await work.commit()
+    problem_of(await client.post("/v1/releases", json=private("old")), 413, "quota-exceeded")
+    async with api.store.work(tenant) as work:
+        await work.tenant.change({"stored_bytes": None})
+        await work.commit()
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute("UPDATE draws SET epsilon = NULL, delta = NULL WHERE tenant_id = %s", [tenant])
+    await budget(client, "0.5")
+    (void,) = (await ledger(client))["voided_by"]
+    assert "begun before budgets were kept" in void["reason"]
+    for path in ("/v1/releases", "/v1/releases/runs"):
+        problem_of(await client.post(path, json=private("old")), 409, "conflict")
+    raised = {"epsilon": "1", "delta": "0.01"}
+    assert (await client.post("/v1/budgets/all/limits", json=raised)).status_code == 200
+    await made(client.post("/v1/releases", json=private("old")))
 
 
 async def test_a_table_has_one_budget_whatever_is_made_or_erased_of_it(client: httpx.AsyncClient):

@@ -49,7 +49,7 @@ class BudgetSums(Answer):
     """One number of a budget, in exact decimals."""
 
     limit: Annotated[Exact | None, Field(description="The most; null without a budget.")]
-    spent: Annotated[Exact, Field(description="Sum over the releases that were stored.")]
+    spent: Annotated[Exact, Field(description="Sum over what was stored, or can be no more.")]
     reserved: Exact
     """Sum over what was begun and is not stored, and what runs are to draw."""
     remaining: Annotated[Exact | None, Field(description="What is left; null without a budget.")]
@@ -98,9 +98,11 @@ class LedgerEntry(Answer):
     """A differentially private release of the table, and what it spends."""
 
     release: Annotated[str | None, Field(max_length=100, examples=["residents-counted"])]
-    """Its name; null if it is deleted, or begun and not stored yet."""
+    """Its name; null if none is stored: it is deleted, begun and not stored yet, or never will be."""
     state: Annotated[Literal["reserved", "spent"], Field(examples=["spent"])]
-    """`reserved`: begun and not stored, or to be drawn by a run; `spent`: stored."""
+    """`reserved`: begun and not stored, or to be drawn by a run; `spent`: stored, or begun of a dataset that
+    was erased first.
+    """
     epsilon: Annotated[Exact, Field(description="Its ε.")]
     delta: Annotated[Exact, Field(description="Its δ.")]
     begun_at: datetime | None

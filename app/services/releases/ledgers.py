@@ -124,7 +124,11 @@ async def ledger_of_subject(
 async def _voids(work: UnitOfWork, account: Account, dataset: Stored | None) -> tuple[Void, ...]:
     """The releases of the table that spend an unknown or unlimited amount."""
     found = [
-        Void(own.release, "It promises no certified differential privacy, or it is not known any more what.")
+        Void(
+            own.release,
+            "It promises no certified differential privacy, or is a draw that was begun before budgets were "
+            "kept: what it spends is not known.",
+        )
         for own in account.unknown
     ]
     if dataset is None:
@@ -138,9 +142,9 @@ async def _voids(work: UnitOfWork, account: Account, dataset: Stored | None) -> 
     upload = await work.resources.described(Kind.UPLOAD, dataset.uses[0])
     beside = subjects_beside(upload.summary["content_sha256"], None, upload.summary["columns"])
     found += [
-        Void(None, "It was drawn by a mechanism that is not differentially private, and is deleted.")
+        Void(None, "A draw of it by a mechanism that is not differentially private is counted.")
         for own in await work.draws.of_subject("", beside)
-        if own.is_stored and own.release is None
+        if own.release is None
     ]
     return tuple(found)
 
