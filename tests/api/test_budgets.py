@@ -172,6 +172,50 @@ async def test_a_table_has_one_budget_whatever_is_made_or_erased_of_it(client: h
     assert (same.status_code, same.json()["id"]) == (200, existing["id"])
 
 
+async def test_a_manifest_and_the_ledger_say_the_same_of_a_deleted_release(client: httpx.AsyncClient):
+    await people(client)
+    await made(client.post("/v1/releases", json=private("first")))
+    await made(client.post("/v1/releases", json=private("second", 0.3)))
+    assert (await client.delete("/v1/releases/first")).status_code == 204
+    told = (await client.get("/v1/releases/second")).json()["mechanism"]["together"]
+    assert (told["standing"], told["parameters"]["epsilon"]) == ("certified", 1.3)
+    found = await ledger(client)
+    assert (found["stands"], found["epsilon"]["spent"]) == (True, "1.3")
+
+
+async def test_a_dataset_whose_name_is_the_id_of_another_is_not_taken_for_it(client: httpx.AsyncClient):
+    await people(client)
+    rule = {"name": "plain", "dataset": "people", "rule": {"kind": "identity"}}
+    await made(client.post("/v1/rules", json=rule))
+    await made(client.post("/v1/releases", json={"name": "ruled", "dataset": "people", "rule": "plain"}))
+    (shown,) = (await client.get("/v1/datasets")).json()["items"]
+    content = "town,illness\n" + "Rome,flu\nBari,gout\n" * 30
+    headers = {"Content-Type": "text/csv"}
+    await made(client.post("/v1/uploads?name=other", content=content, headers=headers))
+    await people(client, shown["id"], "other")
+    other = next(
+        own for own in (await client.get("/v1/datasets")).json()["items"] if own["name"] == shown["id"]
+    )
+    await budget(client, "1", dataset=other["id"])
+    told = (await client.get("/v1/budgets/all")).json()
+    assert (told["datasets"], told["voided_by"]) == ([shown["id"]], [])
+
+
+async def test_a_sum_of_delta_that_promises_nothing_is_told_as_that(client: httpx.AsyncClient):
+    await people(client)
+    for name in ("one", "two"):
+        await made(client.post("/v1/releases", json=private(name, 1 if name == "one" else 2, 0.01)))
+    await made(client.post("/v1/releases", json={**private("three", 3, 0.01)}))
+    mechanism = {**STABLE, "delta": 0.01, "least_records": 40, "epsilon": 2.5}
+    body = {**asked("four", mechanism=mechanism), "independent_of_earlier": True}
+    assert (await ledger(client))["stands"]
+    manifest = (await made(client.post("/v1/releases", json=body)))["mechanism"]
+    told = await ledger(client)
+    assert not told["stands"]
+    assert told["sentence"] == manifest["together"]["sentence"]
+    assert "which is 1 in the 40 records that are declared, or more" in told["sentence"]
+
+
 async def test_what_was_released_before_counts_and_what_voids_the_sum_is_named(client: httpx.AsyncClient):
     await people(client)
     unlimited = (await made(client.post("/v1/releases", json=private("before", 2))))["mechanism"]["budget"]
@@ -204,7 +248,9 @@ async def test_what_was_released_before_counts_and_what_voids_the_sum_is_named(c
 
 async def test_a_gate_asks_what_is_spent_after_a_release(client: httpx.AsyncClient):
     await people(client)
-    demand = {"kind": "privacy_budget", "epsilon": 6.3, "delta": 0.001}
+    demand = {
+        "kind": "privacy_budget", "epsilon": 6.3, "delta": 0.001, "may_rest_on_assumptions": True
+    }  # fmt: skip
     stated = {"id": "budget", "title": "It holds", "reason": "For the test.", "requirement": demand}
     policy = {
         "format": "privacy-risk/policy/2", "name": "p", "version": 1, "title": "Of budgets",

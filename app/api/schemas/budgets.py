@@ -130,6 +130,10 @@ class BudgetLedger(Answer):
     """The differentially private releases, deleted ones too, the oldest first."""
     voided_by: Annotated[list[LedgerVoid], Field(max_length=100_000)]
     """Releases without a certified guarantee of differential privacy: beside them sums promise nothing."""
+    stands: Annotated[bool, Field(examples=[True])]
+    """Whether the sums promise anything: nothing voids them, and δ is below 1 and below 1 in the greatest
+    number of records that is declared for a stored release.
+    """
     sentence: Annotated[str, Field(max_length=1000)]
     """What all of them together promise of any one person's record."""
 
@@ -143,6 +147,7 @@ class BudgetLedger(Answer):
                 **ledger.sums,
                 "releases": ledger.releases_told,
                 "voided_by": [vars(own) for own in ledger.voided_by],
+                "stands": ledger.stands,
                 "sentence": ledger.sentence,
             }
         )
