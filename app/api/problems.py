@@ -143,7 +143,8 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         413,
         "The tenant would have more than it may",
         "The tenant has as many uploads, datasets or bytes of uploads as its quota allows. `quota` holds the "
-        "quota's `name`, its `limit` and what would be `needed`. Nothing was stored.",
+        "quota's `name`, its `limit` and what would be `needed`, which is not told of what was drawn. "
+        "Nothing was stored.",
         "Delete what is not needed any more, or have the operator raise the quota: `GET /v1/tenant` shows "
         "all of them and what is used.",
     ),

@@ -74,11 +74,12 @@ class PostgresOwnTenant(Repository):
         itself = tenants.c.id == self._transaction.tenant
         await self._transaction.execute(update(tenants).where(itself).values(settings=own))
 
-    async def admit(self, quota: str) -> None:
+    async def admit(self, quota: str, *, tells_needed: bool = True) -> None:
         """Raise QuotaExceeded or RateLimited if what was just written takes the tenant above a quota.
 
         It takes the turn that audit events take too: until the transaction ends nobody else of the tenant is
-        admitted, so that two at once cannot both have the last place.
+        admitted, so that two at once cannot both have the last place. Without ``tells_needed`` it is not told
+        how much the tenant would have.
         """
         limit: int | None = getattr(await self.settings(), quota)
         if limit is None:
@@ -87,12 +88,13 @@ class PostgresOwnTenant(Repository):
         used = await self._used(quota)
         if used <= limit:
             return
+        number = f"{used:,}" if tells_needed else "too many"
         message = (
-            f"With this the tenant would have {used:,} {_NOUNS.get(quota, quota)}; its quota {quota} is "
+            f"With this the tenant would have {number} {_NOUNS.get(quota, quota)}; its quota {quota} is "
             f"{limit:,}."
         )
         remedy = f"{_REMEDIES[quota]}, or have the operator raise the quota."
-        told = {"name": quota, "limit": limit, "needed": used}
+        told = {"name": quota, "limit": limit} | ({"needed": used} if tells_needed else {})
         if quota == "active_runs":
             raise RateLimited(message, RETRY_SECONDS, remedy, told)
         raise QuotaExceeded(message, remedy, told)

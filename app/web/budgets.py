@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, localcontext
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any, Final
 
@@ -20,6 +20,8 @@ _LARGEST_EXPONENT: Final = 700
 _LETTERS: Final = 20
 _DIGITS: Final = 200
 """More than a sum of limits has."""
+_FIGURES: Final = 4
+"""Significant ones of a factor."""
 _MOST_ODDS: Final = 8
 """Releases whose odds are drawn, the newest ones; all of them are in the table."""
 
@@ -27,7 +29,7 @@ _MOST_ODDS: Final = 8
 async def budget(visit: Visit) -> Page:
     """The ledger of the table that the dataset was made of."""
     dataset = (await visit.client.datasets.get(visit.ref)).document
-    ledger = await visit.client.datasets.budget(dataset["name"])
+    ledger = await visit.client.datasets.budget(dataset["id"])
     return Page("budget.html", {"dataset": dataset, "ledger": ledger, **_facts(ledger)})
 
 
@@ -38,7 +40,7 @@ def _facts(ledger: Json) -> dict[str, Any]:
         "releases": releases,
         "all": meaning(held["epsilon"], held["delta"]),
         "picture": Markup(_bars(ledger)) if releases or ledger["budget"] else None,  # noqa: S704 - escaped
-        "odds": Markup(_odds(releases, held)) if releases else None,  # noqa: S704 - escaped, made here
+        "odds": Markup(_odds(releases, held if ledger["stands"] else None)) if releases else None,  # noqa: S704 - escaped, made here
     }
 
 
@@ -67,7 +69,11 @@ def _sum(own: Mapping[str, str]) -> str:
 
 
 def _factor(epsilon: float) -> str:
-    return number(math.exp(epsilon)) if epsilon <= _LARGEST_EXPONENT else f"e^{number(epsilon)}"
+    """About e^ε, and never less: it is told as the most."""
+    if epsilon > _LARGEST_EXPONENT:
+        return f"e^{number(epsilon)}"
+    with localcontext(Context(prec=_FIGURES, rounding=ROUND_CEILING)):
+        return number(float(+Decimal(math.nextafter(math.exp(epsilon), math.inf))))
 
 
 def _bars(ledger: Json) -> str:
@@ -98,10 +104,10 @@ def _bar(ledger: Json, name: str, letter: str) -> Filled:
     return Filled(letter, lengths, limit, ", ".join(said))
 
 
-def _odds(releases: Sequence[Json], held: Mapping[str, str]) -> str:
-    """Odds of 1 to 1 before, and the greatest that each release and all of them leave."""
+def _odds(releases: Sequence[Json], held: Mapping[str, str] | None) -> str:
+    """Odds of 1 to 1 before, and the greatest that each release and all of them leave; None: nothing does."""
     after = [(own["release"] or "–", own["epsilon"]) for own in releases][-_MOST_ODDS:]
-    if len(releases) > 1:
+    if held is not None and len(releases) > 1:
         after.append(("all of them", held["epsilon"]))
     rows = [("", 0.5, "before: 1 to 1, 50 of 100")]
     rows += [("", _share(epsilon), f"after {_short(name)}: {_odds_told(epsilon)}") for name, epsilon in after]
@@ -119,7 +125,7 @@ def _short(name: str) -> str:
 
 
 def _odds_told(epsilon: str) -> str:
-    hundred = number(round(100 * _share(epsilon), 1))
+    hundred = number(math.ceil(1000 * _share(epsilon)) / 10)
     return f"at most about {_factor(float(Fraction(epsilon)))} to 1, {hundred} of 100"
 
 

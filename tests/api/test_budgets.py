@@ -6,12 +6,14 @@ import asyncio
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from app.services.resources import Scope
 from tests.api.drawn_people import asked, made, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
+from tests.conftest import DatabaseUrls
 
 pytestmark = pytest.mark.anyio
 
@@ -106,6 +108,49 @@ async def test_a_run_reserves_and_its_end_spends_or_frees(api: Api, client: http
     await made(client.post("/v1/releases", json=private("rest", 0.5)))
 
 
+async def test_a_draw_whose_outcome_was_told_stays_spent(api: Api, client: httpx.AsyncClient):
+    """Whether it fits in a quota follows from noisy counts, and how many bytes it has is not told."""
+    await people(client)
+    await budget(client, "1")
+    overview = (await client.get("/v1/tenant")).json()
+    async with api.store.work(overview["id"]) as work:
+        await work.tenant.change({"stored_bytes": overview["quotas"]["stored_bytes"]["used"]})
+        await work.commit()
+    refused = await client.post("/v1/releases", json=private("full"))
+    problem = problem_of(refused, 413, "quota-exceeded")
+    assert problem["quota"].keys() == {"name", "limit"}
+    assert "would have too many bytes" in problem["detail"]
+    assert shares(await ledger(client)) == [(None, "reserved", "1")]
+    assert (await client.delete("/v1/datasets/people")).status_code == 204
+    await people(client, upload="people")
+    assert shares(await ledger(client)) == [(None, "spent", "1")]
+    problem_of(await client.post("/v1/releases", json=private("full")), 409, "conflict")
+
+
+async def test_a_draw_begun_before_budgets_were_kept_is_not_finished_past_one(
+    api: Api, client: httpx.AsyncClient, database_urls: DatabaseUrls
+):
+    await people(client)
+    tenant = (await client.get("/v1/tenant")).json()["id"]
+    async with api.store.work(tenant) as work:
+        await work.tenant.change({"stored_bytes": 1})
+        await work.commit()
+    problem_of(await client.post("/v1/releases", json=private("old")), 413, "quota-exceeded")
+    async with api.store.work(tenant) as work:
+        await work.tenant.change({"stored_bytes": None})
+        await work.commit()
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute("UPDATE draws SET epsilon = NULL, delta = NULL WHERE tenant_id = %s", [tenant])
+    await budget(client, "0.5")
+    (void,) = (await ledger(client))["voided_by"]
+    assert "begun before budgets were kept" in void["reason"]
+    for path in ("/v1/releases", "/v1/releases/runs"):
+        problem_of(await client.post(path, json=private("old")), 409, "conflict")
+    raised = {"epsilon": "1", "delta": "0.01"}
+    assert (await client.post("/v1/budgets/all/limits", json=raised)).status_code == 200
+    await made(client.post("/v1/releases", json=private("old")))
+
+
 async def test_a_table_has_one_budget_whatever_is_made_or_erased_of_it(client: httpx.AsyncClient):
     await people(client)
     await budget(client, "1")
@@ -125,6 +170,50 @@ async def test_a_table_has_one_budget_whatever_is_made_or_erased_of_it(client: h
     assert existing["name"] == "all"
     same = await client.post("/v1/budgets", json={**body, "name": "all"})
     assert (same.status_code, same.json()["id"]) == (200, existing["id"])
+
+
+async def test_a_manifest_and_the_ledger_say_the_same_of_a_deleted_release(client: httpx.AsyncClient):
+    await people(client)
+    await made(client.post("/v1/releases", json=private("first")))
+    await made(client.post("/v1/releases", json=private("second", 0.3)))
+    assert (await client.delete("/v1/releases/first")).status_code == 204
+    told = (await client.get("/v1/releases/second")).json()["mechanism"]["together"]
+    assert (told["standing"], told["parameters"]["epsilon"]) == ("certified", 1.3)
+    found = await ledger(client)
+    assert (found["stands"], found["epsilon"]["spent"]) == (True, "1.3")
+
+
+async def test_a_dataset_whose_name_is_the_id_of_another_is_not_taken_for_it(client: httpx.AsyncClient):
+    await people(client)
+    rule = {"name": "plain", "dataset": "people", "rule": {"kind": "identity"}}
+    await made(client.post("/v1/rules", json=rule))
+    await made(client.post("/v1/releases", json={"name": "ruled", "dataset": "people", "rule": "plain"}))
+    (shown,) = (await client.get("/v1/datasets")).json()["items"]
+    content = "town,illness\n" + "Rome,flu\nBari,gout\n" * 30
+    headers = {"Content-Type": "text/csv"}
+    await made(client.post("/v1/uploads?name=other", content=content, headers=headers))
+    await people(client, shown["id"], "other")
+    other = next(
+        own for own in (await client.get("/v1/datasets")).json()["items"] if own["name"] == shown["id"]
+    )
+    await budget(client, "1", dataset=other["id"])
+    told = (await client.get("/v1/budgets/all")).json()
+    assert (told["datasets"], told["voided_by"]) == ([shown["id"]], [])
+
+
+async def test_a_sum_of_delta_that_promises_nothing_is_told_as_that(client: httpx.AsyncClient):
+    await people(client)
+    for name in ("one", "two"):
+        await made(client.post("/v1/releases", json=private(name, 1 if name == "one" else 2, 0.01)))
+    await made(client.post("/v1/releases", json={**private("three", 3, 0.01)}))
+    mechanism = {**STABLE, "delta": 0.01, "least_records": 40, "epsilon": 2.5}
+    body = {**asked("four", mechanism=mechanism), "independent_of_earlier": True}
+    assert (await ledger(client))["stands"]
+    manifest = (await made(client.post("/v1/releases", json=body)))["mechanism"]
+    told = await ledger(client)
+    assert not told["stands"]
+    assert told["sentence"] == manifest["together"]["sentence"]
+    assert "which is 1 in the 40 records that are declared, or more" in told["sentence"]
 
 
 async def test_what_was_released_before_counts_and_what_voids_the_sum_is_named(client: httpx.AsyncClient):
@@ -159,7 +248,9 @@ async def test_what_was_released_before_counts_and_what_voids_the_sum_is_named(c
 
 async def test_a_gate_asks_what_is_spent_after_a_release(client: httpx.AsyncClient):
     await people(client)
-    demand = {"kind": "privacy_budget", "epsilon": 6.3, "delta": 0.001}
+    demand = {
+        "kind": "privacy_budget", "epsilon": 6.3, "delta": 0.001, "may_rest_on_assumptions": True
+    }  # fmt: skip
     stated = {"id": "budget", "title": "It holds", "reason": "For the test.", "requirement": demand}
     policy = {
         "format": "privacy-risk/policy/2", "name": "p", "version": 1, "title": "Of budgets",

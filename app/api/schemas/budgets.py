@@ -49,7 +49,7 @@ class BudgetSums(Answer):
     """One number of a budget, in exact decimals."""
 
     limit: Annotated[Exact | None, Field(description="The most; null without a budget.")]
-    spent: Annotated[Exact, Field(description="Sum over the releases that were stored.")]
+    spent: Annotated[Exact, Field(description="Sum over what was stored, or can be no more.")]
     reserved: Exact
     """Sum over what was begun and is not stored, and what runs are to draw."""
     remaining: Annotated[Exact | None, Field(description="What is left; null without a budget.")]
@@ -98,9 +98,11 @@ class LedgerEntry(Answer):
     """A differentially private release of the table, and what it spends."""
 
     release: Annotated[str | None, Field(max_length=100, examples=["residents-counted"])]
-    """Its name; null if it is deleted, or begun and not stored yet."""
+    """Its name; null if none is stored: it is deleted, begun and not stored yet, or never will be."""
     state: Annotated[Literal["reserved", "spent"], Field(examples=["spent"])]
-    """`reserved`: begun and not stored, or to be drawn by a run; `spent`: stored."""
+    """`reserved`: begun and not stored, or to be drawn by a run; `spent`: stored, or begun of a dataset that
+    was erased first.
+    """
     epsilon: Annotated[Exact, Field(description="Its ε.")]
     delta: Annotated[Exact, Field(description="Its δ.")]
     begun_at: datetime | None
@@ -128,6 +130,10 @@ class BudgetLedger(Answer):
     """The differentially private releases, deleted ones too, the oldest first."""
     voided_by: Annotated[list[LedgerVoid], Field(max_length=100_000)]
     """Releases without a certified guarantee of differential privacy: beside them sums promise nothing."""
+    stands: Annotated[bool, Field(examples=[True])]
+    """Whether the sums promise anything: nothing voids them, and δ is below 1 and below 1 in the greatest
+    number of records that is declared for a stored release.
+    """
     sentence: Annotated[str, Field(max_length=1000)]
     """What all of them together promise of any one person's record."""
 
@@ -141,6 +147,7 @@ class BudgetLedger(Answer):
                 **ledger.sums,
                 "releases": ledger.releases_told,
                 "voided_by": [vars(own) for own in ledger.voided_by],
+                "stands": ledger.stands,
                 "sentence": ledger.sentence,
             }
         )

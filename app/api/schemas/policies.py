@@ -152,7 +152,10 @@ class BudgetCondition(Request):
     kind: Annotated[Literal["privacy_budget"], Field(description="Kind of requirement.")]
     epsilon: Annotated[float, Field(ge=0.0001, le=1000, examples=[2])]
     """Most ε of all of them together, the decimal that it is written as."""
-    delta: Annotated[Share, Field(description="Most δ of all of them together.", examples=[0.00001])]
+    delta: Annotated[float, Field(ge=0, lt=1, examples=[0.00001])]
+    """Most δ of all of them together."""
+    may_rest_on_assumptions: Annotated[bool, Field(strict=True)] = False
+    """Whether hypotheses may be assumed rather than checked."""
 
 
 class SecretQuery(Request):

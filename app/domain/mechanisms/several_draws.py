@@ -19,6 +19,7 @@ from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY, LIKENES
 from app.domain.mechanisms.noise_law import not_less
 from app.domain.mechanisms.perturbation import PublishedPerturbation
 from app.domain.mechanisms.private_release import OF_DECLARATIONS, factor_told, least_records_is_public
+from app.domain.mechanisms.spending import nothing_left
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_guarantees import AMPLIFICATION
 
@@ -138,7 +139,7 @@ def private_guarantee_together(
     )
     least = max((int(own["least_records"]) for own in promised if "least_records" in own), default=None)
     declared = () if least is None else (least_records_is_public(least),)
-    is_too_much = delta * (least or 1) >= 1
+    nothing = nothing_left(delta, len(draws), least)
     return PrivacyGuarantee(
         model=DIFFERENTIAL_PRIVACY,
         parameters={
@@ -148,14 +149,13 @@ def private_guarantee_together(
             "neighbours": "add_or_remove_one_record",
             "draws": len(draws),
         },
-        sentence=_nothing_left(len(draws), delta, least)
-        if is_too_much
-        else (
+        sentence=nothing
+        or (
             f"Of all {len(draws)} releases together the ε and the δ add up: whether or not any one person's "
             "record is in the data, the chance of any published tables changes by at most a factor "
             f"{factor_told(epsilon)}, apart from a slack of δ = {float(delta):.6g}."
         ),
-        status="none" if is_too_much else status,
+        status="none" if nothing else status,
         hypotheses=(*_OF_DRAWS, *carried, *declared, *OF_DECLARATIONS),
     )
 
@@ -175,15 +175,6 @@ def _not_all_private(draws: Sequence[Mapping[str, float | str] | None]) -> Priva
                 "all_draws_private", "no", f"No ε and δ are known of draw {listed}, so that none add up."
             ),
         ),
-    )
-
-
-def _nothing_left(n_draws: int, delta: Fraction, least: int | None) -> str:
-    reached = "1" if least is None or delta >= 1 else f"1 in the {least:,} records that are declared"
-    return (
-        f"Nothing is promised of what {n_draws} releases tell together: their δ add up to "
-        f"{min(1.0, float(delta)):.6g}, which is {reached}, or more, so that one record, picked at random, "
-        "could be published as it is."
     )
 
 

@@ -42,6 +42,13 @@ def check_budget(condition: BudgetCondition, pointer: str, found: Findings) -> N
     for name, most in _WEAK.items():
         if getattr(condition, name) > most:
             _note_weak(joined(pointer, name), name, most, found)
+    if not condition.may_rest_on_assumptions:
+        found.warn(
+            f"{pointer}/may_rest_on_assumptions", "never-passes",
+            "What all releases of a table spend together always rests on what nobody can check: that no "
+            "other release tells of the same people.",
+            "Say may_rest_on_assumptions: true, if that may be taken for granted.",
+        )  # fmt: skip
 
 
 def _check_numbers(bounds: GuaranteeBounds, pointer: str, found: Findings) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
-from annotated_types import Ge, Le, Len, MaxLen
+from annotated_types import Ge, Le, Len, Lt, MaxLen
 
 from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.policies.comparison import Comparison, Value
@@ -151,14 +151,20 @@ class BudgetCondition:
     """All that was released of the table, this release included, spends no more ε and no more δ than this.
 
     Both are the decimals that they are written as, and sums are compared exactly.
+    ``may_rest_on_assumptions``: hypotheses may be assumed rather than checked.
     """
 
     epsilon: Annotated[float, Ge(0.0001), Le(1000)]
-    delta: Share
+    delta: Annotated[float, Ge(0), Lt(1)]
+    may_rest_on_assumptions: bool = False
 
     def within(self, other: BudgetCondition) -> bool:
         """Whether every release that keeps this keeps the other too."""
-        return self.epsilon <= other.epsilon and self.delta <= other.delta
+        return (
+            self.epsilon <= other.epsilon
+            and self.delta <= other.delta
+            and (other.may_rest_on_assumptions or not self.may_rest_on_assumptions)
+        )
 
 
 @dataclass(frozen=True)

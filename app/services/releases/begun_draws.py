@@ -37,6 +37,8 @@ async def known_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored |
     await _require_free(work, prepared.request.name)
     for own in same:
         if own.is_open:
+            if own.loss is None:  # no sum has its share yet
+                await require_within_budget(work, prepared)
             return own
     refuse_another(prepared.request, earlier)
     await _require_compared(work, prepared)
@@ -92,7 +94,7 @@ def refuse_another(request: CreateRelease, earlier: Sequence[Draw]) -> None:
         which, remedy = "a release that is deleted by now", "Use what was released then"
     elif last.is_given_up:
         which = "a release whose dataset was erased before it was stored"
-        remedy = "Know that nothing of it was released"
+        remedy = "Know that its share stays spent"
     else:
         which = "a release that was begun and is not stored yet"
         remedy = "Send the request that began it again, which goes on with it"

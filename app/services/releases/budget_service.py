@@ -13,9 +13,10 @@ from app.services.ports import Store, UnitOfWork
 from app.services.releases.budgets import Account, Budget, account_of
 from app.services.releases.ledgers import (
     Ledger,
+    datasets_by_subject,
     ledger_of,
     ledger_of_subject,
-    names_by_subject,
+    names_of,
     subjects_of,
 )
 from app.services.releases.within_budget import sums_told
@@ -122,11 +123,11 @@ class BudgetService:
         """Newest first."""
         async with self._store.work(actor.tenant) as work:
             page = await work.budgets.list(name=name, limit=limit, cursor=cursor, created=created)
-            names = await names_by_subject(work) if page.items else {}
+            datasets = await datasets_by_subject(work) if page.items else {}
             found = [
                 Seen(
                     own,
-                    names.get(own.subject_sha256, ()),
+                    names_of(datasets.get(own.subject_sha256, ())),
                     await account_of(work, own.subject_sha256),
                 )
                 for own in page.items
@@ -137,9 +138,10 @@ class BudgetService:
         """The ledger of a budget's table, also where nothing is stored of that any more."""
         async with self._store.work(actor.tenant) as work:
             budget = await work.budgets.get(ref)
-            names = (await names_by_subject(work)).get(budget.subject_sha256, ())
-            dataset = await work.resources.get(Kind.DATASET, names[0]) if names else None
-            return await ledger_of_subject(work, budget.subject_sha256, budget, names, dataset)
+            datasets = (await datasets_by_subject(work)).get(budget.subject_sha256, ())
+            # By id: a dataset may have another's id for its name.
+            dataset = await work.resources.get(Kind.DATASET, datasets[0].id) if datasets else None
+            return await ledger_of_subject(work, budget.subject_sha256, budget, names_of(datasets), dataset)
 
     async def ledger_of_dataset(self, actor: Actor, ref: str) -> Ledger:
         """The ledger of the table that a dataset was made of; NotFound without the dataset."""
@@ -148,8 +150,8 @@ class BudgetService:
 
 
 async def _seen(work: UnitOfWork, budget: Budget) -> Seen:
-    names = (await names_by_subject(work)).get(budget.subject_sha256, ())
-    return Seen(budget, names, await account_of(work, budget.subject_sha256))
+    datasets = (await datasets_by_subject(work)).get(budget.subject_sha256, ())
+    return Seen(budget, names_of(datasets), await account_of(work, budget.subject_sha256))
 
 
 async def _require_enough(work: UnitOfWork, subject: str, limits: PrivacyLoss) -> None:

@@ -2,7 +2,8 @@
 
 A table is the content of an upload, known by the hash that draws of its whole records are counted by. A draw
 reserves what it spends in the transaction that begins it, and a run in the one that queues it; it is spent in
-the transaction that stores the release. Where nothing was stored and nothing can be any more, it is free.
+the transaction that stores the release. A draw that was begun keeps its share for good: whether it could be
+stored depends on what was drawn, and is told. A run that ends before it begins to draw gives its share back.
 All of this follows from what is kept of draws and runs: there is no second account that could differ.
 """
 
@@ -75,7 +76,7 @@ State = Literal["reserved", "spent"]
 class Entry:
     """A release in the ledger.
 
-    ``release`` is its name, None once it is deleted; ``begun_at`` is None before anything is drawn.
+    ``release`` is its name, None where none is stored; ``begun_at`` is None before anything is drawn.
     """
 
     release: str | None
@@ -88,7 +89,8 @@ class Entry:
 class Account:
     """What is spent and reserved of a table, by release, the oldest first; what runs will draw comes last.
 
-    ``unknown`` are the draws of whole records that promise nothing, or of which it is not known any more.
+    ``unknown`` are the draws of whole records that promise nothing, or of which it is not known any more,
+    begun ones among them.
     """
 
     entries: tuple[Entry, ...]
@@ -113,12 +115,11 @@ async def account_of(work: _Work, subject_sha256: str, without: Collection[str] 
     queued = await work.budgets.queued(subject_sha256)
     draws = await work.draws.of_subject(subject_sha256)
     answered = {own.question_sha256 for own in draws if own.is_open or own.release is not None}
-    kept = [own for own in draws if not own.is_given_up]
     entries = [
         Entry(own.release, "reserved" if own.is_open else "spent", own.loss, own.begun_at)
-        for own in kept
+        for own in draws
         if own.loss is not None
     ]
     waiting = {own.question_sha256: own for own in queued if own.question_sha256 not in {*answered, *without}}
     entries += [Entry(own.name, "reserved", own.loss) for own in waiting.values()]
-    return Account(tuple(entries), tuple(own for own in kept if own.loss is None and not own.is_open))
+    return Account(tuple(entries), tuple(own for own in draws if own.loss is None))

@@ -16,6 +16,7 @@ from app.domain.mechanisms.catalogue import MECHANISMS, AnyMechanism
 from app.domain.mechanisms.common_hypotheses import ONE_RECORD_PER_PERSON
 from app.domain.mechanisms.guarantee_models import worth
 from app.domain.mechanisms.mechanism import MechanismPlan
+from app.domain.mechanisms.privacy_loss import PrivacyLoss
 from app.domain.mechanisms.private_release import RULE_IS_PUBLIC
 from app.domain.mechanisms.several_draws import guarantee_together, private_guarantee_together
 from app.domain.rules.rule import TableRule
@@ -32,6 +33,10 @@ from app.services.rules.rule_documents import rule_document, rule_sha256, suppre
 BY_NAME: Final = {mechanism.name: mechanism for mechanism in MECHANISMS}
 PEOPLE: Final = "people"
 """Where the summary keeps by what draws of other deliveries of the same people are counted."""
+_NOT_KNOWN_OF_ALL: Final[Mapping[str, Any]] = {
+    "holds": "assumed",
+    "reason": "Of a draw of which no release is stored it is not known any more.",
+}
 _NOT_COMPARED: Final = "It was drawn before other deliveries of the same people were looked for."
 DRAWN_ONCE: Final = "drawn_once"
 """The hypothesis that the draws of the same data bear out or refute."""
@@ -97,15 +102,15 @@ def shown_release(
     actor: Actor,
     release: Stored,
     state: DrawState | None,
-    all_draws: Sequence[Stored | None] = (),
+    all_draws: Sequence[Stored | PrivacyLoss | None] = (),
     refuted: Mapping[str, Hypothesis] = MappingProxyType({}),
     budget: JsonObject | None = None,
 ) -> Stored:
     """The release as the actor may see it.
 
-    ``state`` is that of its draw, if it was drawn; ``all_draws`` are the releases of all draws of the same
-    data, if there are several, None where it is gone; ``refuted`` is by attribute which hypothesis other
-    releases refute; ``budget`` is how that of its table stands.
+    ``state`` is that of its draw, if it was drawn; ``all_draws`` are all draws of the same data, if there are
+    several, as for :func:`together`; ``refuted`` is by attribute which hypothesis other releases refute;
+    ``budget`` is how that of its table stands.
     """
     shown = shown_resource(actor, release)
     if state is None:
@@ -157,29 +162,36 @@ def _values_shown(actor: Actor, release: Stored) -> JsonObject:
     }
 
 
-def together(draws: Sequence[Stored | None], refuted: Mapping[str, Hypothesis]) -> JsonObject:
+def together(draws: Sequence[Stored | PrivacyLoss | None], refuted: Mapping[str, Hypothesis]) -> JsonObject:
     """What several draws of the same data promise together, with what is known of that by now.
 
-    ``draws`` are their releases, the oldest first, None where none is stored, and one of them at least is.
+    ``draws`` are their releases, the oldest first, and one of them at least is stored. Of another it is what
+    the draw spends, as the certified guarantee said that it had; None if that is not known.
     """
-    known = [own for own in draws if own is not None]
+    known = [own for own in draws if isinstance(own, Stored)]
     promised = [guarantee for own in known for guarantee in own.summary["mechanism"]["guarantees"]]
     if any(hides_records(own) for own in known):
         carried = [_weakest(promised, own) for own in (ONE_RECORD_PER_PERSON, RULE_IS_PUBLIC)]
-        stated = [None if own is None or not hides_records(own) else _promised_privacy(own) for own in draws]
+        if len(known) < len(draws):
+            carried = [own if own.holds == "no" else replace(own, **_NOT_KNOWN_OF_ALL) for own in carried]
+        stated = [None if own is None else _promised_privacy(own) for own in draws]
         weakest = min((own["status"] for own in promised), key=worth)
         return _with_known(plain(asdict(private_guarantee_together(stated, carried, weakest))))
     (attribute,) = attributes_of(promised)
     found = guarantee_together(
         attribute,
-        [None if own is None else _published(own) for own in draws],
+        [_published(own) if isinstance(own, Stored) else None for own in draws],
         _weakest(promised, ONE_RECORD_PER_PERSON),
     )
     return _with_known(plain(asdict(found)), refuted.get(attribute))
 
 
-def _promised_privacy(release: Stored) -> Mapping[str, float | str]:
-    """The parameters of the guarantee of a differentially private release."""
+def _promised_privacy(release: Stored | PrivacyLoss) -> Mapping[str, float | str] | None:
+    """The parameters of the guarantee of a differentially private release; None for another release."""
+    if isinstance(release, PrivacyLoss):  # they come from such parameters, and become the same again
+        return {"epsilon": float(release.epsilon), "delta": float(release.delta)}
+    if not hides_records(release):
+        return None
     (guarantee,) = release.summary["mechanism"]["guarantees"]
     parameters: Mapping[str, float | str] = guarantee["parameters"]
     return parameters

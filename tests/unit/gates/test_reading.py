@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.domain.analyses.catalogue import MEASURES
+from app.domain.errors import InvalidInput
 from app.domain.gates.reading import Columns, Reading, as_released, reading_of
 from app.services.gates.policy_documents import policy_of
 from tests.unit.policies.example_policies import criterion, document, measured, model, promised, scored
@@ -133,7 +134,8 @@ def test_a_budget_covers_every_column_as_the_guarantee_does_that_it_implies():
     whole = COLUMNS.disclosed
     budget = {"kind": "privacy_budget", "epsilon": 1, "delta": 0.01}
     assert read(budget) == Reading(whole, not_their_own=whole)
-    assert read({**budget, "delta": 1}) == Reading()
+    with pytest.raises(InvalidInput, match="below 1"):
+        read({**budget, "delta": 1})
     condition = policy_of(document(criterion(budget))).requirements[0].condition
     assert as_released(condition, read(budget), None) == Reading()
 

@@ -41,6 +41,8 @@ def changed(old, new, **more) -> tuple[str, str]:
          {"kind": "privacy_budget", "epsilon": 2, "delta": 1e-4}, "looser"),
         ({"kind": "privacy_budget", "epsilon": 2, "delta": 1e-5},
          {"kind": "privacy_budget", "epsilon": 1, "delta": 1e-4}, "different"),
+        ({"kind": "privacy_budget", "epsilon": 2, "delta": 1e-5},
+         {"kind": "privacy_budget", "epsilon": 2, "delta": 1e-5, "may_rest_on_assumptions": True}, "looser"),
         ({"kind": "optimum", "objective": {"kind": "max_utility", "risk_cap": 1}},
          {"kind": "optimum", "objective": {"kind": "max_utility", "risk_cap": 1}, "gap": 0.1}, "looser"),
     ],

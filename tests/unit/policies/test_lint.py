@@ -337,16 +337,22 @@ def test_differential_privacy_of_large_numbers_or_of_none_is_a_warning(numbers, 
     ("limits", "errors", "warnings"),
     [
         ({"epsilon": 3, "delta": 1e-3}, {}, {}),
+        (
+            {"epsilon": 3, "delta": 1e-3, "may_rest_on_assumptions": False},
+            {},
+            {"may_rest_on_assumptions": "never-passes"},
+        ),
         ({"epsilon": 3.1, "delta": 0.01}, {}, {"epsilon": "weak-guarantee", "delta": "weak-guarantee"}),
     ],
 )
 def test_limits_of_a_budget_that_promise_little_are_a_warning(limits, errors, warnings):
-    told = found(criterion({"kind": "privacy_budget", **limits}), dictionaries=[])
+    demand = {"kind": "privacy_budget", "may_rest_on_assumptions": True, **limits}
+    told = found(criterion(demand), dictionaries=[])
     assert told == (errors, {f"/criteria/0/demand/{name}": code for name, code in warnings.items()})
 
 
 def test_a_budget_is_of_the_whole_table_and_the_stricter_of_two_implies_the_other():
-    lax = {"kind": "privacy_budget", "epsilon": 2, "delta": 1e-5}
+    lax = {"kind": "privacy_budget", "epsilon": 2, "delta": 1e-5, "may_rest_on_assumptions": True}
     scoped = criterion(lax, scope={"groups": "race"})
     assert found(scoped, dictionaries=[])[0] == {"/criteria/0/scope": "unsupported-scope"}
     strict = criterion({**lax, "epsilon": 1}, id="strict")

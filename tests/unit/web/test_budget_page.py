@@ -11,7 +11,7 @@ from app.charts.ledger import Filled, Length, draw_filled
 from app.web.budgets import _facts, meaning
 
 
-def ledger(*releases: tuple[str, str, str], limit: str | None = "1") -> dict[str, Any]:
+def ledger(*releases: tuple[str, str, str], limit: str | None = "1", stands: bool = True) -> dict[str, Any]:
     def sums(at: int) -> dict[str, Any]:
         whole = str(sum(float(own[at]) for own in releases))
         return {"limit": limit, "spent": whole, "reserved": "0", "remaining": limit and "0"}
@@ -21,7 +21,7 @@ def ledger(*releases: tuple[str, str, str], limit: str | None = "1") -> dict[str
         for name, epsilon, delta in releases
     ]
     found = {"budget": limit and "b", "datasets": ["d"], "epsilon": sums(1), "delta": sums(2)}
-    return {**found, "releases": entries, "voided_by": [], "sentence": ""}
+    return {**found, "releases": entries, "voided_by": [], "stands": stands, "sentence": ""}
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("0.1", "0"), ("1", "0.000001"), ("900", "0.5")])
@@ -39,9 +39,15 @@ def test_odds_of_one_to_one_become_those_that_epsilon_allows():
     told = _facts(ledger(("spring", "0.5", "0"), ("<b>", "0.5", "0")))
     odds = str(told["odds"])
     assert "before: 1 to 1, 50 of 100" in odds
-    assert "after spring: at most about 1.649 to 1, 62.2 of 100" in odds
-    assert "after all of them: at most about 2.718 to 1, 73.1 of 100" in odds
+    assert "after spring: at most about 1.649 to 1, 62.3 of 100" in odds
+    assert "after all of them: at most about 2.719 to 1, 73.2 of 100" in odds
     assert "<b>" not in odds + str(told["picture"])
+
+
+def test_where_nothing_is_promised_no_odds_after_all_of_them_are_drawn():
+    odds = str(_facts(ledger(("a", "0.5", "0"), ("b", "0.5", "0"), stands=False))["odds"])
+    assert "after b" in odds
+    assert "all of them" not in odds
 
 
 def test_a_table_without_a_budget_has_no_frame_and_one_without_releases_no_odds():
