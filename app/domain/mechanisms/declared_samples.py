@@ -38,11 +38,14 @@ from app.domain.mechanisms.public_scores import (
     weights_by_depth,
 )
 from app.domain.mechanisms.rule_before import disclosed
+from app.domain.mechanisms.sampled_constants import MOST_RECORDS
 from app.domain.tables.distinct import distinct_rows
 
 MOST_LEVELS: Final = 100
 MOST_GENERALISATIONS: Final = 1_000_000
 """Of a record; so many are refused."""
+LARGEST_SCORE: Final = 1e15
+"""Below, a number of 53 bits holds whole records beside the utility."""
 SECONDS_PER_RECORD: Final = 2e-8
 """For each generalisation that a record has at most."""
 BYTES_PER_RECORD: Final = 60
@@ -169,6 +172,11 @@ def scores_of(context: MechanismContext, asked: DeclaredSample) -> PublicScores:
     return PublicScores(tuple(weights), tuple(utilities), asked.trade_off, asked.kappa, asked.phi_offset)
 
 
+def is_counted_in_full(scores: PublicScores) -> bool:
+    """Whether scores of any table that is read here are numbers that hold what one record counts."""
+    return scores.least_phi > 0 and scores.greatest_score(MOST_RECORDS) < LARGEST_SCORE
+
+
 def records_of(context: MechanismContext) -> GeneralisedRecords:
     """The distinct records under the rule."""
     table, shown = context.table, disclosed(context)
@@ -211,12 +219,22 @@ def faults_of_declarations(context: MechanismContext, asked: DeclaredSample) -> 
                 f"The table has no attribute {name!r}.",
                 "Name disclosed attributes.",
             )
-    if scores_of(context, asked).least_phi <= 0:
+    scores = scores_of(context, asked)
+    if scores.least_phi <= 0:
         yield Fault(
             "/mechanism/phi_offset",
             "phi-not-bounded-away-from-zero",
             "What is suppressed has a sensitivity of 0, for which the objective is infinite.",
             "Give a phi_offset above 0, or weights above 0 to suppressed values.",
+        )
+    elif not is_counted_in_full(scores):
+        yield Fault(
+            "/mechanism/trade_off",
+            "scores-too-large",
+            f"trade_off is {asked.trade_off:.6g} and φ_l {scores.least_phi:.6g}: of a table of "
+            f"{MOST_RECORDS:,} records λ·m/φ_l + ν^κ would be {LARGEST_SCORE:g} or more, where numbers lose "
+            "what one record counts.",
+            "Give a smaller trade_off or kappa, or a greater phi_offset.",
         )
     generalisations = generalisations_of(depths_of(context))
     if generalisations >= MOST_GENERALISATIONS:

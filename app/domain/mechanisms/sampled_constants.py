@@ -32,6 +32,10 @@ MOST_RECORDS: Final = 10**9
 MOST_RANGE: Final = 21.0
 """No more fits below the size of a table of so many records: e^21 is above 10⁹."""
 _ROUNDING: Final = 2.0**-52
+_LEAST_SCORE: Final = 1e-290
+"""What differs by less is worth the same: its exponent would be no number."""
+_BELOW: Final = 1.0 - 2.0**-40
+"""Keeps products with rounded scores within the range that is declared of them."""
 
 
 def most_rate(epsilon: Fraction) -> float:
@@ -145,14 +149,14 @@ def drifting(asked: SampleQuestion, score: float) -> SampleConstants:
     """
     drift = max(0.0, DRIFT_SHARE * (asked.of_sample + math.log1p(-asked.rate)))
     reach = drift / (2.0 * (1.0 + SIZE_SLACK) * asked.rate)
-    exponent = reach / score if score > 0 else 0.0
+    exponent = _BELOW * reach / score if score > _LEAST_SCORE else 0.0
     return _constants(asked, drift, exponent, reach)
 
 
 @lru_cache(maxsize=KEPT)
 def steady(asked: SampleQuestion, width: float, exponent_range: float) -> SampleConstants:
     """For scores against what is public: no record changes any. ``width`` bounds their range."""
-    exponent = exponent_range / width if width > 0 else 0.0
+    exponent = _BELOW * exponent_range / width if width > _LEAST_SCORE else 0.0
     return _constants(asked, 0.0, exponent, exponent_range)
 
 

@@ -61,6 +61,7 @@ from app.domain.mechanisms.sampled_generalisation import BYTES, SECONDS, drawn_g
 MOST_RATE: Final = 2 / 3
 """Above it the published bound on the size of a sample is above the number of records."""
 _DRAW_BITS: Final = 53
+_ROUNDED: Final = 1.0 + 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,15 +264,27 @@ def _score(
     return score
 
 
+def _range(
+    asked: SampledGeneralisationPublished, scores: PublicScores, found: PublishedConstants, records: int
+) -> float:
+    """No two exponents of a record differ by more."""
+    if asked.utility_floor is None:
+        return found.exponent * scores.per_record(records)
+    return found.exponent * scores.greatest_phi / records
+
+
 def _draw(
     context: MechanismContext, parameters: SampledGeneralisationPublished, bits: Bits
 ) -> Drawn[PublishedAsPublished]:
     require(_supports(context, parameters))
     refuse((*_missing(context, parameters), *_bars(context, parameters)))
     records, found = context.table.n_records, published_constants(_question(context, parameters))
-    score = _score(parameters, scores_of(context, parameters), found, records)
+    scores = scores_of(context, parameters)
+    score = _score(parameters, scores, found, records)
+    # Rounding is by far less than a part in 10¹²; what is proved of the algorithm has room for it.
+    reach = _ROUNDED * _range(parameters, scores, found, records)
     decide = exact_decision(parameters, records, bits)
-    columns = drawn_generalisations(records_of(context), parameters.rate, decide, score, bits)
+    columns = drawn_generalisations(records_of(context), parameters.rate, decide, score, reach, bits)
     published = PublishedAsPublished(
         "add_or_remove_one_record",
         parameters.epsilon,

@@ -14,11 +14,12 @@ from app.domain.errors import InvalidInput, NotSupported
 from app.domain.gates.guarantees import finding_of_guarantees
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.declared_samples import records_of, scores_of
-from app.domain.mechanisms.exact_choice import chosen, running_sums, sampled, whole_weights
+from app.domain.mechanisms.exact_choice import chosen, require_range, running_sums, sampled, whole_weights
 from app.domain.mechanisms.exact_noise import two_sided_geometric
 from app.domain.mechanisms.exchange_bounds import exchange_tail
 from app.domain.mechanisms.generalised_records import Candidates
 from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.mechanisms.public_scores import PublicScores
 from app.domain.mechanisms.published_constants import (
     PublishedQuestion,
     corrected_delta,
@@ -30,6 +31,7 @@ from app.domain.mechanisms.sampled_generalisation import (
     SAMPLED_GENERALISATION,
     SampledGeneralisation,
     constants_of,
+    drawn_generalisations,
     noisy_decision,
 )
 from app.domain.mechanisms.sampled_generalisation_published import (
@@ -79,6 +81,11 @@ def published(**more):
 
 
 LARGE = context(TOY * 600)
+
+
+def plan_of(asked, of=LARGE):
+    is_certified = isinstance(asked, SampledGeneralisation)
+    return (SAMPLED_GENERALISATION if is_certified else SAMPLED_GENERALISATION_PUBLISHED).plan(of, asked)
 
 
 def shown(drawn):
@@ -332,6 +339,69 @@ def test_what_is_in_the_way_is_told_by_the_plan(asked, code):
     assert refused.value.faults[:1] == plan.missing
 
 
+@pytest.mark.parametrize(
+    ("trade_off", "phi_offset"), [(1e9, 6.1e-297), (1e-3, 1e-310), (1e9, 1e-300), (1e9, 1e-7), (1e6, 1.0)]
+)
+@pytest.mark.parametrize("make", [certified, published])
+def test_scores_that_one_record_could_carry_beyond_numbers_are_refused(make, trade_off, phi_offset):
+    asked = make(sensitivity={}, trade_off=trade_off, phi_offset=phi_offset)
+    plan = plan_of(asked)
+    assert [own.code for own in plan.missing] == ["scores-too-large"]
+    assert plan.guarantees == ()
+
+
+def test_a_utility_beyond_numbers_is_refused():
+    deep = Hierarchy.from_rows([[f"{i}", *(f"{i}-{level}" for level in range(98))] for i in range(2)])
+    of = MechanismContext(
+        Table(("deep",), (deep,), np.ones((5, 1), dtype=np.int32)), public=frozenset({"deep"})
+    )
+    asked = certified(sensitivity={}, phi_offset=1.0, kappa=8)
+    assert [own.code for own in SAMPLED_GENERALISATION.plan(of, asked).missing] == ["scores-too-large"]
+
+
+def test_bounds_of_scores_hold_of_the_numbers_that_are_drawn_with():
+    """Of sums that round differently in another order, and of what λ / φ makes of their last digit."""
+    drawn, wrong = np.random.default_rng(3), 0
+    options = np.array(list(itertools.product((0, 1), repeat=3)), dtype=np.int32)
+    nodes = [options[:, j] for j in range(3)]
+    for _ in range(300):
+        offset = 10.0 ** drawn.uniform(-7, -3)
+        weights = tuple(np.full(2, offset * drawn.choice([0.1, 0.2, 0.3, 0.7, 2.1])) for _ in range(3))
+        uses = tuple(np.array([0.0, drawn.choice([1.0, 0.5, 1 / 3])]) for _ in range(3))
+        scores = PublicScores(weights, uses, 10.0 ** drawn.uniform(9, 12), int(drawn.choice([1, 3])), offset)
+        found = scores.score(nodes, np.ones(8, dtype=np.int64))
+        wrong += bool(np.ptp(found) > scores.width(1))
+        assert scores.least_phi == scores.phi(nodes).min()
+        assert scores.greatest_phi == scores.phi(nodes).max()
+    assert not wrong
+
+
+def test_exponents_beyond_what_is_declared_are_never_drawn_from():
+    require_range(np.array([[0.0, -2.0, -math.inf], [-math.inf] * 3]), 2.0)
+    for own in ([0.0, -2.1], [0.0, math.nan], [-math.inf, math.nan], [math.inf, 0.0], [math.inf, -math.inf]):
+        with pytest.raises(ValueError, match="declared"):
+            require_range(np.array([own]), 2.0)
+    for own in ([0.0, math.nan], [math.inf, 0.0], [-math.inf, -math.inf]):
+        with pytest.raises(ValueError, match="no number"):
+            whole_weights(np.array([own]))
+
+
+def test_a_score_beyond_its_declared_range_stops_the_draw():
+    records = records_of(LARGE)
+
+    def score(nodes, counts):
+        return 1e-9 * np.asarray(counts, dtype=np.float64)
+
+    def draw(most):
+        return drawn_generalisations(
+            records, Fraction(1, 2), lambda counts: counts > 0, score, most, stream("x")
+        )
+
+    assert draw(1e-5)
+    with pytest.raises(ValueError, match="declared"):
+        draw(1e-6)
+
+
 def test_a_small_table_is_told_how_many_records_it_would_need():
     plan = SAMPLED_GENERALISATION.plan(LARGE, certified(least_records=1000))
     needed = int(plan.constants["records_needed"])
@@ -565,6 +635,29 @@ def test_a_public_dictionary_takes_the_place_of_the_counts():
     assert found[("IN", "*")] > 0
     with pytest.raises(InvalidInput):
         SAMPLED_GENERALISATION.plan(LARGE, certified(dictionary={"city": ("Rome",)}, exponent_range=1.0))
+
+
+@pytest.mark.parametrize("present", ["HIV", "cold"])
+@pytest.mark.parametrize("public", [{"city"}, {"city", "secret"}])
+def test_a_dictionary_is_not_looked_up_among_values_of_the_data(present, public):
+    """Nor in what the rule suppresses: a plan is the same whether or not a record has the value."""
+    own = Hierarchy.from_parents({present: [None], "flu": [None]})
+    codes = np.ones((2, 2), dtype=np.int32)
+    of = MechanismContext(
+        Table(("city", "secret"), (CITIES, own), codes), TableRule((0, 1)), frozenset(public)
+    )
+    asked = certified(
+        dictionary={"city": ("Laf",), "secret": ("HIV",)},
+        exponent_range=1.0,
+        rule_is_public=True,
+        sensitivity={},
+        phi_offset=1.0,
+    )
+    plan = SAMPLED_GENERALISATION.plan(of, asked)
+    assert [(own.pointer, own.code) for own in plan.missing] == [
+        ("/mechanism/dictionary/secret", "attribute-not-public")
+    ]
+    assert not plan.guarantees
 
 
 @pytest.mark.spec("DN-6.2")
