@@ -24,6 +24,7 @@ from app.domain.mechanisms.private_release import (
     RuleIsPublic,
     faults_of_delta,
     levels_of,
+    require_decimals,
     require_private,
     rule_faults,
     values_of_data,
@@ -44,6 +45,8 @@ from app.domain.tables.distinct import distinct_rows
 MOST_LEVELS: Final = 100
 MOST_GENERALISATIONS: Final = 1_000_000
 """Of a record; so many are refused."""
+DECIMALS_OF_RATE: Final = 18
+"""Places of s: 10¹⁸ is below 2⁶⁴, of which coins are made."""
 LARGEST_SCORE: Final = 1e15
 """Below, a number of 53 bits holds whole records beside the utility."""
 SECONDS_PER_RECORD: Final = 2e-8
@@ -64,7 +67,8 @@ class DeclaredSample:
         Gt(0),
         Lt(1),
         doc(
-            "The probability s with which a record is shown at all. Taken as the decimal it is written as. "
+            "The probability s with which a record is shown at all. Taken as the decimal it is written as, "
+            "of at most 18 places. "
             "The smaller, the better is what is shown chosen, and the more records must be below each."
         ),
         Example(0.1),
@@ -105,6 +109,7 @@ class DeclaredSample:
 
     def __post_init__(self) -> None:
         require_private(self, self.epsilon)
+        require_decimals("sampling_rate", self.sampling_rate, DECIMALS_OF_RATE)
         faults = faults_of_weights(self.sensitivity)
         if not isinstance(self.kappa, int):
             faults.append(
@@ -154,6 +159,11 @@ def depths_of(context: MechanismContext) -> Levels:
     return tuple(
         height - level for height, level in zip(context.table.heights, levels_of(context), strict=True)
     )
+
+
+def generalisations_up_to_most(context: MechanismContext) -> int:
+    """H, of which no estimate is made beyond what is refused: it may be larger than any number of 64 bits."""
+    return min(generalisations_of(depths_of(context)), MOST_GENERALISATIONS)
 
 
 def scores_of(context: MechanismContext, asked: DeclaredSample) -> PublicScores:
@@ -236,13 +246,12 @@ def faults_of_declarations(context: MechanismContext, asked: DeclaredSample) -> 
             "what one record counts.",
             "Give a smaller trade_off or kappa, or a greater phi_offset.",
         )
-    generalisations = generalisations_of(depths_of(context))
-    if generalisations >= MOST_GENERALISATIONS:
+    if generalisations_up_to_most(context) >= MOST_GENERALISATIONS:
         yield Fault(
             "/mechanism",
             "too-many-generalisations",
-            f"A record has up to {generalisations:,} generalisations; below {MOST_GENERALISATIONS:,} are "
-            "drawn from, and each needs many times as many records.",
+            f"A record may have {MOST_GENERALISATIONS:,} generalisations or more; fewer are drawn from, and "
+            "each needs many times as many records.",
             "Disclose fewer columns, or give a rule with more general levels.",
         )
 

@@ -29,8 +29,8 @@ from app.domain.mechanisms.declared_samples import (
     SECONDS_PER_RECORD,
     DeclaredSample,
     PublishedSample,
-    depths_of,
     faults_of_declarations,
+    generalisations_up_to_most,
     records_of,
     require,
     scores_of,
@@ -43,7 +43,6 @@ from app.domain.mechanisms.generalised_records import (
     Candidates,
     GeneralisedRecords,
     Score,
-    generalisations_of,
 )
 from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
@@ -140,7 +139,7 @@ def _question(context: MechanismContext, asked: SampledGeneralisation) -> Sample
         as_written(asked.epsilon),
         asked.delta,
         asked.sampling_rate,
-        generalisations_of(depths_of(context)),
+        generalisations_up_to_most(context),
         asked.least_of_neighbours,
         rounding_epsilon(asked.sampling_rate, context.table.n_attributes),
     )
@@ -190,7 +189,7 @@ def _plan(context: MechanismContext, parameters: SampledGeneralisation) -> Mecha
     declared = all(fault.code == "database-too-small" for fault in missing)
     found, generalisations = (
         constants_of(context, own) if declared else None,
-        generalisations_of(depths_of(context)),
+        generalisations_up_to_most(context),
     )
     of_delta = {} if found is None else _of_delta(found)
     sampled_scores = own.sampling_rate * BYTES_PER_SCORE * generalisations
@@ -326,7 +325,7 @@ def _draw(
         parameters.epsilon,
         parameters.delta,
         parameters.sampling_rate,
-        generalisations_of(depths_of(context)),
+        generalisations_up_to_most(context),
         found.exponent_range,
         int(found.threshold),
         int(found.crowd),

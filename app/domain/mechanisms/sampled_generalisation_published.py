@@ -32,13 +32,14 @@ from app.domain.mechanisms.declared_samples import (
     PublishedSample,
     depths_of,
     faults_of_declarations,
+    generalisations_up_to_most,
     records_of,
     require,
     scores_of,
     warnings_of_sample,
     why_unsampled,
 )
-from app.domain.mechanisms.generalised_records import Score, generalisations_of
+from app.domain.mechanisms.generalised_records import Score
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
@@ -112,9 +113,10 @@ def _question(context: MechanismContext, asked: SampledGeneralisationPublished) 
         asked.epsilon,
         asked.delta,
         asked.sampling_rate,
-        (max(depths) + 1) ** len(depths),
+        (max(depths) + 1) ** sum(own > 0 for own in depths),
         share,
         2.0 * (share + 1.0) if asked.utility_floor is None else scores.greatest_phi,
+        context.table.n_attributes,
     )
 
 
@@ -172,7 +174,9 @@ def _guarantee(context: MechanismContext, asked: SampledGeneralisationPublished)
     }
     return replace(
         private_guarantee(context, asked.epsilon, delta, parts, asked.least_records),
-        status="as_published",
+        # Of m records the frequent set alone takes 2·h^k/(1 − θ0) times 1/m: one of them, picked at random,
+        # may be published as it is, whatever is asked for.
+        status="none",
         sentence=(
             "What can be proved: whether or not any one person's record is in the data, the chance of any "
             f"set of published tables changes by at most a factor {factor_told(asked.epsilon)}, apart from a "
@@ -189,8 +193,8 @@ def _guarantee(context: MechanismContext, asked: SampledGeneralisationPublished)
 
 def _plan(context: MechanismContext, parameters: SampledGeneralisationPublished) -> MechanismPlan:
     own, missing = parameters, tuple(_missing(context, parameters))
-    generalisations = generalisations_of(depths_of(context))
-    is_declared = scores_of(context, own).least_phi > 0
+    generalisations = generalisations_up_to_most(context)
+    is_declared = not any(faults_of_declarations(context, own))
     guarantees = () if missing else (_guarantee(context, own),)
     sampled_scores = own.sampling_rate * BYTES_PER_SCORE * generalisations
     return MechanismPlan(
@@ -207,9 +211,15 @@ def _plan(context: MechanismContext, parameters: SampledGeneralisationPublished)
             "or stability_histogram, where anything depends on it.",
             *_of_floor(own),
             *warnings_of_sample(scores_of(context, own), own),
-            *private_warnings(own.epsilon, own.delta, own.least_records),
+            *(_warned(guarantees, own)),
         ),
     )
+
+
+def _warned(guarantees: tuple[PrivacyGuarantee, ...], asked: SampledGeneralisationPublished) -> Iterator[str]:
+    """What holds with the δ that is proved, which is not the one that was asked for."""
+    for own in guarantees:
+        yield from private_warnings(asked.epsilon, float(own.parameters["delta"]), asked.least_records)
 
 
 def _of_floor(asked: SampledGeneralisationPublished) -> Iterator[str]:
@@ -290,7 +300,7 @@ def _draw(
         parameters.epsilon,
         parameters.delta,
         parameters.sampling_rate,
-        generalisations_of(depths_of(context)),
+        generalisations_up_to_most(context),
         found.exponent_range,
         parameters.least_share,
     )

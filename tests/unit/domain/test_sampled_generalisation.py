@@ -4,6 +4,8 @@ import itertools
 import math
 import os
 from collections import Counter
+from dataclasses import replace
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -26,7 +28,13 @@ from app.domain.mechanisms.published_constants import (
     exchange_delta,
     published_constants,
 )
-from app.domain.mechanisms.sampled_constants import SampleQuestion, drifting, steady
+from app.domain.mechanisms.sampled_constants import (
+    SampleQuestion,
+    drifting,
+    most_rate,
+    rounding_epsilon,
+    steady,
+)
 from app.domain.mechanisms.sampled_generalisation import (
     SAMPLED_GENERALISATION,
     SampledGeneralisation,
@@ -508,24 +516,91 @@ def test_rounding_is_paid_from_epsilon():
     assert told["drift"] == near(whole.drift, 1e-3)
 
 
-def test_what_was_published_is_never_certified():
+def test_what_was_published_is_a_guarantee_of_nothing():
     plan = SAMPLED_GENERALISATION_PUBLISHED.plan(LARGE, published())
     (guarantee,) = plan.guarantees
-    assert guarantee.standing == "as_published"
+    assert guarantee.standing == "none"
     assert "not supported by its proof" in guarantee.claimed_by_source
     told = guarantee.parameters
     # (h^k = 9): 2·9/(8000·0.8), far above what is claimed and above 1 in the number of records.
     assert told["delta_of_frequent_set"] == near(18 / (8000 * 0.8))
     assert told["delta"] == near(told["delta_of_frequent_set"] + told["delta_of_exchange_and_size"])
     assert told["delta"] > 1 / 8000 > told["delta_claimed"] == 1e-6
+    of_group = next(own for own in plan.warnings if "g records" in own)
+    assert f"with 2 records ε = 2 and δ = {2 * math.e * told['delta']:.3g}" in of_group
+
+
+def test_rounding_is_paid_from_what_can_be_proved_of_the_published():
+    question = PublishedQuestion(1, 1e-6, 0.1, 9, 2.0, 6.0)
+    without, paid = (
+        corrected_delta(own, 2 + 4 / 99_999, 100_000, 0.01)[0]
+        for own in (question, replace(question, n_attributes=10_000))
+    )
+    assert without < paid < 1
+    # Of exponents 45 apart the last bits of weights are worth more than all of ε.
+    assert corrected_delta(replace(question, rate=0.003, n_attributes=2), 3.0, 10**9, 0.5)[0] == 1
+    assert rounding_epsilon(0.1, 2, 22.0) == near(math.e * 23 / 22 * rounding_epsilon(0.1, 2), 1e-12)
+
+
+def test_constants_beyond_numbers_are_infinite():
+    found = published_constants(PublishedQuestion(1, 1e-6, 2e-4, 10**12, 2.0, 6.0))
+    assert found.least_crowd == math.inf
+
+
+def test_rates_are_below_the_exact_bound():
+    """Of every ε in steps of 0.001: the decimal before the bound is below 1 − e^(−¾ε)."""
+    with localcontext() as digits:
+        digits.prec = 40
+        for step in range(1, 3000, 7):
+            exact = 1 - (-Decimal(3) * step / 4000).exp()
+            told = Decimal(most_rate(Fraction(step, 1000)))
+            assert exact * (1 - Decimal("1e-14")) < told < exact
+
+
+def test_rates_that_leave_nothing_for_rounding_have_no_crowd():
+    question = SampleQuestion(Fraction(1), 1e-6, math.nextafter(most_rate(Fraction(1)), 0), 9, 10**9, 1e-4)
+    assert steady(question, 10.0, 1.0).needed == drifting(question, 1.0).needed == math.inf
+
+
+def test_a_rate_of_more_decimals_than_coins_have_is_refused():
+    for make in (certified, published):
+        with pytest.raises(InvalidInput) as refused:
+            make(sampling_rate=0.00012345678901234567)
+        (fault,) = refused.value.faults
+        assert (fault.pointer, fault.code) == ("/sampling_rate", "too-many-decimals")
+    assert len(sampled(5, certified(sampling_rate=0.123456789012345678).rate, stream("coins"))) == 5
+
+
+@pytest.mark.parametrize("make", [certified, published])
+def test_so_many_columns_that_no_number_holds_their_generalisations_are_refused(make):
+    names = tuple(f"c{j}" for j in range(700))
+    pairs = Hierarchy.from_rows([["a", "A"], ["b", "B"]])
+    of = MechanismContext(
+        Table(names, (pairs,) * len(names), np.zeros((1, len(names)), dtype=np.int32)),
+        public=frozenset(names),
+    )
+    asked = make(sensitivity={}, phi_offset=1.0)
+    assert [own.code for own in plan_of(asked, of).missing] == ["too-many-generalisations"]
+
+
+def test_suppressed_columns_add_nothing_to_the_printed_bound():
+    names = tuple(f"c{j}" for j in range(660))
+    pairs = Hierarchy.from_rows([["a", "A"], ["b", "B"]])
+    of = MechanismContext(
+        Table(names, (pairs,) * 660, np.zeros((1, 660), dtype=np.int32)),
+        TableRule((0, *(2,) * 659)),
+        frozenset(names),
+    )
+    asked = published(sensitivity={}, phi_offset=1.0, rule_is_public=True)
+    assert plan_of(asked, of).constants["lattice_bound"] == 3
 
 
 def test_no_gate_takes_what_was_published_for_certified():
-    """With the δ that is proved it passes a gate that asks for no more than is published; never beside it."""
+    """Nor a gate that asks for no more than is published: the δ that is proved is above 1 in the records."""
     plan = SAMPLED_GENERALISATION_PUBLISHED.plan(LARGE, published())
     for status, delta, passes in (
         ("certified", 1, False),
-        ("as_published", 1, True),
+        ("as_published", 1, False),
         ("as_published", 1e-6, False),
     ):
         model = {"kind": "differential_privacy", "epsilon": {"at_most": 1}, "delta": {"at_most": delta}}
