@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -408,6 +409,27 @@ def test_a_score_beyond_its_declared_range_stops_the_draw():
     assert draw(1e-5)
     with pytest.raises(ValueError, match="declared"):
         draw(1e-6)
+
+
+def test_the_table_of_rates_in_the_documentation_is_of_plans():
+    told = (Path(__file__).parents[3] / "docs" / "differential-privacy.md").read_text(encoding="utf-8")
+    pairs = Hierarchy.from_rows([["a", "A"], ["b", "B"]])
+    of = MechanismContext(
+        Table(("x", "y"), (pairs, pairs), np.zeros((1, 2), dtype=np.int32)), public=frozenset("xy")
+    )
+
+    def constants(**more):
+        asked = certified(trade_off=2e-5, least_records=100_000, sensitivity={}, phi_offset=1.0, **more)
+        return plan_of(asked, of).constants
+
+    for rate in (0.01, 0.05, 0.1, 0.2, 0.3):
+        found = constants(sampling_rate=rate)
+        numbers = f"{found['exponent_range']:.2f} | {found['crowd']:,} | {found['threshold']:,}"
+        assert f"| {rate:g} | {numbers} |" in told
+        assert (found["generalisations"], found["phi_least"], found["utility_greatest"]) == (9, 1, 4)
+        assert found["epsilon_of_rounding"] < 0.0001
+    crowd = constants(dictionary={"x": ("a",)}, exponent_range=3.0)["crowd"]
+    assert f"3, t is {crowd:,} in the table above" in told
 
 
 def test_a_small_table_is_told_how_many_records_it_would_need():
