@@ -24,6 +24,7 @@ from app.domain.mechanisms.private_release import (
     RuleIsPublic,
     faults_of_delta,
     levels_of,
+    require_decimals,
     require_private,
     rule_faults,
     values_of_data,
@@ -38,11 +39,16 @@ from app.domain.mechanisms.public_scores import (
     weights_by_depth,
 )
 from app.domain.mechanisms.rule_before import disclosed
+from app.domain.mechanisms.sampled_constants import MOST_RECORDS
 from app.domain.tables.distinct import distinct_rows
 
 MOST_LEVELS: Final = 100
 MOST_GENERALISATIONS: Final = 1_000_000
 """Of a record; so many are refused."""
+DECIMALS_OF_RATE: Final = 18
+"""Places of s: 10¹⁸ is below 2⁶⁴, of which coins are made."""
+LARGEST_SCORE: Final = 1e15
+"""Below, a number of 53 bits holds whole records beside the utility."""
 SECONDS_PER_RECORD: Final = 2e-8
 """For each generalisation that a record has at most."""
 BYTES_PER_RECORD: Final = 60
@@ -61,7 +67,8 @@ class DeclaredSample:
         Gt(0),
         Lt(1),
         doc(
-            "The probability s with which a record is shown at all. Taken as the decimal it is written as. "
+            "The probability s with which a record is shown at all. Taken as the decimal it is written as, "
+            "of at most 18 places. "
             "The smaller, the better is what is shown chosen, and the more records must be below each."
         ),
         Example(0.1),
@@ -102,6 +109,7 @@ class DeclaredSample:
 
     def __post_init__(self) -> None:
         require_private(self, self.epsilon)
+        require_decimals("sampling_rate", self.sampling_rate, DECIMALS_OF_RATE)
         faults = faults_of_weights(self.sensitivity)
         if not isinstance(self.kappa, int):
             faults.append(
@@ -153,6 +161,11 @@ def depths_of(context: MechanismContext) -> Levels:
     )
 
 
+def generalisations_up_to_most(context: MechanismContext) -> int:
+    """H, of which no estimate is made beyond what is refused: it may be larger than any number of 64 bits."""
+    return min(generalisations_of(depths_of(context)), MOST_GENERALISATIONS)
+
+
 def scores_of(context: MechanismContext, asked: DeclaredSample) -> PublicScores:
     """What generalisations are worth, from declarations alone.
 
@@ -167,6 +180,11 @@ def scores_of(context: MechanismContext, asked: DeclaredSample) -> PublicScores:
         weights.append(weights_by_depth(hierarchy, asked.sensitivity.get(name, PLAIN_WEIGHTS))[cut])
         utilities.append(utilities_of(hierarchy, asked.utility, depth > 0)[cut])
     return PublicScores(tuple(weights), tuple(utilities), asked.trade_off, asked.kappa, asked.phi_offset)
+
+
+def is_counted_in_full(scores: PublicScores) -> bool:
+    """Whether scores of any table that is read here are numbers that hold what one record counts."""
+    return scores.least_phi > 0 and scores.greatest_score(MOST_RECORDS) < LARGEST_SCORE
 
 
 def records_of(context: MechanismContext) -> GeneralisedRecords:
@@ -211,20 +229,29 @@ def faults_of_declarations(context: MechanismContext, asked: DeclaredSample) -> 
                 f"The table has no attribute {name!r}.",
                 "Name disclosed attributes.",
             )
-    if scores_of(context, asked).least_phi <= 0:
+    scores = scores_of(context, asked)
+    if scores.least_phi <= 0:
         yield Fault(
             "/mechanism/phi_offset",
             "phi-not-bounded-away-from-zero",
             "What is suppressed has a sensitivity of 0, for which the objective is infinite.",
             "Give a phi_offset above 0, or weights above 0 to suppressed values.",
         )
-    generalisations = generalisations_of(depths_of(context))
-    if generalisations >= MOST_GENERALISATIONS:
+    elif not is_counted_in_full(scores):
+        yield Fault(
+            "/mechanism/trade_off",
+            "scores-too-large",
+            f"trade_off is {asked.trade_off:.6g} and φ_l {scores.least_phi:.6g}: of a table of "
+            f"{MOST_RECORDS:,} records λ·m/φ_l + ν^κ would be {LARGEST_SCORE:g} or more, where numbers lose "
+            "what one record counts.",
+            "Give a smaller trade_off or kappa, or a greater phi_offset.",
+        )
+    if generalisations_up_to_most(context) >= MOST_GENERALISATIONS:
         yield Fault(
             "/mechanism",
             "too-many-generalisations",
-            f"A record has up to {generalisations:,} generalisations; below {MOST_GENERALISATIONS:,} are "
-            "drawn from, and each needs many times as many records.",
+            f"A record may have {MOST_GENERALISATIONS:,} generalisations or more; fewer are drawn from, and "
+            "each needs many times as many records.",
             "Disclose fewer columns, or give a rule with more general levels.",
         )
 

@@ -6,6 +6,7 @@ two words, so that no digit of a floating-point sum tells what was not chosen.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Final
 
@@ -31,8 +32,10 @@ def sampled(n: int, rate: Fraction, bits: Bits) -> Bools:
 def whole_weights(exponents: Floats) -> tuple[Longs, Longs]:
     """(n, c) high and low word of 2⁸² · e^(exponent − greatest of the row); −∞ weighs nothing.
 
-    Each row has one finite exponent at least.
+    Each row has one finite exponent at least; ValueError for what is no number, and for +∞.
     """
+    if not (exponents < math.inf).all() or not np.isfinite(exponents.max(axis=1)).all():
+        raise ValueError("an exponent is no number, or is infinite")
     shares = np.exp(exponents - exponents.max(axis=1, keepdims=True)) * 2.0**_HIGH
     high = np.floor(shares)
     low = np.floor((shares - high) * 2.0**_LOW)
@@ -45,6 +48,18 @@ def running_sums(exponents: Floats) -> tuple[Longs, Longs]:
     high += low >> _LOW
     low &= (1 << _LOW) - 1
     return high, low
+
+
+def require_range(exponents: Floats, most: float) -> None:
+    """ValueError if finite exponents of a row differ by more: a guarantee that rests on it would not hold."""
+    if not exponents.size:
+        return
+    least = exponents.min(axis=1, where=exponents != -math.inf, initial=math.inf)
+    with np.errstate(invalid="ignore"):
+        # False of what is no number, too.
+        is_within = exponents.max(axis=1) - least <= most
+    if not is_within.all():
+        raise ValueError("exponents differ by more than is declared")
 
 
 def chosen(exponents: Floats, rows: Longs, bits: Bits) -> Ints:

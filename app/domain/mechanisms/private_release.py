@@ -95,12 +95,17 @@ RuleIsPublic = Annotated[
 def require_private(question: object, epsilon: float) -> None:
     """InvalidInput for numbers beyond the bounds of their fields, and for an ε of too many places."""
     require_bounds(question)
-    if as_written(epsilon).denominator > 10**DECIMALS:
+    require_decimals("epsilon", epsilon, DECIMALS)
+
+
+def require_decimals(name: str, number: float, most: int) -> None:
+    """InvalidInput for a number of more decimal places than exact draws can hold."""
+    if as_written(number).denominator > 10**most:
         raise InvalidInput.of(
-            "/epsilon",
+            f"/{name}",
             "too-many-decimals",
-            f"epsilon has more than {DECIMALS} decimal places, with which no exact noise is drawn.",
-            f"Round it to {DECIMALS} places.",
+            f"{name} has more than {most} decimal places, with which nothing is drawn exactly.",
+            f"Round it to {most} places.",
         )
 
 

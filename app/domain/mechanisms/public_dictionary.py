@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from app.domain.arrays import Ints, Longs
-from app.domain.errors import InvalidInput
+from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.generalised_records import GeneralisedRecords
+from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.mechanisms.private_release import levels_of
 from app.domain.tables.distinct import group, row_keys
-from app.domain.tables.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,17 +27,17 @@ class PublicDictionary:
     entities: GeneralisedRecords
 
     @classmethod
-    def read(cls, columns: Mapping[str, Sequence[str]], table: Table, pointer: str) -> PublicDictionary:
-        """From labels, attribute by attribute; InvalidInput for attributes and labels that there are not."""
-        places, codes = [], []
+    def read(
+        cls, columns: Mapping[str, Sequence[str]], context: MechanismContext, pointer: str
+    ) -> PublicDictionary:
+        """From labels, attribute by attribute; InvalidInput for attributes and labels that there are not.
+
+        Labels are looked up in declared hierarchies alone, of what is shown: whether another has a value
+        would tell of the data.
+        """
+        table, places, codes = context.table, [], []
+        refuse(tuple(faults_of_dictionary(columns, context, pointer)))
         for name, labels in columns.items():
-            if name not in table.attributes:
-                raise InvalidInput.of(
-                    f"{pointer}/{name}",
-                    "unknown-attribute",
-                    f"The table has no attribute {name!r}.",
-                    "Name disclosed attributes.",
-                )
             places.append(table.position(name))
             codes.append(_nodes(labels, table.hierarchies[places[-1]], f"{pointer}/{name}"))
         trees = tuple(table.hierarchies[j] for j in places)
@@ -63,6 +64,28 @@ class PublicDictionary:
         first, of_row = group(keys, limit)
         found = np.bincount(of_row[: len(reaching)], minlength=len(first))
         return np.maximum(found[of_row[len(reaching) :]], 1)
+
+
+def faults_of_dictionary(columns: Iterable[str], context: MechanismContext, pointer: str) -> Iterator[Fault]:
+    """Which attributes a dictionary must not have: unknown, suppressed, or of undeclared values."""
+    table, levels = context.table, levels_of(context)
+    for name in columns:
+        if name not in table.attributes:
+            yield Fault(
+                f"{pointer}/{name}",
+                "unknown-attribute",
+                f"The table has no attribute {name!r}.",
+                "Name disclosed attributes.",
+            )
+        elif name not in context.public or levels[table.position(name)] >= max(
+            table.heights[table.position(name)], 1
+        ):
+            yield Fault(
+                f"{pointer}/{name}",
+                "attribute-not-public",
+                f"{name!r} is suppressed by the rule, or which values it can have is not declared.",
+                "Leave it out of the dictionary, or declare its hierarchy and show it.",
+            )
 
 
 def _nodes(labels: Sequence[str], hierarchy: Hierarchy, pointer: str) -> Ints:

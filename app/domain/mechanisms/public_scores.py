@@ -8,8 +8,7 @@ a part in φ_l, φ_u or ν. Only |ρ(x)|, how many records are below x, is count
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,60 +47,77 @@ class PublicScores:
     @property
     def least_phi(self) -> float:
         """φ_l: of what is wholly suppressed."""
-        return sum((float(own.min()) for own in self.weights), self.offset)
+        return float(self.phi(_places(self.weights, np.argmin))[0])
 
     @property
     def greatest_phi(self) -> float:
         """φ_u."""
-        return sum((float(own.max()) for own in self.weights), self.offset)
+        return float(self.phi(_places(self.weights, np.argmax))[0])
 
     @property
     def greatest_utility(self) -> float:
         """ν: no generalisation is of more use."""
-        return float(sum(own.max() for own in self.utilities))
+        return float(self.utility(_places(self.utilities, np.argmax))[0])
 
     @property
     def greatest_gain(self) -> float:
         """ν^κ."""
-        return power(self.greatest_utility, self.kappa)
+        return float(self._gain(_places(self.utilities, np.argmax))[0])
 
     def per_record(self, records: int) -> float:
         """R = λ/φ_l + ν^κ/m: no score is above R·m in a table of m records, m at least this number."""
         return self.trade_off / self.least_phi + self.greatest_gain / records
 
+    def least_score(self) -> float:
+        """No score that counts among entities, of which one at least is below, is less."""
+        return float(self.trade_off / self.greatest_phi + self._gain(_places(self.utilities, np.argmin))[0])
+
+    def greatest_score(self, entities: int) -> float:
+        """No score that counts among so many entities is greater."""
+        return self.trade_off * max(entities, 1) / self.least_phi + self.greatest_gain
+
     def width(self, entities: int) -> float:
-        """Scores that count among so many entities differ by no more."""
-        least_gain = power(sum(float(own.min()) for own in self.utilities), self.kappa)
-        least = self.trade_off / self.greatest_phi + least_gain
-        return self.trade_off * max(entities, 1) / self.least_phi + self.greatest_gain - least
+        """Scores that count among so many entities differ by no more.
+
+        That is so of the numbers that are drawn with, not only of real ones: scores and their bounds are
+        made by the same roundings of sums, products and quotients, none of which turns an order round.
+        """
+        return self.greatest_score(entities) - self.least_score()
 
     def phi(self, nodes: Sequence[Ints]) -> Floats:
         """Φ of generalisations that are given by their node of each attribute, (n,) each."""
-        return _summed(self.weights, nodes) + self.offset
+        return _summed(self.weights, nodes, self.offset)
 
     def utility(self, nodes: Sequence[Ints]) -> Floats:
         """U of the same."""
-        return _summed(self.utilities, nodes)
+        return _summed(self.utilities, nodes, 0.0)
+
+    def _gain(self, nodes: Sequence[Ints]) -> Floats:
+        """U^κ of the same, 1 where κ is 0: by products, which unlike powers are rounded in order."""
+        utility = self.utility(nodes)
+        found = np.ones_like(utility)
+        with np.errstate(over="ignore"):
+            for _ in range(self.kappa):
+                found *= utility
+        return found
 
     def score(self, nodes: Sequence[Ints], counts: Longs) -> Floats:
         """F of the same, (n,)."""
-        return self.trade_off * counts / self.phi(nodes) + self.utility(nodes) ** self.kappa
+        return self.trade_off * counts / self.phi(nodes) + self._gain(nodes)
 
     def risk(self, nodes: Sequence[Ints], counts: Longs) -> Floats:
         """R = Φ / |ρ|."""
         return np.asarray(self.phi(nodes) / counts)
 
 
-def power(utility: float, kappa: int) -> float:
-    """u^κ with 0⁰ = 1, +∞ if it is greater than any number."""
-    try:
-        return float(utility**kappa)
-    except OverflowError:
-        return math.inf
+def _places(values: Sequence[Floats], extreme: Callable[[Floats], np.intp]) -> list[Ints]:
+    """Of each attribute the node of the least or the greatest value."""
+    return [np.array([extreme(own)], dtype=np.int32) for own in values]
 
 
-def _summed(values: Sequence[Floats], nodes: Sequence[Ints]) -> Floats:
-    total = np.zeros(len(nodes[0]))
+def _summed(values: Sequence[Floats], nodes: Sequence[Ints], start: float) -> Floats:
+    """Sums in one order, for bounds as for what they bound."""
+    total = np.full(len(nodes[0]), start)
     for own, at in zip(values, nodes, strict=True):
         total += own[at]
     return total

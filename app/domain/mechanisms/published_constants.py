@@ -17,13 +17,17 @@ from app.domain.mechanisms.exchange_bounds import (
     exchange_tail,
     size_tail,
 )
+from app.domain.mechanisms.sampled_constants import rounding_epsilon
 
 _LARGEST: Final = 700.0
 
 
 @dataclass(frozen=True)
 class PublishedQuestion:
-    """What the constants follow from: ε, δ, s, h^k, λ/φ_l and the printed bound η of the sensitivity."""
+    """What the constants follow from: ε, δ, s, h^k, λ/φ_l and the printed bound η of the sensitivity.
+
+    With a number of attributes k, what is proved also pays for rounding.
+    """
 
     epsilon: float
     delta: float
@@ -31,6 +35,7 @@ class PublishedQuestion:
     lattice: int
     share: float
     sensitivity: float
+    n_attributes: int | None = None
 
     @property
     def left_out(self) -> float:
@@ -80,7 +85,7 @@ def published_constants(asked: PublishedQuestion) -> PublishedConstants:
         reach,
         floor,
         shortfall,
-        b / shortfall**2,
+        b / shortfall**2 if shortfall**2 > 0 else math.inf,
         math.log(2.0 / asked.delta) / (rate * SIZE_RATE),
     )
 
@@ -115,7 +120,8 @@ def corrected_delta(
     """
     found = published_constants(asked)
     reach = found.exponent * score
+    rounding = 0.0 if asked.n_attributes is None else rounding_epsilon(asked.rate, asked.n_attributes, reach)
     of_sample = exchange_delta(
-        asked.epsilon, asked.rate, reach, asked.lattice, least_share * records - 1.0, records - 1
+        asked.epsilon - rounding, asked.rate, reach, asked.lattice, least_share * records - 1.0, records - 1
     )
     return of_sample, frequent_set_delta(asked.lattice, records, least_share)

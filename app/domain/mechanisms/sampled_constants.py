@@ -32,20 +32,28 @@ MOST_RECORDS: Final = 10**9
 MOST_RANGE: Final = 21.0
 """No more fits below the size of a table of so many records: e^21 is above 10⁹."""
 _ROUNDING: Final = 2.0**-52
+_LARGEST_EXPONENT: Final = 600.0
+_LEAST_SCORE: Final = 1e-290
+"""What differs by less is worth the same: its exponent would be no number."""
+_BELOW: Final = 1.0 - 2.0**-40
+"""Keeps products with rounded scores within the range that is declared of them."""
 
 
 def most_rate(epsilon: Fraction) -> float:
-    """1 − e^(−ε_m): the sampling rate must be below, or a sampled record is told by being there."""
-    return -math.expm1(-float((1 - SHARE_OF_FREQUENT) * epsilon))
+    """1 − e^(−ε_m), rounded down: the sampling rate must be below, or being there tells a sampled record."""
+    return -math.expm1(-float((1 - SHARE_OF_FREQUENT) * epsilon)) * (1.0 - 4.0 * _ROUNDING)
 
 
-def rounding_epsilon(rate: float, n_attributes: int) -> float:
+def rounding_epsilon(rate: float, n_attributes: int, exponent_range: float = MOST_RANGE) -> float:
     """What rounding of the weights adds to ε at most, for tables of any size; taken from ε beforehand.
 
-    Each probability is off by a part of (k + 9)(R + 1)·2⁻⁵² at most, R the range of exponents: of the 82
-    bits of a weight the last is worth less than a rounding of its exponential.
+    Each probability is off by a part of (k + 9)(R + 1)·2⁻⁵² at most, R the range of exponents, where that is
+    21 or less: of the 82 bits of a weight the last is worth less than a rounding of its exponential. Beyond,
+    it is worth e^(R − 21) such roundings.
     """
-    each = (n_attributes + 9) * (MOST_RANGE + 1.0) * _ROUNDING
+    reach = max(exponent_range, MOST_RANGE)
+    last_bit = math.exp(min(reach - MOST_RANGE, _LARGEST_EXPONENT))
+    each = (n_attributes + 9) * (reach + 1.0) * _ROUNDING * last_bit
     return 4.0 * (1.0 + SIZE_SLACK) * rate * MOST_RECORDS * each
 
 
@@ -145,21 +153,23 @@ def drifting(asked: SampleQuestion, score: float) -> SampleConstants:
     """
     drift = max(0.0, DRIFT_SHARE * (asked.of_sample + math.log1p(-asked.rate)))
     reach = drift / (2.0 * (1.0 + SIZE_SLACK) * asked.rate)
-    exponent = reach / score if score > 0 else 0.0
+    exponent = _BELOW * reach / score if score > _LEAST_SCORE else 0.0
     return _constants(asked, drift, exponent, reach)
 
 
 @lru_cache(maxsize=KEPT)
 def steady(asked: SampleQuestion, width: float, exponent_range: float) -> SampleConstants:
     """For scores against what is public: no record changes any. ``width`` bounds their range."""
-    exponent = exponent_range / width if width > 0 else 0.0
+    exponent = _BELOW * exponent_range / width if width > _LEAST_SCORE else 0.0
     return _constants(asked, 0.0, exponent, exponent_range)
 
 
 def _constants(asked: SampleQuestion, drift: float, exponent: float, reach: float) -> SampleConstants:
     factor = exchange_factor(asked.of_sample, drift, asked.rate)
     paid = asked.rate * math.exp(drift)
-    mass = least_mass(asked.part / paid, asked.rate, factor)
+    # One record less has e^(ρ − ln β) for a factor where it is not sampled: no crowd makes up for that.
+    is_within = drift - math.log1p(-asked.rate) <= asked.of_sample
+    mass = least_mass(asked.part / paid, asked.rate, factor) if is_within else math.inf
     spread = asked.generalisations * math.exp(reach) if reach <= MOST_RANGE else math.inf
     crowd = math.ceil(mass * spread) if math.isfinite(mass * spread) else math.inf
     others = asked.generalisations - 1

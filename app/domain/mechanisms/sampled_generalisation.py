@@ -29,27 +29,26 @@ from app.domain.mechanisms.declared_samples import (
     SECONDS_PER_RECORD,
     DeclaredSample,
     PublishedSample,
-    depths_of,
     faults_of_declarations,
+    generalisations_up_to_most,
     records_of,
     require,
     scores_of,
     warnings_of_sample,
     why_unsampled,
 )
-from app.domain.mechanisms.exact_choice import chosen, sampled
+from app.domain.mechanisms.exact_choice import chosen, require_range, sampled
 from app.domain.mechanisms.exact_noise import two_sided_geometric
 from app.domain.mechanisms.generalised_records import (
     Candidates,
     GeneralisedRecords,
     Score,
-    generalisations_of,
 )
 from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.plan_constants import RATES_COMPARED, SAMPLED_CONSTANTS
 from app.domain.mechanisms.private_release import fewer_records, private_guarantee, private_warnings
-from app.domain.mechanisms.public_dictionary import PublicDictionary
+from app.domain.mechanisms.public_dictionary import PublicDictionary, faults_of_dictionary
 from app.domain.mechanisms.public_scores import PublicScores
 from app.domain.mechanisms.sampled_constants import (
     MOST_RECORDS,
@@ -140,7 +139,7 @@ def _question(context: MechanismContext, asked: SampledGeneralisation) -> Sample
         as_written(asked.epsilon),
         asked.delta,
         asked.sampling_rate,
-        generalisations_of(depths_of(context)),
+        generalisations_up_to_most(context),
         asked.least_of_neighbours,
         rounding_epsilon(asked.sampling_rate, context.table.n_attributes),
     )
@@ -160,10 +159,11 @@ def _supports(context: MechanismContext, parameters: SampledGeneralisation) -> s
 
 
 def _missing(context: MechanismContext, asked: SampledGeneralisation) -> Iterator[Fault]:
-    faults = tuple(faults_of_declarations(context, asked))
+    unfit = tuple(faults_of_dictionary(asked.dictionary or {}, context, "/mechanism/dictionary"))
+    faults = (*faults_of_declarations(context, asked), *unfit)
     yield from faults
-    if asked.dictionary is not None:
-        PublicDictionary.read(asked.dictionary, context.table, "/mechanism/dictionary")
+    if asked.dictionary is not None and not unfit:
+        PublicDictionary.read(asked.dictionary, context, "/mechanism/dictionary")
     if not faults and (needed := constants_of(context, asked).needed) > asked.least_of_neighbours:
         yield _too_small(asked, needed)
 
@@ -189,7 +189,7 @@ def _plan(context: MechanismContext, parameters: SampledGeneralisation) -> Mecha
     declared = all(fault.code == "database-too-small" for fault in missing)
     found, generalisations = (
         constants_of(context, own) if declared else None,
-        generalisations_of(depths_of(context)),
+        generalisations_up_to_most(context),
     )
     of_delta = {} if found is None else _of_delta(found)
     sampled_scores = own.sampling_rate * BYTES_PER_SCORE * generalisations
@@ -271,25 +271,33 @@ def exponents_of(scores: PublicScores, found: SampleConstants, records: int) -> 
 
 
 def _against(dictionary: PublicDictionary, scores: PublicScores, found: SampleConstants) -> Score:
-    """E · f, counted in a dictionary."""
+    """E · (f − the least that f can be), counted in a dictionary: from 0 to the range that is declared."""
+    least = scores.least_score()
 
     def score(nodes: Sequence[Ints], counts: Longs) -> Floats:
-        return np.asarray(found.exponent * scores.score(nodes, dictionary.counts(nodes)))
+        return np.asarray(found.exponent * (scores.score(nodes, dictionary.counts(nodes)) - least))
 
     return score
 
 
 def drawn_generalisations(
-    records: GeneralisedRecords, rate: Fraction, decide: Callable[[Longs], Bools], score: Score, bits: Bits
+    records: GeneralisedRecords,
+    rate: Fraction,
+    decide: Callable[[Longs], Bools],
+    score: Score,
+    most_range: float,
+    bits: Bits,
 ) -> tuple[Ints, ...]:
     """What is shown of the records that are sampled, per attribute, one row for each of them.
 
-    A record of which every score is −∞ is not shown.
+    A record of which every score is −∞ is not shown. ValueError, and nothing is drawn, if scores of a record
+    differ by more than the range that the guarantee rests on.
     """
     of_record = np.repeat(np.arange(len(records.codes)), records.counts)
     shown = of_record[sampled(len(of_record), rate, bits)]
     wanted, row = np.unique(shown, return_inverse=True)
     candidates = Candidates.of(records, wanted, decide, score)
+    require_range(candidates.scores, most_range)
     row = row[np.isfinite(candidates.scores).any(axis=1)[row]]
     return candidates.nodes(row, chosen(candidates.scores, row, bits))
 
@@ -304,20 +312,20 @@ def _draw(
         exponents_of(scores, found, context.table.n_records)
         if parameters.dictionary is None
         else _against(
-            PublicDictionary.read(parameters.dictionary, context.table, "/mechanism/dictionary"),
+            PublicDictionary.read(parameters.dictionary, context, "/mechanism/dictionary"),
             scores,
             found,
         )
     )
     columns = drawn_generalisations(
-        records_of(context), parameters.rate, noisy_decision(found, bits), score, bits
+        records_of(context), parameters.rate, noisy_decision(found, bits), score, found.exponent_range, bits
     )
     published = PublishedSampledGeneralisation(
         "add_or_remove_one_record",
         parameters.epsilon,
         parameters.delta,
         parameters.sampling_rate,
-        generalisations_of(depths_of(context)),
+        generalisations_up_to_most(context),
         found.exponent_range,
         int(found.threshold),
         int(found.crowd),

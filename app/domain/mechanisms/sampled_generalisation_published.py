@@ -32,13 +32,14 @@ from app.domain.mechanisms.declared_samples import (
     PublishedSample,
     depths_of,
     faults_of_declarations,
+    generalisations_up_to_most,
     records_of,
     require,
     scores_of,
     warnings_of_sample,
     why_unsampled,
 )
-from app.domain.mechanisms.generalised_records import Score, generalisations_of
+from app.domain.mechanisms.generalised_records import Score
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
@@ -61,6 +62,7 @@ from app.domain.mechanisms.sampled_generalisation import BYTES, SECONDS, drawn_g
 MOST_RATE: Final = 2 / 3
 """Above it the published bound on the size of a sample is above the number of records."""
 _DRAW_BITS: Final = 53
+_ROUNDED: Final = 1.0 + 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,9 +113,10 @@ def _question(context: MechanismContext, asked: SampledGeneralisationPublished) 
         asked.epsilon,
         asked.delta,
         asked.sampling_rate,
-        (max(depths) + 1) ** len(depths),
+        (max(depths) + 1) ** sum(own > 0 for own in depths),
         share,
         2.0 * (share + 1.0) if asked.utility_floor is None else scores.greatest_phi,
+        context.table.n_attributes,
     )
 
 
@@ -171,7 +174,9 @@ def _guarantee(context: MechanismContext, asked: SampledGeneralisationPublished)
     }
     return replace(
         private_guarantee(context, asked.epsilon, delta, parts, asked.least_records),
-        status="as_published",
+        # Of m records the frequent set alone takes 2·h^k/(1 − θ0) times 1/m: one of them, picked at random,
+        # may be published as it is, whatever is asked for.
+        status="none",
         sentence=(
             "What can be proved: whether or not any one person's record is in the data, the chance of any "
             f"set of published tables changes by at most a factor {factor_told(asked.epsilon)}, apart from a "
@@ -188,8 +193,8 @@ def _guarantee(context: MechanismContext, asked: SampledGeneralisationPublished)
 
 def _plan(context: MechanismContext, parameters: SampledGeneralisationPublished) -> MechanismPlan:
     own, missing = parameters, tuple(_missing(context, parameters))
-    generalisations = generalisations_of(depths_of(context))
-    is_declared = scores_of(context, own).least_phi > 0
+    generalisations = generalisations_up_to_most(context)
+    is_declared = not any(faults_of_declarations(context, own))
     guarantees = () if missing else (_guarantee(context, own),)
     sampled_scores = own.sampling_rate * BYTES_PER_SCORE * generalisations
     return MechanismPlan(
@@ -206,9 +211,15 @@ def _plan(context: MechanismContext, parameters: SampledGeneralisationPublished)
             "or stability_histogram, where anything depends on it.",
             *_of_floor(own),
             *warnings_of_sample(scores_of(context, own), own),
-            *private_warnings(own.epsilon, own.delta, own.least_records),
+            *(_warned(guarantees, own)),
         ),
     )
+
+
+def _warned(guarantees: tuple[PrivacyGuarantee, ...], asked: SampledGeneralisationPublished) -> Iterator[str]:
+    """What holds with the δ that is proved, which is not the one that was asked for."""
+    for own in guarantees:
+        yield from private_warnings(asked.epsilon, float(own.parameters["delta"]), asked.least_records)
 
 
 def _of_floor(asked: SampledGeneralisationPublished) -> Iterator[str]:
@@ -263,21 +274,33 @@ def _score(
     return score
 
 
+def _range(
+    asked: SampledGeneralisationPublished, scores: PublicScores, found: PublishedConstants, records: int
+) -> float:
+    """No two exponents of a record differ by more."""
+    if asked.utility_floor is None:
+        return found.exponent * scores.per_record(records)
+    return found.exponent * scores.greatest_phi / records
+
+
 def _draw(
     context: MechanismContext, parameters: SampledGeneralisationPublished, bits: Bits
 ) -> Drawn[PublishedAsPublished]:
     require(_supports(context, parameters))
     refuse((*_missing(context, parameters), *_bars(context, parameters)))
     records, found = context.table.n_records, published_constants(_question(context, parameters))
-    score = _score(parameters, scores_of(context, parameters), found, records)
+    scores = scores_of(context, parameters)
+    score = _score(parameters, scores, found, records)
+    # Rounding is by far less than a part in 10¹²; what is proved of the algorithm has room for it.
+    reach = _ROUNDED * _range(parameters, scores, found, records)
     decide = exact_decision(parameters, records, bits)
-    columns = drawn_generalisations(records_of(context), parameters.rate, decide, score, bits)
+    columns = drawn_generalisations(records_of(context), parameters.rate, decide, score, reach, bits)
     published = PublishedAsPublished(
         "add_or_remove_one_record",
         parameters.epsilon,
         parameters.delta,
         parameters.sampling_rate,
-        generalisations_of(depths_of(context)),
+        generalisations_up_to_most(context),
         found.exponent_range,
         parameters.least_share,
     )

@@ -4,7 +4,10 @@ import itertools
 import math
 import os
 from collections import Counter
+from dataclasses import replace
+from decimal import Decimal, localcontext
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,22 +17,30 @@ from app.domain.errors import InvalidInput, NotSupported
 from app.domain.gates.guarantees import finding_of_guarantees
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.declared_samples import records_of, scores_of
-from app.domain.mechanisms.exact_choice import chosen, running_sums, sampled, whole_weights
+from app.domain.mechanisms.exact_choice import chosen, require_range, running_sums, sampled, whole_weights
 from app.domain.mechanisms.exact_noise import two_sided_geometric
 from app.domain.mechanisms.exchange_bounds import exchange_tail
 from app.domain.mechanisms.generalised_records import Candidates
 from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.mechanisms.public_scores import PublicScores
 from app.domain.mechanisms.published_constants import (
     PublishedQuestion,
     corrected_delta,
     exchange_delta,
     published_constants,
 )
-from app.domain.mechanisms.sampled_constants import SampleQuestion, drifting, steady
+from app.domain.mechanisms.sampled_constants import (
+    SampleQuestion,
+    drifting,
+    most_rate,
+    rounding_epsilon,
+    steady,
+)
 from app.domain.mechanisms.sampled_generalisation import (
     SAMPLED_GENERALISATION,
     SampledGeneralisation,
     constants_of,
+    drawn_generalisations,
     noisy_decision,
 )
 from app.domain.mechanisms.sampled_generalisation_published import (
@@ -79,6 +90,11 @@ def published(**more):
 
 
 LARGE = context(TOY * 600)
+
+
+def plan_of(asked, of=LARGE):
+    is_certified = isinstance(asked, SampledGeneralisation)
+    return (SAMPLED_GENERALISATION if is_certified else SAMPLED_GENERALISATION_PUBLISHED).plan(of, asked)
 
 
 def shown(drawn):
@@ -332,6 +348,90 @@ def test_what_is_in_the_way_is_told_by_the_plan(asked, code):
     assert refused.value.faults[:1] == plan.missing
 
 
+@pytest.mark.parametrize(
+    ("trade_off", "phi_offset"), [(1e9, 6.1e-297), (1e-3, 1e-310), (1e9, 1e-300), (1e9, 1e-7), (1e6, 1.0)]
+)
+@pytest.mark.parametrize("make", [certified, published])
+def test_scores_that_one_record_could_carry_beyond_numbers_are_refused(make, trade_off, phi_offset):
+    asked = make(sensitivity={}, trade_off=trade_off, phi_offset=phi_offset)
+    plan = plan_of(asked)
+    assert [own.code for own in plan.missing] == ["scores-too-large"]
+    assert plan.guarantees == ()
+
+
+def test_a_utility_beyond_numbers_is_refused():
+    deep = Hierarchy.from_rows([[f"{i}", *(f"{i}-{level}" for level in range(98))] for i in range(2)])
+    of = MechanismContext(
+        Table(("deep",), (deep,), np.ones((5, 1), dtype=np.int32)), public=frozenset({"deep"})
+    )
+    asked = certified(sensitivity={}, phi_offset=1.0, kappa=8)
+    assert [own.code for own in SAMPLED_GENERALISATION.plan(of, asked).missing] == ["scores-too-large"]
+
+
+def test_bounds_of_scores_hold_of_the_numbers_that_are_drawn_with():
+    """Of sums that round differently in another order, and of what λ / φ makes of their last digit."""
+    drawn, wrong = np.random.default_rng(3), 0
+    options = np.array(list(itertools.product((0, 1), repeat=3)), dtype=np.int32)
+    nodes = [options[:, j] for j in range(3)]
+    for _ in range(300):
+        offset = 10.0 ** drawn.uniform(-7, -3)
+        weights = tuple(np.full(2, offset * drawn.choice([0.1, 0.2, 0.3, 0.7, 2.1])) for _ in range(3))
+        uses = tuple(np.array([0.0, drawn.choice([1.0, 0.5, 1 / 3])]) for _ in range(3))
+        scores = PublicScores(weights, uses, 10.0 ** drawn.uniform(9, 12), int(drawn.choice([1, 3])), offset)
+        found = scores.score(nodes, np.ones(8, dtype=np.int64))
+        wrong += bool(np.ptp(found) > scores.width(1))
+        assert scores.least_phi == scores.phi(nodes).min()
+        assert scores.greatest_phi == scores.phi(nodes).max()
+    assert not wrong
+
+
+def test_exponents_beyond_what_is_declared_are_never_drawn_from():
+    require_range(np.array([[0.0, -2.0, -math.inf], [-math.inf] * 3]), 2.0)
+    for own in ([0.0, -2.1], [0.0, math.nan], [-math.inf, math.nan], [math.inf, 0.0], [math.inf, -math.inf]):
+        with pytest.raises(ValueError, match="declared"):
+            require_range(np.array([own]), 2.0)
+    for own in ([0.0, math.nan], [math.inf, 0.0], [-math.inf, -math.inf]):
+        with pytest.raises(ValueError, match="no number"):
+            whole_weights(np.array([own]))
+
+
+def test_a_score_beyond_its_declared_range_stops_the_draw():
+    records = records_of(LARGE)
+
+    def score(nodes, counts):
+        return 1e-9 * np.asarray(counts, dtype=np.float64)
+
+    def draw(most):
+        return drawn_generalisations(
+            records, Fraction(1, 2), lambda counts: counts > 0, score, most, stream("x")
+        )
+
+    assert draw(1e-5)
+    with pytest.raises(ValueError, match="declared"):
+        draw(1e-6)
+
+
+def test_the_table_of_rates_in_the_documentation_is_of_plans():
+    told = (Path(__file__).parents[3] / "docs" / "differential-privacy.md").read_text(encoding="utf-8")
+    pairs = Hierarchy.from_rows([["a", "A"], ["b", "B"]])
+    of = MechanismContext(
+        Table(("x", "y"), (pairs, pairs), np.zeros((1, 2), dtype=np.int32)), public=frozenset("xy")
+    )
+
+    def constants(**more):
+        asked = certified(trade_off=2e-5, least_records=100_000, sensitivity={}, phi_offset=1.0, **more)
+        return plan_of(asked, of).constants
+
+    for rate in (0.01, 0.05, 0.1, 0.2, 0.3):
+        found = constants(sampling_rate=rate)
+        numbers = f"{found['exponent_range']:.2f} | {found['crowd']:,} | {found['threshold']:,}"
+        assert f"| {rate:g} | {numbers} |" in told
+        assert (found["generalisations"], found["phi_least"], found["utility_greatest"]) == (9, 1, 4)
+        assert found["epsilon_of_rounding"] < 0.0001
+    crowd = constants(dictionary={"x": ("a",)}, exponent_range=3.0)["crowd"]
+    assert f"3, t is {crowd:,} in the table above" in told
+
+
 def test_a_small_table_is_told_how_many_records_it_would_need():
     plan = SAMPLED_GENERALISATION.plan(LARGE, certified(least_records=1000))
     needed = int(plan.constants["records_needed"])
@@ -438,24 +538,91 @@ def test_rounding_is_paid_from_epsilon():
     assert told["drift"] == near(whole.drift, 1e-3)
 
 
-def test_what_was_published_is_never_certified():
+def test_what_was_published_is_a_guarantee_of_nothing():
     plan = SAMPLED_GENERALISATION_PUBLISHED.plan(LARGE, published())
     (guarantee,) = plan.guarantees
-    assert guarantee.standing == "as_published"
+    assert guarantee.standing == "none"
     assert "not supported by its proof" in guarantee.claimed_by_source
     told = guarantee.parameters
     # (h^k = 9): 2·9/(8000·0.8), far above what is claimed and above 1 in the number of records.
     assert told["delta_of_frequent_set"] == near(18 / (8000 * 0.8))
     assert told["delta"] == near(told["delta_of_frequent_set"] + told["delta_of_exchange_and_size"])
     assert told["delta"] > 1 / 8000 > told["delta_claimed"] == 1e-6
+    of_group = next(own for own in plan.warnings if "g records" in own)
+    assert f"with 2 records ε = 2 and δ = {2 * math.e * told['delta']:.3g}" in of_group
+
+
+def test_rounding_is_paid_from_what_can_be_proved_of_the_published():
+    question = PublishedQuestion(1, 1e-6, 0.1, 9, 2.0, 6.0)
+    without, paid = (
+        corrected_delta(own, 2 + 4 / 99_999, 100_000, 0.01)[0]
+        for own in (question, replace(question, n_attributes=10_000))
+    )
+    assert without < paid < 1
+    # Of exponents 45 apart the last bits of weights are worth more than all of ε.
+    assert corrected_delta(replace(question, rate=0.003, n_attributes=2), 3.0, 10**9, 0.5)[0] == 1
+    assert rounding_epsilon(0.1, 2, 22.0) == near(math.e * 23 / 22 * rounding_epsilon(0.1, 2), 1e-12)
+
+
+def test_constants_beyond_numbers_are_infinite():
+    found = published_constants(PublishedQuestion(1, 1e-6, 2e-4, 10**12, 2.0, 6.0))
+    assert found.least_crowd == math.inf
+
+
+def test_rates_are_below_the_exact_bound():
+    """Of every ε in steps of 0.001: the decimal before the bound is below 1 − e^(−¾ε)."""
+    with localcontext() as digits:
+        digits.prec = 40
+        for step in range(1, 3000, 7):
+            exact = 1 - (-Decimal(3) * step / 4000).exp()
+            told = Decimal(most_rate(Fraction(step, 1000)))
+            assert exact * (1 - Decimal("1e-14")) < told < exact
+
+
+def test_rates_that_leave_nothing_for_rounding_have_no_crowd():
+    question = SampleQuestion(Fraction(1), 1e-6, math.nextafter(most_rate(Fraction(1)), 0), 9, 10**9, 1e-4)
+    assert steady(question, 10.0, 1.0).needed == drifting(question, 1.0).needed == math.inf
+
+
+def test_a_rate_of_more_decimals_than_coins_have_is_refused():
+    for make in (certified, published):
+        with pytest.raises(InvalidInput) as refused:
+            make(sampling_rate=0.00012345678901234567)
+        (fault,) = refused.value.faults
+        assert (fault.pointer, fault.code) == ("/sampling_rate", "too-many-decimals")
+    assert len(sampled(5, certified(sampling_rate=0.123456789012345678).rate, stream("coins"))) == 5
+
+
+@pytest.mark.parametrize("make", [certified, published])
+def test_so_many_columns_that_no_number_holds_their_generalisations_are_refused(make):
+    names = tuple(f"c{j}" for j in range(700))
+    pairs = Hierarchy.from_rows([["a", "A"], ["b", "B"]])
+    of = MechanismContext(
+        Table(names, (pairs,) * len(names), np.zeros((1, len(names)), dtype=np.int32)),
+        public=frozenset(names),
+    )
+    asked = make(sensitivity={}, phi_offset=1.0)
+    assert [own.code for own in plan_of(asked, of).missing] == ["too-many-generalisations"]
+
+
+def test_suppressed_columns_add_nothing_to_the_printed_bound():
+    names = tuple(f"c{j}" for j in range(660))
+    pairs = Hierarchy.from_rows([["a", "A"], ["b", "B"]])
+    of = MechanismContext(
+        Table(names, (pairs,) * 660, np.zeros((1, 660), dtype=np.int32)),
+        TableRule((0, *(2,) * 659)),
+        frozenset(names),
+    )
+    asked = published(sensitivity={}, phi_offset=1.0, rule_is_public=True)
+    assert plan_of(asked, of).constants["lattice_bound"] == 3
 
 
 def test_no_gate_takes_what_was_published_for_certified():
-    """With the δ that is proved it passes a gate that asks for no more than is published; never beside it."""
+    """Nor a gate that asks for no more than is published: the δ that is proved is above 1 in the records."""
     plan = SAMPLED_GENERALISATION_PUBLISHED.plan(LARGE, published())
     for status, delta, passes in (
         ("certified", 1, False),
-        ("as_published", 1, True),
+        ("as_published", 1, False),
         ("as_published", 1e-6, False),
     ):
         model = {"kind": "differential_privacy", "epsilon": {"at_most": 1}, "delta": {"at_most": delta}}
@@ -565,6 +732,29 @@ def test_a_public_dictionary_takes_the_place_of_the_counts():
     assert found[("IN", "*")] > 0
     with pytest.raises(InvalidInput):
         SAMPLED_GENERALISATION.plan(LARGE, certified(dictionary={"city": ("Rome",)}, exponent_range=1.0))
+
+
+@pytest.mark.parametrize("present", ["HIV", "cold"])
+@pytest.mark.parametrize("public", [{"city"}, {"city", "secret"}])
+def test_a_dictionary_is_not_looked_up_among_values_of_the_data(present, public):
+    """Nor in what the rule suppresses: a plan is the same whether or not a record has the value."""
+    own = Hierarchy.from_parents({present: [None], "flu": [None]})
+    codes = np.ones((2, 2), dtype=np.int32)
+    of = MechanismContext(
+        Table(("city", "secret"), (CITIES, own), codes), TableRule((0, 1)), frozenset(public)
+    )
+    asked = certified(
+        dictionary={"city": ("Laf",), "secret": ("HIV",)},
+        exponent_range=1.0,
+        rule_is_public=True,
+        sensitivity={},
+        phi_offset=1.0,
+    )
+    plan = SAMPLED_GENERALISATION.plan(of, asked)
+    assert [(own.pointer, own.code) for own in plan.missing] == [
+        ("/mechanism/dictionary/secret", "attribute-not-public")
+    ]
+    assert not plan.guarantees
 
 
 @pytest.mark.spec("DN-6.2")
