@@ -83,7 +83,7 @@ def _all_but(room: int) -> mmap.mmap:
     for _ in range(1000):
         size, _ = size_and_resident()
         with contextlib.suppress(OSError):
-            return mmap.mmap(-1, limit - size - room)
+            return mmap.mmap(-1, max(limit - size - room, mmap.PAGESIZE))
     raise AssertionError("the memory that is left changes all the time")
 
 
