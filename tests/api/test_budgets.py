@@ -146,6 +146,8 @@ async def test_a_draw_begun_before_budgets_were_kept_is_not_finished_past_one(
     assert "begun before budgets were kept" in void["reason"]
     for path in ("/v1/releases", "/v1/releases/runs"):
         problem_of(await client.post(path, json=private("old")), 409, "conflict")
+    (missing,) = (await client.post("/v1/releases/plans", json=private("old"))).json()["missing"]
+    assert "has not enough" in missing["message"]
     raised = {"epsilon": "1", "delta": "0.01"}
     assert (await client.post("/v1/budgets/all/limits", json=raised)).status_code == 200
     await made(client.post("/v1/releases", json=private("old")))

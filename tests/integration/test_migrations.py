@@ -102,7 +102,9 @@ def test_going_back_leaves_no_release_that_could_be_drawn_again(empty):
 
 
 def test_draws_of_an_older_database_spend_what_their_releases_promise(empty):
-    """Exactly as it is written; a deleted release, or one that promises nothing certified, tells nothing."""
+    """Exactly as it is written; a deleted release, one that is not stored yet, or one that promises nothing
+    certified tells nothing.
+    """
     migrate(empty.owner, "0010")
     stated = (
         '{"model": "differential_privacy", "status": "%s", "parameters": {"epsilon": 0.1, "delta": 1e-10}}'
@@ -118,11 +120,11 @@ def test_draws_of_an_older_database_spend_what_their_releases_promise(empty):
                 " SELECT id, %s, 'release', %s, '', %s, '', now() FROM tenants",
                 [id_, id_, summary],
             )
-        for id_ in ("kept", "claimed", "deleted"):
+        for id_ in ("kept", "claimed", "deleted", "open"):
             connection.execute(
-                "INSERT INTO draws (tenant_id, id, subject_sha256, question_sha256, dataset_id, begun_at)"
-                " SELECT id, %s, '', '', '', now() FROM tenants",
-                [id_],
+                "INSERT INTO draws (tenant_id, id, subject_sha256, question_sha256, dataset_id, begun_at,"
+                " sealed) SELECT id, %s, '', '', '', now(), %s FROM tenants",
+                [id_, b"secret" if id_ == "open" else None],
             )
     migrate(empty.owner)
     with psycopg.connect(empty.admin) as connection:
@@ -130,7 +132,7 @@ def test_draws_of_an_older_database_spend_what_their_releases_promise(empty):
         connection.execute("DELETE FROM draws")
         connection.execute("DELETE FROM resources")
     nothing = [(id_, None, None) for id_ in ("claimed", "deleted")]
-    assert rows == [*nothing, ("kept", Decimal("0.1"), Decimal("1e-10"))]
+    assert rows == [*nothing, ("kept", Decimal("0.1"), Decimal("1e-10")), ("open", None, None)]
     migrate(empty.owner, "0010")
 
 

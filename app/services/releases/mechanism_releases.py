@@ -148,10 +148,13 @@ class MechanismReleases:
         self, actor: Actor, prepared: Preparation, earlier: Sequence[Draw]
     ) -> tuple[Fault, ...]:
         """Why what can be drawn would not be."""
-        if any(own.question_sha256 in prepared.wordings for own in earlier):
+        same = [own for own in earlier if own.question_sha256 in prepared.wordings]
+        going_on = [own for own in same if own.is_open]
+        if any(own.release is not None for own in same) or any(own.loss is not None for own in going_on):
             return ()
         try:
-            refuse_another(prepared.request, earlier)
+            if not going_on:
+                refuse_another(prepared.request, earlier)
             async with self._store.work(actor.tenant) as work:
                 await require_within_budget(work, prepared)
         except Conflict as error:
