@@ -22,6 +22,8 @@ Event = tuple[str, Hashable, int]
 """``at least`` so many, ``none`` of a row; of all rows where that is None."""
 
 _TESTS_OF_A_PAIR: Final = 2
+ROOM: Final = 1.0
+"""By so much what can be found is above ε: then an event of a probability of 1/e, else never, refutes it."""
 
 
 def proportion_at_least(seen: int, of: int, error: float) -> float:
@@ -39,6 +41,12 @@ def least_epsilon(seen: int, of: int, seen_other: int, of_other: int, delta: flo
     low = proportion_at_least(seen, of, error / 2)
     high = proportion_at_most(seen_other, of_other, error / 2)
     return max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
+
+
+def greatest_epsilon(runs: int, delta: float, error: float) -> float:
+    """What so many runs find of an event that is certain with one neighbour and never seen of the other."""
+    counted = runs - runs // 2
+    return least_epsilon(counted, counted, 0, counted, delta, error)
 
 
 def holds(event: Event, release: Release) -> bool:
@@ -73,6 +81,8 @@ class Refutation:
     event: str
     least_epsilon: float
     claimed: float
+    attainable: float
+    """No ε above this could have been found by so many runs."""
 
     @property
     def is_refuted(self) -> bool:
@@ -88,8 +98,14 @@ class Refutation:
 def audited(
     pairs: Sequence[Neighbours], epsilon: float, delta: float, runs: int, error: float
 ) -> tuple[Refutation, ...]:
-    """Every pair in both orders, from so many runs of each table; all tests together err with ``error``."""
+    """Every pair in both orders, from so many runs of each table; all tests together err with ``error``.
+
+    ValueError for so few runs that hardly any event could refute ε.
+    """
     each = error / (_TESTS_OF_A_PAIR * len(pairs))
+    attainable = greatest_epsilon(runs, delta, each)
+    if attainable < epsilon + ROOM:
+        raise ValueError(f"{runs} runs cannot find more than ε = {attainable:.3f}; draw more")
     found = []
     for pair in pairs:
         more, less = ([draw() for _ in range(runs)] for draw in (pair.more, pair.less))
@@ -98,7 +114,7 @@ def audited(
             event = _telling(one[:half], other[:half])
             counts = [sum(holds(event, own) for own in side[half:]) for side in (one, other)]
             least = least_epsilon(counts[0], runs - half, counts[1], runs - half, delta, each)
-            found.append(Refutation(pair.name, order, told(event), least, epsilon))
+            found.append(Refutation(pair.name, order, told(event), least, epsilon, attainable))
     return tuple(found)
 
 

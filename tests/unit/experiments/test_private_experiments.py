@@ -17,7 +17,14 @@ from app.domain.search.aggregate.approximation import outcomes, point_of
 from app.domain.search.aggregate.chain_records import ChainRecord
 from app.experiments import audited_mechanisms, published_samples
 from app.experiments.audited_mechanisms import audit_of, audit_of_broken, certified, exact_audit_of
-from app.experiments.privacy_audit import least_epsilon, proportion_at_least, proportion_at_most
+from app.experiments.privacy_audit import (
+    Neighbours,
+    audited,
+    greatest_epsilon,
+    least_epsilon,
+    proportion_at_least,
+    proportion_at_most,
+)
 from app.experiments.private_samples import over_rates
 from app.experiments.release_laws import (
     OneAttribute,
@@ -243,10 +250,19 @@ def test_binomial_laws_are_those_of_coins():
 
 @pytest.mark.spec("DN-10")
 def test_what_is_broken_on_purpose_is_refuted():
-    """No sampling, a threshold without noise, and whose row it is; all by the size of one event."""
-    refuted = {own.pair: own.verdict for own in audit_of_broken(400) if own.is_refuted}
-    assert refuted.keys() == {"no sampling", "a fixed threshold", "whose row it is"}
+    """The draw itself without sampling, without noise, and with all generalisations frequent."""
+    refuted = {own.pair: own.verdict for own in audit_of_broken(1200) if own.is_refuted}
+    assert refuted.keys() == {"no sampling", "no noise", "all is frequent"}
     assert all(own.startswith("refuted: ε ≥ ") for own in refuted.values())
+
+
+def test_an_audit_of_too_few_runs_is_refused():
+    """400 runs find no more than 2.42 of six pairs, whatever is drawn."""
+    assert greatest_epsilon(400, 1e-3, 1e-6 / 12) == near(2.421609)
+    pairs = [Neighbours("any", Counter, Counter)]
+    with pytest.raises(ValueError, match="draw more"):
+        audited(pairs, 2.0, 1e-3, 400, 1e-6)
+    assert all(own.attainable > 2 for own in audited(pairs, 1.0, 1e-3, 400, 1e-6))
 
 
 def test_every_certified_mechanism_is_audited():
