@@ -13,6 +13,7 @@ from app.domain.errors import InvalidInput
 from app.domain.views.relational_schema import RelationDefinition
 from app.services.views.column_types import ColumnType, shown
 from app.services.views.reading import WrittenQuery, read_schema, reader
+from app.services.views.schema_documents import schema_document, schema_of
 from app.services.views.sql.tables import read_tables
 from app.services.views.sql.translation import Room
 from app.services.views.view_checks import ViewCheck, checked
@@ -422,3 +423,62 @@ def test_what_is_not_grouped_by_is_null_in_rows_of_sums():
     for view in (f"SELECT s.a FROM s, {sums} WHERE z.a IS NULL OR s.a = 1", f"SELECT s.a FROM s, {sums}"):
         assert verdict(secret, view, tables) == "UNKNOWN"
     assert verdict(secret, f"SELECT s.a FROM s, {sums} WHERE s.a = 1", tables) == "PRIVATE"
+
+
+@pytest.mark.parametrize(
+    ("tables", "secret", "views"),
+    [
+        (
+            "CREATE TABLE r (a INT PRIMARY KEY); CREATE TABLE s (b NUMERIC(10,2) PRIMARY KEY)",
+            "SELECT b FROM s WHERE b = 1",
+            [
+                "SELECT s.b FROM r JOIN s ON r.a = s.b UNION SELECT a FROM r",
+                "SELECT a FROM r UNION SELECT s.b FROM r JOIN s ON r.a = s.b",
+                "SELECT DISTINCT * FROM (SELECT s.b FROM r JOIN s ON a = b UNION ALL SELECT a FROM r) AS x",
+                "SELECT s.b FROM r JOIN s ON r.a = s.b INTERSECT SELECT a FROM r",
+                "SELECT 1 UNION SELECT b FROM s WHERE b = 1",
+            ],
+        ),
+        (
+            "CREATE TABLE n (id INT PRIMARY KEY, a NUMERIC NOT NULL)",
+            "SELECT id FROM n WHERE id = 5",
+            [
+                "SELECT DISTINCT x.a FROM n x, n y WHERE x.a = y.a AND y.id = 0",
+                "SELECT x.a FROM n x, n y WHERE x.a = y.a AND y.id = 0 GROUP BY x.a",
+                "SELECT x.a FROM n x, n y WHERE x.a = y.a AND y.id = 0 UNION SELECT a FROM n WHERE id = 0",
+                "SELECT x.a, COUNT(DISTINCT y.id) FROM n x, n y WHERE x.a = y.a AND y.id = 0 GROUP BY x.a",
+            ],
+        ),
+        (
+            "CREATE TABLE c (a CHAR(3) PRIMARY KEY); CREATE TABLE d (b CHAR(5) PRIMARY KEY)",
+            "SELECT b FROM d",
+            ["SELECT d.b FROM c JOIN d ON c.a = d.b UNION SELECT a FROM c"],
+        ),
+    ],
+)
+def test_a_set_of_equal_values_that_are_shown_differently_is_sealed(tables, secret, views):
+    schema = read_schema({}, (), tables, "postgres")
+    again = schema_of(schema_document(schema))
+    assert again.types == schema.types
+    for view in views:
+        assert verdict(secret, view, tables) == "UNKNOWN", view
+
+
+def test_a_set_of_values_that_are_shown_in_one_way_is_read_exactly():
+    tables = (
+        "CREATE TABLE r (a INT NOT NULL, w NUMERIC(9) NOT NULL, b NUMERIC(10,2) NOT NULL, c CHAR(3) NOT NULL,"
+        " t VARCHAR(3) NOT NULL, d DATE NOT NULL, at TIMESTAMP NOT NULL, n NUMERIC NOT NULL)"
+    )
+    for text in (
+        "SELECT DISTINCT a, w, b, c, t, d, at FROM r",
+        "SELECT a FROM r UNION SELECT w FROM r UNION SELECT 7",
+        "SELECT b FROM r INTERSECT SELECT b FROM r",
+        "SELECT c FROM r GROUP BY c",
+        "SELECT d FROM r UNION SELECT at FROM r",
+        "SELECT COUNT(DISTINCT n) FROM r",
+        "SELECT a FROM r UNION ALL SELECT n FROM r",
+    ):
+        assert operators(text, tables) == [], text
+    assert read("SELECT d FROM r UNION ALL SELECT at FROM r", tables).parts[0].types == (
+        ColumnType("timestamp"),
+    )

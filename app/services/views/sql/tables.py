@@ -10,7 +10,7 @@ from sqlglot.expressions import DataType
 from sqlglot.tokenizer_core import TokenType
 
 from app.domain.views.relational_schema import MOST_LISTED, NAME, Domain, ForeignKey, RelationDefinition
-from app.services.views.column_types import ColumnType
+from app.services.views.column_types import PADDED, ColumnType
 from app.services.views.published import SqlDialect
 from app.services.views.sql.listed_values import MOST_OF_A_COLUMN, Listed, enum_type, listed_by_check
 from app.services.views.sql.text import SqlText
@@ -21,7 +21,7 @@ MOST_OF_A_NAME: Final = 100
 _SERIALS: Final = frozenset({DataType.Type.SERIAL, DataType.Type.BIGSERIAL, DataType.Type.SMALLSERIAL})
 _INTEGERS: Final = _SERIALS | {DataType.Type.SMALLINT, DataType.Type.INT, DataType.Type.BIGINT}
 _TYPES: Final[dict[object, tuple[ColumnType, Domain]]] = {
-    **dict.fromkeys(_INTEGERS, (ColumnType("number"), "integer")),
+    **dict.fromkeys(_INTEGERS, (ColumnType("number", size=0), "integer")),
     DataType.Type.DECIMAL: (ColumnType("number"), "number"),
     DataType.Type.TEXT: (ColumnType("text"), "any"),
     DataType.Type.VARCHAR: (ColumnType("text"), "any"),
@@ -30,7 +30,7 @@ _TYPES: Final[dict[object, tuple[ColumnType, Domain]]] = {
     DataType.Type.TIME: (ColumnType("time"), "number"),
     DataType.Type.TIMESTAMP: (ColumnType("timestamp"), "number"),
     DataType.Type.UUID: (ColumnType("opaque", name="uuid"), "any"),
-    DataType.Type.CHAR: (ColumnType("opaque", name="char"), "any"),
+    DataType.Type.CHAR: (ColumnType("opaque", name=PADDED), "any"),
     DataType.Type.TIMESTAMPTZ: (ColumnType("opaque", name="timestamptz"), "any"),
 }
 """How types compare, and what they may hold. Of any other it is not known which values are equal: doubles
@@ -332,7 +332,25 @@ class _Reader:
             values = self._enums.get(self._text.folded(named))
             if values is not None and len(values) <= MOST_OF_A_COLUMN and self._may_list(values):
                 return ColumnType("text", values), tuple(sorted(values))
-        return _TYPES.get(kind.this, _UNKNOWN)
+        own, domain = _TYPES.get(kind.this, _UNKNOWN)
+        return (own if own.size is not None else replace(own, size=_size(kind))), domain
+
+
+def _size(kind: DataType) -> int | None:
+    """Of NUMERIC the digits behind the point, of CHAR the characters; None: the values differ in it."""
+    written = [own.name for own in kind.expressions]
+    if not all(own.isdecimal() for own in written):
+        return None
+    match kind.this, written:
+        case DataType.Type.DECIMAL, [_]:
+            return 0
+        case DataType.Type.DECIMAL, [_, scale]:
+            return int(scale)
+        case DataType.Type.CHAR, []:
+            return 1
+        case DataType.Type.CHAR, [length]:
+            return int(length)
+    return None
 
 
 def _named_type(kind: object) -> str:
