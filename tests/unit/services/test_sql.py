@@ -218,13 +218,22 @@ def test_a_negation_inside_an_operator_is_read():
         ("b char(2) CHECK (b IN ('x', 'y'))", None),
         ("b double precision CHECK (b IN (1, 2))", None),
         ("b numeric CHECK (b IN (1, 2.5))", None),
+        ("b numeric CHECK (b IN (1, 2))", None),
+        ("b numeric(5, 2) CHECK (b = 1)", None),
+        ("b text CHECK (b = 'x' OR b IN UNNEST(ARRAY['y']))", None),
+        ("b text CHECK (b = 'x' OR b IN a)", None),
+        ("b mood(3)", None),
+        ("b own.feeling", {"low"}),
+        ("b feeling", None),
+        ("b own.mood", None),
         (f"b integer CHECK (b IN ({', '.join(map(str, range(101)))}))", None),
         ("b other.mood", None),
         ("b mood[]", None),
     ],
 )
 def test_the_values_of_a_column_are_those_that_its_constraint_or_type_lists(declared, listed):
-    tables = f"CREATE TYPE mood AS ENUM ('sad', 'o''k'); CREATE TABLE r (a integer, {declared})"
+    types = "CREATE TYPE mood AS ENUM ('sad', 'o''k'); CREATE TYPE own.feeling AS ENUM ('low');"
+    tables = f"{types} CREATE TABLE r (a integer, {declared})"
     schema = read_schema({}, (), tables, "postgres")
     column = schema.relational.relations["r"].ranges[1]
     assert column.values == (None if listed is None else frozenset(listed))
@@ -233,6 +242,31 @@ def test_the_values_of_a_column_are_those_that_its_constraint_or_type_lists(decl
     assert left_out == ("CHECK" in declared and listed is None)
     if listed is not None:
         assert fault("SELECT a FROM r WHERE b = '99'", tables) == "outside-domain"
+
+
+@pytest.mark.parametrize(
+    ("declared", "code"),
+    [
+        ("TYPE mood AS ENUM ('a'); CREATE TYPE MOOD AS ENUM ('a', 'b')", "duplicate-type"),
+        ("TYPE \"char\" AS ENUM ('a')", "type-name"),
+        ("TYPE box AS ENUM ('a')", "type-name"),
+        ("TYPE pg_class AS ENUM ('a')", "type-name"),
+        ("TYPE int8multirange AS ENUM ('a')", "type-name"),
+        ("TYPE _int4 AS ENUM ('a')", "type-name"),
+        ("TYPE 'mood' AS ENUM ('a')", "type-name"),
+        ("OR REPLACE TYPE mood AS ENUM ('a')", "not-read"),
+        ("TEMP TYPE mood AS ENUM ('a')", "not-read"),
+        ("TYPE IF NOT EXISTS mood AS ENUM ('a')", "not-read"),
+        ("TYPE mood(3) AS ENUM ('a')", "not-a-table"),
+    ],
+)
+def test_a_type_that_may_not_be_the_one_that_a_column_has_is_refused(declared, code):
+    assert fault("SELECT a FROM r", f"CREATE {declared}; CREATE TABLE r (a integer)") == code
+
+
+def test_a_type_of_names_of_objects_is_none_that_is_known():
+    tables = "CREATE TABLE r (a integer, b oid, c regclass, d regtype, e regproc)"
+    assert [own.family for own in read_tables(tables, "postgres").types["r"]] == ["number"] + 4 * ["unknown"]
 
 
 def test_a_listed_column_may_be_above_what_it_never_is():

@@ -90,6 +90,10 @@ class SqlText:
         """Whether upper and lower case must be as they are declared."""
         return bool(name.args.get("quoted"))
 
+    def is_in_string_quotes(self, name: exp.Identifier) -> bool:
+        """Whether a string stands where a name should, here or elsewhere in the text."""
+        return any(own.token_type == TokenType.STRING and own.text == name.name for own in self._tokens)
+
     def offset(self, node: exp.Expr) -> int:
         """Where the node begins, as far as the parser says."""
         if id(node) not in self._offsets:
