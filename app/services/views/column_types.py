@@ -104,7 +104,8 @@ def shown(cell: Cell, of: ColumnType) -> Cell:
         words = date.fromordinal(day).isoformat()
     except (ValueError, OverflowError):
         return f"#{in_digits(cell)}"
-    return words if of.family == "date" else f"{words} {_time_of_day(Fraction(cell - day))}"
+    # A column of dates may have been joined with one of moments.
+    return words if of.family == "date" and cell == day else f"{words} {_time_of_day(Fraction(cell - day))}"
 
 
 def _time_of_day(share: Fraction) -> str:

@@ -131,7 +131,7 @@ class _Reader:
             self._found.foreign_keys.append(ForeignKey(source, self._target(reference)))
         return self._found
 
-    def _add_enum(self, node: exp.Create, values: frozenset[str]) -> None:
+    def _add_enum(self, node: exp.Expr, values: frozenset[str]) -> None:
         """Let columns have the type; its name must be one that no other type can have."""
         for own, known in ((node, _PARTS_OF_A_TYPE), (node.this, _PARTS[exp.Table])):
             self._text.require_arguments(own, known)
