@@ -313,7 +313,15 @@ def test_whether_there_is_a_row_is_read_exactly_and_rows_cut_off_by_their_envelo
     assert operators("SELECT EXISTS (SELECT 1 FROM d) WHERE 1 = 1") == ["EXISTS"]
     assert operators("SELECT EXISTS (SELECT 1 FROM d) LIMIT 0") == ["EXISTS", "LIMIT"]
     for cut in ("FETCH FIRST 5 ROWS ONLY", "OFFSET 2 ROWS FETCH NEXT ROW WITH TIES"):
-        assert "LIMIT" in operators(f"SELECT pid FROM d {cut}")
+        assert "FETCH" in operators(f"SELECT pid FROM d {cut}")
+    for name, text in (
+        ("FETCH", "SELECT pid FROM d\n FETCH FIRST ROW ONLY"),
+        ("FETCH", "(SELECT pid FROM d)\n FETCH FIRST 2 ROWS ONLY"),
+        ("OFFSET", "(SELECT pid FROM d)\n OFFSET 5"),
+        ("LIMIT", "SELECT pid FROM d\n LIMIT 5"),
+    ):
+        (own,) = read(text).not_exact
+        assert (own.operator, own.place.line, own.place.column) == (name, 2, 2)
     assert operators("SELECT pid FROM p WHERE EXISTS (SELECT 1 FROM d FETCH FIRST 1 ROW ONLY)") == []
     assert operators("SELECT pid FROM p WHERE EXISTS (SELECT 1 FROM d FETCH FIRST 0 ROWS ONLY)") != []
     assert fault("SELECT pid FROM d FETCH FIRST (1 + 1) ROWS ONLY") == "not-read"

@@ -313,14 +313,10 @@ class Projections:
             number = limit.expression if isinstance(limit, exp.Limit) else limit.args.get("count")
             first = written(number) if number is not None else Written("1", "number")
             only_first = first is not None and first.text.isdigit() and int(first.text) > 0
-        for key, name in (
-            ("having", "HAVING"),
-            ("limit", "LIMIT"),
-            ("offset", "OFFSET"),
-        ):
+        for key in ("having", "limit", "offset"):
             node = self._select.args.get(key)
             if node is not None and not (only_first and key == "limit"):
-                self._note_sealed(own, node, name)
+                self._note_sealed(own, node, operator_name(node))
                 if key == "having":
                     self._examine_named(own, node)
         for node in self._select.expressions:

@@ -18,7 +18,7 @@ from sqlglot import exp
 from app.domain.views.queries import Atom, Comparison, Constant, Variable
 from app.services.views.published import NotExact, TablePlace
 from app.services.views.sql.blocks import From, FromReader, scattered
-from app.services.views.sql.conditions import MOST_ALTERNATIVES, Alternatives, Conditions
+from app.services.views.sql.conditions import MOST_ALTERNATIVES, Alternatives, Conditions, operator_name
 from app.services.views.sql.failing import failing
 from app.services.views.sql.grammar import require_known
 from app.services.views.sql.names import Names, Scope
@@ -268,7 +268,7 @@ class Translation:
     def _cut(self, node: exp.Query, rows: Rows) -> Rows:
         """With a LIMIT of its own."""
         limits = [own for own in (node.args.get("limit"), node.args.get("offset")) if own is not None]
-        reasons = tuple(NotExact("LIMIT", self._text.place(own)) for own in limits)
+        reasons = tuple(NotExact(operator_name(own), self._text.place(own)) for own in limits)
         return replace(rows, reasons=rows.reasons + reasons, is_sealed=True) if limits else rows
 
     def _combined(self, node: exp.SetOperation, outer: Scope | None) -> Rows:
