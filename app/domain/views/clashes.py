@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
 from typing import Final, Literal
@@ -48,17 +48,53 @@ def clashes(
     """The first few clashes of subgoals that read one relation.
 
     There are others where subgoals exclude each other in another way, such as by the order of two columns.
+    Raises OutOfBudget.
     """
     found: dict[Clash, None] = {}
     sides = ([_chased(own, schema, work) for own in _disjuncts(side)] for side in (secret, view))
-    ones, others = ([own for own in side if own is not None] for side in sides)
+    ones, others = ([_Side(own, work) for own in side if own is not None] for side in sides)
     for one, other, a, b, linked in islice(_pairs(ones, others, schema), MOST_LOOKED_AT):
+        work.step()
         clash = _clash(one, other, a, b, linked, work)
         if clash is not None:
             found[clash] = None
         if len(found) == MOST_NAMED:
             break
     return tuple(found)
+
+
+class _Side:
+    """A disjunct, and what it asks of each variable alone: of its bounds only the tightest."""
+
+    def __init__(self, own: Disjunct, work: Work) -> None:
+        self.disjunct = own
+        self._bounds: dict[Term, dict[Operator, Cell]] = {}
+        self._unequal: dict[Term, set[Cell]] = {}
+        for asked in own.comparisons:
+            work.step()
+            if isinstance(asked.right, Constant):
+                self._add(asked.left, asked.operator, asked.right.value)
+            elif isinstance(asked.left, Constant):
+                self._add(asked.right, _TURNED[asked.operator], asked.left.value)
+
+    def _add(self, term: Term, operator: Operator, value: Cell) -> None:
+        if operator == "!=":
+            self._unequal.setdefault(term, set()).add(value)
+            return
+        bounds = self._bounds.setdefault(term, {})
+        known = bounds.get(operator)
+        bounds[operator] = value
+        if known is not None and holds(known, "<", value) == (operator in ("<", "<=")):
+            bounds[operator] = known
+
+    def asked(self, term: Term, other: Term) -> Iterator[Condition]:
+        """What it asks of the term; that it differs from a value only if the other side has this value."""
+        if isinstance(term, Constant):
+            yield _is(term)
+        for operator, value in self._bounds.get(term, {}).items():
+            yield Condition(operator, value)
+        if isinstance(other, Constant) and other.value in self._unequal.get(term, ()):
+            yield Condition("!=", other.value)
 
 
 def _disjuncts(branches: Sequence[Branch]) -> Iterator[Disjunct]:
@@ -75,46 +111,37 @@ def _chased(own: Disjunct, schema: RelationalSchema, work: Work) -> Disjunct | N
 
 
 def _pairs(
-    ones: Sequence[Disjunct], others: Sequence[Disjunct], schema: RelationalSchema
-) -> Iterator[tuple[Disjunct, Disjunct, Atom, Atom, Positions]]:
+    ones: Sequence[_Side], others: Sequence[_Side], schema: RelationalSchema
+) -> Iterator[tuple[_Side, _Side, Atom, Atom, Positions]]:
     """Subgoals of one relation, with the columns in which their rows would have to agree."""
     for one, other in product(ones, others):
-        for a, b in product(one.body, other.body):
+        for a, b in product(one.disjunct.body, other.disjunct.body):
             if a.relation == b.relation:
                 for linked in schema.relations[a.relation].links:
                     yield one, other, a, b, linked
 
 
-def _clash(one: Disjunct, other: Disjunct, a: Atom, b: Atom, linked: Positions, work: Work) -> Clash | None:
+def _clash(one: _Side, other: _Side, a: Atom, b: Atom, linked: Positions, work: Work) -> Clash | None:
     equal = Substitution()
     of: Literal["row", "block"] = "row" if len(linked) == len(a.terms) else "block"
     for column in linked:
         left, right = equal.of(a.terms[column]), equal.of(b.terms[column])
         if isinstance(left, Constant) and isinstance(right, Constant) and left != right:
+            if (left, right) != (a.terms[column], b.terms[column]):
+                # A value that another column brings in: the conditions on this one do not show why.
+                return None
             return Clash(a.relation, column, _is(left), _is(right), of)
         equal.merge(left, right)
     for column in linked:
-        for ours, theirs in product(_asked(one, a.terms[column]), _asked(other, b.terms[column])):
-            if not _meet(ours, theirs, one.ranges.get(a.terms[column], Range()), work):
+        left, right = a.terms[column], b.terms[column]
+        for ours, theirs in product(one.asked(left, right), other.asked(right, left)):
+            if not _meet(ours, theirs, one.disjunct.ranges.get(left, Range()), work):
                 return Clash(a.relation, column, ours, theirs, of)
     return None
 
 
 def _is(own: Constant) -> Condition:
     return Condition("=", own.value)
-
-
-def _asked(own: Disjunct, term: Term) -> Iterable[Condition]:
-    """What the query asks of the term alone."""
-    if isinstance(term, Constant):
-        yield _is(term)
-    for asked in own.comparisons:
-        for side, to, operator in (
-            (asked.left, asked.right, asked.operator),
-            (asked.right, asked.left, _TURNED[asked.operator]),
-        ):
-            if side == term and isinstance(to, Constant):
-                yield Condition(operator, to.value)
 
 
 def _meet(one: Condition, other: Condition, range_: Range, work: Work) -> bool:

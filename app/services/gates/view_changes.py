@@ -53,7 +53,7 @@ def _cut() -> JsonObject:
     return _document(
         "not_looked_for",
         f"A change was not looked for: that is done for the first {MOST_ADVISED} pairs of a requirement that "
-        "disclose something, as far as there is time. POST /v1/view-checks looks for those of single views.",
+        "disclose something, as far as there is time. A check of views looks for those of single views.",
     )
 
 

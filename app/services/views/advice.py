@@ -112,7 +112,7 @@ class Adviser:
                 count += 1
                 if len(listed) < MOST_PATTERNS and verdict.branches is not None:
                     decided = Decided(verdict, pair.secret, pair.view)
-                    listed.append(self._pattern(hit, decided, verdict.branches))
+                    listed.append(self._pattern(hit, decided, verdict.branches, is_late))
                 if count == MOST_COUNTED:
                     is_complete = False
                     break
@@ -125,10 +125,12 @@ class Adviser:
             "truncated": not is_complete or count > len(listed),
         }
 
-    def _pattern(self, hit: Hit, found: Decided, pair: tuple[Branch, Branch]) -> JsonObject:
+    def _pattern(
+        self, hit: Hit, found: Decided, pair: tuple[Branch, Branch], is_late: Callable[[], bool]
+    ) -> JsonObject:
         is_verified = found.verdict == "DISCLOSES"
         words = (
-            found.explanation(self.schema)
+            found.explanation(self.schema, is_late)
             if is_verified
             else "The conditions of both queries allow such a row; no example of it was verified within the "
             "limits."

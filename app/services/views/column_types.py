@@ -6,7 +6,7 @@ a witness is turned back.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
 from math import floor
@@ -17,6 +17,8 @@ from app.domain.views.ranges import Cell, Range, Value, exact, in_digits
 Family = Literal["untyped", "number", "text", "boolean", "date", "time", "timestamp", "opaque", "unknown"]
 """Columns of an opaque type are compared with others of it only, those of an unknown one with nothing."""
 SECONDS_OF_A_DAY: Final = 86_400
+PADDED: Final = "char"
+"""The name of the opaque type of padded texts."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,10 @@ class ColumnType:
     """All values, where they are listed."""
     name: str = ""
     """Of an opaque type."""
+    size: int | None = None
+    """How many digits all its numbers show behind the point, or how many characters its padded texts have;
+    None: that is not known.
+    """
 
     @property
     def is_ordered(self) -> bool:
@@ -52,6 +58,23 @@ class ColumnType:
             return True
         return (self.family, self.name) == (other.family, other.name)
 
+    def is_shown_as(self, other: ColumnType) -> bool:
+        """Whether equal values of both look alike; compared with itself, whether its own do.
+
+        1 and 1.00 are one number, and a text that CHAR pads is equal to one that is padded further: which of
+        them a DISTINCT or a UNION keeps depends on rows that add nothing to the set.
+        """
+        if self.family == "number" or (self.family == "opaque" and self.name == PADDED):
+            return self.size is not None and self.size == other.size
+        return True
+
+    def beside(self, other: ColumnType) -> ColumnType:
+        """The type of a column that holds values of both."""
+        if {self.family, other.family} == {"date", "timestamp"}:
+            return ColumnType("timestamp")
+        both = replace(self, values=self.values if self.values == other.values else None)
+        return both if self.is_shown_as(other) else replace(both, size=None)
+
 
 UNTYPED: Final = ColumnType()
 
@@ -59,9 +82,12 @@ UNTYPED: Final = ColumnType()
 def type_of(range_: Range) -> ColumnType:
     """The type of a column that is declared by what it may hold."""
     if range_.values is None:
-        return ColumnType("untyped" if range_.kind == "any" else "number")
+        if range_.kind == "any":
+            return UNTYPED
+        return ColumnType("number", size=0 if range_.kind == "integer" else None)
     if range_.is_ordered:
-        return ColumnType("number", range_.values)
+        is_whole = all(isinstance(value, int) for value in range_.values)
+        return ColumnType("number", range_.values, size=0 if is_whole else None)
     if all(isinstance(value, str) for value in range_.values):
         return ColumnType("text", range_.values)
     return ColumnType("untyped", range_.values)
@@ -78,7 +104,8 @@ def shown(cell: Cell, of: ColumnType) -> Cell:
         words = date.fromordinal(day).isoformat()
     except (ValueError, OverflowError):
         return f"#{in_digits(cell)}"
-    return words if of.family == "date" else f"{words} {_time_of_day(Fraction(cell - day))}"
+    # A column of dates may have been joined with one of moments.
+    return words if of.family == "date" and cell == day else f"{words} {_time_of_day(Fraction(cell - day))}"
 
 
 def _time_of_day(share: Fraction) -> str:

@@ -90,7 +90,7 @@ class _Relation:
         self.definition = self._definition(declarations)
         ranges = built({self.name: self.definition}).relations[self.name].ranges
         self.types = tuple(
-            ColumnType(own.family, range_.values) for own, range_ in zip(types, ranges, strict=True)
+            replace(own, values=range_.values) for own, range_ in zip(types, ranges, strict=True)
         )
 
     def _column(self, declared: AttributeDeclaration) -> tuple[Domain, ColumnType]:

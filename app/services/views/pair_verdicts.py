@@ -142,8 +142,8 @@ class Decided:
         secret, view = (_in_words(side, part, schema) for side, part in sides)
         return Witness(secret, view)
 
-    def explanation(self, schema: ReadSchema) -> str:
-        """Why, in words."""
+    def explanation(self, schema: ReadSchema, is_late: Callable[[], bool]) -> str:
+        """Why, in words; which values exclude each other only if there is time to look for them."""
         pair = ("secret", self.secret.id, self.secret.branches), ("view", self.view.id, self.view.branches)
         if self.is_open:
             rows = sorted({own.deciding.relation for own in self._sides(self.found.witness)})
@@ -160,7 +160,7 @@ class Decided:
         else:
             why = explained(self.found, Query(()), Query(()), schema.relational)
             if self.found.reason == "NO_UNIFIABLE_SUBGOALS":
-                why += explained_clashes(self._clashes(schema), schema.relational)
+                why += explained_clashes(self._clashes(schema, is_late), schema.relational)
         return " ".join([why, *self._envelopes()])
 
     def places(self) -> tuple[tuple[Place, ...], ...]:
@@ -168,10 +168,14 @@ class Decided:
         pairs = zip(self.found.subgoals or (), self._parts(), strict=True)
         return tuple(_places(part, subgoals) for subgoals, part in pairs)
 
-    def _clashes(self, schema: ReadSchema) -> Iterator[Clash]:
+    def _clashes(self, schema: ReadSchema, is_late: Callable[[], bool]) -> Iterator[Clash]:
         """Why the rows of the queries exclude each other, with dates as SQL writes them."""
-        work = Work(Budget(), lambda: False)
-        for own in clashes(self.secret.branches, self.view.branches, schema.relational, work):
+        work = Work(Budget(), is_late)
+        try:
+            found = clashes(self.secret.branches, self.view.branches, schema.relational, work)
+        except OutOfBudget:
+            return
+        for own in found:
             of = schema.types[own.relation][own.column]
             secret, view = (replace(side, value=shown(side.value, of)) for side in (own.secret, own.view))
             yield replace(own, secret=secret, view=view)

@@ -21,7 +21,7 @@ def schema_document(schema: ReadSchema) -> JsonObject:
                 {"from": own.source, "to": own.target} for own in schema.relational.foreign_keys
             ],
             "types": {
-                name: [{"family": own.family, "name": own.name} for own in types]
+                name: [{"family": own.family, "name": own.name, "size": own.size} for own in types]
                 for name, types in schema.types.items()
             },
             "qualified": schema.qualified,
@@ -70,6 +70,6 @@ def _domain(sent: Any) -> Domain:  # noqa: ANN401 - JSON
 def _types(relation: Relation, described: list[Mapping[str, Any]]) -> tuple[ColumnType, ...]:
     """How the columns compare; those whose values are listed have the values of their domains."""
     return tuple(
-        ColumnType(own["family"], range_.values, own["name"])
+        ColumnType(own["family"], range_.values, own["name"], own.get("size"))
         for own, range_ in zip(described, relation.ranges, strict=True)
     )

@@ -283,7 +283,7 @@ class Pairs:
             "verdict": decided.verdict,
             "method": decided.method,
             "reason_code": decided.reason,
-            "explanation": decided.explanation(self._schema),
+            "explanation": decided.explanation(self._schema, is_late),
             "witness": None if decided.witness is None else _witness(decided, self._schema),
             "severity": severity,
             "classes": {"secret": list(secret.classes), "view": list(view.classes)},

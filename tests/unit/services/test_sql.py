@@ -13,6 +13,7 @@ from app.domain.errors import InvalidInput
 from app.domain.views.relational_schema import RelationDefinition
 from app.services.views.column_types import ColumnType, shown
 from app.services.views.reading import WrittenQuery, read_schema, reader
+from app.services.views.schema_documents import schema_document, schema_of
 from app.services.views.sql.tables import read_tables
 from app.services.views.sql.translation import Room
 from app.services.views.view_checks import ViewCheck, checked
@@ -181,6 +182,7 @@ def test_dates_are_shown_as_dates():
     assert shown(737_425 + Fraction(1, 3) + Fraction(1, 7), ColumnType("timestamp")) == (
         "2020-01-01 11:25:42.857142857142"
     )
+    assert shown(737_425 + Fraction(1, 2), ColumnType("date")) == "2020-01-01 12:00:00"
     assert shown(-5, ColumnType("date")) == "#-5"
     assert shown(10**30, ColumnType("timestamp")) == f"#{10**30}"
     assert shown("flu", ColumnType("text")) == "flu"
@@ -217,13 +219,22 @@ def test_a_negation_inside_an_operator_is_read():
         ("b char(2) CHECK (b IN ('x', 'y'))", None),
         ("b double precision CHECK (b IN (1, 2))", None),
         ("b numeric CHECK (b IN (1, 2.5))", None),
+        ("b numeric CHECK (b IN (1, 2))", None),
+        ("b numeric(5, 2) CHECK (b = 1)", None),
+        ("b text CHECK (b = 'x' OR b IN UNNEST(ARRAY['y']))", None),
+        ("b text CHECK (b = 'x' OR b IN a)", None),
+        ("b mood(3)", None),
+        ("b own.feeling", {"low"}),
+        ("b feeling", None),
+        ("b own.mood", None),
         (f"b integer CHECK (b IN ({', '.join(map(str, range(101)))}))", None),
         ("b other.mood", None),
         ("b mood[]", None),
     ],
 )
 def test_the_values_of_a_column_are_those_that_its_constraint_or_type_lists(declared, listed):
-    tables = f"CREATE TYPE mood AS ENUM ('sad', 'o''k'); CREATE TABLE r (a integer, {declared})"
+    types = "CREATE TYPE mood AS ENUM ('sad', 'o''k'); CREATE TYPE own.feeling AS ENUM ('low');"
+    tables = f"{types} CREATE TABLE r (a integer, {declared})"
     schema = read_schema({}, (), tables, "postgres")
     column = schema.relational.relations["r"].ranges[1]
     assert column.values == (None if listed is None else frozenset(listed))
@@ -232,6 +243,31 @@ def test_the_values_of_a_column_are_those_that_its_constraint_or_type_lists(decl
     assert left_out == ("CHECK" in declared and listed is None)
     if listed is not None:
         assert fault("SELECT a FROM r WHERE b = '99'", tables) == "outside-domain"
+
+
+@pytest.mark.parametrize(
+    ("declared", "code"),
+    [
+        ("TYPE mood AS ENUM ('a'); CREATE TYPE MOOD AS ENUM ('a', 'b')", "duplicate-type"),
+        ("TYPE \"char\" AS ENUM ('a')", "type-name"),
+        ("TYPE box AS ENUM ('a')", "type-name"),
+        ("TYPE pg_class AS ENUM ('a')", "type-name"),
+        ("TYPE int8multirange AS ENUM ('a')", "type-name"),
+        ("TYPE _int4 AS ENUM ('a')", "type-name"),
+        ("TYPE 'mood' AS ENUM ('a')", "type-name"),
+        ("OR REPLACE TYPE mood AS ENUM ('a')", "not-read"),
+        ("TEMP TYPE mood AS ENUM ('a')", "not-read"),
+        ("TYPE IF NOT EXISTS mood AS ENUM ('a')", "not-read"),
+        ("TYPE mood(3) AS ENUM ('a')", "not-a-table"),
+    ],
+)
+def test_a_type_that_may_not_be_the_one_that_a_column_has_is_refused(declared, code):
+    assert fault("SELECT a FROM r", f"CREATE {declared}; CREATE TABLE r (a integer)") == code
+
+
+def test_a_type_of_names_of_objects_is_none_that_is_known():
+    tables = "CREATE TABLE r (a integer, b oid, c regclass, d regtype, e regproc)"
+    assert [own.family for own in read_tables(tables, "postgres").types["r"]] == ["number"] + 4 * ["unknown"]
 
 
 def test_a_listed_column_may_be_above_what_it_never_is():
@@ -277,7 +313,15 @@ def test_whether_there_is_a_row_is_read_exactly_and_rows_cut_off_by_their_envelo
     assert operators("SELECT EXISTS (SELECT 1 FROM d) WHERE 1 = 1") == ["EXISTS"]
     assert operators("SELECT EXISTS (SELECT 1 FROM d) LIMIT 0") == ["EXISTS", "LIMIT"]
     for cut in ("FETCH FIRST 5 ROWS ONLY", "OFFSET 2 ROWS FETCH NEXT ROW WITH TIES"):
-        assert "LIMIT" in operators(f"SELECT pid FROM d {cut}")
+        assert "FETCH" in operators(f"SELECT pid FROM d {cut}")
+    for name, text in (
+        ("FETCH", "SELECT pid FROM d\n FETCH FIRST ROW ONLY"),
+        ("FETCH", "(SELECT pid FROM d)\n FETCH FIRST 2 ROWS ONLY"),
+        ("OFFSET", "(SELECT pid FROM d)\n OFFSET 5"),
+        ("LIMIT", "SELECT pid FROM d\n LIMIT 5"),
+    ):
+        (own,) = read(text).not_exact
+        assert (own.operator, own.place.line, own.place.column) == (name, 2, 2)
     assert operators("SELECT pid FROM p WHERE EXISTS (SELECT 1 FROM d FETCH FIRST 1 ROW ONLY)") == []
     assert operators("SELECT pid FROM p WHERE EXISTS (SELECT 1 FROM d FETCH FIRST 0 ROWS ONLY)") != []
     assert fault("SELECT pid FROM d FETCH FIRST (1 + 1) ROWS ONLY") == "not-read"
@@ -422,3 +466,62 @@ def test_what_is_not_grouped_by_is_null_in_rows_of_sums():
     for view in (f"SELECT s.a FROM s, {sums} WHERE z.a IS NULL OR s.a = 1", f"SELECT s.a FROM s, {sums}"):
         assert verdict(secret, view, tables) == "UNKNOWN"
     assert verdict(secret, f"SELECT s.a FROM s, {sums} WHERE s.a = 1", tables) == "PRIVATE"
+
+
+@pytest.mark.parametrize(
+    ("tables", "secret", "views"),
+    [
+        (
+            "CREATE TABLE r (a INT PRIMARY KEY); CREATE TABLE s (b NUMERIC(10,2) PRIMARY KEY)",
+            "SELECT b FROM s WHERE b = 1",
+            [
+                "SELECT s.b FROM r JOIN s ON r.a = s.b UNION SELECT a FROM r",
+                "SELECT a FROM r UNION SELECT s.b FROM r JOIN s ON r.a = s.b",
+                "SELECT DISTINCT * FROM (SELECT s.b FROM r JOIN s ON a = b UNION ALL SELECT a FROM r) AS x",
+                "SELECT s.b FROM r JOIN s ON r.a = s.b INTERSECT SELECT a FROM r",
+                "SELECT 1 UNION SELECT b FROM s WHERE b = 1",
+            ],
+        ),
+        (
+            "CREATE TABLE n (id INT PRIMARY KEY, a NUMERIC NOT NULL)",
+            "SELECT id FROM n WHERE id = 5",
+            [
+                "SELECT DISTINCT x.a FROM n x, n y WHERE x.a = y.a AND y.id = 0",
+                "SELECT x.a FROM n x, n y WHERE x.a = y.a AND y.id = 0 GROUP BY x.a",
+                "SELECT x.a FROM n x, n y WHERE x.a = y.a AND y.id = 0 UNION SELECT a FROM n WHERE id = 0",
+                "SELECT x.a, COUNT(DISTINCT y.id) FROM n x, n y WHERE x.a = y.a AND y.id = 0 GROUP BY x.a",
+            ],
+        ),
+        (
+            "CREATE TABLE c (a CHAR(3) PRIMARY KEY); CREATE TABLE d (b CHAR(5) PRIMARY KEY)",
+            "SELECT b FROM d",
+            ["SELECT d.b FROM c JOIN d ON c.a = d.b UNION SELECT a FROM c"],
+        ),
+    ],
+)
+def test_a_set_of_equal_values_that_are_shown_differently_is_sealed(tables, secret, views):
+    schema = read_schema({}, (), tables, "postgres")
+    again = schema_of(schema_document(schema))
+    assert again.types == schema.types
+    for view in views:
+        assert verdict(secret, view, tables) == "UNKNOWN", view
+
+
+def test_a_set_of_values_that_are_shown_in_one_way_is_read_exactly():
+    tables = (
+        "CREATE TABLE r (a INT NOT NULL, w NUMERIC(9) NOT NULL, b NUMERIC(10,2) NOT NULL, c CHAR(3) NOT NULL,"
+        " t VARCHAR(3) NOT NULL, d DATE NOT NULL, at TIMESTAMP NOT NULL, n NUMERIC NOT NULL)"
+    )
+    for text in (
+        "SELECT DISTINCT a, w, b, c, t, d, at FROM r",
+        "SELECT a FROM r UNION SELECT w FROM r UNION SELECT 7",
+        "SELECT b FROM r INTERSECT SELECT b FROM r",
+        "SELECT c FROM r GROUP BY c",
+        "SELECT d FROM r UNION SELECT at FROM r",
+        "SELECT COUNT(DISTINCT n) FROM r",
+        "SELECT a FROM r UNION ALL SELECT n FROM r",
+    ):
+        assert operators(text, tables) == [], text
+    assert read("SELECT d FROM r UNION ALL SELECT at FROM r", tables).parts[0].types == (
+        ColumnType("timestamp"),
+    )

@@ -13,7 +13,11 @@ from pathlib import Path
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.domain.views.relational_schema import ForeignKey, RelationDefinition
+from app.domain.views.clashes import clashes
+from app.domain.views.datalog import parse_query
+from app.domain.views.normal_form import branches
+from app.domain.views.relational_schema import ForeignKey, RelationDefinition, built
+from app.domain.views.work import Budget, OutOfBudget, Work
 from app.services.views.view_checks import (
     CHECK_SECONDS,
     PAIR_SECONDS,
@@ -340,8 +344,14 @@ OF_CANCER = "S(n) :- P(p, n), D(p, 'cancer', w)."
             "V(p) :- D(p, i, w), 5 <= w.",
             ["No row of D has ward < 5 and ward >= 5."],
         ),
-        # The secret asks for one value in both columns.
-        (PLAIN, "S() :- R(x, x).", "V() :- R(0, 1).", ["No row of R has b = 0 and b = 1."]),
+        # The secret asks for one value in both columns, and for no certain one in either.
+        (PLAIN, "S() :- R(x, x).", "V() :- R(0, 1).", []),
+        (
+            HOSPITAL,
+            "S(p) :- D(p, i, w), w < 9, w < 5, w <= 7.",
+            "V(p) :- D(p, i, w), 2 < w, 6 <= w, 3 <= w.",
+            ["No row of D has ward < 5 and ward >= 6."],
+        ),
         # The key makes y one.
         (
             {"R": RelationDefinition(["a", "b"], keys=[["a"]]), "T": RelationDefinition(["a"])},
@@ -370,6 +380,31 @@ def test_queries_that_exclude_each_other_are_said_to_by_their_values(relations, 
     general = "No row can matter to both queries: where they read the same relation, their conditions exclude"
     assert pair["explanation"].startswith(general)
     assert pair["explanation"].removesuffix(" ".join(["", *said])).endswith("exclude each other.")
+
+
+def test_why_queries_exclude_each_other_is_looked_for_within_limits():
+    schema = built({"R": RelationDefinition(["x", "y"], dict.fromkeys("xy", "number"))})
+    looks = []
+    work = Work(Budget(), lambda: bool(looks.append(0)) or len(looks) > 20_000)
+    unequal = ", ".join(f"x != {i}" for i in range(700))
+    sides = [
+        branches(
+            parse_query(f"S() :- R(x, y), {unequal}, {order}.", schema), schema, side, Work(Budget(), bool)
+        )
+        for side, order in (("a.", "x < y"), ("b.", "y < x"))
+    ]
+    assert clashes(*sides, schema, work) == ()
+    assert len(looks) < 5_000
+
+
+def test_a_verdict_is_given_without_the_values_that_there_is_no_time_to_look_for(monkeypatch):
+    def late(*_):
+        raise OutOfBudget
+
+    monkeypatch.setattr("app.services.views.pair_verdicts.clashes", late)
+    pair = one_pair(HOSPITAL, OF_CANCER, "V(p) :- D(p, 'flu', w).")
+    assert pair["verdict"] == "PRIVATE"
+    assert pair["explanation"].endswith("exclude each other.")
 
 
 def test_dates_that_exclude_each_other_are_written_as_dates():

@@ -15,6 +15,19 @@ from app.services.views.sql.values import NotComparable, WrongType, value, writt
 MOST_OF_A_COLUMN: Final = 100
 """Values that are listed for one column; with more, it is taken to hold any. A larger domain is safe."""
 _FAMILIES: Final = ("text", "number")
+_NAMES: Final = """
+    abstime aclitem bit bool boolean box bpchar bytea char cid cidr circle cstring date decimal event_trigger
+    float4 float8 gtsvector inet int int2 int2vector int4 int8 integer internal interval json jsonb jsonpath
+    line lseg macaddr macaddr8 money name numeric oid oidvector opaque path point polygon real record
+    refcursor reltime smgr smallint bigint text tid time timestamp timestamptz timetz tinterval trigger
+    tsquery tsvector txid_snapshot unknown uuid varbit varchar void xid xid8 xml
+    int4range int8range numrange tsrange tstzrange daterange regclass regcollation regconfig regdatabase
+    regdictionary regnamespace regoper regoperator regproc regprocedure regrole regtype any anyarray
+    anyelement anyenum anynonarray anyrange
+    """
+_OF_DATABASE: Final = frozenset(_NAMES.split())
+_BEGINNINGS: Final = ("pg_", "_", "anycompatible")
+"""Of names of types of the database: its tables, arrays, and types of any kind."""
 Listed = Mapping[str, frozenset[str | int]]
 """Column → all its values but NULL."""
 
@@ -49,13 +62,17 @@ def _alternatives(
     values: set[str | int] = set()
     name = None
     for part in map(_inner, operands(node, exp.Or)):
-        if not isinstance(part, exp.In | exp.EQ) or part.args.get("query") is not None:
+        if not isinstance(part, exp.In | exp.EQ) or any(
+            own for key, own in part.args.items() if key not in ("this", "expression", "expressions")
+        ):
             return None
         column = part.this
         if not isinstance(column, exp.Column) or column.args.get("table") is not None:
             return None
         known = type_of(column.this)
         literals = part.expressions if isinstance(part, exp.In) else [part.expression]
+        if not literals:
+            return None
         own = None if known is None else _values(literals, known[1])
         if known is None or own is None or name not in (None, known[0]):
             return None
@@ -79,6 +96,11 @@ def _values(literals: Sequence[exp.Expr], of: ColumnType) -> set[str | int] | No
             return None
         found.add(own)
     return found
+
+
+def is_of_database(name: str) -> bool:
+    """Whether a type of this name may be PostgreSQL's own, which comes before all that are declared."""
+    return name in _OF_DATABASE or name.startswith(_BEGINNINGS) or name.endswith(("multirange", "_handler"))
 
 
 def enum_type(node: exp.Expr) -> frozenset[str] | None:

@@ -100,6 +100,10 @@ class Projections:
             c.field.type.family == "unknown" for c in (*own.columns, *own.groups, *own.distinct)
         ):
             self._note_sealed(own, self._select, "equality of values of this type")
+        if own.is_set and not all(
+            c.field.type.is_shown_as(c.field.type) for c in own.columns if c.field.is_plain
+        ):
+            self._note_sealed(own, self._select, "equal values that are shown differently")
         self._after(own, only_first=exists)
         self._ordered(own)
         indices = [column.index for column in own.columns]
@@ -175,7 +179,7 @@ class Projections:
         literal = written(node)
         if literal is None or literal.kind not in ("number", "text", "boolean"):
             return None
-        own = ColumnType(literal.kind)
+        own = ColumnType(literal.kind, size=0 if literal.text.lstrip("-").isdecimal() else None)
         try:
             found = value(literal, own)
         except WrongType as error:
@@ -309,14 +313,10 @@ class Projections:
             number = limit.expression if isinstance(limit, exp.Limit) else limit.args.get("count")
             first = written(number) if number is not None else Written("1", "number")
             only_first = first is not None and first.text.isdigit() and int(first.text) > 0
-        for key, name in (
-            ("having", "HAVING"),
-            ("limit", "LIMIT"),
-            ("offset", "OFFSET"),
-        ):
+        for key in ("having", "limit", "offset"):
             node = self._select.args.get(key)
             if node is not None and not (only_first and key == "limit"):
-                self._note_sealed(own, node, name)
+                self._note_sealed(own, node, operator_name(node))
                 if key == "having":
                     self._examine_named(own, node)
         for node in self._select.expressions:

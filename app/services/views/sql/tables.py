@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -10,9 +11,15 @@ from sqlglot.expressions import DataType
 from sqlglot.tokenizer_core import TokenType
 
 from app.domain.views.relational_schema import MOST_LISTED, NAME, Domain, ForeignKey, RelationDefinition
-from app.services.views.column_types import ColumnType
+from app.services.views.column_types import PADDED, ColumnType
 from app.services.views.published import SqlDialect
-from app.services.views.sql.listed_values import MOST_OF_A_COLUMN, Listed, enum_type, listed_by_check
+from app.services.views.sql.listed_values import (
+    MOST_OF_A_COLUMN,
+    Listed,
+    enum_type,
+    is_of_database,
+    listed_by_check,
+)
 from app.services.views.sql.text import SqlText
 
 MOST_TABLES: Final = 500
@@ -21,7 +28,7 @@ MOST_OF_A_NAME: Final = 100
 _SERIALS: Final = frozenset({DataType.Type.SERIAL, DataType.Type.BIGSERIAL, DataType.Type.SMALLSERIAL})
 _INTEGERS: Final = _SERIALS | {DataType.Type.SMALLINT, DataType.Type.INT, DataType.Type.BIGINT}
 _TYPES: Final[dict[object, tuple[ColumnType, Domain]]] = {
-    **dict.fromkeys(_INTEGERS, (ColumnType("number"), "integer")),
+    **dict.fromkeys(_INTEGERS, (ColumnType("number", size=0), "integer")),
     DataType.Type.DECIMAL: (ColumnType("number"), "number"),
     DataType.Type.TEXT: (ColumnType("text"), "any"),
     DataType.Type.VARCHAR: (ColumnType("text"), "any"),
@@ -30,7 +37,7 @@ _TYPES: Final[dict[object, tuple[ColumnType, Domain]]] = {
     DataType.Type.TIME: (ColumnType("time"), "number"),
     DataType.Type.TIMESTAMP: (ColumnType("timestamp"), "number"),
     DataType.Type.UUID: (ColumnType("opaque", name="uuid"), "any"),
-    DataType.Type.CHAR: (ColumnType("opaque", name="char"), "any"),
+    DataType.Type.CHAR: (ColumnType("opaque", name=PADDED), "any"),
     DataType.Type.TIMESTAMPTZ: (ColumnType("opaque", name="timestamptz"), "any"),
 }
 """How types compare, and what they may hold. Of any other it is not known which values are equal: doubles
@@ -51,6 +58,7 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.Reference: frozenset({"this", "expressions", "options"}),
 }
 """Of what a table is declared, with its parts; any other may tie rows to each other."""
+_PARTS_OF_A_TYPE: Final = frozenset({"this", "kind", "expression"})
 _SAYING_NOTHING: Final = (
     exp.DefaultColumnConstraint,
     exp.GeneratedAsIdentityColumnConstraint,
@@ -97,14 +105,14 @@ class _Reader:
         self._found = SqlTables()
         self._references: list[tuple[str, exp.Reference]] = []
         self._room = MOST_LISTED
-        self._enums: dict[str, frozenset[str]] = {}
+        self._enums: dict[tuple[str, ...], frozenset[str]] = {}
 
     def read(self) -> SqlTables:
         statements = self._text.statements()
         for own, start in statements:
             listed = enum_type(own)
             if listed is not None:
-                self._enums[self._text.folded(own.this.this)] = listed
+                self._add_enum(own, listed)
                 continue
             if not isinstance(own, exp.Create) or not _is_of_columns(own):
                 self._text.refuse(
@@ -123,9 +131,28 @@ class _Reader:
             self._found.foreign_keys.append(ForeignKey(source, self._target(reference)))
         return self._found
 
+    def _add_enum(self, node: exp.Expr, values: frozenset[str]) -> None:
+        """Let columns have the type; its name must be one that no other type can have."""
+        for own, known in ((node, _PARTS_OF_A_TYPE), (node.this, _PARTS[exp.Table])):
+            self._text.require_arguments(own, known)
+        parts = self._parts_of(node.this.parts)
+        if parts in self._enums:
+            self._text.refuse(node, "duplicate-type", f"the type {parts[-1]} is declared twice.")
+        if is_of_database(parts[-1]) or self._text.is_in_string_quotes(node.this.this):
+            self._text.refuse(
+                node,
+                "type-name",
+                f"{parts[-1]!r} may be a type that the database has itself, or is no name.",
+                "Call the type by another name, in double quotes if in any.",
+            )
+        self._enums[parts] = values
+
+    def _parts_of(self, named: Iterable[exp.Expr]) -> tuple[str, ...]:
+        return tuple(self._text.folded(own) for own in named if isinstance(own, exp.Identifier))
+
     def _add(self, node: exp.Create) -> None:
         named = node.this.this
-        parts = tuple(self._text.folded(own) for own in named.parts if isinstance(own, exp.Identifier))
+        parts = self._parts_of(named.parts)
         table = _Table(parts[-1])
         if table.name in self._found.definitions:
             self._text.refuse(
@@ -275,9 +302,14 @@ class _Reader:
                 )
 
     def _typed(self, column: exp.Identifier, table: _Table) -> tuple[str, ColumnType] | None:
-        """Name and type of a column of the table that has been read."""
+        """Name and type of a column of the table that has been read.
+
+        A value of a column of NUMERIC that is listed may be shown in several ways: its list says too little.
+        """
         name = self._text.folded(column)
-        return (name, table.types[table.names.index(name)]) if name in table.names else None
+        if name not in table.names or table.domains[name] == "number":
+            return None
+        return name, table.types[table.names.index(name)]
 
     def _list(self, listed: Listed, table: _Table) -> None:
         """Let columns hold what is listed alone; of two lists the first is taken."""
@@ -328,16 +360,34 @@ class _Reader:
         if not isinstance(kind, DataType) or is_collated:
             return _UNKNOWN
         named = kind.args.get("kind")
-        if kind.this == DataType.Type.USERDEFINED and isinstance(named, exp.Identifier):
-            values = self._enums.get(self._text.folded(named))
+        if isinstance(named, exp.Identifier | exp.Dot) and not kind.expressions:
+            values = self._enums.get(self._parts_of(named.find_all(exp.Identifier, bfs=False)))
             if values is not None and len(values) <= MOST_OF_A_COLUMN and self._may_list(values):
                 return ColumnType("text", values), tuple(sorted(values))
-        return _TYPES.get(kind.this, _UNKNOWN)
+        own, domain = _TYPES.get(kind.this, _UNKNOWN)
+        return (own if own.size is not None else replace(own, size=_size(kind))), domain
+
+
+def _size(kind: DataType) -> int | None:
+    """Of NUMERIC the digits behind the point, of CHAR the characters; None: the values differ in it."""
+    written = [own.name for own in kind.expressions]
+    if not all(own.isdecimal() for own in written):
+        return None
+    match kind.this, written:
+        case DataType.Type.DECIMAL, [_]:
+            return 0
+        case DataType.Type.DECIMAL, [_, scale]:
+            return int(scale)
+        case DataType.Type.CHAR, []:
+            return 1
+        case DataType.Type.CHAR, [length]:
+            return int(length)
+    return None
 
 
 def _named_type(kind: object) -> str:
     """The type as it is called, for a warning; of a long one only its kind."""
-    return kind.this.value.lower() if isinstance(kind, DataType) else "no type"
+    return str(getattr(kind.this, "value", kind.this)).lower() if isinstance(kind, DataType) else "no type"
 
 
 def _is_of_columns(node: exp.Create) -> bool:

@@ -21,6 +21,12 @@ MOST_NESTING: Final = 40
 _OPENING: Final = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _CLOSING: Final = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _PREFIXES: Final = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
+_OF_NUMBERS: Final[dict[type[exp.Expr], TokenType]] = {
+    exp.Limit: TokenType.LIMIT,
+    exp.Offset: TokenType.OFFSET,
+    exp.Fetch: TokenType.FETCH,
+}
+"""Clauses of numbers alone, of which the parser does not say where they begin."""
 MOST_POSTFIXES: Final = 60
 """Casts and brackets in a text: each is a level of what the parser builds, and it takes time for each."""
 _POSTFIXES: Final = {TokenType.L_BRACKET, TokenType.DCOLON}
@@ -90,10 +96,17 @@ class SqlText:
         """Whether upper and lower case must be as they are declared."""
         return bool(name.args.get("quoted"))
 
+    def is_in_string_quotes(self, name: exp.Identifier) -> bool:
+        """Whether a string stands where a name should, here or elsewhere in the text."""
+        return any(own.token_type == TokenType.STRING and own.text == name.name for own in self._tokens)
+
     def offset(self, node: exp.Expr) -> int:
         """Where the node begins, as far as the parser says."""
         if id(node) not in self._offsets:
             starts = [own.meta["start"] for own in node.walk() if "start" in own.meta]
+            words = [own.start for own in self._tokens if own.token_type == _OF_NUMBERS.get(type(node))]
+            if len(words) == 1:
+                starts = words
             if not starts and node.parent is not None:
                 starts = [self.offset(node.parent)]
             self._offsets[id(node)] = node, min(starts, default=0)

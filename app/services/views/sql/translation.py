@@ -18,7 +18,7 @@ from sqlglot import exp
 from app.domain.views.queries import Atom, Comparison, Constant, Variable
 from app.services.views.published import NotExact, TablePlace
 from app.services.views.sql.blocks import From, FromReader, scattered
-from app.services.views.sql.conditions import MOST_ALTERNATIVES, Alternatives, Conditions
+from app.services.views.sql.conditions import MOST_ALTERNATIVES, Alternatives, Conditions, operator_name
 from app.services.views.sql.failing import failing
 from app.services.views.sql.grammar import require_known
 from app.services.views.sql.names import Names, Scope
@@ -268,7 +268,7 @@ class Translation:
     def _cut(self, node: exp.Query, rows: Rows) -> Rows:
         """With a LIMIT of its own."""
         limits = [own for own in (node.args.get("limit"), node.args.get("offset")) if own is not None]
-        reasons = tuple(NotExact("LIMIT", self._text.place(own)) for own in limits)
+        reasons = tuple(NotExact(operator_name(own), self._text.place(own)) for own in limits)
         return replace(rows, reasons=rows.reasons + reasons, is_sealed=True) if limits else rows
 
     def _combined(self, node: exp.SetOperation, outer: Scope | None) -> Rows:
@@ -300,22 +300,28 @@ class Translation:
         pairs = list(zip(one.fields, other.fields, strict=True))
         comparable = all(a.type.compares_with(b.type) for a, b in pairs)
         fields = tuple(
-            replace(a, may_be_null=a.may_be_null or b.may_be_null, is_plain=a.is_plain and b.is_plain)
+            replace(
+                a,
+                type=a.type.beside(b.type),
+                may_be_null=a.may_be_null or b.may_be_null,
+                is_plain=a.is_plain and b.is_plain,
+            )
             for a, b in pairs
         )
+        as_set = both and all(a.type.is_shown_as(b.type) for a, b in pairs)
         exact = {
-            "UNION": both,
+            "UNION": as_set,
             "UNION ALL": True,
-            "INTERSECT": both and not any(a.may_be_null and b.may_be_null for a, b in pairs),
+            "INTERSECT": as_set and not any(a.may_be_null and b.may_be_null for a, b in pairs),
         }.get(name, False)
         if not (exact and comparable):
             reasons.append(NotExact(name, self._text.place(node.expression)))
         groups = one.groups + other.groups
         is_sealed = one.is_sealed or other.is_sealed or not exact
         if not reasons and name != "UNION ALL":
-            as_set = [rows.with_bodies(_as_set, as_set=True) for rows in (one, other)]
+            sets = [rows.with_bodies(_as_set, as_set=True) for rows in (one, other)]
             if name == "UNION":
-                groups = (Group(tuple(b for rows in as_set for g in rows.groups for b in g.bodies), True),)
+                groups = (Group(tuple(b for rows in sets for g in rows.groups for b in g.bodies), True),)
             else:
                 groups = (Group(tuple(_common(a, b) for a in one.bodies for b in other.bodies), True),)
         if sum(len(group.bodies) for group in groups) > MOST_ALTERNATIVES:
