@@ -80,14 +80,11 @@ UNTYPED: Final = ColumnType()
 
 
 def type_of(range_: Range) -> ColumnType:
-    """The type of a column that is declared by what it may hold."""
+    """The type of a column that is declared by what it may hold: equal values are one, and look alike."""
     if range_.values is None:
-        if range_.kind == "any":
-            return UNTYPED
-        return ColumnType("number", size=0 if range_.kind == "integer" else None)
+        return UNTYPED if range_.kind == "any" else ColumnType("number", size=0)
     if range_.is_ordered:
-        is_whole = all(isinstance(value, int) for value in range_.values)
-        return ColumnType("number", range_.values, size=0 if is_whole else None)
+        return ColumnType("number", range_.values, size=0)
     if all(isinstance(value, str) for value in range_.values):
         return ColumnType("text", range_.values)
     return ColumnType("untyped", range_.values)
