@@ -125,7 +125,6 @@ async def test_the_saved_policy_lets_the_release_pass_and_nothing_else(call, tmp
     assert raised.value.verdict is cut
 
 
-@pytest.mark.deep
 async def test_rows_are_matched_by_an_identifier_that_may_not_leave(call):
     release = await call(pr.anonymise, PEOPLE, **ASKED)
     policy = json.loads(json.dumps(release.policy))

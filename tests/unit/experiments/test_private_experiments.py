@@ -248,6 +248,7 @@ def test_binomial_laws_are_those_of_coins():
     assert found[2] == near(math.comb(6, 2) * 0.3**2 * 0.7**4, 1e-12)
 
 
+@pytest.mark.deep
 @pytest.mark.spec("DN-10")
 def test_what_is_broken_on_purpose_is_refuted():
     """The draw itself without sampling, without noise, and with all generalisations frequent."""
