@@ -81,26 +81,7 @@ def run(effort: Effort) -> Report:
         title="Worked examples of perfect privacy, and what is printed wrongly",
         source="Machanavajjhala (2008), section 1.3.1, examples 2.1 to 2.3, figures 2.2 to 2.7",
         setting="nothing is drawn; every verdict is that of the product",
-        tables=(
-            ResultTable(
-                "Example 2.1: views beside the names of cancer patients",
-                ("view", "right", "product"),
-                tuple(
-                    (name, right, found)
-                    for (name, _, right), found in zip(OF_HOSPITAL, verdicts, strict=True)
-                ),
-            ),
-            ResultTable(
-                "What the source says, and what is right",
-                ("place", "the source", "so it is", "right", "product"),
-                tuple(row[:5] for row in printed),
-            ),
-            ResultTable(
-                "Classes of the queries of Machanavajjhala (2008), figures 2.3 and 2.6",
-                ("query", "classes"),
-                tuple((name, ", ".join(classes(query, CLASSES))) for name, query, _ in OF_CLASSES),
-            ),
-        ),
+        tables=_tables(verdicts, printed),
         pictures=(),
         claims=(
             exact(
@@ -122,6 +103,30 @@ def run(effort: Effort) -> Report:
                 all(holds for *_, holds in printed),
                 f"{len(printed)} places",
             ),
+        ),
+    )
+
+
+def _tables(
+    verdicts: Sequence[str], printed: Sequence[tuple[str, str, str, str, str, bool]]
+) -> tuple[ResultTable, ...]:
+    return (
+        ResultTable(
+            "Example 2.1: views beside the names of cancer patients",
+            ("view", "right", "product"),
+            tuple(
+                (name, right, found) for (name, _, right), found in zip(OF_HOSPITAL, verdicts, strict=True)
+            ),
+        ),
+        ResultTable(
+            "What the source says, and what is right",
+            ("place", "the source", "so it is", "right", "product"),
+            tuple(row[:5] for row in printed),
+        ),
+        ResultTable(
+            "Classes of the queries of Machanavajjhala (2008), figures 2.3 and 2.6",
+            ("query", "classes"),
+            tuple((name, ", ".join(classes(query, CLASSES))) for name, query, _ in OF_CLASSES),
         ),
     )
 
