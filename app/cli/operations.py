@@ -82,8 +82,8 @@ class Operations:
     """
     worker: Callable[[], None]
     """Work off the queue until interrupted."""
-    migrate: Callable[[str], None]
-    """Bring the database to this revision ("head", "base", …)."""
+    migrate: Callable[[str, float], None]
+    """Bring the database to this revision ("head", "base", …), whose server is waited for so many seconds."""
     bootstrap: Callable[[str, bool], Bootstrapped]
     """Make a tenant of this name and a key of every scope of a tenant, the administrator's included; works
     beside a running service.

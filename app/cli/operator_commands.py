@@ -70,10 +70,14 @@ def _add_serving(command: Declare) -> None:
     command("worker", lambda _, operations: operations.worker(), "work off the queue of runs")
     migrate = command(
         "migrate",
-        lambda asked, operations: operations.migrate(asked.revision),
+        lambda asked, operations: operations.migrate(asked.revision, asked.wait),
         "bring the database's schema up to date",
     )
     migrate.add_argument("revision", nargs="?", default="head", help="where to (default: head)")
+    migrate.add_argument(
+        "--wait", type=float, default=0, metavar="SECONDS",
+        help="how long to wait for a server that does not take connections yet (default: not at all)",
+    )  # fmt: skip
 
 
 def run_tenant(arguments: argparse.Namespace, operations: Operations) -> int:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gc
 import ipaddress
+import os
+import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +27,7 @@ from app.api.services import Services
 from app.composition.addresses import at_the_address_of
 from app.composition.configured import tenant_defaults
 from app.composition.database import Database, utc_now
+from app.domain.errors import Unavailable
 from app.persistence import doctor
 from app.persistence.addresses import create_engine
 from app.persistence.full_disk import full_disk
@@ -120,6 +124,19 @@ async def answer(
             await _Server(config, app.state, ready).serve(listening)
 
 
+def _refuse_another_spool() -> None:
+    """Raise Unavailable if uploads would wait elsewhere than where whoever runs the service has said.
+
+    Python takes another folder if it cannot write to this one, which may be in memory or on a small disk.
+    """
+    named = os.environ.get("TMPDIR")
+    if named and Path(tempfile.gettempdir()) != Path(named).absolute():
+        raise Unavailable(
+            f"No file can be made in {named}, where TMPDIR has uploads that are being read wait.",
+            "Make that folder, writable for the service and with room, or unset TMPDIR.",
+        )
+
+
 @asynccontextmanager
 async def application(
     settings: Settings, database: Database, metrics: CollectorRegistry
@@ -127,6 +144,7 @@ async def application(
     """The API on an open database; refuses one that could leak or cannot be read."""
     engine = create_engine(database.url, connections=ALONE if settings.processes == 1 else EACH)
     full_disk.folder = database.folder
+    _refuse_another_spool()
     try:
         await doctor.refuse_unsafe(engine, database.master_key)
         store = PostgresStore(engine, database.master_key, utc_now, tenant_defaults(settings))

@@ -32,13 +32,18 @@ def first_tenant(settings: Settings, postgres: EmbeddedPostgres, name: str) -> B
     return _bootstrap(_embedded(postgres), settings, name, new_key=False)
 
 
-def migrate(settings: Settings, revision: str) -> None:
-    """Bring the configured or else the embedded database to this revision."""
+def migrate(settings: Settings, revision: str, patience: float) -> None:
+    """Bring the configured or else the embedded database to this revision.
+
+    A configured server is waited for, ``patience`` seconds at most.
+    """
     if _is_embedded(settings):
         with _embedded_alone(settings) as postgres:
             migration.migrate(postgres.owner_url, revision)
     else:
-        migration.migrate(owner_url(settings), revision)
+        address = owner_url(settings)
+        migration.await_server(address, patience)
+        migration.migrate(address, revision)
 
 
 def bootstrap(settings: Settings, name: str, new_key: bool) -> Bootstrapped:

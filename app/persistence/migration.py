@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+import psycopg
+from psycopg.pq import PGconn, Ping
 from sqlalchemy import Connection, create_engine, text
 
-from app.persistence.addresses import sqlalchemy_url
+from app.domain.errors import Unavailable
+from app.persistence.addresses import libpq_url, sqlalchemy_url
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -35,8 +39,28 @@ def head_revision() -> str:
     return max(name.partition("_")[0] for name in names if name[0].isdigit())
 
 
+def await_server(url: str, seconds: float) -> None:
+    """Wait until the server at the address takes connections, for so many seconds at most.
+
+    What it says then of the role, the password or the database is for whoever connects next.
+    """
+    address = libpq_url(url).encode()
+    deadline = time.monotonic() + seconds
+    while PGconn.ping(address) in (Ping.REJECT, Ping.NO_RESPONSE):
+        if time.monotonic() >= deadline:
+            raise Unavailable(
+                f"The database took no connection within {seconds:g} s.",
+                "Look whether the server runs at the address in PRIVACY_RISK_OWNER_DATABASE_URL.",
+            )
+        time.sleep(0.2)
+
+
 def migrate(owner_url: str, revision: str = "head") -> None:
-    """Bring the database to the revision, up or down; the address must be the owner role's."""
+    """Bring the database to the revision, up or down; the address must be the owner role's.
+
+    Raises Unavailable for a database that cannot be reached, or cannot keep every text.
+    """
+    _refuse_other_encoding(owner_url)
     engine = create_engine(sqlalchemy_url(owner_url))
     try:
         with engine.connect() as connection:
@@ -47,6 +71,19 @@ def migrate(owner_url: str, revision: str = "head") -> None:
             connection.commit()
     finally:
         engine.dispose()
+
+
+def _refuse_other_encoding(owner_url: str) -> None:
+    try:
+        with psycopg.connect(libpq_url(owner_url)) as connection:
+            encoding = connection.info.parameter_status("server_encoding")
+    except psycopg.OperationalError as error:  # which names address and role, and no password
+        raise Unavailable(f"The database cannot be reached: {error}.", "Look into its address.") from error
+    if encoding != "UTF8":
+        raise Unavailable(
+            f"The database keeps text as {encoding}, which cannot hold every name and value.",
+            "Make it anew: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.",
+        )
 
 
 def _current_revision(connection: Connection) -> str | None:

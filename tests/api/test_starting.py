@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from app.composition.database import Database
 from app.composition.serving import application
+from app.domain.errors import Unavailable
 from app.persistence.encryption import KeyCache
 from app.services.datasets.datasets import DatasetService
 from app.services.datasets.tables import TableLoader
@@ -55,6 +56,19 @@ async def test_a_public_address_of_https_makes_the_cookies_secure(started, monke
     ):
         ((name, cookie),) = SimpleCookie((await browser.get("/sign-in")).headers["set-cookie"]).items()
     assert (bool(cookie["secure"]), name.startswith("__Host-")) == (secure, secure)
+
+
+async def test_a_folder_for_uploads_that_takes_no_file_is_refused(started, monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", None)  # found out once in each process
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "missing"))
+    with pytest.raises(Unavailable, match="missing, where TMPDIR has uploads") as refused:
+        async with started():
+            pass
+    assert "writable" in refused.value.remedy
+    (tmp_path / "missing").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", None)
+    async with started():
+        pass
 
 
 async def test_a_process_forgets_what_was_erased_in_another(started, client, monkeypatch):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from decimal import Decimal
+from types import SimpleNamespace
 
 import psycopg
 import pytest
 from alembic import command
 from alembic.script import ScriptDirectory
+from psycopg.pq import Ping
 from sqlalchemy import create_engine
 
+from app.domain.errors import Unavailable
 from app.persistence.addresses import sqlalchemy_url
-from app.persistence.migration import alembic_config, head_revision, migrate
+from app.persistence.migration import alembic_config, await_server, head_revision, migrate
 from app.persistence.tables import metadata
 
 
@@ -153,6 +157,36 @@ def test_a_database_at_the_newest_revision_is_left_alone_without_loading_alembic
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "False\n"
+
+
+def test_a_server_that_is_still_starting_is_waited_for(monkeypatch):
+    answers = iter([Ping.NO_RESPONSE, Ping.REJECT, Ping.OK])
+    server = SimpleNamespace(ping=lambda address: next(answers))
+    monkeypatch.setattr("app.persistence.migration.PGconn", server)
+    await_server("postgresql://app_owner@127.0.0.1/privacy_risk", 60)
+    assert list(answers) == []
+
+
+def test_a_server_that_does_not_come_is_named():
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # and does not listen
+        address = f"postgresql://app_owner:s3cret@127.0.0.1:{unused.getsockname()[1]}/privacy_risk"
+        with pytest.raises(Unavailable, match=r"no connection within 0\.1 s"):
+            await_server(address, 0.1)
+        with pytest.raises(Unavailable, match="cannot be reached") as refused:
+            migrate(address)
+    assert "s3cret" not in str(refused.value)
+
+
+def test_a_database_that_cannot_keep_every_text_is_refused(postgres):
+    with psycopg.connect(postgres.admin_url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE of_bytes ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
+        try:
+            with pytest.raises(Unavailable, match="keeps text as SQL_ASCII") as refused:
+                migrate(postgres.urls("of_bytes").admin)
+        finally:
+            connection.execute("DROP DATABASE of_bytes")
+    assert "ENCODING 'UTF8'" in refused.value.remedy
 
 
 def test_every_table_is_owned_by_the_owner_and_separated_for_it_too(database_urls):

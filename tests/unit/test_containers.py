@@ -79,6 +79,16 @@ def test_the_database_is_waited_for_until_the_real_server_answers():
     check = SERVICES["postgres"]["healthcheck"]["test"]
     assert check[check.index("--host") + 1] == "127.0.0.1"
     assert SERVICES["migrate"]["depends_on"]["postgres"] == {"condition": "service_healthy"}
+    assert SERVICES["migrate"]["command"] == ["migrate", "--wait", "60"]
+
+
+def test_the_script_for_the_roles_may_be_read_into_another_shell():
+    (mounted,) = SERVICES["postgres"]["configs"]
+    assert "mode" not in mounted, "Compose ignores it"
+    script = FILE["configs"]["roles"]["content"]
+    # These would change or end the entry point's own shell.
+    assert not re.search(r"^\s*(set|exit|exec)\b", script, re.MULTILINE)
+    assert "--set ON_ERROR_STOP=1" in script
 
 
 def test_the_migration_is_repeated_a_few_times_and_waited_for():

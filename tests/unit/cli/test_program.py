@@ -46,9 +46,9 @@ def test_serve_passes_on_what_was_said_and_nothing_else():
 
 def test_migrate_goes_to_the_newest_revision_unless_told_otherwise():
     said = []
-    run(["migrate"], operations(migrate=said.append))
-    run(["migrate", "base"], operations(migrate=said.append))
-    assert said == ["head", "base"]
+    run(["migrate"], operations(migrate=lambda *asked: said.append(asked)))
+    run(["migrate", "base", "--wait", "60"], operations(migrate=lambda *asked: said.append(asked)))
+    assert said == [("head", 0), ("base", 60)]
 
 
 def test_bootstrap_puts_the_key_alone_on_standard_output(capsys):

@@ -47,3 +47,13 @@ def test_a_full_disk_is_named(spool):
     with pytest.raises(Unavailable, match="disk for uploads") as refused:
         spool.write(bytes(1024**2))
     assert "makes room" in refused.value.remedy
+
+
+def test_a_folder_that_takes_no_file_is_named(monkeypatch):
+    def refuse(**_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    with pytest.raises(Unavailable, match="No file can be made where uploads") as refused:
+        EncryptedSpool()
+    assert "TMPDIR" in refused.value.remedy

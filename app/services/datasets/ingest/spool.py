@@ -21,14 +21,20 @@ class EncryptedSpool:
     """Writes bytes into an unlinked file, in chunks of 1 MiB sealed with AES-256-GCM.
 
     The key exists only here and in the child that reads the file; each chunk has its number as nonce,
-    which is safe because a key seals one file once.
+    which is safe because a key seals one file once. Raises Unavailable where no file can be made.
     """
 
     def __init__(self) -> None:
         self.key = secrets.token_bytes(32)
         self.size = 0
         self._cipher = AESGCM(self.key)
-        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed by ``close``
+        try:
+            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed by ``close``
+        except OSError as error:
+            raise Unavailable(
+                "No file can be made where uploads that are being read wait: nothing of this one was stored.",
+                "Whoever runs the service makes the folder that TMPDIR names writable, or makes room there.",
+            ) from error
         self._pending = bytearray()
         self._chunks = 0
 
