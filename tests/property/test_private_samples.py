@@ -16,13 +16,14 @@ from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.exact_choice import whole_weights
 from app.domain.mechanisms.exchange_bounds import SIZE_SLACK, exchange_tail, least_mass
 from app.domain.mechanisms.generalised_records import Candidates, GeneralisedRecords
+from app.domain.mechanisms.histogram_laws import both_orders
 from app.domain.mechanisms.noise_law import NoiseLaw
 from app.domain.mechanisms.public_dictionary import PublicDictionary
 from app.domain.mechanisms.public_scores import PublicScores, weights_by_depth
 from app.domain.mechanisms.published_constants import exchange_delta
 from app.domain.mechanisms.sampled_constants import SampleQuestion, drifting
 from app.domain.search.aggregate.chain_records import ChainRecord
-from app.experiments.release_laws import OneAttribute, both_orders
+from app.experiments.release_laws import OneAttribute
 from tests.oracles.effort import examples
 
 SOME = settings(max_examples=examples(60), deadline=None)
