@@ -9,10 +9,10 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from app.domain.classes.ratios import as_written
-from app.domain.errors import NotSupported, TooLarge, refuse
+from app.domain.errors import InvalidInput, NotSupported, TooLarge, refuse
 from app.domain.mechanisms.audit_tables import COLUMNS, Counts, draws_of, table_of
 from app.domain.mechanisms.catalogue import AnyMechanism
 from app.domain.mechanisms.declared_samples import records_of
@@ -31,6 +31,7 @@ from app.domain.mechanisms.sample_audit import Need, SamplePromise, greatest_nee
 from app.domain.mechanisms.sample_laws import SampleSteps, noise_reaches, noisy_sets
 from app.domain.mechanisms.sampled_generalisation import SampledGeneralisation, constants_of, score_of
 
+AuditMethod = Literal["exact", "draws"]
 ERROR: Final = 1e-6
 """All tests of a mechanism by draws err with at most this."""
 MOST_NOISE: Final = 200
@@ -166,7 +167,14 @@ def records_drawn(own: AuditedMechanism, runs: int) -> int:
 
 
 def refutations_of(own: AuditedMechanism, runs: int, bits: Bits) -> tuple[Refutation, ...]:
-    """What so many draws of each hard pair find. ValueError for too few to refute anything."""
+    """What so many draws of each hard pair find. InvalidInput for too few to refute anything."""
+    if runs < (least := least_runs(own)):
+        raise InvalidInput.of(
+            "/runs",
+            "out-of-range",
+            f"{runs:,} runs could hardly refute ε = {own.epsilon:g}, whatever is drawn.",
+            f"Give {least:,} or more.",
+        )
     pairs = [
         Neighbours(
             name,
@@ -177,3 +185,38 @@ def refutations_of(own: AuditedMechanism, runs: int, bits: Bits) -> tuple[Refuta
         for name, (more, less) in hard_pairs(own).items()
     ]
     return audited(pairs, own.epsilon, own.delta, runs, ERROR)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was found: what small tables need of δ, or what draws bound ε by."""
+
+    mechanism: str
+    epsilon: float
+    delta: float
+    needs: tuple[Need, ...]
+    tests: tuple[Refutation, ...]
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether anything breaks what is promised."""
+        return any(one.is_refuted for one in self.needs) or any(one.is_refuted for one in self.tests)
+
+    @property
+    def verdict(self) -> str:
+        """The worst of what was found; never that a promise holds, which takes a proof."""
+        broken = [one for one in self.needs if one.is_refuted]
+        if broken:
+            worst = max(broken, key=lambda one: one.least - one.promised)
+            return f"refuted: {worst.part} ≥ {worst.least - worst.error:.6g}"
+        return max(self.tests, key=lambda one: one.least_epsilon).verdict if self.tests else "not refuted"
+
+
+def exact_audit(own: AuditedMechanism) -> Audit:
+    """Of all small tables about the mechanism's thresholds; TooLarge where they have too many outcomes."""
+    return Audit(own.mechanism.name, own.epsilon, own.delta, exact_needs(own), ())
+
+
+def audit_by_draws(own: AuditedMechanism, runs: int, bits: Bits) -> Audit:
+    """Of hard pairs, each drawn so often. InvalidInput for too few draws to refute anything."""
+    return Audit(own.mechanism.name, own.epsilon, own.delta, (), refutations_of(own, runs, bits))

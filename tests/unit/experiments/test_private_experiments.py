@@ -281,15 +281,16 @@ def test_exact_audits_of_histograms_pass(name):
 
 
 @pytest.mark.parametrize(
-    "at",
+    "name",
     [
-        pytest.param(at, id=own.mechanism.name, marks=pytest.mark.deep if at == 2 else ())
-        for at, own in enumerate(certified())
+        "stability_histogram",
+        "laplace_histogram",
+        pytest.param("sampled_generalisation", marks=pytest.mark.deep),
     ],
 )
-def test_no_draw_of_a_hard_pair_refutes_what_is_certified(at):
+def test_no_draw_of_a_hard_pair_refutes_what_is_certified(name):
     """Seeded; every pair is drawn as often as could refute it at all."""
-    own = certified()[at]
+    own = next(own for own in certified() if own.mechanism.name == name)
     found = refutations_of(own, least_runs(own), bits_of(7))
     assert {one.verdict for one in found} == {"not refuted"}
     assert len(found) == (10 if own.mechanism.name == "sampled_generalisation" else 6)
