@@ -210,6 +210,7 @@ async def failed(api: Api, client: httpx.AsyncClient, body: dict[str, Any]) -> d
     return {"run": run, "progress": progress, "log": of_log}
 
 
+@pytest.mark.spec("DN-7.3")
 @pytest.mark.parametrize("mechanism", [STABLE, LAPLACE, GENERALISED], ids=lambda own: own["kind"])
 async def test_one_record_more_changes_nothing_but_the_table(
     api: Api,

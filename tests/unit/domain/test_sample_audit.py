@@ -12,8 +12,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.mechanisms.audit_tables import draws_of
 from app.domain.mechanisms.declared_samples import records_of, scores_of
 from app.domain.mechanisms.exact_choice import whole_weights
 from app.domain.mechanisms.mechanism import MechanismContext
@@ -28,7 +30,12 @@ from app.domain.mechanisms.sample_laws import (
     noisy_sets,
     shared_sets,
 )
-from app.domain.mechanisms.sampled_generalisation import SampledGeneralisation, constants_of, score_of
+from app.domain.mechanisms.sampled_generalisation import (
+    SAMPLED_GENERALISATION,
+    SampledGeneralisation,
+    constants_of,
+    score_of,
+)
 from app.domain.mechanisms.sampled_generalisation_published import (
     SAMPLED_GENERALISATION_PUBLISHED,
     SampledGeneralisationPublished,
@@ -223,6 +230,32 @@ def test_what_is_claimed_of_the_published_algorithm_is_refuted():
     whole, *_ = needs_of(steps((126, 0, 125)), steps((125, 0, 125)), claimed)
     assert whole.is_refuted
     assert whole.least == pytest.approx(1 / 251, rel=1e-6)
+
+
+@pytest.mark.deep
+@pytest.mark.spec("DN-10")
+def test_draws_of_an_audit_have_the_exact_law():
+    """χ² of how often a leaf at the threshold is shown in 20,000 releases; seeded, p < 1e-4 rejects."""
+    counts = DICTIONARY.filled(DICTIONARY.threshold)
+    steps = DICTIONARY.steps(counts)
+    chances = np.zeros(DICTIONARY.threshold + 1)
+    for own in steps.sets:
+        leaf = (FLAT.node_of("a"),)
+        of = Grouping({leaf: 0, (0,): 1}, (DICTIONARY.threshold + 1, sum(counts) + 1))
+        chances += own.chance * law_of(own, steps, of).chances.sum(axis=1)
+    source = np.random.PCG64(5)
+    drawn = draws_of(
+        SAMPLED_GENERALISATION,
+        DICTIONARY.asked,
+        counts,
+        lambda n: source.random_raw(-(-n // 8)).tobytes()[:n],
+    )(20_000)
+    seen, expected = np.bincount(drawn[:, 1], minlength=len(chances)), 20_000 * chances
+    common = expected >= 20
+    seen = np.append(seen[common], seen[~common].sum())
+    expected = np.append(expected[common], expected[~common].sum())
+    assert float(((seen - expected) ** 2 / expected).sum()) < chi2.isf(1e-4, len(seen) - 1)
+    assert len(seen) > 5
 
 
 @pytest.mark.deep
