@@ -43,12 +43,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
     """Audit; 1 if anything is refuted."""
     # Imported here: no other command needs them.
-    from app.domain.mechanisms.mechanism_audit import audit_by_draws, exact_audit
+    from app.domain.mechanisms.mechanism_audit import MOST_CROWD_ALONE, audit_by_draws, exact_audit
 
     own = _asked(arguments.mechanism, arguments.parameters)
     audits = []
     if arguments.only != "draws":
-        audits.append(exact_audit(own))
+        audits.append(exact_audit(own, MOST_CROWD_ALONE))
     if arguments.only != "exact":
         audits.append(audit_by_draws(own, arguments.runs, os.urandom))
     if arguments.json:

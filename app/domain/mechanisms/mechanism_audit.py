@@ -38,7 +38,9 @@ MOST_NOISE: Final = 200
 """Noise of two cells is enumerated together: values of one."""
 MOST_RECORDS: Final = 400
 MOST_CROWD: Final = 60
-"""A leaf of more records has too many outcomes beside another one of as many."""
+"""Beside a leaf of more records another of as many has too many outcomes, and an answer takes long."""
+MOST_CROWD_ALONE: Final = 250
+"""So many a leaf may have where there is time, and no other leaf is beside it."""
 CERTIFIED: Final = "certified"
 
 
@@ -71,13 +73,13 @@ class AuditedMechanism:
         return int(getattr(self.parameters, "least_records", 1))
 
 
-def exact_needs(own: AuditedMechanism) -> tuple[Need, ...]:
+def exact_needs(own: AuditedMechanism, most_crowd: int = MOST_CROWD) -> tuple[Need, ...]:
     """What small tables need of δ at most, in both orders of all neighbours, and of its parts.
 
     TooLarge where the tables about the mechanism's thresholds have too many outcomes.
     """
     if isinstance(own.parameters, SampledGeneralisation):
-        return _needs_of_sample(own.parameters)
+        return _needs_of_sample(own.parameters, most_crowd)
     noise = NoiseLaw(as_written(own.epsilon))
     reach, beyond = out_of_reach(noise)
     if 2 * reach + 1 > MOST_NOISE:
@@ -96,14 +98,14 @@ def _too_large(why: str, remedy: str) -> TooLarge:
     return TooLarge(f"No exact audit is made: {why}.", f"{remedy} Or draw.")
 
 
-def _needs_of_sample(asked: SampledGeneralisation) -> tuple[Need, ...]:
+def _needs_of_sample(asked: SampledGeneralisation, most_crowd: int) -> tuple[Need, ...]:
     found = constants_of(table_of((1, 0, 0)), asked)
     crowd, threshold = int(found.crowd), int(found.threshold)
-    if threshold > MOST_CROWD or asked.least_records > MOST_RECORDS:
+    if threshold > most_crowd or asked.least_records > MOST_RECORDS:
         raise _too_large(
             f"a table about the threshold has {max(threshold, asked.least_records):,} records, and too many "
-            f"outcomes; at most {MOST_CROWD} for the threshold and {MOST_RECORDS} declared records",
-            "Audit with a greater epsilon and delta, and with a dictionary.",
+            f"outcomes; at most {most_crowd} for the threshold and {MOST_RECORDS} declared records",
+            "Audit with a greater epsilon and delta, with a dictionary, or by the command audit.",
         )
     reaches = noise_reaches(found.scale, threshold)
 
@@ -122,9 +124,8 @@ def _needs_of_sample(asked: SampledGeneralisation) -> tuple[Need, ...]:
         asked.rate,
     )
     places = (1, crowd, threshold - 1, threshold, threshold + 1)
-    tables = [
-        (a, b, max(0, asked.least_records - a - b)) for a, b in itertools.product(places, (0, 2, threshold))
-    ]
+    others = (0, 2, threshold) if threshold <= MOST_CROWD else (0,)
+    tables = [(a, b, max(0, asked.least_records - a - b)) for a, b in itertools.product(places, others)]
     return greatest_needs(tables, steps, promise)
 
 
@@ -212,9 +213,9 @@ class Audit:
         return max(self.tests, key=lambda one: one.least_epsilon).verdict if self.tests else "not refuted"
 
 
-def exact_audit(own: AuditedMechanism) -> Audit:
+def exact_audit(own: AuditedMechanism, most_crowd: int = MOST_CROWD) -> Audit:
     """Of all small tables about the mechanism's thresholds; TooLarge where they have too many outcomes."""
-    return Audit(own.mechanism.name, own.epsilon, own.delta, exact_needs(own), ())
+    return Audit(own.mechanism.name, own.epsilon, own.delta, exact_needs(own, most_crowd), ())
 
 
 def audit_by_draws(own: AuditedMechanism, runs: int, bits: Bits) -> Audit:
