@@ -90,8 +90,7 @@ def sampled_one() -> AuditedMechanism:
 def broken(bits: Bits) -> tuple[Neighbours, ...]:
     """The draw of the certified sample, broken so that an audit must find it out.
 
-    The first three are those of the specification: who is sampled, what is frequent, or whose row is shown is
-    not hidden.
+    Who is sampled, what is frequent, or whose row is shown is not hidden.
     """
     own = sampled_one()
     threshold = int(constants_of(table_of((1, 0, 0)), own.parameters).threshold)
@@ -136,12 +135,12 @@ def audit_of_broken(runs: int, seed: int = SEED) -> tuple[Refutation, ...]:
 def run(effort: Effort) -> Report:
     """Exact laws of small tables, and draws of hard pairs."""
     owns = certified()
-    runs = {own: max(least_runs(own), RUNS_OF_A_SEED * effort.seeds) for own in owns}
+    runs = {own.mechanism.name: max(least_runs(own), RUNS_OF_A_SEED * effort.seeds) for own in owns}
     sample = sampled_one().mechanism
     counted = AuditedMechanism.of(sample, sample.parameters(**COUNTED))
     exactly = {own.mechanism.name: exact_needs(own) for own in owns}
     exactly[f"{sample.name}, counted in the data"] = exact_needs(counted, MOST_CROWD_ALONE)
-    drawn = {own.mechanism.name: refutations_of(own, runs[own], bits_of(SEED)) for own in owns}
+    drawn = {own.mechanism.name: refutations_of(own, runs[own.mechanism.name], bits_of(SEED)) for own in owns}
     controls = audit_of_broken(max(RUNS_OF_BROKEN, *runs.values()))
     rows = [(name, one) for name, found in drawn.items() for one in found]
     return Report(
