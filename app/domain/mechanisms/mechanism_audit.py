@@ -37,6 +37,8 @@ ERROR: Final = 1e-6
 MOST_NOISE: Final = 200
 """Noise of two cells is enumerated together: values of one."""
 MOST_RECORDS: Final = 400
+MOST_OF_A_TABLE: Final = 100_000
+"""Records of a table that is drawn again and again."""
 MOST_CROWD: Final = 60
 """Beside a leaf of more records another of as many has too many outcomes, and an answer takes long."""
 MOST_CROWD_ALONE: Final = 250
@@ -168,7 +170,17 @@ def records_drawn(own: AuditedMechanism, runs: int) -> int:
 
 
 def refutations_of(own: AuditedMechanism, runs: int, bits: Bits) -> tuple[Refutation, ...]:
-    """What so many draws of each hard pair find. InvalidInput for too few to refute anything."""
+    """What so many draws of each hard pair find.
+
+    InvalidInput for too few to refute anything, TooLarge for tables that are not drawn so often.
+    """
+    largest = max(sum(more) for more, _ in hard_pairs(own).values())
+    if largest > MOST_OF_A_TABLE:
+        raise TooLarge(
+            f"A table about its thresholds has {largest:,} records; at most {MOST_OF_A_TABLE:,} are drawn.",
+            "Declare fewer records, or give a greater delta.",
+            MOST_OF_A_TABLE,
+        )
     if runs < (least := least_runs(own)):
         raise InvalidInput.of(
             "/runs",
