@@ -271,15 +271,14 @@ def test_no_neighbours_of_tables_about_the_threshold_refute_the_mechanism(plan):
 
 @pytest.mark.deep
 @pytest.mark.spec("DN-10")
-@pytest.mark.parametrize("is_broken", [True, False])
-def test_a_drift_without_the_utility_is_refuted(is_broken):
+def test_a_drift_without_the_utility_is_refuted():
     """R = λ/φ_l where it is λ/φ_l + ν/m: with little λ all exponents are too large."""
     plan = Plan(GROUPED, **COUNTED | {
         "epsilon": 3.0, "delta": 0.0033, "least_records": 302, "trade_off": 1e-4, "sensitivity": {}
     })  # fmt: skip
     scores = scores_of(context(GROUPED, (1, 0, 0)), plan.asked)
     factor = scores.per_record(plan.asked.least_of_neighbours) / (scores.trade_off / scores.least_phi)
-    score = times(plan, lambda _: factor if is_broken else 1)
+    score = times(plan, lambda _: factor)
     laws = []
     for counts in one_of_a_less(plan, 1, plan.threshold + 2):
         steps = plan.steps(counts, score=score)
@@ -289,7 +288,7 @@ def test_a_drift_without_the_utility_is_refuted(is_broken):
         rest = [node for node in sorted(likely.members) if node != g]
         laws.append(law_of(likely, steps, Grouping({g: 0, **dict.fromkeys(rest, 1)}, (304, 304))).chances)
     needed = both_orders(*laws, plan.promise.epsilon - plan.promise.epsilon_of_frequent)
-    assert (needed > plan.promise.of_exchange) == is_broken
+    assert needed > 100 * plan.promise.of_exchange
 
 
 @pytest.mark.spec("DN-10", "DN-V7")
