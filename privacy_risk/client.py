@@ -80,6 +80,11 @@ class _Service(Calls[Pool]):
         return await self._connection.get_json(f"{VERSION}/catalogue")
 
     @call
+    async def audit_mechanism(self, body: Json) -> Json:
+        """What an attempt found to refute a certified mechanism on made-up tables; nothing is stored."""
+        return await self._connection.post(f"{VERSION}/mechanism-audits", body)
+
+    @call
     async def propose_dialect(self, sample: bytes) -> Json:
         """How the beginning of a CSV file, at most 1 MiB of it, would be read best."""
         return await self._connection.post_content(

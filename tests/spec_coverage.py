@@ -32,7 +32,7 @@ FINISHED = (
     *(f"DN-V{n}" for n in (*range(1, 9), 12, 13, 14, 15)),
     *(f"DN-D{n}" for n in (1, 5, *range(10, 16))),
     *(f"DN-A{n}" for n in range(1, 8)),
-    *(f"DN-{n}" for n in ("1.1", "3.2", "3.5", "5.2", "5.3", "5.4", "5.5", "6.2", "9", "10")),
+    *(f"DN-{n}" for n in ("1.1", "3.2", "3.5", "5.2", "5.3", "5.4", "5.5", "6.2", "7.3", "9", "10")),
     *(f"D{n}" for n in range(1, 6)),
     *(f"QV-{n:02}" for n in range(1, 42)),
     *(f"SQ-{n}" for n in range(1, 14)),

@@ -59,6 +59,10 @@ TAGS: Final = [
     {"name": "releases", "description": "The table that is published."},
     {"name": "budgets", "description": "What all differentially private releases of a table may spend."},
     {"name": "catalogue", "description": "What can be measured and chosen, with what it is worth."},
+    {
+        "name": "mechanism audits",
+        "description": "Attempts to refute what mechanisms promise, on made-up tables.",
+    },
     {"name": "measurements", "description": "Further questions about a rule, each by its own measure."},
     {
         "name": "sequential disclosures",

@@ -21,6 +21,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "policy": ("policy",),
     "reproduce": ("reproduce",),
     "experiment": ("experiment",),
+    "audit": ("audit",),
     "verify": ("verify",),
     "signing_key": ("signing-key",),
     "hosted": ("embedded",),

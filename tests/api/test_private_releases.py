@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 import re
+import tempfile
 from collections import Counter
+from dataclasses import asdict
 from typing import Any
 
 import httpx
@@ -12,7 +15,12 @@ import psycopg
 import pyarrow.parquet as pq
 import pytest
 
+from app.composition.run_process import run_execution
+from app.domain.search.budget import never
 from app.persistence.draws import SECRET_BYTES, PostgresDraws
+from app.services.releases import draw_work
+from app.services.resources import Progress, RunState
+from app.workers.failures import internal_error
 from tests.api.drawn_people import PERTURBED, asked, data, made, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
@@ -98,49 +106,141 @@ def differing(one: Any, other: Any, path: str = "") -> set[str]:
     return set() if one == other else {path}
 
 
+NEVER_BESIDE_THE_TABLE = (
+    "plan", "run", "progress", "result", "manifest", "listed", "events", "log", "files", "errors",
+)  # fmt: skip
+"""Where nothing may stand that follows from a record: whose row is whose, who was sampled, what was frequent,
+counts, noise and thresholds of a draw, and how long it took by its records. The log has durations of
+requests, none of which draws.
+"""
+OF_REQUEST = {"request_id", "tenant", "key_id", "seconds", "timestamp", "bytes_in", "bytes_out"}
+
+
+@pytest.fixture
+def files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Which temporary files are made."""
+    made_files: list[str] = []
+
+    def watched(name: str) -> None:
+        real = getattr(tempfile, name)
+
+        def making(*given: Any, **more: Any) -> Any:
+            made_files.append(name)
+            return real(*given, **more)
+
+        monkeypatch.setattr(tempfile, name, making)
+
+    for name in ("TemporaryFile", "NamedTemporaryFile", "SpooledTemporaryFile", "mkstemp", "mkdtemp"):
+        watched(name)
+    return made_files
+
+
+async def worked_off(api: Api, run_id: str) -> list[dict[str, Any]]:
+    """Do a run's work as a worker does, and write down what it ends with; what it has told on the way."""
+    claim = await api.registry.claim(run_id, "test", 60.0)
+    assert claim is not None
+    told_of: list[Progress] = []
+    try:
+        await run_execution(api.store, api.loader, api.loader, clock=api.clock).execute(
+            claim, told_of.append, never
+        )
+    except RuntimeError as error:
+        async with api.store.work(claim.tenant) as work:
+            await work.runs.finish(claim, RunState.FAILED, result=None, error=internal_error(error))
+            await work.commit()
+    return [asdict(own) for own in told_of]
+
+
 async def everything_told(
-    api: Api, client: httpx.AsyncClient, dataset: str, mechanism: dict[str, Any]
+    api: Api, client: httpx.AsyncClient, dataset: str, mechanism: dict[str, Any], files: list[str]
 ) -> dict[str, Any]:
-    """All that the service tells of a release but its table: by a run, from its plan to its events."""
+    """All that the service tells of a release but its table: by a run, from its plan to its events.
+
+    And of a draw that fails with an error that quotes the table.
+    """
+    before, files[:] = len(api.log_lines()), []
     body = asked("drawn", dataset, mechanism=mechanism)
     plan = (await client.post("/v1/releases/plans", json=body)).json()
     started = await client.post("/v1/releases/runs", json=body)
     assert started.status_code == 202, started.text
-    await api.work_off(started.json()["id"])
+    files.clear()
+    progress = await worked_off(api, started.json()["id"])
+    made_files = list(files)
     run = (await client.get(f"/v1/runs/{started.json()['id']}")).json()
     assert run["state"] == "succeeded", run
+    result = (await client.get(f"/v1/runs/{started.json()['id']}/result")).json()
     manifest = (await client.get("/v1/releases/drawn")).json()
     listed = (await client.get(f"/v1/datasets/{dataset}/releases")).json()
     events = (await client.get("/v1/audit-events?limit=200")).json()["items"]
     of_release = [own for own in events if own["subject"] == manifest["id"]]
-    return {"plan": plan, "run": run, "manifest": manifest, "listed": listed, "events": of_release}
+    log = [
+        {key: own for key, own in line.items() if key not in OF_REQUEST} for line in api.log_lines()[before:]
+    ]
+    return {
+        "plan": plan,
+        "run": run,
+        "progress": progress,
+        "result": result,
+        "manifest": manifest,
+        "listed": listed,
+        "events": of_release,
+        "log": log,
+        "files": made_files,
+        "errors": await failed(api, client, body),
+    }
 
 
+async def failed(api: Api, client: httpx.AsyncClient, body: dict[str, Any]) -> dict[str, Any]:
+    """What is told of a draw that ends with an error, which quotes all that it drew."""
+    real, before = draw_work.drawn_release, len(api.log_lines())
+
+    def quoting(*given: Any) -> Any:
+        drawn = real(*given)
+        raise RuntimeError(f"{drawn!r} of Rome, 41 records")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(draw_work, "drawn_release", quoting)
+        again = body | {"name": "failed", "independent_of_earlier": True}
+        started = (await client.post("/v1/releases/runs", json=again)).json()
+        progress = await worked_off(api, started["id"])
+    run = (await client.get(f"/v1/runs/{started['id']}")).json()
+    assert run["state"] == "failed"
+    of_log = [own.get("event") for own in api.log_lines()[before:]]
+    assert "Rome" not in json.dumps([run, of_log, progress])
+    return {"run": run, "progress": progress, "log": of_log}
+
+
+@pytest.mark.spec("DN-7.3")
 @pytest.mark.parametrize("mechanism", [STABLE, LAPLACE, GENERALISED], ids=lambda own: own["kind"])
 async def test_one_record_more_changes_nothing_but_the_table(
     api: Api,
     client: httpx.AsyncClient,
     one_secret: None,
     database_urls: Any,
+    files: list[str],
     mechanism: dict[str, Any],
 ):
     is_sample = mechanism is GENERALISED
     rows_of_more = ONE_MORE * (5 if is_sample else 1)
     await described(client, "more", rows_of_more)
-    more = await everything_told(api, client, "more", mechanism)
+    more = await everything_told(api, client, "more", mechanism, files)
+    assert more.keys() == set(NEVER_BESIDE_THE_TABLE)
     rows = Counter((await data(client)).decode().splitlines())
     parquet = pq.read_schema(io.BytesIO(await data(client, format_="parquet"))).metadata
     assert (await client.delete("/v1/releases/drawn")).status_code == 204
     for own in ("/v1/datasets/more", "/v1/uploads/more"):
         assert (await client.delete(own)).status_code == 204, own
     await described(client, "more", rows_of_more[:-1])
-    less = await everything_told(api, client, "more", mechanism)
+    less = await everything_told(api, client, "more", mechanism, files)
     other = Counter((await data(client)).decode().splitlines())
     # The coins of a sample are those of other records then, as of none.
     assert is_sample or sum(((rows - other) + (other - rows)).values()) == 1
     assert pq.read_schema(io.BytesIO(await data(client, format_="parquet"))).metadata == parquet
     assert parquet == {b"privacy-risk.mechanism": f"{mechanism['kind']}/1".encode()}
     assert differing(told(more["plan"]), told(less["plan"])) == set()
+    for place in ("progress", "log", "files"):
+        assert more[place] == less[place], place
+    assert more["files"] == []
     found = differing(told(more), told(less))
     assert {place.rpartition("/")[2] for place in found} <= OF_TABLE | OF_MOMENT | KEYED
     assert "/events/0/details/sha256" in found

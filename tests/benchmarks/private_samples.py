@@ -17,8 +17,15 @@ from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.declared_samples import records_of
 from app.domain.mechanisms.generalised_records import GeneralisedRecords
 from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.mechanisms.mechanism_audit import (
+    AuditedMechanism,
+    hard_pairs,
+    records_drawn,
+    refutations_of,
+)
 from app.domain.mechanisms.sampled_generalisation import SAMPLED_GENERALISATION, SampledGeneralisation
 from app.domain.tables.table import Table
+from app.experiments.audited_mechanisms import SEED, audit_of_broken, bits_of, certified
 from tests.benchmarks.row import Report, Row, timed
 
 RECORDS: Final = 1_000_000
@@ -27,6 +34,9 @@ SHAPES: Final = ((3, 4), (3, 4), (4, 3), (5, 2))
 NAMES: Final = tuple("abcd")
 PLAN_SECONDS: Final = 0.5
 DRAW_SECONDS: Final = 20.0
+AUDIT_SECONDS: Final = 60.0
+RUNS: Final = 200_000
+CONTROLS: Final = 4
 BY_HAND: Final = 10_000
 RULES_BY_PANDAS: Final = 15
 REPEATS: Final = 3
@@ -41,6 +51,8 @@ def rows(data: Path | None, report: Report) -> None:
     report(plan(people))
     report(counts(people))
     report(draw(people))
+    for own in certified():
+        report(audit(own))
 
 
 def generated() -> MechanismContext:
@@ -139,6 +151,22 @@ def draw(people: MechanismContext) -> Row:
         detail=f"least of {REPEATS} runs, exact noise and weights included, which the baseline lacks; it by "
         f"{BY_HAND:,} records; counts of frequent generalisations are compared",
         bar_seconds=DRAW_SECONDS,
+    )
+
+
+def audit(own: AuditedMechanism) -> Row:
+    """All hard pairs of a mechanism that is called certified, and beside them what must be refuted."""
+    ours = timed(lambda: refutations_of(own, RUNS, bits_of(SEED)), repeats=1, warm_up=0)
+    refuted = {one.pair for one in audit_of_broken(RUNS) if one.is_refuted}
+    return Row(
+        f"audit {own.mechanism.name} by {RUNS:,} runs of each table",
+        bar=f"{AUDIT_SECONDS:g} s",
+        ours_seconds=ours.least,
+        peak_bytes=ours.peak_bytes,
+        same_result=not any(one.is_refuted for one in ours.answer) and len(refuted) == CONTROLS,
+        detail=f"{len(hard_pairs(own))} pairs, {records_drawn(own, RUNS):,} records; one run; not refuted, "
+        f"while {CONTROLS} that are broken on purpose are",
+        bar_seconds=AUDIT_SECONDS,
     )
 
 

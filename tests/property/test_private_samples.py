@@ -14,15 +14,18 @@ from hypothesis import strategies as st
 
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.exact_choice import whole_weights
-from app.domain.mechanisms.exchange_bounds import SIZE_SLACK, exchange_tail, least_mass
+from app.domain.mechanisms.exchange_bounds import SIZE_SLACK, exchange_tail, least_mass, size_tail
 from app.domain.mechanisms.generalised_records import Candidates, GeneralisedRecords
+from app.domain.mechanisms.histogram_laws import both_orders
 from app.domain.mechanisms.noise_law import NoiseLaw
 from app.domain.mechanisms.public_dictionary import PublicDictionary
 from app.domain.mechanisms.public_scores import PublicScores, weights_by_depth
 from app.domain.mechanisms.published_constants import exchange_delta
+from app.domain.mechanisms.sample_audit import hockey_stick
+from app.domain.mechanisms.sample_laws import FrequentSet, SampleSteps, grouping, law_of, members_of
 from app.domain.mechanisms.sampled_constants import SampleQuestion, drifting
 from app.domain.search.aggregate.chain_records import ChainRecord
-from app.experiments.release_laws import OneAttribute, both_orders
+from app.experiments.release_laws import OneAttribute
 from tests.oracles.effort import examples
 
 SOME = settings(max_examples=examples(60), deadline=None)
@@ -191,6 +194,52 @@ def test_no_exact_law_exceeds_the_bound_of_theorem_c(n, rate, exponent, epsilon,
     m = n - 1 + others
     bound = exchange_delta(epsilon, rate, exponent * (2 + 1 / m), 2, n - 1, m)
     assert max(both_orders(more, less, epsilon)) <= bound + 1e-12
+
+
+@FEW
+@given(
+    st.tuples(st.integers(8, 13), st.integers(0, 6), st.integers(0, 4)),
+    st.sampled_from([0.2, 0.3, 0.5]),
+    st.floats(0.0, 1.0),
+    st.floats(0.0, 0.1),
+    st.sampled_from([3.0, 4.0, 5.0]),
+    st.booleans(),
+)
+@pytest.mark.spec("DN-5.2")
+def test_no_exact_law_of_a_group_above_leaves_exceeds_the_bound_of_theorem_c(
+    counts, rate, exponent, trade_off, epsilon, is_leaf_frequent
+):
+    """All outcomes of records of two leaves below a group, and of some without a value, by whole weights."""
+    grouped = Hierarchy.from_parents({"a": ["g"], "b": ["g"], "g": [None]})
+    scores = PublicScores((np.ones(grouped.n_nodes),), (grouped.depth.astype(float),), trade_off, 1, 0.0)
+    nodes = np.array([[grouped.node_of("a")], [grouped.node_of("b")], [0]], dtype=np.int32)
+
+    def law(own: tuple[int, ...]) -> tuple[SampleSteps, FrequentSet]:
+        there = np.array(own) > 0
+        records = GeneralisedRecords((grouped,), (2,), nodes[there], np.array(own)[there])
+
+        def score(at, below):
+            return exponent / sum(own) * scores.score(at, below)
+
+        # Of both depths below ⊥: the group is frequent, and leaves by what was drawn.
+        decisions = iter((True, is_leaf_frequent))
+        found = Candidates.of(
+            records, np.arange(there.sum()), lambda below: np.full(len(below), next(decisions)), score
+        )
+        frequent = FrequentSet(1.0, found, members_of(found))
+        return SampleSteps(records, Fraction(str(rate)), (frequent,)), frequent
+
+    (more, one), (less, other) = law(counts), law((counts[0] - 1, *counts[1:]))
+    of = grouping(more.records, [[node] for node in sorted(one.members | other.members)])
+    laws = law_of(one, more, of).chances, law_of(other, less, of).chances
+    m = sum(counts) - 1
+    bound = exchange_delta(epsilon, rate, exponent * scores.per_record(m), 3, counts[0] - 1, m)
+    assert max(hockey_stick(*pair, epsilon) for pair in itertools.permutations(laws)) <= bound + 1e-12
+    # Of samples that are not too large the rest of δ is for those that are.
+    is_small = np.indices(of.shape).sum(axis=0) <= (1 + SIZE_SLACK) * rate * (m + 1)
+    small = [own * is_small for own in laws]
+    rest = bound - size_tail(rate, m)
+    assert max(hockey_stick(*pair, epsilon) for pair in itertools.permutations(small)) <= rest + 1e-12
 
 
 @pytest.mark.deep

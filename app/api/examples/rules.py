@@ -117,6 +117,19 @@ MECHANISM_PLANS: Final = bodies(
     residents_counted="how many residents there are of each kind, with noise: differentially private",
 )
 
+MECHANISM_AUDITS: Final[Examples] = {
+    "exact": {
+        "summary": "what small tables need of δ",
+        "value": {
+            "mechanism": {"kind": "stability_histogram", "epsilon": 1, "delta": 0.01, "least_records": 1}
+        },
+    },
+    "draws": {
+        "summary": "what draws of hard pairs bound ε by",
+        "value": {"mechanism": {"kind": "laplace_histogram", "epsilon": 1}, "method": "draws", "runs": 2000},
+    },
+}
+
 RELEASES: Final = bodies(
     {"name": "members-release", "dataset": "members", "rule": "members-optimum", "neutralise_formulas": True},
     _PERTURBED,

@@ -59,6 +59,7 @@ PARTS: Final = (
     Part(("releases",), "releases:router"),
     Part(("datasets",), "releases:ledgers"),
     Part(("catalogue",), "catalogue:router"),
+    Part(("mechanism-audits",), "mechanism_audits:router"),
     Part(("measurements",), "measurements:router"),
     Part(("sequential-disclosures",), "sequential_disclosures:router"),
     Part(("relational-schemas",), "relational_schemas:router"),

@@ -280,6 +280,14 @@ def _against(dictionary: PublicDictionary, scores: PublicScores, found: SampleCo
     return score
 
 
+def score_of(context: MechanismContext, asked: SampledGeneralisation) -> Score:
+    """The exponents that a draw of the table chooses by."""
+    found, scores = constants_of(context, asked), scores_of(context, asked)
+    if asked.dictionary is None:
+        return exponents_of(scores, found, context.table.n_records)
+    return _against(PublicDictionary.read(asked.dictionary, context, "/mechanism/dictionary"), scores, found)
+
+
 def drawn_generalisations(
     records: GeneralisedRecords,
     rate: Fraction,
@@ -307,16 +315,7 @@ def _draw(
 ) -> Drawn[PublishedSampledGeneralisation]:
     require(_supports(context, parameters))
     refuse((*_missing(context, parameters), *_bars(context, parameters)))
-    found, scores = constants_of(context, parameters), scores_of(context, parameters)
-    score = (
-        exponents_of(scores, found, context.table.n_records)
-        if parameters.dictionary is None
-        else _against(
-            PublicDictionary.read(parameters.dictionary, context, "/mechanism/dictionary"),
-            scores,
-            found,
-        )
-    )
+    found, score = constants_of(context, parameters), score_of(context, parameters)
     columns = drawn_generalisations(
         records_of(context), parameters.rate, noisy_decision(found, bits), score, found.exponent_range, bits
     )

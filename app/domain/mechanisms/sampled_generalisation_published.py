@@ -274,6 +274,12 @@ def _score(
     return score
 
 
+def published_score(context: MechanismContext, asked: SampledGeneralisationPublished) -> Score:
+    """The exponents that a draw of the table chooses by."""
+    found = published_constants(_question(context, asked))
+    return _score(asked, scores_of(context, asked), found, context.table.n_records)
+
+
 def _range(
     asked: SampledGeneralisationPublished, scores: PublicScores, found: PublishedConstants, records: int
 ) -> float:
@@ -289,8 +295,7 @@ def _draw(
     require(_supports(context, parameters))
     refuse((*_missing(context, parameters), *_bars(context, parameters)))
     records, found = context.table.n_records, published_constants(_question(context, parameters))
-    scores = scores_of(context, parameters)
-    score = _score(parameters, scores, found, records)
+    scores, score = scores_of(context, parameters), published_score(context, parameters)
     # Rounding is by far less than a part in 10¹²; what is proved of the algorithm has room for it.
     reach = _ROUNDED * _range(parameters, scores, found, records)
     decide = exact_decision(parameters, records, bits)

@@ -111,6 +111,9 @@ class DrawWork:
     def _drawn(self, tick: Tick) -> tuple[NewResource, bytes]:
         if self._begun is None:
             raise ValueError("there is nothing to draw")
+        if self._begun.prepared.mechanism.hides_records:
+            # How fast its steps are done, and what is left of them, would tell of the records.
+            tick = no_tick
         return drawn_release(self._begun.prepared, self._begun.secret, tick)
 
 

@@ -109,6 +109,7 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     "tenants.all": lambda c: c.tenants.all(),
     "tenants.create": lambda c: c.tenants.create("acme"),
     "catalogue": lambda c: c.catalogue(),
+    "audit_mechanism": lambda c: c.audit_mechanism({}),
     "propose_dialect": lambda c: c.propose_dialect(b"a,b"),
     "health": lambda c: c.health(),
     "readiness": lambda c: c.readiness(),

@@ -254,6 +254,11 @@ def test_generalisations_are_counted_and_weighed_as_by_hand():
         [0.190447, 0.187913, 0.182132, 0.157417, 0.282091], 4e-6
     )
     assert sum(p * world.f(x, TOY) for x, p in first.items()) == near(2.709330)
+    sixth = world.q(TOY[5], TOY, world.frequent(TOY, 2.4), 2.0)
+    assert [sixth[x] for x in (("Chi", "*"), ("IL", "*"), ("*", "Nur"), ("*", "*"))] == near(
+        [0.240863, 0.203280, 0.199089, 0.356768], 4e-6
+    )
+    assert len(sixth) == 4
     assert (scores.least_phi, scores.greatest_phi, scores.greatest_utility) == (near(0.2), near(1.1), 3)
 
 

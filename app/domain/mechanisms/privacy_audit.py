@@ -8,20 +8,22 @@ probabilities are bounded, and so is the least ε that could hold beside δ.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 from scipy.special import betaincinv
 
-Release = Counter[Hashable]
-"""How often each row is published."""
-Draw = Callable[[], Release]
-Event = tuple[str, Hashable, int]
-"""``at least`` so many, ``none`` of a row; of all rows where that is None."""
+from app.domain.arrays import Bools, Longs
+
+Draw = Callable[[int], Longs]
+"""So many releases: (runs, columns) how often each of the columns' rows is published."""
+Event = tuple[str, int | None, int]
+"""``at least`` so many, ``none`` of a column; of all rows where that is None."""
 
 _TESTS_OF_A_PAIR: Final = 2
+_BOUNDS_OF_COUNTS: Final = 40
 ROOM: Final = 1.0
 """By so much what can be found is above ε: then an event of a probability of 1/e, else never, refutes it."""
 
@@ -49,17 +51,17 @@ def greatest_epsilon(runs: int, delta: float, error: float) -> float:
     return least_epsilon(counted, counted, 0, counted, delta, error)
 
 
-def holds(event: Event, release: Release) -> bool:
-    """Whether a release is such."""
-    kind, row, bound = event
-    count = release.total() if row is None else release[row]
-    return count >= bound if kind == "at least" else count == 0
+def holds(event: Event, releases: Longs) -> Bools:
+    """(runs,) which releases are such."""
+    kind, column, bound = event
+    counts = releases.sum(axis=1) if column is None else releases[:, column]
+    return np.asarray(counts >= bound if kind == "at least" else counts == 0)
 
 
-def told(event: Event) -> str:
+def told(event: Event, columns: Sequence[str]) -> str:
     """The event in words."""
-    kind, row, bound = event
-    what = "rows in all" if row is None else f"rows {row}"
+    kind, column, bound = event
+    what = "rows in all" if column is None else f"rows {columns[column]}"
     return f"{bound} or more {what}" if kind == "at least" else f"no {what}"
 
 
@@ -68,6 +70,7 @@ class Neighbours:
     """A hard pair: how it is drawn with a record more, and with that one less."""
 
     name: str
+    columns: tuple[str, ...]
     more: Draw
     less: Draw
 
@@ -108,32 +111,31 @@ def audited(
         raise ValueError(f"{runs} runs cannot find more than ε = {attainable:.3f}; draw more")
     found = []
     for pair in pairs:
-        more, less = ([draw() for _ in range(runs)] for draw in (pair.more, pair.less))
+        more, less = pair.more(runs), pair.less(runs)
         for order, one, other in (("more over less", more, less), ("less over more", less, more)):
             half = runs // 2
             event = _telling(one[:half], other[:half])
-            counts = [sum(holds(event, own) for own in side[half:]) for side in (one, other)]
+            counts = [int(holds(event, side[half:]).sum()) for side in (one, other)]
             least = least_epsilon(counts[0], runs - half, counts[1], runs - half, delta, each)
-            found.append(Refutation(pair.name, order, told(event), least, epsilon, attainable))
+            found.append(Refutation(pair.name, order, told(event, pair.columns), least, epsilon, attainable))
     return tuple(found)
 
 
-def _telling(one: Sequence[Release], other: Sequence[Release]) -> Event:
+def _telling(one: Longs, other: Longs) -> Event:
     """The event that is most more frequent in ``one``, by its lower over its upper bound of 95 %."""
 
     def ratio(event: Event) -> float:
-        seen, seen_other = (sum(holds(event, own) for own in side) for side in (one, other))
+        seen, seen_other = (int(holds(event, side).sum()) for side in (one, other))
         low = proportion_at_least(seen, len(one), 0.05)
         return low / proportion_at_most(seen_other, len(other), 0.05)
 
-    return max(_events([*one, *other]), key=ratio)
+    return max(_events(np.concatenate([one, other])), key=ratio)
 
 
-def _events(releases: Sequence[Release]) -> Iterator[Event]:
-    rows: list[Hashable] = sorted({row for own in releases for row in own}, key=repr)
-    for row in (None, *rows):
-        counts = sorted({own.total() if row is None else own[row] for own in releases})
-        yield "none", row, 0
-        for count in counts[:: max(1, len(counts) // 10)]:
-            yield "at least", row, count
-        yield "at least", row, counts[-1]
+def _events(releases: Longs) -> Iterator[Event]:
+    for column in (None, *range(releases.shape[1])):
+        counts = np.unique(releases.sum(axis=1) if column is None else releases[:, column])
+        yield "none", column, 0
+        for count in counts[:: max(1, len(counts) // _BOUNDS_OF_COUNTS)]:
+            yield "at least", column, int(count)
+        yield "at least", column, int(counts[-1])

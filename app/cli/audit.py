@@ -1,0 +1,100 @@
+"""``audit``: tries to refute what a certified mechanism promises, on made-up tables."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from app.cli.operations import Operations
+from app.cli.shared_arguments import add_json_argument
+from app.domain.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from app.domain.mechanisms.mechanism_audit import Audit
+
+_RUNS: Final = 200_000
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "audit",
+        help="try to refute what a mechanism promises",
+        description="Try to refute what a differentially private mechanism promises, on made-up tables of "
+        "few records about its own thresholds: by the exact laws of what they can be released as, then by "
+        "draws of pairs that are hard to hide. Status 1 means refuted. That nothing is refuted is no proof.",
+    )
+    parser.add_argument("mechanism", metavar="MECHANISM", help="its name in the catalogue")
+    parser.add_argument(
+        "--parameters",
+        type=json.loads,
+        metavar="JSON",
+        help="as a release is asked for, without the kind (default: some by which small tables are enough)",
+    )
+    parser.add_argument("--only", choices=("exact", "draws"), help="one of the two (default: both)")
+    parser.add_argument("--runs", type=int, default=_RUNS, help=f"draws of each table (default {_RUNS:,})")
+    add_json_argument(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Audit; 1 if anything is refuted."""
+    # Imported here: no other command needs them.
+    from app.domain.mechanisms.mechanism_audit import MOST_CROWD_ALONE, audit_by_draws, exact_audit
+
+    own = _asked(arguments.mechanism, arguments.parameters)
+    audits = []
+    if arguments.only != "draws":
+        audits.append(exact_audit(own, MOST_CROWD_ALONE))
+    if arguments.only != "exact":
+        audits.append(audit_by_draws(own, arguments.runs, os.urandom))
+    if arguments.json:
+        print(json.dumps({"audits": [_document(audit) for audit in audits]}, ensure_ascii=False))
+    else:
+        print("\n".join(line for audit in audits for line in _lines(audit)))
+    return 1 if any(audit.is_refuted for audit in audits) else 0
+
+
+def _asked(name: str, parameters: dict[str, Any] | None) -> Any:  # noqa: ANN401 - loaded with the command
+    from pydantic import ValidationError
+
+    from app.api.schemas.derived import value_of
+    from app.api.schemas.mechanisms import REQUESTS
+    from app.domain.mechanisms.mechanism_audit import AuditedMechanism
+    from app.experiments.audited_mechanisms import CERTIFIED
+    from app.services.releases.mechanism_manifests import BY_NAME
+
+    if name not in BY_NAME:
+        raise InvalidInput.of("MECHANISM", "unknown", f"{name!r} is none of {', '.join(sorted(BY_NAME))}.")
+    try:
+        body = REQUESTS[name].model_validate(
+            {"kind": name, **(CERTIFIED.get(name, {}) if parameters is None else parameters)}
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = "/".join(map(str, first["loc"]))
+        raise InvalidInput.of(f"--parameters /{place}", "invalid", f"{first['msg']}.") from None
+    return AuditedMechanism.of(BY_NAME[name], value_of(body))
+
+
+def _document(audit: Audit) -> dict[str, Any]:
+    """The same as the service answers."""
+    found = {"verdict": audit.verdict, "is_refuted": audit.is_refuted}
+    return asdict(audit) | found | {
+        "needs": [asdict(one) | {"is_refuted": one.is_refuted} for one in audit.needs],
+        "tests": [
+            asdict(one) | {"is_refuted": one.is_refuted, "verdict": one.verdict} for one in audit.tests
+        ],
+    }  # fmt: skip
+
+
+def _lines(audit: Audit) -> list[str]:
+    how = "exactly, of small tables" if audit.needs else "by draws of hard pairs"
+    return [
+        f"{audit.mechanism}, ε = {audit.epsilon:g}, δ = {audit.delta:g}, {how}: {audit.verdict}",
+        *(f"    {one.part}: {one.least:.6g} needed, {one.promised:.6g} promised" for one in audit.needs),
+        *(f"    {one.pair}, {one.order}, {one.event}: {one.verdict}" for one in audit.tests),
+    ]
