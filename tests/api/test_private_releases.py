@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections import Counter
 from typing import Any
@@ -162,6 +163,16 @@ async def test_a_sample_of_generalised_records_is_drawn_and_says_what_it_is(clie
     small = GENERALISED | {"least_records": 100}
     (fault,) = (await client.post("/v1/releases/plans", json=asked(mechanism=small))).json()["missing"]
     assert (fault["code"], fault["pointer"]) == ("database-too-small", "/mechanism/least_records")
+    told = problem_of(await client.post("/v1/releases", json=asked(mechanism=small)), 409, "conflict")
+    needed = told["details"]["records_needed"]
+    assert f"{needed:,} are needed" in told["detail"]
+    assert math.ceil(plan["constants"]["records_needed"]) == needed
+    never = GENERALISED | {"epsilon": 10, "sampling_rate": 0.001}
+    found = (await client.post("/v1/releases/plans", json=asked(mechanism=never))).json()
+    assert found["constants"]["records_needed"] == "inf"
+    assert "no table that is read here is large enough" in found["missing"][0]["message"]
+    told = problem_of(await client.post("/v1/releases", json=asked(mechanism=never)), 409, "conflict")
+    assert told["details"] == {"records_needed": None}
     wrong = GENERALISED | {"sampling_rate": 0.9}
     problem = problem_of(await client.post("/v1/releases", json=asked(mechanism=wrong)), 422, "invalid-input")
     assert problem["errors"][0]["code"] == "beta-too-small"
@@ -271,9 +282,10 @@ async def test_what_is_refused_and_why(client: httpx.AsyncClient):
     above = asked(mechanism=STABLE | {"least_records": 82})
     assert await codes(mechanism=STABLE | {"least_records": 82}) == []
     for path in ("/v1/releases", "/v1/releases/runs"):
-        problem = problem_of(await client.post(path, json=above), 422, "invalid-input")
-        assert problem["errors"][0]["code"] == "fewer-records"
-        assert "81" not in str(problem["errors"])
+        problem = problem_of(await client.post(path, json=above), 409, "conflict")
+        assert problem["details"] == {"records_needed": 82}
+        assert problem["detail"].startswith("The dataset has fewer than the 82 records that are declared.")
+        assert "81" not in str(problem["detail"])
     await made(client.post("/v1/releases", json=asked(mechanism=STABLE)))
 
 
