@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.persistence.draws import SECRET_BYTES, PostgresDraws
+from app.services.resources import Scope
 from tests.api.drawn_people import PERTURBED, asked, data, made, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
@@ -201,6 +202,27 @@ async def test_a_sample_of_generalised_records_is_drawn_and_says_what_it_is(clie
     assert set((await data(client, "ruled")).decode().splitlines()[1:]) <= {"*,*", "Rome,*"}
     answer = await client.post("/v1/measurements", json=body | {"name": "r", "release": "ruled"})
     assert "each generalised by chance" in problem_of(answer, 422, "not-supported")["detail"]
+
+
+async def test_only_who_may_read_the_data_sees_what_a_sample_is_worth(api: Api, client: httpx.AsyncClient):
+    await described(client, "people", ["Rome,flu"] * 399 + ["Bari,gout"])
+    body = asked(mechanism=GENERALISED)
+    before = (await client.get("/v1/audit-events")).json()
+    told = (await client.post("/v1/releases/previews", json=body)).json()
+    assert (told["missing"], told["rows"]) == ([], 200)
+    assert 0 < told["objective"] <= told["best_frequent"] <= told["best"]
+    assert "not differentially private" in told["sentence"]
+    small = asked(mechanism=GENERALISED | {"least_records": 401})
+    told = (await client.post("/v1/releases/previews", json=small)).json()
+    assert ([own["code"] for own in told["missing"]], told["objective"]) == (["fewer-records"], None)
+    other = await client.post("/v1/releases/previews", json=asked(mechanism=STABLE))
+    problem_of(other, 422, "not-supported")
+    assert (await client.get("/v1/audit-events")).json() == before
+    assert (await client.get("/v1/releases")).json()["items"] == []
+    actor = await api.services.tenants.authenticate(client.headers["Authorization"].split()[1])
+    async with api.client(await api.key_with(actor, Scope.ASSESS)) as reader:
+        problem_of(await reader.post("/v1/releases/previews", json=body), 403, "forbidden")
+        assert (await reader.post("/v1/releases/plans", json=body)).status_code == 200
 
 
 async def test_no_number_of_records_is_stored_or_told(client: httpx.AsyncClient, database_urls: Any):
