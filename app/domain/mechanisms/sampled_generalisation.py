@@ -67,6 +67,10 @@ from app.domain.mechanisms.sampled_constants import (
 SECONDS: Final = 0.02
 BYTES: Final = 16 * 1024**2
 MOST_ENTITIES: Final = 10_000
+_OF_DICTIONARY: Final = (
+    "The dictionary is taken to be known without the data, which nobody checks: if it is the table itself, "
+    "or was made of it, nothing is promised."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +213,7 @@ def _plan(context: MechanismContext, parameters: SampledGeneralisation) -> Mecha
         bytes_per_record=BYTES_PER_RECORD + sampled_scores + generalisations / 8,
         warnings=(
             *warnings_of_sample(scores_of(context, own), own),
+            *(() if own.dictionary is None else (_OF_DICTIONARY,)),
             *private_warnings(own.epsilon, own.delta, own.least_records),
         ),
     )

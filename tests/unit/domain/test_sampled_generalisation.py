@@ -728,6 +728,8 @@ def test_a_public_dictionary_takes_the_place_of_the_counts():
     )
     plan = SAMPLED_GENERALISATION.plan(LARGE, asked)
     assert plan.is_feasible
+    assert any("if it is the table itself" in own for own in plan.warnings)
+    assert not any("dictionary" in own for own in SAMPLED_GENERALISATION.plan(LARGE, certified()).warnings)
     assert (plan.constants["drift"], plan.constants["exponent_range"]) == (0.0, 1.0)
     found = shown(SAMPLED_GENERALISATION.draw(LARGE, asked, stream("public")))
     assert found[("IN", "*")] > 0
