@@ -89,7 +89,11 @@ class Ledger:
     def sentence(self) -> str:
         """What all releases together promise."""
         if self.voided_by:
-            some = "1 of this table is" if len(self.voided_by) == 1 else f"{len(self.voided_by):,} of it are"
+            some = (
+                "1 of this table is"
+                if len(self.voided_by) == 1
+                else f"{len(self.voided_by):,} of this table are"
+            )
             return (
                 f"Nothing is promised of all releases together: {some} not differentially private, or what "
                 "is spent is not known."
