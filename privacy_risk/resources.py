@@ -180,6 +180,11 @@ class Releases(Collection[Pool]):
         return await self._connection.post(f"{self._path}/plans", body)
 
     @call
+    async def preview(self, body: Json) -> Json:
+        """What a sample would be worth on average, for who may read the data: not to be published."""
+        return await self._connection.post(f"{self._path}/previews", body)
+
+    @call
     async def start_run(self, body: Json, wait_seconds: int = 0) -> Run:
         """Have a run make what a mechanism draws, as draws above the direct budget must be.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Row, case, insert, or_, select, update
@@ -51,11 +51,10 @@ class PostgresBudgets(Repository):
             raise NotFound("budget", ref)
         return _budget(row)
 
-    async def of_subject(self, subject_sha256: str) -> Budget | None:
-        """The budget of a table, if it has one."""
-        query = select(budgets).where(budgets.c.subject_sha256 == subject_sha256)
-        row = (await self._transaction.execute(query)).one_or_none()
-        return None if row is None else _budget(row)
+    async def of_table(self, subjects: Collection[str]) -> Sequence[Budget]:
+        """The budgets of the contents that are one table, the oldest first; see the port."""
+        query = select(budgets).where(budgets.c.subject_sha256.in_(subjects)).order_by(budgets.c.serial)
+        return [_budget(row) for row in await self._transaction.execute(query)]
 
     async def list(
         self, *, name: str | None, limit: int, cursor: str | None, created: Period = ALWAYS
@@ -80,20 +79,21 @@ class PostgresBudgets(Repository):
         )
         return _budget((await self._transaction.execute(statement)).one())
 
-    async def queued(self, subject_sha256: str) -> Sequence[QueuedDraw]:
-        """What runs that have not ended are to draw of a table."""
+    async def queued(self, subjects: Collection[str]) -> Sequence[QueuedDraw]:
+        """What runs that have not ended are to draw of these contents."""
         asked = resources.c
+        subject = asked.summary[SPENDS][SUBJECT].astext
         query = (
-            select(asked.sha256, asked.name, asked.summary)
+            select(subject.label("subject"), asked.sha256, asked.name, asked.summary)
             .join(runs, (runs.c.tenant_id == asked.tenant_id) & (runs.c.resource_id == asked.id))
             .where(
                 runs.c.state.in_(_LIVE),
                 asked.kind == Kind.DRAW.value,
-                asked.summary[SPENDS][SUBJECT].astext == subject_sha256,
+                subject.in_(subjects),
             )
         )
         rows = await self._transaction.execute(query)
-        return [QueuedDraw(row.sha256, row.name, loss_kept(row.summary)) for row in rows]
+        return [QueuedDraw(row.subject, row.sha256, row.name, loss_kept(row.summary)) for row in rows]
 
 
 def _budget(row: Row[Any]) -> Budget:

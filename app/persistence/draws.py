@@ -51,14 +51,19 @@ class PostgresDraws(Repository):
         return await self._where((own == subject) | own.in_(beside))
 
     async def begin(
-        self, subject_sha256: str, question_sha256: str, dataset_id: str, loss: PrivacyLoss | None = None
+        self,
+        subject_sha256: str,
+        question_sha256: str,
+        dataset_id: str,
+        loss: PrivacyLoss | None = None,
+        least_records: int | None = None,
     ) -> Draw:
         """Count a draw, and seal its secret under the key that its bytes will have."""
-        draw, key, tenant = (
-            Draw(new_id(), question_sha256, self._clock(), loss=loss),
-            new_data_key(),
-            self._transaction.tenant,
-        )
+        draw = Draw(
+            new_id(), question_sha256, self._clock(), loss=loss, subject_sha256=subject_sha256,
+            least_records=least_records,
+        )  # fmt: skip
+        key, tenant = new_data_key(), self._transaction.tenant
         await self._transaction.execute(
             insert(data_keys).values(
                 tenant_id=tenant, id=draw.id, purpose="release",
@@ -68,7 +73,8 @@ class PostgresDraws(Repository):
         await self._transaction.execute(
             insert(draws).values(
                 tenant_id=tenant, id=draw.id, subject_sha256=subject_sha256, question_sha256=question_sha256,
-                dataset_id=dataset_id, begun_at=draw.begun_at, **loss_columns(loss),
+                dataset_id=dataset_id, begun_at=draw.begun_at,
+                least_records=least_records, **loss_columns(loss),
                 sealed=seal(key, secrets.token_bytes(SECRET_BYTES), place(tenant, "draw", draw.id)),
             )
         )  # fmt: skip
@@ -154,9 +160,10 @@ class PostgresDraws(Repository):
         joined = draws.outerjoin(resources, (release.tenant_id == own.tenant_id) & (release.id == own.id))
         is_stored = (own.sealed.is_(None) & own.given_up_at.is_(None)).label("is_stored")
         is_given_up = own.given_up_at.is_not(None).label("is_given_up")
-        columns = (own.id, own.question_sha256, own.begun_at, own.epsilon, own.delta)
+        whole = (own.id, own.subject_sha256, own.question_sha256, own.begun_at)
+        spent = (own.epsilon, own.delta, own.least_records)
         query = (
-            select(*columns, release.name, is_stored, is_given_up)
+            select(*whole, *spent, release.name, is_stored, is_given_up)
             .select_from(joined)
             .where(condition)
             .order_by(own.serial)
@@ -164,7 +171,7 @@ class PostgresDraws(Repository):
         return [
             Draw(
                 row.id, row.question_sha256, row.begun_at, row.name, row.is_stored, row.is_given_up,
-                loss_of_row(row),
+                loss_of_row(row), row.subject_sha256, row.least_records,
             )
             for row in await self._transaction.execute(query)
         ]  # fmt: skip

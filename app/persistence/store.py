@@ -21,6 +21,7 @@ from app.persistence.resources import PostgresResources
 from app.persistence.results import PostgresResults
 from app.persistence.retention import PostgresRetention
 from app.persistence.runs import PostgresRuns
+from app.persistence.same_tables import PostgresSameTables
 from app.persistence.tenant_settings import PostgresOwnTenant
 from app.persistence.transactions import TenantTransaction, Vault, tenant_transaction
 from app.persistence.webhooks import PostgresWebhooks
@@ -43,6 +44,7 @@ from app.services.ports import (
 )
 from app.services.releases.budgets import Budgets
 from app.services.releases.draws import Draws
+from app.services.releases.same_tables import SameTables
 from app.services.resources import TenantId
 from app.services.runs.webhook_values import Webhooks
 
@@ -70,6 +72,7 @@ class PostgresUnitOfWork:
         self.pieces: Pieces = PostgresPieces(context)
         self.draws: Draws = PostgresDraws(context)
         self.budgets: Budgets = PostgresBudgets(context)
+        self.same_tables: SameTables = PostgresSameTables(context)
         self.results: Results = PostgresResults(context)
         self.questions: Questions = PostgresQuestions(context)
         self.claims = PostgresRuns(context)

@@ -166,6 +166,7 @@ draws = _tenant_table(
     Column("epsilon", Numeric, nullable=True),
     Column("delta", Numeric, nullable=True),
     Column("given_up_at", DateTime(timezone=True), nullable=True, comment="its dataset was erased first"),
+    Column("least_records", BigInteger, nullable=True),
     Index("ix_draws_tenant_id_subject_sha256_serial", "tenant_id", "subject_sha256", "serial"),
     Index(
         "ix_draws_tenant_id_dataset_id",
@@ -188,6 +189,14 @@ budgets = _tenant_table(
     _time("changed_at"),
     UniqueConstraint("tenant_id", "name"),
     UniqueConstraint("tenant_id", "subject_sha256"),
+)
+
+# Which contents are the same table outlives them, as budgets do.
+read_contents = _tenant_table(
+    "read_contents",
+    Column("content_sha256", String(64), nullable=False),
+    Column("table_sha256", String(64), nullable=False, comment="of its cells"),
+    key=("tenant_id", "content_sha256", "table_sha256"),
 )
 
 release_pieces = _tenant_table(

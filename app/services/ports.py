@@ -17,6 +17,7 @@ from app.services.answers import Questions
 from app.services.gates.evidence_values import NewEvidence, StoredEvidence
 from app.services.releases.budgets import Budgets
 from app.services.releases.draws import Draws
+from app.services.releases.same_tables import SameTables
 from app.services.resources import (
     ALWAYS,
     ApiKey,
@@ -300,6 +301,7 @@ class UnitOfWork(Protocol):
     pieces: Pieces
     draws: Draws
     budgets: Budgets
+    same_tables: SameTables
     runs: Runs
     results: Results
     questions: Questions

@@ -37,6 +37,7 @@ TEMPLATES: Final = Environment(
 TEMPLATES.filters |= {
     "number": words.number,
     "share": words.share,
+    "counted": words.counted,
     "figure": words.figure,
     "moment": words.moment,
     "words": words.words,

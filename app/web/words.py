@@ -11,6 +11,9 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup, escape
 
+_LEAST_SHARE: Final = 1e-6
+_TOLERANCE: Final = 1e-9
+_RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _REF: Final = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._@-]{1,120}")
 
 
@@ -60,8 +63,18 @@ def prose(text: object) -> Markup:
 
 
 def share(part: float, whole: float) -> str:
-    """A share in per cent."""
-    return "–" if not whole else f"{100 * part / whole:.3g} %"
+    """A share in per cent; what is below a millionth as an order of magnitude, which says more."""
+    if not whole:
+        return "–"
+    if 0 < part / whole < _LEAST_SHARE:
+        tens = math.ceil(math.log10(whole / part) - _TOLERANCE) - 1
+        return f"less than 1 in 10{str(tens).translate(_RAISED)}"
+    return f"{100 * part / whole:.3g} %"
+
+
+def counted(amount: float, thing: str) -> str:
+    """So many things, by the singular of their name."""
+    return f"{number(amount)} {thing}{'' if amount == 1 else 's'}"
 
 
 def figure(value: object, is_share: bool) -> str:

@@ -215,6 +215,10 @@ async def test_a_sum_of_delta_that_promises_nothing_is_told_as_that(client: http
     told = await ledger(client)
     assert not told["stands"]
     assert told["sentence"] == manifest["together"]["sentence"]
+    assert (await client.delete("/v1/releases/four")).status_code == 204
+    assert (await ledger(client))["sentence"] == told["sentence"]
+    left = (await client.get("/v1/releases/three")).json()["mechanism"]["together"]
+    assert (left["sentence"], left["standing"]) == (told["sentence"], "none")
     assert "which is 1 in the 40 records that are declared, or more" in told["sentence"]
 
 

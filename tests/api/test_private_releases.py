@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 import tempfile
 from collections import Counter
@@ -19,7 +20,7 @@ from app.composition.run_process import run_execution
 from app.domain.search.budget import never
 from app.persistence.draws import SECRET_BYTES, PostgresDraws
 from app.services.releases import draw_work
-from app.services.resources import Progress, RunState
+from app.services.resources import Progress, RunState, Scope
 from app.workers.failures import internal_error
 from tests.api.drawn_people import PERTURBED, asked, data, made, people
 from tests.api.problem_documents import problem_of
@@ -262,6 +263,16 @@ async def test_a_sample_of_generalised_records_is_drawn_and_says_what_it_is(clie
     small = GENERALISED | {"least_records": 100}
     (fault,) = (await client.post("/v1/releases/plans", json=asked(mechanism=small))).json()["missing"]
     assert (fault["code"], fault["pointer"]) == ("database-too-small", "/mechanism/least_records")
+    told = problem_of(await client.post("/v1/releases", json=asked(mechanism=small)), 409, "conflict")
+    needed = told["details"]["records_needed"]
+    assert f"{needed:,} are needed" in told["detail"]
+    assert math.ceil(plan["constants"]["records_needed"]) == needed
+    never = GENERALISED | {"epsilon": 10, "sampling_rate": 0.001}
+    found = (await client.post("/v1/releases/plans", json=asked(mechanism=never))).json()
+    assert found["constants"]["records_needed"] == "inf"
+    assert "no table that is read here is large enough" in found["missing"][0]["message"]
+    told = problem_of(await client.post("/v1/releases", json=asked(mechanism=never)), 409, "conflict")
+    assert told["details"] == {"records_needed": None}
     wrong = GENERALISED | {"sampling_rate": 0.9}
     problem = problem_of(await client.post("/v1/releases", json=asked(mechanism=wrong)), 422, "invalid-input")
     assert problem["errors"][0]["code"] == "beta-too-small"
@@ -290,6 +301,27 @@ async def test_a_sample_of_generalised_records_is_drawn_and_says_what_it_is(clie
     assert set((await data(client, "ruled")).decode().splitlines()[1:]) <= {"*,*", "Rome,*"}
     answer = await client.post("/v1/measurements", json=body | {"name": "r", "release": "ruled"})
     assert "each generalised by chance" in problem_of(answer, 422, "not-supported")["detail"]
+
+
+async def test_only_who_may_read_the_data_sees_what_a_sample_is_worth(api: Api, client: httpx.AsyncClient):
+    await described(client, "people", ["Rome,flu"] * 399 + ["Bari,gout"])
+    body = asked(mechanism=GENERALISED)
+    before = (await client.get("/v1/audit-events")).json()
+    told = (await client.post("/v1/releases/previews", json=body)).json()
+    assert (told["missing"], told["rows"]) == ([], 200)
+    assert 0 < told["objective"] <= told["best_frequent"] <= told["best"]
+    assert "not differentially private" in told["sentence"]
+    small = asked(mechanism=GENERALISED | {"least_records": 401})
+    told = (await client.post("/v1/releases/previews", json=small)).json()
+    assert ([own["code"] for own in told["missing"]], told["objective"]) == (["fewer-records"], None)
+    other = await client.post("/v1/releases/previews", json=asked(mechanism=STABLE))
+    problem_of(other, 422, "not-supported")
+    assert (await client.get("/v1/audit-events")).json() == before
+    assert (await client.get("/v1/releases")).json()["items"] == []
+    actor = await api.services.tenants.authenticate(client.headers["Authorization"].split()[1])
+    async with api.client(await api.key_with(actor, Scope.ASSESS)) as reader:
+        problem_of(await reader.post("/v1/releases/previews", json=body), 403, "forbidden")
+        assert (await reader.post("/v1/releases/plans", json=body)).status_code == 200
 
 
 async def test_no_number_of_records_is_stored_or_told(client: httpx.AsyncClient, database_urls: Any):
@@ -371,9 +403,10 @@ async def test_what_is_refused_and_why(client: httpx.AsyncClient):
     above = asked(mechanism=STABLE | {"least_records": 82})
     assert await codes(mechanism=STABLE | {"least_records": 82}) == []
     for path in ("/v1/releases", "/v1/releases/runs"):
-        problem = problem_of(await client.post(path, json=above), 422, "invalid-input")
-        assert problem["errors"][0]["code"] == "fewer-records"
-        assert "81" not in str(problem["errors"])
+        problem = problem_of(await client.post(path, json=above), 409, "conflict")
+        assert problem["details"] == {"records_needed": 82}
+        assert problem["detail"].startswith("The dataset has fewer than the 82 records that are declared.")
+        assert "81" not in str(problem["detail"])
     await made(client.post("/v1/releases", json=asked(mechanism=STABLE)))
 
 

@@ -56,6 +56,7 @@ REFERRING = {
     "plan_measurement",
     "plan_optimisation",
     "plan_release",
+    "preview_release",
     "plan_view_check",
 }
 """Every operation that names a resource in its body."""

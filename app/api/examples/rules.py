@@ -129,6 +129,22 @@ MECHANISM_AUDITS: Final[Examples] = {
         "value": {"mechanism": {"kind": "laplace_histogram", "epsilon": 1}, "method": "draws", "runs": 2000},
     },
 }
+MECHANISM_PREVIEWS: Final = bodies(
+    {
+        "name": "residents-sampled",
+        "dataset": "residents",
+        "mechanism": {
+            "kind": "sampled_generalisation",
+            "epsilon": 1,
+            "delta": 0.000001,
+            "sampling_rate": 0.1,
+            "least_records": 1000,
+            "trade_off": 0.001,
+            "phi_offset": 1,
+        },
+    },
+    residents_sampled="a sample of the residents, each generalised as far as chance says",
+)
 
 RELEASES: Final = bodies(
     {"name": "members-release", "dataset": "members", "rule": "members-optimum", "neutralise_formulas": True},

@@ -11,7 +11,13 @@ from starlette.responses import JSONResponse, StreamingResponse
 from app.api.authentication import AnyKey, Assessor, DataReader
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.form import names
-from app.api.examples.rules import COUNT_QUERIES, MECHANISM_PLANS, MECHANISM_RELEASES, RELEASES
+from app.api.examples.rules import (
+    COUNT_QUERIES,
+    MECHANISM_PLANS,
+    MECHANISM_PREVIEWS,
+    MECHANISM_RELEASES,
+    RELEASES,
+)
 from app.api.routers.answers import (
     COMMON,
     MADE,
@@ -28,7 +34,7 @@ from app.api.routers.collection import Collection, CreatedIn, Cursor, Limit
 from app.api.routes import PREFIX, Route
 from app.api.schemas.common import Listing, Ref, listed, shown
 from app.api.schemas.count_queries import CountQueryAnswers, NewCountQueries
-from app.api.schemas.mechanisms import ReleasePlanAnswer
+from app.api.schemas.mechanisms import ReleasePlanAnswer, ReleasePreviewAnswer
 from app.api.schemas.releases import NewRelease, Release
 from app.api.schemas.runs import StartedRun
 from app.api.services import UseCases
@@ -104,6 +110,22 @@ async def plan_release(
     """
     request = await asyncio.to_thread(body.request)
     return ReleasePlanAnswer.model_validate(await services.releases.plan(actor, request))
+
+
+@router.post("/previews", responses=REFUSED | problems("not-supported", "not-found"))
+async def preview_release(
+    actor: Assessor,
+    services: UseCases,
+    body: Annotated[NewRelease, Body(openapi_examples=MECHANISM_PREVIEWS)],
+) -> ReleasePreviewAnswer:
+    """Preview a release.
+
+    What a sample of generalised records would be worth on average, beside the optimum. It is computed from
+    the records as they are, for whoever owns them: it is not differentially private, and is stored neither
+    with the release nor in the audit trail. Needs the scopes `assess` and `data:read`.
+    """
+    request = await asyncio.to_thread(body.request)
+    return ReleasePreviewAnswer.model_validate(await services.releases.preview(actor, request))
 
 
 COLLECTION.add_list(router)

@@ -31,8 +31,8 @@ class NewBudget(Asking[CreateBudget]):
 
     name: Name
     dataset: Annotated[Ref, Field(examples=["residents"])]
-    """A dataset of the table. The budget is for the content of its upload: for all datasets of it, and for
-    the same content if it is uploaded again.
+    """A dataset of the table. The budget is for the cells of its upload: for all datasets of them, and for
+    the same table if it is uploaded again, also in another file.
     """
     epsilon: EpsilonLimit
     delta: DeltaLimit
@@ -132,7 +132,7 @@ class BudgetLedger(Answer):
     """Releases without a certified guarantee of differential privacy: beside them sums promise nothing."""
     stands: Annotated[bool, Field(examples=[True])]
     """Whether the sums promise anything: nothing voids them, and δ is below 1 and below 1 in the greatest
-    number of records that is declared for a stored release.
+    number of records that is declared for any of them.
     """
     sentence: Annotated[str, Field(max_length=1000)]
     """What all of them together promise of any one person's record."""

@@ -112,6 +112,30 @@ class EarlierDraw(Answer):
     begun_at: Annotated[Moment, Field(description="When it was begun.")]
 
 
+class ReleasePreviewAnswer(Answer):
+    """What a draw would be worth on average: for the owner's eyes, and not differentially private."""
+
+    missing: Annotated[list[ProblemFault], Field(max_length=100)]
+    """What stands in the way; the numbers are null then."""
+    rows: Annotated[Number | None, Field(examples=[None])]
+    """Expected number of rows."""
+    objective: Annotated[Number | None, Field(examples=[None])]
+    """Expected mean objective over all records, of which those that are not sampled count nothing: exact
+    where generalisations are frequent by their counts without noise.
+    """
+    error_at_most: Annotated[Number | None, Field(examples=[None])]
+    """By how much noise in the counts can change `objective` at most, up or down."""
+    best_frequent: Annotated[Number | None, Field(examples=[None])]
+    """Greatest mean objective of a release of every record as one of its frequent generalisations."""
+    best: Annotated[Number | None, Field(examples=[None])]
+    """The same of all generalisations: the optimum."""
+    sentence: Annotated[str, Field(max_length=500)] = (
+        "These numbers follow from the records without noise: they are not differentially private, are not "
+        "stored with the release, and must not be published or shown to its readers."
+    )
+    """Who may see the numbers."""
+
+
 class ReleasePlanAnswer(Answer):
     """What a mechanism would make; nothing was drawn or stored."""
 

@@ -43,8 +43,8 @@ def ungrouped_amounts(attribute: str, hierarchy: Hierarchy) -> str | None:
         return None
     return (
         f"The {hierarchy.n_leaves:,} values of {attribute!r} are numbers, of which each is a value of its "
-        "own here, and as likely to be drawn as any other. If they are amounts and no codes, put them into "
-        "classes."
+        "own here, and one far off may be drawn as well as one near by. If they are amounts and no codes, "
+        "put them into classes."
     )
 
 

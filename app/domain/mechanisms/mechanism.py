@@ -18,6 +18,7 @@ from typing import Generic, Literal, TypeVar
 from app.domain.arrays import Ints
 from app.domain.catalogue.catalogue_types import Need
 from app.domain.errors import Fault
+from app.domain.mechanisms.expected_value import ExpectedValue
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.rules.rule import Rule
 from app.domain.tables.table import Table
@@ -146,6 +147,8 @@ class Mechanism(Generic[P, D]):
     bars
         What of the records themselves is in the way of a draw, which the plan of such a mechanism cannot
         tell.
+    value
+        What a draw would be worth on average, which depends on the records; None where that is not told.
     guarantees
         The models of which it may promise something, as :mod:`~app.domain.mechanisms.guarantee_models` names
         them.
@@ -178,3 +181,4 @@ class Mechanism(Generic[P, D]):
     accepts_leak: Callable[[P], bool] = no_leak
     hides_records: bool = False
     bars: Callable[[MechanismContext, P], tuple[Fault, ...]] = nothing_bars
+    value: Callable[[MechanismContext, P], ExpectedValue] | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from app.domain.catalogue.catalogue_types import Hypothesis
+from app.domain.hierarchies.numbers import ungrouped_amounts
 from app.domain.mechanisms.common_hypotheses import (
     found_by_the_rest,
     of_other_releases,
@@ -28,6 +29,9 @@ def warnings_of(column: PerturbedColumn) -> tuple[str, ...]:
         "the release is good for. If all of a group have the same value, it tells that of each.",
         *shown_unperturbed(column.table, own),
     ]
+    amounts = ungrouped_amounts(own, column.table.hierarchies[column.column])
+    if amounts is not None:
+        found.append(amounts)
     if len(column.nodes) == 1:
         found.append(
             f"{own!r} has a single value, which everybody knows: there is nothing to hide or to draw."

@@ -197,13 +197,13 @@ def faults_of_delta(delta: float, least_records: int) -> Iterator[Fault]:
 
 
 def fewer_records(context: MechanismContext, least_records: int) -> tuple[Fault, ...]:
-    """Whether the data have fewer records than is declared; without numbers, which would tell of them."""
+    """Whether the data have fewer records than is declared; another number would tell of them."""
     if context.table.n_records >= least_records:
         return ()
     fault = Fault(
         "/mechanism/least_records",
         "fewer-records",
-        "The dataset has fewer records than is declared.",
+        f"The dataset has fewer than the {least_records:,} records that are declared.",
         "Declare a number that the data are known to reach, with a delta that fits it.",
     )
     return (fault,)
@@ -279,7 +279,7 @@ def _hypotheses(context: MechanismContext) -> Iterator[Hypothesis]:
         "drawn_once",
         "assumed",
         "A second draw of the same data adds to the first; it depends on all that is ever released. The same "
-        "records in another file are not recognised.",
+        "table is recognised in another file, but not with other rows or in another order.",
     )
 
 

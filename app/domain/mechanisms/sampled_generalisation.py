@@ -11,9 +11,11 @@ Fouad's own constants do not keep his promise; see
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Annotated, Final
 
 import numpy as np
@@ -39,6 +41,7 @@ from app.domain.mechanisms.declared_samples import (
 )
 from app.domain.mechanisms.exact_choice import chosen, require_range, sampled
 from app.domain.mechanisms.exact_noise import two_sided_geometric
+from app.domain.mechanisms.expected_value import ExpectedValue, expected_value
 from app.domain.mechanisms.generalised_records import (
     Candidates,
     GeneralisedRecords,
@@ -64,6 +67,10 @@ from app.domain.mechanisms.sampled_constants import (
 SECONDS: Final = 0.02
 BYTES: Final = 16 * 1024**2
 MOST_ENTITIES: Final = 10_000
+_OF_DICTIONARY: Final = (
+    "The dictionary is taken to be known without the data, which nobody checks: if it is the table itself, "
+    "or was made of it, nothing is promised."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,6 +213,7 @@ def _plan(context: MechanismContext, parameters: SampledGeneralisation) -> Mecha
         bytes_per_record=BYTES_PER_RECORD + sampled_scores + generalisations / 8,
         warnings=(
             *warnings_of_sample(scores_of(context, own), own),
+            *(() if own.dictionary is None else (_OF_DICTIONARY,)),
             *private_warnings(own.epsilon, own.delta, own.least_records),
         ),
     )
@@ -275,7 +283,7 @@ def _against(dictionary: PublicDictionary, scores: PublicScores, found: SampleCo
     least = scores.least_score()
 
     def score(nodes: Sequence[Ints], counts: Longs) -> Floats:
-        return np.asarray(found.exponent * (scores.score(nodes, dictionary.counts(nodes)) - least))
+        return np.asarray(found.exponent * (_worth_in(dictionary, scores, nodes, counts) - least))
 
     return score
 
@@ -332,6 +340,38 @@ def _draw(
     return Drawn(columns, published)
 
 
+def value_of(context: MechanismContext, parameters: SampledGeneralisation) -> ExpectedValue:
+    """What a draw would be worth on average: for who may see the records alone."""
+    require(_supports(context, parameters))
+    refuse((*_missing(context, parameters), *_bars(context, parameters)))
+    found, scores = constants_of(context, parameters), scores_of(context, parameters)
+    worth: Score = scores.score
+    exponent = found.exponent / context.table.n_records
+    if parameters.dictionary is not None:
+        known = PublicDictionary.read(parameters.dictionary, context, "/mechanism/dictionary")
+        worth, exponent = partial(_worth_in, known, scores), found.exponent
+
+    def in_doubt(counts: Longs) -> Floats:
+        steps = np.where(counts >= found.threshold, counts - found.threshold + 1, found.threshold - counts)
+        return np.asarray(np.exp(-steps / found.scale) / (1 + math.exp(-1 / found.scale)))
+
+    return expected_value(
+        records_of(context),
+        parameters.sampling_rate,
+        lambda counts: np.asarray(counts >= found.threshold),
+        in_doubt,
+        worth,
+        exponent,
+    )
+
+
+def _worth_in(
+    dictionary: PublicDictionary, scores: PublicScores, nodes: Sequence[Ints], counts: Longs
+) -> Floats:
+    """The objective, counted in a dictionary."""
+    return np.asarray(scores.score(nodes, dictionary.counts(nodes)))
+
+
 SAMPLED_GENERALISATION: Final = Mechanism(
     name="sampled_generalisation",
     title="Sampled generalisation: some of the records, each as a frequent generalisation drawn by worth",
@@ -347,4 +387,5 @@ SAMPLED_GENERALISATION: Final = Mechanism(
     keeps_records=False,
     hides_records=True,
     bars=_bars,
+    value=value_of,
 )

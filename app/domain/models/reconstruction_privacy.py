@@ -289,7 +289,7 @@ def _verdict(
     return (
         f"By {own.criterion}, all {n_groups:,} groups pass for {numbers}. That is an upper bound of a "
         f"probability and no guarantee: by exact_total, some estimate is off by more than ε of its share "
-        f"with a probability of only {exact.delta or 0.0:.3g}, and {exact.groups_failing:,} groups fail."
+        f"with a probability of {exact.delta or 0.0:.3g}, and {exact.groups_failing:,} groups fail."
     )
 
 

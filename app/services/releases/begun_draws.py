@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from app.domain.errors import Conflict, NotFound
@@ -11,6 +12,7 @@ from app.services.releases.drawing import Preparation
 from app.services.releases.draws import Draw
 from app.services.releases.people_in_both import other_contents
 from app.services.releases.requests import CreateRelease
+from app.services.releases.same_tables import contents_like
 from app.services.releases.within_budget import require_within_budget
 from app.services.resources import Kind, Stored
 
@@ -28,7 +30,10 @@ async def known_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored |
     gone, Conflict if the name is taken, something else was drawn of the same data, or just now of people who
     may be in it, or the table's budget has not enough.
     """
-    earlier = await work.draws.of_subject(prepared.subject, prepared.beside, hold=True)
+    await work.draws.of_subject(prepared.subject, hold=True)
+    # What was uploaded since may be the same table, and something drawn of it.
+    prepared = replace(prepared, contents=await contents_like(work, prepared.contents[0]))
+    earlier = await work.draws.of_subject(prepared.subject, prepared.beside)
     await work.resources.described(Kind.DATASET, prepared.dataset.id)
     same = [own for own in earlier if own.question_sha256 in prepared.wordings]
     for own in same:
@@ -51,7 +56,9 @@ async def begun_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored:
     known = await known_draw(work, prepared)
     if known is not None:
         return known
-    return await work.draws.begin(prepared.subject, prepared.question, prepared.dataset.id, prepared.loss)
+    return await work.draws.begin(
+        prepared.subject, prepared.question, prepared.dataset.id, prepared.loss, prepared.least_records
+    )
 
 
 async def _require_compared(work: UnitOfWork, prepared: Preparation) -> None:
@@ -59,9 +66,9 @@ async def _require_compared(work: UnitOfWork, prepared: Preparation) -> None:
     people = prepared.people
     if people is None:
         return
-    same = await work.draws.of_subject(people.subject)
+    same = await work.draws.of_subject("", prepared.subjects)
     earlier = sum(own.question_sha256 not in prepared.wordings for own in same)
-    found = await other_contents(work, people.content, people.attribute)
+    found = await other_contents(work, prepared.contents, people.attribute)
     others = None if people.compared is None else {own.subject: own.draws for own in found}
     if (1 + earlier + people.draws, others) != (prepared.context.releases, people.compared):
         raise Conflict(

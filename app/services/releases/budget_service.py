@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -10,14 +11,14 @@ from typing import Final
 from app.domain.errors import Conflict, InvalidInput
 from app.domain.mechanisms.privacy_loss import PrivacyLoss, decimal_text
 from app.services.ports import Store, UnitOfWork
-from app.services.releases.budgets import Account, Budget, account_of
+from app.services.releases.budgets import Account, Budget, account_of, accounts_of
 from app.services.releases.ledgers import (
     Ledger,
-    datasets_by_subject,
+    Tables,
+    content_subject,
     ledger_of,
-    ledger_of_subject,
-    names_of,
-    subjects_of,
+    ledger_of_table,
+    tables_of,
 )
 from app.services.releases.within_budget import sums_told
 from app.services.resources import ALWAYS, Actor, Kind, Page, Period, Scope, check_name, require
@@ -75,21 +76,21 @@ class BudgetService:
         limits = request.read()
         async with self._store.work(actor.tenant) as work:
             dataset = await work.resources.described(Kind.DATASET, request.dataset)
-            subject = (await subjects_of(work, [dataset]))[dataset.id]
+            subject = await content_subject(work, dataset)
             await work.draws.of_subject(subject, hold=True)
-            existing = await work.budgets.of_subject(subject)
-            if existing is not None:
+            tables = await tables_of(work)
+            for existing in await work.budgets.of_table(tables.subjects(subject)):
                 if (existing.name, existing.limits) == (request.name, limits):
-                    return await _seen(work, existing), False
+                    return await _seen(work, existing, tables), False
                 raise Conflict(
                     f"The table has the budget {existing.name!r}; a table has one.",
                     "Change the limits of that one.",
                     {"existing": {"kind": "budget", "name": existing.name, "id": existing.id}},
                 )
-            await _require_enough(work, subject, limits)
+            await _require_enough(work, tables.subjects(subject), limits)
             made = await work.budgets.add(request.name, subject, limits)
             await work.audit.record(actor.key_id, "budget.create", made.id, _noted(limits))
-            seen = await _seen(work, made)
+            seen = await _seen(work, made, tables)
             await work.commit()
         return seen, True
 
@@ -101,13 +102,14 @@ class BudgetService:
             subject = (await work.budgets.get(ref)).subject_sha256
             await work.draws.of_subject(subject, hold=True)
             before = await work.budgets.get(ref)
+            tables = await tables_of(work)
             if before.limits == wanted:
-                return await _seen(work, before)
-            await _require_enough(work, subject, wanted)
+                return await _seen(work, before, tables)
+            await _require_enough(work, tables.subjects(subject), wanted)
             changed = await work.budgets.change(before.id, wanted)
             details = {**_noted(wanted), "before": _noted(before.limits)}
             await work.audit.record(actor.key_id, "budget.change", before.id, details)
-            seen = await _seen(work, changed)
+            seen = await _seen(work, changed, tables)
             await work.commit()
         return seen
 
@@ -123,14 +125,12 @@ class BudgetService:
         """Newest first."""
         async with self._store.work(actor.tenant) as work:
             page = await work.budgets.list(name=name, limit=limit, cursor=cursor, created=created)
-            datasets = await datasets_by_subject(work) if page.items else {}
+            tables = await tables_of(work)
+            of_budgets = [tables.subjects(own.subject_sha256) for own in page.items]
+            accounts = await accounts_of(work, set(of_budgets))
             found = [
-                Seen(
-                    own,
-                    names_of(datasets.get(own.subject_sha256, ())),
-                    await account_of(work, own.subject_sha256),
-                )
-                for own in page.items
+                Seen(own, tables.names(own.subject_sha256), accounts[table])
+                for own, table in zip(page.items, of_budgets, strict=True)
             ]
         return Page(found, page.next_cursor)
 
@@ -138,10 +138,11 @@ class BudgetService:
         """The ledger of a budget's table, also where nothing is stored of that any more."""
         async with self._store.work(actor.tenant) as work:
             budget = await work.budgets.get(ref)
-            datasets = (await datasets_by_subject(work)).get(budget.subject_sha256, ())
+            tables = await tables_of(work)
+            datasets = tables.datasets(budget.subject_sha256)
             # By id: a dataset may have another's id for its name.
             dataset = await work.resources.get(Kind.DATASET, datasets[0].id) if datasets else None
-            return await ledger_of_subject(work, budget.subject_sha256, budget, names_of(datasets), dataset)
+            return await ledger_of_table(work, tables, budget.subject_sha256, budget, dataset)
 
     async def ledger_of_dataset(self, actor: Actor, ref: str) -> Ledger:
         """The ledger of the table that a dataset was made of; NotFound without the dataset."""
@@ -149,14 +150,14 @@ class BudgetService:
             return await ledger_of(work, await work.resources.get(Kind.DATASET, ref))
 
 
-async def _seen(work: UnitOfWork, budget: Budget) -> Seen:
-    datasets = (await datasets_by_subject(work)).get(budget.subject_sha256, ())
-    return Seen(budget, names_of(datasets), await account_of(work, budget.subject_sha256))
+async def _seen(work: UnitOfWork, budget: Budget, tables: Tables) -> Seen:
+    subject = budget.subject_sha256
+    return Seen(budget, tables.names(subject), await account_of(work, tables.subjects(subject)))
 
 
-async def _require_enough(work: UnitOfWork, subject: str, limits: PrivacyLoss) -> None:
+async def _require_enough(work: UnitOfWork, subjects: Collection[str], limits: PrivacyLoss) -> None:
     """Conflict if more is spent and reserved than the limits allow."""
-    account = await account_of(work, subject)
+    account = await account_of(work, subjects)
     if not account.held.is_within(limits):
         raise Conflict(
             "The limits are below what is spent or reserved already.",

@@ -1,15 +1,16 @@
 """Budgets of what may be told of a table, and the ledger of what its releases have spent.
 
-A table is the content of an upload, known by the hash that draws of its whole records are counted by. A draw
-reserves what it spends in the transaction that begins it, and a run in the one that queues it; it is spent in
-the transaction that stores the release. A draw that was begun keeps its share for good: whether it could be
-stored depends on what was drawn, and is told. A run that ends before it begins to draw gives its share back.
-All of this follows from what is kept of draws and runs: there is no second account that could differ.
+A table is what uploads were read as: their contents are known by the hashes that draws of whole records are
+counted by, and those that are the same table have one account. A draw reserves what it spends in the
+transaction that begins it, and a run in the one that queues it; it is spent in the transaction that stores
+the release. A draw that was begun keeps its share for good: whether it could be stored depends on what was
+drawn, and is told. A run that ends before it begins to draw gives its share back. All of this follows from
+what is kept of draws and runs: there is no second account that could differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
@@ -35,6 +36,7 @@ class Budget:
 class QueuedDraw:
     """What a run that has not ended is to draw; ``name`` is that of its release."""
 
+    subject_sha256: str
     question_sha256: str
     name: str
     loss: PrivacyLoss
@@ -49,8 +51,11 @@ class Budgets(Protocol):
     async def get(self, ref: str) -> Budget:
         """The budget of this id or name; NotFound otherwise."""
 
-    async def of_subject(self, subject_sha256: str) -> Budget | None:
-        """The budget of a table, if it has one."""
+    async def of_table(self, subjects: Collection[str]) -> Sequence[Budget]:
+        """The budgets of the contents that are one table, the oldest first.
+
+        There are several only where contents turned out to be the same table later: each is to be kept.
+        """
 
     async def list(
         self, *, name: str | None, limit: int, cursor: str | None, created: Period = ALWAYS
@@ -60,8 +65,8 @@ class Budgets(Protocol):
     async def change(self, budget_id: str, limits: PrivacyLoss) -> Budget:
         """Give a budget other limits."""
 
-    async def queued(self, subject_sha256: str) -> Sequence[QueuedDraw]:
-        """What runs are to draw of a table, whether they have begun to or not."""
+    async def queued(self, subjects: Collection[str]) -> Sequence[QueuedDraw]:
+        """What runs are to draw of these contents, whether they have begun to or not."""
 
 
 class _Work(Protocol):
@@ -77,12 +82,14 @@ class Entry:
     """A release in the ledger.
 
     ``release`` is its name, None where none is stored; ``begun_at`` is None before anything is drawn.
+    ``least_records`` is how many records it declares that there are, where it declares that.
     """
 
     release: str | None
     state: State
     loss: PrivacyLoss
     begun_at: datetime | None = None
+    least_records: int | None = None
 
 
 @dataclass(frozen=True)
@@ -106,17 +113,34 @@ class Account:
         return composed(own.loss for own in self.entries)
 
 
-async def account_of(work: _Work, subject_sha256: str, without: Collection[str] = ()) -> Account:
-    """The account of a table.
+async def account_of(work: _Work, subjects: Collection[str], without: Collection[str] = ()) -> Account:
+    """The account of a table, known by the subjects of its contents.
 
     ``without`` are questions whose runs do not count. To decide by it, take the turn at draws before.
     """
+    table = tuple(subjects)
+    return (await accounts_of(work, [table], without))[table]
+
+
+async def accounts_of(
+    work: _Work, tables: Collection[tuple[str, ...]], without: Collection[str] = ()
+) -> Mapping[tuple[str, ...], Account]:
+    """The accounts of several tables by their subjects; none is in two of them."""
+    own = {subject: table for table in tables for subject in table}
+    queued: dict[tuple[str, ...], list[QueuedDraw]] = {table: [] for table in tables}
+    draws: dict[tuple[str, ...], list[Draw]] = {table: [] for table in tables}
     # Runs are read first: one that begins its draw or ends in between is seen among the draws.
-    queued = await work.budgets.queued(subject_sha256)
-    draws = await work.draws.of_subject(subject_sha256)
+    for run in await work.budgets.queued(own.keys()):
+        queued[own[run.subject_sha256]].append(run)
+    for draw in await work.draws.of_subject("", own.keys()):
+        draws[own[draw.subject_sha256]].append(draw)
+    return {table: _account(queued[table], draws[table], without) for table in tables}
+
+
+def _account(queued: Sequence[QueuedDraw], draws: Sequence[Draw], without: Collection[str]) -> Account:
     answered = {own.question_sha256 for own in draws if own.is_open or own.release is not None}
     entries = [
-        Entry(own.release, "reserved" if own.is_open else "spent", own.loss, own.begun_at)
+        Entry(own.release, "reserved" if own.is_open else "spent", own.loss, own.begun_at, own.least_records)
         for own in draws
         if own.loss is not None
     ]

@@ -2,7 +2,8 @@
 
 A draw of one attribute counts with all of the same attribute. A draw of whole records, as differentially
 private mechanisms make them, shows something of every attribute: it counts with every draw of the same
-content. Of other contents those of the same attribute count that have some of the same people.
+content. Contents that are the same table in another file count as the same; of others those draws of the
+same attribute count that have some of the same people.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from app.services.releases.mechanism_manifests import (
     hides_records,
     is_drawn,
 )
+from app.services.releases.same_tables import contents_alike
 from app.services.resources import Kind, Stored
 
 
@@ -27,13 +29,21 @@ def subject_of(content_sha256: str, attributes: Collection[str] | None) -> str:
     return sha256_of({"content_sha256": content_sha256, "drawn": drawn})
 
 
+def subjects_alike(contents: Collection[str], attributes: Collection[str] | None) -> tuple[str, ...]:
+    """The same of all contents that are one table, in their order."""
+    return tuple(subject_of(own, attributes) for own in contents)
+
+
 def subjects_beside(
-    content_sha256: str, attributes: Collection[str] | None, columns: Sequence[str]
+    contents: Collection[str], attributes: Collection[str] | None, columns: Sequence[str]
 ) -> tuple[str, ...]:
-    """The subjects of other draws of the same content, with these columns, that count with one of these."""
+    """What other draws count by that count with one of these.
+
+    ``contents`` are the one that is drawn of and all that are the same table, with these columns.
+    """
     if attributes is None:
-        return tuple(subject_of(content_sha256, (own,)) for own in columns)
-    return (subject_of(content_sha256, None),)
+        return tuple(own for name in columns for own in subjects_alike(contents, (name,)))
+    return subjects_alike(contents, None)
 
 
 async def subjects_beside_releases(
@@ -42,20 +52,25 @@ async def subjects_beside_releases(
     """The same by id of drawn releases, and what draws of other contents with the same people count by."""
     others = [own for own in await all_resources(work, Kind.RELEASE) if is_drawn(own)]
     uploads: dict[str, Stored] = {}
+    alike = await contents_alike(work)
     for id_ in {own.uses[0] for own in releases}:
         dataset = await work.resources.described(Kind.DATASET, id_)
         uploads[id_] = await work.resources.described(Kind.UPLOAD, dataset.uses[0])
-    return {own.id: _beside(own, uploads[own.uses[0]].summary, others) for own in releases}
+    return {own.id: _beside(own, uploads[own.uses[0]].summary, alike, others) for own in releases}
 
 
 def _beside(
-    release: Stored, upload: Mapping[str, Sequence[str]], others: Sequence[Stored]
+    release: Stored,
+    upload: Mapping[str, Sequence[str]],
+    alike: Mapping[str, frozenset[str]],
+    others: Sequence[Stored],
 ) -> tuple[str, ...]:
     content, columns = str(upload["content_sha256"]), upload["columns"]
+    contents = alike.get(content, frozenset((content,)))
     if hides_records(release):
-        return subjects_beside(content, None, columns)
+        return (*subjects_alike(contents, None), *subjects_beside(contents, None, columns))
     attributes = attributes_of(release.summary["mechanism"]["guarantees"])
-    found = subjects_beside(content, attributes, columns)
+    found = (*subjects_alike(contents, attributes), *subjects_beside(contents, attributes, columns))
     return (*found, *_in_both(release, subject_of(content, attributes), others))
 
 

@@ -11,14 +11,14 @@ from typing import Final
 
 import pyarrow as pa
 
-from app.domain.errors import refuse
+from app.domain.errors import Conflict, refuse
 from app.domain.mechanisms.catalogue import AnyMechanism
 from app.domain.mechanisms.guarantee_models import ATTRIBUTE
 from app.domain.mechanisms.mechanism import MechanismContext, MechanismPlan
 from app.domain.mechanisms.privacy_loss import PrivacyLoss
 from app.domain.mechanisms.spending import loss_of
 from app.services.fingerprints import resource_sha256
-from app.services.releases.draw_subjects import subject_of, subjects_beside
+from app.services.releases.draw_subjects import subjects_alike, subjects_beside
 from app.services.releases.key_stream import derived_key, key_stream
 from app.services.releases.mechanism_manifests import mechanism_summary, rule_summary
 from app.services.releases.people_in_both import PeopleInBoth
@@ -36,6 +36,8 @@ BYTES_PER_LINE: Final = 45
 BYTES_PER_CELL: Final = 4
 BYTES_OF_RELEASE: Final = 16 * 1024**2
 
+_OF_SIZE: Final = frozenset({"database-too-small", "fewer-records"})
+"""Faults of a table that is too small for what is asked."""
 _DRAW: Final = "draw"
 _ORDER: Final = "order"
 """What a secret is for: no byte of one purpose says anything of the other's."""
@@ -61,14 +63,24 @@ class Preparation:
     dataset: Stored
     rule: Stored | None
     upload: Stored
+    contents: tuple[str, ...]
+    """The content that it is drawn of, and all that are the same table."""
     people: PeopleInBoth | None = None
     secret: bytes | None = None
     """By which the question is hashed, where nobody may find out the data by their hash."""
 
     def require_feasible(self) -> None:
-        """InvalidInput for what is in the way of a draw."""
-        refuse(self.plan.missing)
-        refuse(self.mechanism.bars(self.context, self.chosen.parameters))
+        """InvalidInput for what is in the way of a draw; Conflict if it is the number of records alone."""
+        for faults in (self.plan.missing, self.mechanism.bars(self.context, self.chosen.parameters)):
+            if faults and all(own.code in _OF_SIZE for own in faults):
+                raise Conflict(faults[0].message, faults[0].remedy, {"records_needed": self._records_needed})
+            refuse(faults)
+
+    @property
+    def _records_needed(self) -> int | None:
+        """Of declarations alone; None where no table is large enough, or the source's conditions say less."""
+        needed = max(self.plan.constants.get("records_needed", 0), self.least_records or 0)
+        return math.ceil(needed) if math.isfinite(needed) else None
 
     @property
     def told_cost(self) -> JsonObject:
@@ -99,19 +111,30 @@ class Preparation:
     @cached_property
     def subject(self) -> str:
         """Hash of the uploaded content and of the attributes that are drawn, whatever else is asked for."""
-        return subject_of(self.upload.summary["content_sha256"], self._drawn)
+        return self.subjects[0]
+
+    @cached_property
+    def subjects(self) -> tuple[str, ...]:
+        """The same of all contents that are the same table, its own first."""
+        return subjects_alike(self.contents, self._drawn)
 
     @cached_property
     def loss(self) -> PrivacyLoss | None:
         """What it spends of the table's budget; None unless it is differentially private."""
         return loss_of(self.plan.guarantees) if self.mechanism.hides_records else None
 
+    @property
+    def least_records(self) -> int | None:
+        """How many records it declares that there are; None if it declares none."""
+        declared: int | None = getattr(self.chosen.parameters, "least_records", None)
+        return declared
+
     @cached_property
     def beside(self) -> tuple[str, ...]:
         """The subjects of other draws that count with it."""
-        content, columns = self.upload.summary["content_sha256"], self.upload.summary["columns"]
         shared = () if self.people is None else self.people.subjects
-        return (*subjects_beside(content, self._drawn, columns), *shared)
+        others = subjects_beside(self.contents, self._drawn, self.upload.summary["columns"])
+        return (*self.subjects[1:], *others, *shared)
 
     @property
     def _drawn(self) -> frozenset[str] | None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from app.domain.arrays import Ints
-from app.domain.errors import NotSupported
+from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.shown_labels import nodes_shown
 from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.tables.table import Table
@@ -69,6 +69,13 @@ def rows_of(parquet: bytes, original: Table, levels: Mapping[str, int]) -> Table
     """The stored rows as nodes of the hierarchies; an attribute without a level may show any node."""
     names = list(original.attributes)
     stored = pq.read_table(pa.BufferReader(parquet), columns=names, read_dictionary=names)
+    if not stored.num_rows:
+        raise InvalidInput.of(
+            "/release",
+            "empty-dataset",
+            "The table of the release has no rows: the mechanism published none.",
+            "Ask for one that shows something: with more ε, fewer columns or a more general rule.",
+        )
     codes = np.empty((stored.num_rows, len(names)), dtype=np.int32, order="F")
     for j, (name, hierarchy) in enumerate(zip(names, original.hierarchies, strict=True)):
         codes[:, j] = _codes(stored.column(name), nodes_shown(hierarchy, levels.get(name)))

@@ -35,6 +35,10 @@ class Draw:
         Whether its dataset was erased before: then nothing was stored, and nothing ever will be.
     loss
         What it spends if it is differentially private; None if it is not, or that is not known any more.
+    subject_sha256
+        What it was drawn of.
+    least_records
+        How many records its release declares that there are; None if it declares none.
     """
 
     id: str
@@ -44,6 +48,8 @@ class Draw:
     is_stored: bool = False
     is_given_up: bool = False
     loss: PrivacyLoss | None = None
+    subject_sha256: str = ""
+    least_records: int | None = None
 
     @property
     def is_open(self) -> bool:
@@ -86,7 +92,12 @@ class Draws(Protocol):
         """All draws of the subject of the release, and of those beside, the oldest first."""
 
     async def begin(
-        self, subject_sha256: str, question_sha256: str, dataset_id: str, loss: PrivacyLoss | None = None
+        self,
+        subject_sha256: str,
+        question_sha256: str,
+        dataset_id: str,
+        loss: PrivacyLoss | None = None,
+        least_records: int | None = None,
     ) -> Draw:
         """Count a draw and seal its secret; to be committed before anything is drawn."""
 

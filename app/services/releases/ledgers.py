@@ -13,8 +13,9 @@ from app.domain.mechanisms.spending import nothing_left, sentence_on
 from app.services.named import all_resources
 from app.services.ports import UnitOfWork
 from app.services.releases.budgets import Account, Budget, account_of
-from app.services.releases.draw_subjects import subject_of, subjects_beside
+from app.services.releases.draw_subjects import subject_of, subjects_alike, subjects_beside
 from app.services.releases.mechanism_manifests import DRAWN_ONCE, hides_records, is_drawn
+from app.services.releases.same_tables import contents_alike, contents_like
 from app.services.releases.shown_otherwise import releases_of_upload
 from app.services.releases.within_budget import sums_told
 from app.services.resources import JsonObject, Kind, Stored
@@ -44,9 +45,9 @@ class Ledger:
 
     @property
     def least_records(self) -> int | None:
-        """The greatest number of records that is declared for a release that is stored."""
-        declared = (own["parameters"].get("least_records") for own in self.promised)
-        return max((int(own) for own in declared if own is not None), default=None)
+        """The greatest number of records that is declared for any of the releases, deleted ones too."""
+        declared = (own.least_records for own in self.account.entries)
+        return max((own for own in declared if own is not None), default=None)
 
     @property
     def stands(self) -> bool:
@@ -88,7 +89,11 @@ class Ledger:
     def sentence(self) -> str:
         """What all releases together promise."""
         if self.voided_by:
-            some = "1 of this table is" if len(self.voided_by) == 1 else f"{len(self.voided_by):,} of it are"
+            some = (
+                "1 of this table is"
+                if len(self.voided_by) == 1
+                else f"{len(self.voided_by):,} of this table are"
+            )
             return (
                 f"Nothing is promised of all releases together: {some} not differentially private, or what "
                 "is spent is not known."
@@ -98,10 +103,12 @@ class Ledger:
 
 async def ledger_of(work: UnitOfWork, dataset: Stored) -> Ledger:
     """The ledger of the table that a dataset, read with its document, was made of."""
-    subject = (await subjects_of(work, [dataset]))[dataset.id]
-    datasets = (await datasets_by_subject(work)).get(subject, ())
-    budget = await work.budgets.of_subject(subject)
-    return await ledger_of_subject(work, subject, budget, names_of(datasets), dataset)
+    tables = await tables_of(work)
+    subject = await content_subject(work, dataset)
+    budgets = await work.budgets.of_table(tables.subjects(subject))
+    # Of several that are to be kept the one that allows least is told of.
+    budget = min(budgets, key=lambda own: own.limits.epsilon, default=None)
+    return await ledger_of_table(work, tables, subject, budget, dataset)
 
 
 async def budget_of_release(work: UnitOfWork, release: Stored) -> JsonObject:
@@ -148,14 +155,15 @@ def _weakest(promised: Sequence[JsonObject]) -> list[JsonObject]:
     return list(found.values())
 
 
-async def ledger_of_subject(
-    work: UnitOfWork, subject: str, budget: Budget | None, names: tuple[str, ...], dataset: Stored | None
+async def ledger_of_table(
+    work: UnitOfWork, tables: Tables, subject: str, budget: Budget | None, dataset: Stored | None
 ) -> Ledger:
-    """The ledger of a table by what draws of it are counted by; ``names`` are the datasets of it.
+    """The ledger of a table by what draws of one of its contents are counted by.
 
-    ``dataset`` is one of them, read with its document; None where none is stored.
+    ``dataset`` is one of its datasets, read with its document; None where none is stored.
     """
-    account = await account_of(work, subject)
+    names = tables.names(subject)
+    account = await account_of(work, tables.subjects(subject))
     released = () if dataset is None else [own for _, own in await releases_of_upload(work, dataset)]
     private = [own for own in released if is_drawn(own) and hides_records(own)]
     promised = tuple(guarantee for own in private for guarantee in own.summary["mechanism"]["guarantees"])
@@ -183,7 +191,8 @@ async def _voids(
             name = release.summary["mechanism"]["name"]
             found.append(Void(release.name, f"The mechanism {name} is not differentially private."))
     upload = await work.resources.described(Kind.UPLOAD, dataset.uses[0])
-    beside = subjects_beside(upload.summary["content_sha256"], None, upload.summary["columns"])
+    contents = await contents_like(work, upload.summary["content_sha256"])
+    beside = subjects_beside(contents, None, upload.summary["columns"])
     found += [
         Void(None, "A draw of it by a mechanism that is not differentially private is counted.")
         for own in await work.draws.of_subject("", beside)
@@ -192,27 +201,48 @@ async def _voids(
     return tuple(found)
 
 
-async def subjects_of(work: UnitOfWork, datasets: Sequence[Stored]) -> Mapping[str, str]:
-    """By id of datasets what draws of the whole records of their tables are counted by."""
-    uploads = {own.id: own for own in await all_resources(work, Kind.UPLOAD)}
-    return {
-        own.id: subject_of(uploads[own.uses[0]].summary["content_sha256"], None)
-        for own in datasets
-        if own.uses[0] in uploads
+@dataclass(frozen=True)
+class Tables:
+    """The tenant's tables by what draws of their contents are counted by.
+
+    ``alike`` are by subject all of the same table, in one order, where there are several; ``stored`` are by
+    the first of them the datasets that are stored, the oldest first.
+    """
+
+    alike: Mapping[str, tuple[str, ...]]
+    stored: Mapping[str, tuple[Stored, ...]]
+
+    def subjects(self, subject: str) -> tuple[str, ...]:
+        """The subjects of all contents that are the same table."""
+        return self.alike.get(subject, (subject,))
+
+    def datasets(self, subject: str) -> tuple[Stored, ...]:
+        """The datasets of the table, without their documents."""
+        return self.stored.get(self.subjects(subject)[0], ())
+
+    def names(self, subject: str) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(own.name for own in self.datasets(subject))
+
+
+async def tables_of(work: UnitOfWork) -> Tables:
+    """All that is known of which contents and which datasets are of the same table."""
+    alike = {
+        subject_of(content, None): tuple(sorted(subjects_alike(own, None)))
+        for content, own in (await contents_alike(work)).items()
+        if len(own) > 1
     }
+    contents = {own.id: own.summary["content_sha256"] for own in await all_resources(work, Kind.UPLOAD)}
+    stored: dict[str, tuple[Stored, ...]] = {}
+    for own in list(await all_resources(work, Kind.DATASET))[::-1]:
+        if own.uses[0] in contents:
+            subject = subject_of(contents[own.uses[0]], None)
+            key = alike.get(subject, (subject,))[0]
+            stored[key] = (*stored.get(key, ()), own)
+    return Tables(alike, stored)
 
 
-async def datasets_by_subject(work: UnitOfWork) -> Mapping[str, tuple[Stored, ...]]:
-    """All datasets by what their tables are known by, the oldest first."""
-    datasets = list(await all_resources(work, Kind.DATASET))[::-1]
-    found: dict[str, tuple[Stored, ...]] = {}
-    subjects = await subjects_of(work, datasets)
-    for own in datasets:
-        if own.id in subjects:
-            found[subjects[own.id]] = (*found.get(subjects[own.id], ()), own)
-    return found
-
-
-def names_of(datasets: Sequence[Stored]) -> tuple[str, ...]:
-    """Their names."""
-    return tuple(own.name for own in datasets)
+async def content_subject(work: UnitOfWork, dataset: Stored) -> str:
+    """What draws of whole records of the dataset's own content are counted by."""
+    upload = await work.resources.described(Kind.UPLOAD, dataset.uses[0])
+    return subject_of(upload.summary["content_sha256"], None)

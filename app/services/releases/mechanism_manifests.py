@@ -16,7 +16,6 @@ from app.domain.mechanisms.catalogue import MECHANISMS, AnyMechanism
 from app.domain.mechanisms.common_hypotheses import ONE_RECORD_PER_PERSON
 from app.domain.mechanisms.guarantee_models import worth
 from app.domain.mechanisms.mechanism import MechanismPlan
-from app.domain.mechanisms.privacy_loss import PrivacyLoss
 from app.domain.mechanisms.private_release import RULE_IS_PUBLIC
 from app.domain.mechanisms.several_draws import guarantee_together, private_guarantee_together
 from app.domain.rules.rule import TableRule
@@ -25,7 +24,7 @@ from app.services.datasets.cell_values import without_cell_values
 from app.services.fingerprints import plain
 from app.services.gates.evidence_masking import shown_resource
 from app.services.readers import reader_of
-from app.services.releases.draws import DrawState
+from app.services.releases.draws import Draw, DrawState
 from app.services.resources import Actor, JsonObject, Scope, Stored, document_of
 from app.services.rules.rule_definitions import IdentityDefinition
 from app.services.rules.rule_documents import rule_document, rule_sha256, suppression_in_short
@@ -102,7 +101,7 @@ def shown_release(
     actor: Actor,
     release: Stored,
     state: DrawState | None,
-    all_draws: Sequence[Stored | PrivacyLoss | None] = (),
+    all_draws: Sequence[Stored | Draw] = (),
     refuted: Mapping[str, Hypothesis] = MappingProxyType({}),
     budget: JsonObject | None = None,
 ) -> Stored:
@@ -162,11 +161,11 @@ def _values_shown(actor: Actor, release: Stored) -> JsonObject:
     }
 
 
-def together(draws: Sequence[Stored | PrivacyLoss | None], refuted: Mapping[str, Hypothesis]) -> JsonObject:
+def together(draws: Sequence[Stored | Draw], refuted: Mapping[str, Hypothesis]) -> JsonObject:
     """What several draws of the same data promise together, with what is known of that by now.
 
-    ``draws`` are their releases, the oldest first, and one of them at least is stored. Of another it is what
-    the draw spends, as the certified guarantee said that it had; None if that is not known.
+    ``draws`` are their releases, the oldest first, and one of them at least is stored; of another it is the
+    draw, with what it spends as the certified guarantee said that it had.
     """
     known = [own for own in draws if isinstance(own, Stored)]
     promised = [guarantee for own in known for guarantee in own.summary["mechanism"]["guarantees"]]
@@ -174,7 +173,7 @@ def together(draws: Sequence[Stored | PrivacyLoss | None], refuted: Mapping[str,
         carried = [_weakest(promised, own) for own in (ONE_RECORD_PER_PERSON, RULE_IS_PUBLIC)]
         if len(known) < len(draws):
             carried = [own if own.holds == "no" else replace(own, **_NOT_KNOWN_OF_ALL) for own in carried]
-        stated = [None if own is None else _promised_privacy(own) for own in draws]
+        stated = [_promised_privacy(own) for own in draws]
         weakest = min((own["status"] for own in promised), key=worth)
         return _with_known(plain(asdict(private_guarantee_together(stated, carried, weakest))))
     (attribute,) = attributes_of(promised)
@@ -186,10 +185,14 @@ def together(draws: Sequence[Stored | PrivacyLoss | None], refuted: Mapping[str,
     return _with_known(plain(asdict(found)), refuted.get(attribute))
 
 
-def _promised_privacy(release: Stored | PrivacyLoss) -> Mapping[str, float | str] | None:
+def _promised_privacy(release: Stored | Draw) -> Mapping[str, float | str] | None:
     """The parameters of the guarantee of a differentially private release; None for another release."""
-    if isinstance(release, PrivacyLoss):  # they come from such parameters, and become the same again
-        return {"epsilon": float(release.epsilon), "delta": float(release.delta)}
+    if isinstance(release, Draw):
+        if release.loss is None:
+            return None
+        declared = {} if release.least_records is None else {"least_records": release.least_records}
+        # They come from such parameters, and become the same again.
+        return {"epsilon": float(release.loss.epsilon), "delta": float(release.loss.delta), **declared}
     if not hides_records(release):
         return None
     (guarantee,) = release.summary["mechanism"]["guarantees"]
@@ -267,7 +270,8 @@ def _released_once(state: DrawState) -> Hypothesis:
             DRAWN_ONCE,
             "yes",
             "No other draw of the uploaded content is counted, deleted releases included; the same question "
-            "is answered by this one. The same records in another file are not recognised.",
+            "is answered by this one. The same table is recognised in another file, but not with other rows "
+            "or in another order.",
         )
     return Hypothesis(
         DRAWN_ONCE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.errors import (
@@ -25,7 +25,7 @@ from app.services.releases.begun_draws import begun_draw, refuse_another
 from app.services.releases.drawing import Preparation, drawn_release
 from app.services.releases.draws import Draw
 from app.services.releases.ledgers import ledger_of
-from app.services.releases.mechanism_manifests import DRAWN_ONCE
+from app.services.releases.mechanism_manifests import BY_NAME, DRAWN_ONCE
 from app.services.releases.prepared_releases import chosen_in, prepare_release
 from app.services.releases.requests import CreateRelease
 from app.services.releases.shown_otherwise import Released, releases_of_upload, shown_otherwise
@@ -41,6 +41,7 @@ from app.services.resources import (
     Kind,
     Scope,
     Stored,
+    require,
 )
 from app.services.scoring.scoring_inputs import missing_inputs
 
@@ -63,6 +64,18 @@ class ReleasePlan:
     warnings: tuple[str, ...] = ()
     earlier: tuple[Draw, ...] = ()
     budget: JsonObject | None = None
+
+
+@dataclass(frozen=True)
+class ReleasePreview:
+    """What a draw would be worth on average, as ``ExpectedValue`` says; None if something is in its way."""
+
+    missing: tuple[Fault, ...]
+    rows: float | None = None
+    objective: float | None = None
+    error_at_most: float | None = None
+    best_frequent: float | None = None
+    best: float | None = None
 
 
 class MechanismReleases:
@@ -108,6 +121,31 @@ class MechanismReleases:
             earlier,
             budget,
         )
+
+    async def preview(self, actor: Actor, request: CreateRelease) -> ReleasePreview:
+        """What a draw would be worth on average; it is told and kept nowhere. Needs data:read."""
+        require(actor, Scope.DATA_READ)
+        value = BY_NAME[chosen_in(request).name].value
+        if value is None:
+            raise NotSupported(
+                f"Nothing is computed of what {chosen_in(request).name} is worth on average.",
+                "Ask for sampled_generalisation; of another mechanism plan the release.",
+            )
+        try:
+            prepared = await self._prepared(actor, request)
+        except (InvalidInput, NotSupported) as error:
+            return ReleasePreview(faults_of(error))
+        bars = prepared.mechanism.bars(prepared.context, prepared.chosen.parameters)
+        if missing := (*prepared.plan.missing, *bars):
+            return ReleasePreview(missing)
+        # Generalisations are counted twice: the frequent ones, and all.
+        if not self._budget.allows(replace(prepared.cost, seconds=2 * prepared.cost.seconds)):
+            raise NotSupported(
+                "The dataset has too many records and generalisations for a preview.",
+                "Give a rule with more general levels, or disclose fewer columns.",
+            )
+        told = await asyncio.to_thread(value, prepared.context, prepared.chosen.parameters)
+        return ReleasePreview((), **vars(told))
 
     async def create(self, actor: Actor, request: CreateRelease) -> Created:
         """Draw the release and store it, or answer the one that was drawn for the same question.

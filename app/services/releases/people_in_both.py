@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -84,18 +84,19 @@ class PeopleInBoth:
 
 
 async def people_in_both(
-    store: Store, loader: TableLoader, tenant: TenantId, table: Table, drawn: tuple[str, str]
+    store: Store, loader: TableLoader, tenant: TenantId, table: Table, drawn: tuple[tuple[str, ...], str]
 ) -> PeopleInBoth:
     """The draws of other contents that count with a draw of an attribute.
 
-    ``drawn`` are the hash of its content and the attribute. Another content is compared if a draw of an
-    attribute of the same name is counted of it, and a dataset of it, in which that is sensitive, is stored.
+    ``drawn`` are its content, with those that are the same table, and the attribute. Another content is
+    compared if a draw of an attribute of the same name is counted of it, and a dataset of it, in which that
+    is sensitive, is stored.
     """
-    content, attribute = drawn
+    (content, *_), attribute = drawn
     if table.entity_ids is None:
         return PeopleInBoth(content, attribute, unknown=NO_IDENTIFIER)
     async with store.work(tenant) as work:
-        others = await other_contents(work, content, attribute)
+        others = await other_contents(work, *drawn)
     ids, unknown = [], []
     for other in others:
         read = [(await loader.table(tenant, own)).entity_ids for own in other.datasets]
@@ -126,13 +127,16 @@ class OtherContent:
     why_not: str
 
 
-async def other_contents(work: UnitOfWork, content: str, attribute: str) -> Sequence[OtherContent]:
-    """All other contents with draws of the attribute of which a dataset is stored, the newest first."""
+async def other_contents(work: UnitOfWork, alike: Collection[str], attribute: str) -> Sequence[OtherContent]:
+    """All other contents with draws of the attribute of which a dataset is stored, the newest first.
+
+    ``alike`` are those that are the same table.
+    """
     contents = {own.id: own.summary["content_sha256"] for own in await all_resources(work, Kind.UPLOAD)}
     by_content: dict[str, list[Stored]] = {}
     for dataset in await all_resources(work, Kind.DATASET):
-        other = contents.get(dataset.uses[0], content)
-        if other != content and _is_sensitive(dataset, attribute):
+        other = contents.get(dataset.uses[0])
+        if other is not None and other not in alike and _is_sensitive(dataset, attribute):
             by_content.setdefault(other, []).append(dataset)
     subjects = {subject_of(other, (attribute,)): own for other, own in by_content.items()}
     if not subjects or not await work.draws.of_subject("", tuple(subjects)):

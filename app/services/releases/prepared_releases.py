@@ -17,6 +17,7 @@ from app.services.releases.drawing import Preparation, attributes_drawn
 from app.services.releases.mechanism_manifests import BY_NAME
 from app.services.releases.people_in_both import people_in_both
 from app.services.releases.requests import ChosenMechanism, CreateRelease
+from app.services.releases.same_tables import contents_like
 from app.services.resources import JsonObject, Kind, Stored, TenantId, document_of
 from app.services.rules.rule_documents import may_suppress_records, require_rule_of, rule_of
 
@@ -37,6 +38,7 @@ async def prepare_release(
         if mechanism.hides_records:
             await _require_declared_hierarchies(work, dataset)
         secret = await work.pieces.secret(upload.id, _QUESTION) if mechanism.hides_records else None
+        contents = await contents_like(work, upload.summary["content_sha256"])
     document = None if rule is None else require_rule_of(rule, dataset)
     table = await loader.table(tenant, dataset)
 
@@ -49,21 +51,23 @@ async def prepare_release(
         )
         _require_supported(mechanism, context, chosen.parameters)
         plan = mechanism.plan(context, chosen.parameters)
-        return Preparation(request, chosen, mechanism, context, plan, dataset, rule, upload, secret=secret)
+        return Preparation(
+            request, chosen, mechanism, context, plan, dataset, rule, upload, contents, secret=secret
+        )
 
     prepared = await asyncio.to_thread(planned)
     attributes = () if mechanism.hides_records else attributes_drawn(prepared.plan)
     if len(attributes) != 1:  # whole records, or nothing as it stands
         return prepared
-    content, (attribute,) = upload.summary["content_sha256"], attributes
-    people = await people_in_both(store, loader, tenant, table, (content, attribute))
+    (attribute,) = attributes
+    people = await people_in_both(store, loader, tenant, table, (contents, attribute))
     return await _beside_earlier(store, tenant, replace(prepared, people=people))
 
 
 async def _beside_earlier(store: Store, tenant: TenantId, prepared: Preparation) -> Preparation:
     """Planned for who has the releases that were drawn before of people in it, where there are any."""
     async with store.work(tenant) as work:
-        same = await work.draws.of_subject(prepared.subject)
+        same = await work.draws.of_subject("", prepared.subjects)
     earlier = sum(own.question_sha256 not in prepared.wordings for own in same)
     releases = 1 + earlier + (0 if prepared.people is None else prepared.people.draws)
     if releases == 1:

@@ -17,7 +17,7 @@ from app.services.releases.draw_runs import DrawRuns
 from app.services.releases.draw_subjects import subjects_beside_releases
 from app.services.releases.ledgers import budget_of_release
 from app.services.releases.mechanism_manifests import BY_NAME, hides_records, is_drawn, shown_release
-from app.services.releases.mechanism_releases import MechanismReleases, ReleasePlan
+from app.services.releases.mechanism_releases import MechanismReleases, ReleasePlan, ReleasePreview
 from app.services.releases.released_tables import ReleasedTable, release_of
 from app.services.releases.requests import CreateRelease, LineOrder
 from app.services.releases.standing_guarantees import draws_with, refuted_by_others
@@ -72,6 +72,14 @@ class ReleaseService(TableResources):
                 "Preview the rule, or give a mechanism.",
             )
         return await self._mechanisms.plan(actor, request)
+
+    async def preview(self, actor: Actor, request: CreateRelease) -> ReleasePreview:
+        """What a draw would be worth on average, for who may read the data; nothing is stored."""
+        self._admit(actor, request.name)
+        self._require_may(actor, request)
+        if request.mechanism is None:
+            raise NotSupported("Only what a mechanism draws has a value on average.", "Give a mechanism.")
+        return await self._mechanisms.preview(actor, request)
 
     async def create(self, actor: Actor, request: CreateRelease) -> Created:
         """Store the manifest; what a rule shows is made when it is asked for, what is drawn is stored."""

@@ -9,6 +9,7 @@ from app.domain.catalogue.catalogue_types import Hypothesis
 from app.services.named import all_resources
 from app.services.ports import UnitOfWork
 from app.services.releases.mechanism_manifests import hides_records, is_drawn
+from app.services.releases.same_tables import contents_like
 from app.services.resources import Kind, Stored, document_of
 
 NOT_SHOWN_OTHERWISE: Final = "not_shown_otherwise"
@@ -23,13 +24,12 @@ Released = tuple[Stored, Stored]
 async def releases_of_upload(work: UnitOfWork, dataset: Stored) -> Sequence[Released]:
     """The stored releases of all datasets that were made of the dataset's upload, the oldest first.
 
-    The same content that was uploaded another time counts as the same upload.
+    The same table that was uploaded another time, also in another file, counts as the same upload.
     """
     upload = await work.resources.described(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
+    contents = await contents_like(work, upload.summary["content_sha256"])
     alike = [
-        own.id
-        for own in await all_resources(work, Kind.UPLOAD)
-        if own.summary["content_sha256"] == upload.summary["content_sha256"]
+        own.id for own in await all_resources(work, Kind.UPLOAD) if own.summary["content_sha256"] in contents
     ]
     datasets = {dataset.id: dataset} | {
         own.id: own for id_ in alike for own in await all_resources(work, Kind.DATASET, built_on=id_)

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
-from app.domain.mechanisms.privacy_loss import PrivacyLoss
 from app.services.ports import UnitOfWork
 from app.services.releases.draw_subjects import subjects_beside_releases
+from app.services.releases.draws import Draw
 from app.services.releases.mechanism_manifests import attributes_of, guarantees_known, together
 from app.services.releases.shown_otherwise import releases_of_upload, shown_otherwise
 from app.services.resources import JsonObject, Kind, Stored
@@ -39,21 +39,17 @@ def guarantee_of(document: JsonObject) -> PrivacyGuarantee:
     )
 
 
-async def draws_with(
-    work: UnitOfWork, release: Stored, beside: Collection[str]
-) -> Sequence[Stored | PrivacyLoss | None]:
+async def draws_with(work: UnitOfWork, release: Stored, beside: Collection[str]) -> Sequence[Stored | Draw]:
     """The releases of all draws that count with it, if there are several.
 
-    Where none is stored it is what the draw spends, and None if that is not known either.
+    Where none is stored it is the draw.
 
     ``beside`` are the other subjects whose draws count.
     """
     draws = await work.draws.of_release(release.id, beside)
     if len(draws) < 2:
         return ()
-    return [
-        own.loss if own.release is None else await work.resources.get(Kind.RELEASE, own.id) for own in draws
-    ]
+    return [own if own.release is None else await work.resources.get(Kind.RELEASE, own.id) for own in draws]
 
 
 async def refuted_by_others(work: UnitOfWork, release: Stored) -> Mapping[str, Hypothesis]:

@@ -20,12 +20,13 @@ async def require_within_budget(work: UnitOfWork, prepared: Preparation) -> None
     """
     if prepared.loss is None:
         return
-    budget = await work.budgets.of_subject(prepared.subject)
-    if budget is None:
+    budgets = await work.budgets.of_table(prepared.subjects)
+    if not budgets:
         return
-    account = await account_of(work, prepared.subject, prepared.wordings.keys())
-    if not (account.held + prepared.loss).is_within(budget.limits):
-        _refuse(budget, account, prepared.loss)
+    account = await account_of(work, prepared.subjects, prepared.wordings.keys())
+    for budget in budgets:
+        if not (account.held + prepared.loss).is_within(budget.limits):
+            _refuse(budget, account, prepared.loss)
 
 
 def sums_told(account: Account, limits: PrivacyLoss | None) -> dict[str, dict[str, str | None]]:

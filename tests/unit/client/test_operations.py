@@ -56,6 +56,7 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     "assessments.report": lambda c: c.assessments.report("r"),
     "frontiers.picture": lambda c: c.frontiers.picture("r"),
     "releases.plan": lambda c: c.releases.plan({}),
+    "releases.preview": lambda c: c.releases.preview({}),
     "releases.start_run": lambda c: c.releases.start_run({}),
     "releases.withdraw": lambda c: c.releases.withdraw("r"),
     "releases.answers": lambda c: c.releases.answers("r", [{"where": []}]),

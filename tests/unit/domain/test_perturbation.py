@@ -9,6 +9,7 @@ import pytest
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.errors import InvalidInput, TooLarge
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.hierarchies.numbers import MANY_AMOUNTS
 from app.domain.mechanisms import perturbed_column
 from app.domain.mechanisms.catalogue import MECHANISMS
 from app.domain.mechanisms.common_hypotheses import one_record_per_person
@@ -80,6 +81,17 @@ def test_who_keeps_next_to_nothing_is_warned_that_nothing_can_be_counted():
     ]
     assert told == [False, False, True]
     assert not any("counted" in own for own in plan(of, alpha_floor=0.9).warnings)
+
+
+def test_many_single_amounts_are_warned_of():
+    def warned(number):
+        amounts = Hierarchy.from_rows([[str(own), "*"] for own in range(number)])
+        codes = np.resize(amounts.leaves, (number, 1)).astype(np.int32)
+        of = Table(("pay",), (amounts,), codes, sensitive=frozenset({"pay"}))
+        return any("put them into classes" in own for own in plan(of).warnings)
+
+    assert warned(MANY_AMOUNTS + 1)
+    assert not warned(MANY_AMOUNTS)
 
 
 def test_a_floor_above_its_bound_is_refused_with_the_bound():

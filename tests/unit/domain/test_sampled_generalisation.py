@@ -3,6 +3,7 @@
 import itertools
 import math
 import os
+import re
 from collections import Counter
 from dataclasses import replace
 from decimal import Decimal, localcontext
@@ -445,14 +446,14 @@ def test_a_small_table_is_told_how_many_records_it_would_need():
     assert not SAMPLED_GENERALISATION.plan(LARGE, certified(least_records=needed - 1)).is_feasible
 
 
-def test_fewer_records_than_declared_bar_the_draw_and_no_number_is_told():
+def test_fewer_records_than_declared_bar_the_draw_and_no_other_number_is_told():
     for mechanism, asked in (
         (SAMPLED_GENERALISATION, certified(least_records=4801)),
         (SAMPLED_GENERALISATION_PUBLISHED, published()),
     ):
         (fault,) = mechanism.bars(LARGE, asked)
         assert fault.code == "fewer-records"
-        assert not any(character.isdigit() for character in fault.message + fault.remedy)
+        assert re.findall(r"\d[\d,]*", fault.message + fault.remedy) == [f"{asked.least_records:,}"]
         with pytest.raises(InvalidInput):
             mechanism.draw(LARGE, asked, stream("a"))
     assert SAMPLED_GENERALISATION.bars(LARGE, certified(least_records=4800)) == ()
@@ -732,6 +733,8 @@ def test_a_public_dictionary_takes_the_place_of_the_counts():
     )
     plan = SAMPLED_GENERALISATION.plan(LARGE, asked)
     assert plan.is_feasible
+    assert any("if it is the table itself" in own for own in plan.warnings)
+    assert not any("dictionary" in own for own in SAMPLED_GENERALISATION.plan(LARGE, certified()).warnings)
     assert (plan.constants["drift"], plan.constants["exponent_range"]) == (0.0, 1.0)
     found = shown(SAMPLED_GENERALISATION.draw(LARGE, asked, stream("public")))
     assert found[("IN", "*")] > 0

@@ -53,6 +53,7 @@ class TenantData:
     audit: list[tuple[str, str, str, JsonObject]] = field(default_factory=list)
     signing_keys: list[tuple[PublicKey, Ed25519PrivateKey]] = field(default_factory=list)
     evidence: dict[str, StoredEvidence] = field(default_factory=dict)
+    read_contents: dict[tuple[str, str], None] = field(default_factory=dict)
 
     def snapshot(self) -> TenantData:
         return TenantData(
@@ -65,6 +66,7 @@ class TenantData:
             list(self.audit),
             list(self.signing_keys),
             dict(self.evidence),
+            dict(self.read_contents),
         )
 
 
@@ -91,6 +93,7 @@ class MemoryWork:
         self.store, self.tenant = store, tenant
         self.data = store.data(tenant).snapshot()
         self.resources = _Resources(self)
+        self.same_tables = _SameTables(self)
         self.pieces = _Pieces(self)
         self.runs = _Runs(self)
         self.results = _Results(self)
@@ -115,6 +118,14 @@ class _Part:
     @property
     def data(self) -> TenantData:
         return self._work.data
+
+
+class _SameTables(_Part):
+    async def note(self, content_sha256, table_sha256):
+        self._work.data.read_contents[content_sha256, table_sha256] = None
+
+    async def noted(self):
+        return list(self._work.data.read_contents)
 
 
 class _Resources(_Part):

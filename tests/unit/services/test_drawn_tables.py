@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 
+from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.hierarchies.shown_labels import nodes_shown
 from app.domain.rules.rule import TableRule, apply
@@ -40,6 +44,18 @@ def test_what_is_stored_is_read_as_what_was_shown():
         assert found == shown
         assert (read.attributes, read.sensitive, read.entity_ids) == (table.attributes, table.sensitive, None)
         assert read.hierarchies is table.hierarchies or read.hierarchies == table.hierarchies
+
+
+def test_a_release_without_rows_is_refused_by_its_own_name():
+    table = people()
+    released = released_columns(table, [table.codes[:, j] for j in range(2)]).shuffled(bytes(32))
+    empty = pq.read_table(pa.BufferReader(b"".join(released.parquet_chunks({})))).slice(0, 0)
+    sink = pa.BufferOutputStream()
+    pq.write_table(empty, sink)
+    with pytest.raises(InvalidInput) as refused:
+        rows_of(sink.getvalue().to_pybytes(), table, {"town": 0, "illness": 0})
+    (fault,) = refused.value.faults
+    assert (fault.pointer, fault.code) == ("/release", "empty-dataset")
 
 
 def test_a_label_of_several_nodes_is_the_one_of_the_level_that_is_shown():

@@ -13,7 +13,7 @@ from app.web.measurements import GUARANTEES, paragraphs, shown_result
 from app.web.new_names import name_faults
 from app.web.rule_editor import level_in_words
 from app.web.sent_tables import format_of, upload_name
-from app.web.words import prose
+from app.web.words import counted, prose, share
 
 CHAIN = ["*", "Midwest", "Indiana", "Gary"]
 
@@ -106,3 +106,23 @@ def test_a_result_is_shown_with_the_meaning_of_each_number():
 
 def test_every_guarantee_has_words():
     assert set(get_args(Guarantee)) == set(GUARANTEES)
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "told"),
+    [
+        (0, 0, "–"),
+        (0, 8, "0 %"),
+        (1, 8, "12.5 %"),
+        (1e-6, 1, "0.0001 %"),
+        (3.55e-20, 1, "less than 1 in 10¹⁹"),
+        (1e-7, 1, "less than 1 in 10⁶"),
+        (0.99e-7, 1, "less than 1 in 10⁷"),
+    ],
+)
+def test_shares_below_a_millionth_are_told_as_orders_of_magnitude(part, whole, told):
+    assert share(part, whole) == told
+
+
+def test_one_thing_is_no_plural():
+    assert [counted(own, "record") for own in (0, 1, 2000)] == ["0 records", "1 record", "2,000 records"]

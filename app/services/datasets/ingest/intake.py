@@ -20,6 +20,7 @@ from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLi
 from app.services.datasets.ingest.file_kinds import HEAD_BYTES, require_kind
 from app.services.datasets.ingest.pieces import Piece, PieceWriter
 from app.services.datasets.ingest.processor_budget import ProcessorBudget
+from app.services.datasets.ingest.table_hash import TableHash
 
 _FEED_BYTES: Final = 256 * 1024
 
@@ -27,8 +28,7 @@ _FEED_BYTES: Final = 256 * 1024
 class Intake:
     """Reads one body into pieces, counting against the limits.
 
-    ``columns``, ``rows``, ``received``, ``content_sha256`` and ``remarks`` are complete when ``pieces`` has
-    ended.
+    ``columns``, ``rows``, ``received``, both hashes and ``remarks`` are complete when ``pieces`` has ended.
     """
 
     def __init__(self, format: UploadFormat, dialect: Dialect, limits: UploadLimits) -> None:
@@ -38,6 +38,7 @@ class Intake:
         self._budget = ProcessorBudget(self._limits)
         self._hash = hashlib.sha256()
         self._writer: PieceWriter | None = None
+        self._cells = TableHash(())
         # One thread per upload: allocators keep what each thread has freed, so a pool would multiply it.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="upload")
         self.columns: tuple[str, ...] = ()
@@ -54,6 +55,11 @@ class Intake:
     def content_sha256(self) -> str:
         """The hash of the body as it arrived."""
         return self._hash.hexdigest()
+
+    @property
+    def table_sha256(self) -> str:
+        """The hash of the cells that were read, whatever file they came in."""
+        return self._cells.hexdigest()
 
     async def pieces(self, body: AsyncIterator[bytes]) -> AsyncGenerator[Piece]:
         """The pieces in order; raises InvalidInput or TooLarge at the first fault."""
@@ -146,6 +152,7 @@ class Intake:
         self.rows += table.num_rows
         self._name_columns(tuple(table.column_names))
         if self._writer is not None:
+            self._cells.add(table)
             yield from self._writer.add(table)
 
     def _last(self) -> Iterator[Piece]:
@@ -166,3 +173,4 @@ class Intake:
         if self._writer is None:
             self.columns = columns
             self._writer = PieceWriter(columns)
+            self._cells = TableHash(columns)

@@ -1,0 +1,112 @@
+"""A table has one budget in whichever file it comes, and however often that is read."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.api.drawn_people import ILLNESSES, ROWS, TOWNS, asked, made, people
+from tests.api.problem_documents import problem_of
+
+pytestmark = pytest.mark.anyio
+
+CSV = "town,illness\n" + "\n".join(ROWS) + "\n"
+
+
+def private(name: str, dataset: str, epsilon: float = 1) -> dict[str, Any]:
+    mechanism = {"kind": "stability_histogram", "epsilon": epsilon, "delta": 1e-4, "least_records": 20}
+    return {**asked(name, dataset, mechanism=mechanism), "independent_of_earlier": True}
+
+
+def parquet() -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"illness": ILLNESSES, "town": TOWNS}), sink)
+    return sink.getvalue()
+
+
+def other_csv() -> bytes:
+    return CSV.replace(",", ";").replace("\n", "\r\n").replace("Rome", '"Rome"').encode("utf-16")
+
+
+FORMS = {
+    "gzip": (gzip.compress(CSV.encode()), "format=csv.gz"),
+    "dialect": (other_csv(), "format=csv&delimiter=;&encoding=utf-16"),
+    "parquet": (parquet(), "format=parquet"),
+}
+
+
+async def uploaded(client: httpx.AsyncClient, name: str, content: bytes | str, query: str) -> None:
+    headers = {"Content-Type": "application/octet-stream"}
+    await made(client.post(f"/v1/uploads?name={name}&{query}", content=content, headers=headers))
+    await people(client, name, upload=name)
+
+
+async def test_the_same_table_in_another_file_has_the_same_budget(client: httpx.AsyncClient):
+    await people(client)
+    body = {"name": "all", "dataset": "people", "epsilon": "1.5", "delta": "0.01"}
+    await made(client.post("/v1/budgets", json=body))
+    await made(client.post("/v1/releases", json=private("first", "people")))
+    for own in ("releases/first", "datasets/people", "uploads/people"):  # also when nothing is stored of it
+        assert (await client.delete(f"/v1/{own}")).status_code == 204
+    for form, (content, query) in FORMS.items():
+        await uploaded(client, form, content, query)
+        told = (await client.get(f"/v1/datasets/{form}/budget")).json()
+        assert (told["budget"], told["epsilon"]["remaining"]) == ("all", "0.5"), form
+        problem_of(await client.post("/v1/releases", json=private("more", form)), 409, "conflict")
+        other = await client.post("/v1/budgets", json={**body, "name": "fresh", "dataset": form})
+        assert problem_of(other, 409, "conflict")["details"]["existing"]["name"] == "all"
+    (listed,) = (await client.get("/v1/budgets")).json()["items"]
+    assert listed["datasets"] == list(FORMS)
+    manifest = (await made(client.post("/v1/releases", json=private("second", "parquet", 0.5))))["mechanism"]
+    assert (manifest["draws"], manifest["together"]["parameters"]["epsilon"]) == (2, 1.5)
+    without = {**private("third", "gzip", 0.1), "independent_of_earlier": False}
+    problem_of(await client.post("/v1/releases", json=without), 409, "conflict")
+    await made(
+        client.post("/v1/releases", json={**asked("perturbed", "gzip"), "independent_of_earlier": True})
+    )
+    assert [own["release"] for own in (await client.get("/v1/budgets/all")).json()["voided_by"]] == [
+        "perturbed"
+    ]
+
+
+async def test_another_table_has_a_budget_of_its_own(client: httpx.AsyncClient):
+    await people(client)
+    body = {"name": "all", "dataset": "people", "epsilon": "1.5", "delta": "0.01"}
+    await made(client.post("/v1/budgets", json=body))
+    others = {"fewer": CSV.rsplit("\n", 2)[0], "missing": CSV.replace("gout", "")}
+    for name, text in others.items():
+        await uploaded(client, name, text, "format=csv")
+        assert (await client.get(f"/v1/datasets/{name}/budget")).json()["budget"] is None
+
+
+async def test_of_two_budgets_whose_tables_turn_out_to_be_the_same_each_is_kept(client: httpx.AsyncClient):
+    """The same bytes, read in two ways, are one content; a file that is read as one of both is the same."""
+    await people(client)
+    marked = CSV.replace("gout", "?")
+    await uploaded(client, "marked", marked, "format=csv")
+    await uploaded(client, "emptied", CSV.replace("gout", ""), "format=csv")
+    for name, epsilon in (("marked", "3"), ("emptied", "2")):
+        body = {"name": name, "dataset": name, "epsilon": epsilon, "delta": "0.01"}
+        await made(client.post("/v1/budgets", json=body))
+    await made(client.post("/v1/releases", json=private("first", "emptied")))
+    await uploaded(client, "bridge", marked, "format=csv&missing=?")
+    for name in ("marked", "emptied", "bridge"):
+        told = (await client.get(f"/v1/datasets/{name}/budget")).json()
+        assert (told["budget"], told["epsilon"]["spent"], told["epsilon"]["remaining"]) == (
+            "emptied",
+            "1",
+            "1",
+        )
+    refused = problem_of(
+        await client.post("/v1/releases", json=private("more", "marked", 1.5)), 409, "conflict"
+    )
+    assert refused["details"]["budget"]["name"] == "emptied"
+    listed = (await client.get("/v1/budgets")).json()["items"]
+    assert {own["epsilon"]["spent"] for own in listed} == {"1"}
+    assert {tuple(own["datasets"]) for own in listed} == {("marked", "emptied", "bridge")}
