@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cache
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -31,7 +32,6 @@ PROPERTY = "tests/property"
 """Tests that draw more instances with more effort; a plain run has them, and the deep tier once more."""
 
 
-@cache
 def tier_of(path: PurePosixPath) -> str | None:
     """The tier of all tests of a file, given below the checkout."""
     for tier, places in FOLDERS.items():
@@ -61,14 +61,17 @@ class Tiers:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: Sequence[pytest.Item]) -> None:
-        for item in items:
-            path = _below_root(item.path)
-            if (tier := tier_of(path)) is not None:
-                item.add_marker(tier)
-            if path.is_relative_to(PROPERTY):
-                item.add_marker("property")
-            # The report of `.ci/run` counts by it; a test of two tiers counts for the first.
-            item.user_properties += [("tier", tier) for tier in FOLDERS if item.get_closest_marker(tier)][:1]
+        for file, tests in groupby(items, attrgetter("path")):
+            path = _below_root(file)
+            tier, is_property = tier_of(path), path.is_relative_to(PROPERTY)
+            for item in tests:
+                if tier is not None:
+                    item.add_marker(tier)
+                if is_property:
+                    item.add_marker("property")
+                # The report of `.ci/run` counts by it; a test of two tiers counts for the first.
+                of_tiers = [("tier", name) for name in FOLDERS if item.get_closest_marker(name)]
+                item.user_properties += of_tiers[:1]
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         for item in items:
@@ -90,7 +93,6 @@ class Tiers:
             terminalreporter.line(closing_line(self.tests_left_out))
 
 
-@cache
 def _below_root(path: Path) -> PurePosixPath:
     return PurePosixPath(path.relative_to(ROOT).as_posix()) if path.is_relative_to(ROOT) else PurePosixPath()
 

@@ -2,8 +2,6 @@
 
 Left out, by name: the README's test command, which would run this test, and the part of the other that
 makes the environment (an installation takes minutes and a network; `.ci/run` does both in an empty clone).
-A command that starts a service of its own asks the one that is running instead, which spares 10 seconds; as
-it stands it is run by the deep tests.
 """
 
 import asyncio
@@ -30,8 +28,6 @@ from tests.unit.services.workbooks import workbook
 
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-STARTERS = ("-m app profile ", "-m app anonymise ", "-m app gate ", "-m app reproduce ")
-"""Commands that start a service of their own, unless they are told which to ask."""
 SERVE = ".venv/bin/python -m app serve\n"
 INSTALL = re.compile(r"^python3 -m venv .*?requirements\.lock && ")
 PORT = "8000"
@@ -107,27 +103,9 @@ def marked(page):
     return pytest.param(page, marks=[pytest.mark.real_data] * needs_data)
 
 
-def pages_that_start_services():
-    pages = (
-        (page, "".join(own for kind, own in blocks(page) if kind == "sh")) for page in pages_with_commands()
-    )
-    return [page for page, script in pages if any(command in script for command in STARTERS)]
-
-
 @pytest.mark.readme
 @pytest.mark.parametrize("page", [marked(page) for page in pages_with_commands()])
 def test_every_command_of_the_page_does_what_the_page_says(page, folder, environment, service):
-    run_commands(page, folder, environment, service, f"--server {service} ")
-
-
-@pytest.mark.readme
-@pytest.mark.deep
-@pytest.mark.parametrize("page", pages_that_start_services())
-def test_every_command_that_starts_a_service_does_what_the_page_says(page, folder, environment, service):
-    run_commands(page, folder, environment, service, "")
-
-
-def run_commands(page, folder, environment, service, asking):
     if shutil.which("curl") is None:
         pytest.skip("curl is not installed")
     if "$adult" in (ROOT / page).read_text() and "PRIVACY_RISK_DATA" not in os.environ:
@@ -136,8 +114,6 @@ def run_commands(page, folder, environment, service, asking):
     for language, text in blocks(page):
         if language == "sh" and text != SERVE:
             text = INSTALL.sub("", text).replace(f":{PORT}/", f":{environment['PRIVACY_RISK_PORT']}/")
-            for command in STARTERS:
-                text = text.replace(command, command + asking)
             script += [text]
         elif language == "text":
             expected.append(text)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from app.persistence.addresses import create_engine
 from app.persistence.encryption import MasterKey
@@ -26,9 +26,12 @@ from app.web.sessions import Cookies
 from app.web.site import install_pages
 from tests.api.service import Api, build_api
 from tests.conftest import FixedClock, PostgresServer
+from tests.processes import HANG_SECONDS
 from tests.ui.journey import Journey, make_journey
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+# A page that shows nothing takes longer, a busy machine does not.
+expect.set_options(timeout=1000 * HANG_SECONDS / 4)
 
 
 class Served(threading.Thread):

@@ -104,7 +104,8 @@ class SqlText:
         """Where the node begins, as far as the parser says."""
         if id(node) not in self._offsets:
             starts = [own.meta["start"] for own in node.walk() if "start" in own.meta]
-            words = [own.start for own in self._tokens if own.token_type == _OF_NUMBERS.get(type(node))]
+            word = _OF_NUMBERS.get(type(node))
+            words = [own.start for own in self._tokens if own.token_type == word] if word else []
             if len(words) == 1:
                 starts = words
             if not starts and node.parent is not None:
