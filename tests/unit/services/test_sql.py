@@ -265,6 +265,39 @@ def test_a_type_that_may_not_be_the_one_that_a_column_has_is_refused(declared, c
     assert fault("SELECT a FROM r", f"CREATE {declared}; CREATE TABLE r (a integer)") == code
 
 
+def test_a_type_that_another_database_has_is_one_that_somebody_made():
+    """In PostgreSQL such a name, or one in quotes, is of a type that may compare in any way."""
+    words = ("string", "number", "long", "short", "clob", "fixed", "varchar2", '"integer"', '"serial"')
+    columns = ", ".join(f"c{place} {word}" for place, word in enumerate(words))
+    tables = read_tables(f"CREATE TABLE r ({columns})", "postgres")
+    assert {own.family for own in tables.types["r"]} == {"unknown"}
+    assert len(tables.definitions["r"].nullable) == len(words)
+    known = "CREATE TABLE r (a character  varying(3), b timestamp(0) with time zone, c int /* c */ NOT NULL)"
+    assert [own.family for own in read_tables(known, "postgres").types["r"]] == ["text", "opaque", "number"]
+
+
+@pytest.mark.parametrize("comment", ["-- no more", "/* no\nmore */", "-- one\n; -- two"])
+def test_a_comment_behind_the_last_semicolon_is_no_statement(comment):
+    assert list(read_tables(f"CREATE TABLE r (a integer); {comment}", "postgres").definitions) == ["r"]
+    assert operators(f"SELECT pid FROM d; {comment}") == []
+    assert fault(f"SELECT pid FROM d; {comment}\n; SELECT pid FROM p") == "several-statements"
+    assert fault(comment) == "not-a-query"
+
+
+def test_columns_that_using_makes_one_look_like_either():
+    tables = "CREATE TABLE r (a integer NOT NULL, c char(1)); CREATE TABLE t (a numeric(5, 2), c char(2));"
+    for view in (
+        "SELECT DISTINCT a FROM r JOIN t USING (a)",
+        "SELECT DISTINCT c FROM r JOIN t USING (c)",
+        "SELECT DISTINCT * FROM r NATURAL JOIN t",
+        "SELECT a FROM t JOIN r AS x USING (a) GROUP BY a",
+        "SELECT a FROM r JOIN t USING (a) UNION SELECT a FROM r",
+    ):
+        assert operators(view, tables=tables) != [], view
+    assert operators("SELECT DISTINCT a FROM r JOIN r AS x USING (a)", tables=tables) == []
+    assert operators("SELECT a FROM r JOIN t USING (a)", tables=tables) == []
+
+
 def test_a_type_of_names_of_objects_is_none_that_is_known():
     tables = "CREATE TABLE r (a integer, b oid, c regclass, d regtype, e regproc)"
     assert [own.family for own in read_tables(tables, "postgres").types["r"]] == ["number"] + 4 * ["unknown"]

@@ -11,8 +11,9 @@ from sqlglot.expressions import DataType
 from sqlglot.tokenizer_core import TokenType
 
 from app.domain.views.relational_schema import MOST_LISTED, NAME, Domain, ForeignKey, RelationDefinition
-from app.services.views.column_types import PADDED, ColumnType
+from app.services.views.column_types import ColumnType
 from app.services.views.published import SqlDialect
+from app.services.views.sql.declared_types import SERIALS, UNKNOWN, declared_type
 from app.services.views.sql.listed_values import (
     MOST_OF_A_COLUMN,
     Listed,
@@ -25,24 +26,6 @@ from app.services.views.sql.text import SqlText
 MOST_TABLES: Final = 500
 MOST_COLUMNS: Final = 200
 MOST_OF_A_NAME: Final = 100
-_SERIALS: Final = frozenset({DataType.Type.SERIAL, DataType.Type.BIGSERIAL, DataType.Type.SMALLSERIAL})
-_INTEGERS: Final = _SERIALS | {DataType.Type.SMALLINT, DataType.Type.INT, DataType.Type.BIGINT}
-_TYPES: Final[dict[object, tuple[ColumnType, Domain]]] = {
-    **dict.fromkeys(_INTEGERS, (ColumnType("number", size=0), "integer")),
-    DataType.Type.DECIMAL: (ColumnType("number"), "number"),
-    DataType.Type.TEXT: (ColumnType("text"), "any"),
-    DataType.Type.VARCHAR: (ColumnType("text"), "any"),
-    DataType.Type.BOOLEAN: (ColumnType("boolean", frozenset({"true", "false"})), ("false", "true")),
-    DataType.Type.DATE: (ColumnType("date"), "integer"),
-    DataType.Type.TIME: (ColumnType("time"), "number"),
-    DataType.Type.TIMESTAMP: (ColumnType("timestamp"), "number"),
-    DataType.Type.UUID: (ColumnType("opaque", name="uuid"), "any"),
-    DataType.Type.CHAR: (ColumnType("opaque", name=PADDED), "any"),
-    DataType.Type.TIMESTAMPTZ: (ColumnType("opaque", name="timestamptz"), "any"),
-}
-"""How types compare, and what they may hold. Of any other it is not known which values are equal: doubles
-round what they are compared with, and a text may ignore case."""
-_UNKNOWN: Final[tuple[ColumnType, Domain]] = (ColumnType("unknown"), "any")
 _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.Create: frozenset({"this", "kind", "exists"}),
     exp.Schema: frozenset({"this", "expressions"}),
@@ -259,7 +242,7 @@ class _Reader:
                 f"{table.name}.{name} ({_named_type(kind)}) is compared {whom}: a query that compares it "
                 "with anything else is not read exactly."
             )
-        if isinstance(kind, DataType) and kind.this in _SERIALS:
+        if isinstance(kind, DataType) and kind.this in SERIALS and own.family == "number":
             table.never_null.add(name)
         for constraint in node.constraints:
             self._constraint(constraint.args["kind"], table, name)
@@ -358,31 +341,13 @@ class _Reader:
         kind = node.args.get("kind")
         is_collated = node.find(exp.Collate, exp.CollateColumnConstraint) is not None
         if not isinstance(kind, DataType) or is_collated:
-            return _UNKNOWN
+            return UNKNOWN
         named = kind.args.get("kind")
         if isinstance(named, exp.Identifier | exp.Dot) and not kind.expressions:
             values = self._enums.get(self._parts_of(named.find_all(exp.Identifier, bfs=False)))
             if values is not None and len(values) <= MOST_OF_A_COLUMN and self._may_list(values):
                 return ColumnType("text", values), tuple(sorted(values))
-        own, domain = _TYPES.get(kind.this, _UNKNOWN)
-        return (own if own.size is not None else replace(own, size=_size(kind))), domain
-
-
-def _size(kind: DataType) -> int | None:
-    """Of NUMERIC the digits behind the point, of CHAR the characters; None: the values differ in it."""
-    written = [own.name for own in kind.expressions]
-    if not all(own.isdecimal() for own in written):
-        return None
-    match kind.this, written:
-        case DataType.Type.DECIMAL, [_]:
-            return 0
-        case DataType.Type.DECIMAL, [_, scale]:
-            return int(scale)
-        case DataType.Type.CHAR, []:
-            return 1
-        case DataType.Type.CHAR, [length]:
-            return int(length)
-    return None
+        return declared_type(kind, self._text.word_after(node.this))
 
 
 def _named_type(kind: object) -> str:
