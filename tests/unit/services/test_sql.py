@@ -313,8 +313,24 @@ def test_a_listed_column_may_be_above_what_it_never_is():
 def test_no_more_values_are_listed_than_a_schema_may_have(monkeypatch):
     monkeypatch.setattr("app.services.views.sql.tables.MOST_LISTED", 5)
     tables = "".join(f"CREATE TABLE t{i} (a integer CHECK (a IN (1, 2)));" for i in range(4))
-    relations = read_schema({}, (), tables, "postgres").relational.relations
-    assert sum(own.ranges[0].values is not None for own in relations.values()) == 2
+    tables += "CREATE TYPE mood AS ENUM ('x', 'y'); CREATE TABLE own (a mood, b text, CHECK (b IN ('x')));"
+    found = read_schema({}, (), tables, "postgres")
+    listed = {name: [own.values for own in it.ranges] for name, it in found.relational.relations.items()}
+    assert listed["t0"] == listed["t1"] == [frozenset({1, 2})]
+    assert listed["t2"] == listed["t3"] == [None]
+    assert listed["own"] == [None, frozenset({"x"})]
+    said = [own for own in found.warnings if "may be taken to hold any value" in own]
+    assert [own.partition(" may ")[0] for own in said] == ["a of t2", "a of t3", "a of own"]
+
+
+def test_a_type_of_many_values_is_compared_with_them_though_they_are_not_listed():
+    values = ", ".join(f"'v{number}'" for number in range(101))
+    tables = f"CREATE TYPE large AS ENUM ({values}); CREATE TABLE r (a integer NOT NULL, b large NOT NULL)"
+    (said,) = (own for own in read_tables(tables, "postgres").warnings if "any value" in own)
+    assert said.startswith("b of r may be taken")
+    asked = "SELECT a FROM r WHERE b = 'v1'", "SELECT a FROM r WHERE b = 'v2'"
+    assert verdict(*asked, tables) == "PRIVATE"
+    assert operators("SELECT a FROM r WHERE b < 'v2'", tables=tables) == ["order of texts"]
 
 
 def test_times_of_day_have_an_order_and_are_shown_as_times():
@@ -558,3 +574,17 @@ def test_a_set_of_values_that_are_shown_in_one_way_is_read_exactly():
     assert read("SELECT d FROM r UNION ALL SELECT at FROM r", tables).parts[0].types == (
         ColumnType("timestamp"),
     )
+
+
+def test_a_secret_that_keys_let_find_no_row_is_explained_by_them():
+    tables = "CREATE TABLE r (a integer PRIMARY KEY, b text NOT NULL, UNIQUE (b))"
+    two = "SELECT x.a FROM r AS x JOIN r AS y USING (a) WHERE x.b = '1' AND y.b = '2'"
+    for secret, view, what in ((two, "SELECT a FROM r", "secret"), ("SELECT a FROM r", two, "view")):
+        asked = [WrittenQuery("s", secret)], [WrittenQuery("v", view)]
+        (pair,) = checked(ViewCheck({}, (), *asked, language="sql", tables=tables))["pairs"]
+        assert (pair["verdict"], pair["reason_code"]) == ("PRIVATE", "NO_UNIFIABLE_SUBGOALS")
+        assert pair["explanation"] == (
+            f"The {what} {what[0]!r} never finds a row: it asks for several rows at once of which keys or "
+            "dependencies let not all exist (r by (a) or (b)). So neither answer says anything about the "
+            "other."
+        )

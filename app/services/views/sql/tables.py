@@ -73,6 +73,8 @@ class _Table:
     keys: list[list[str]] = field(default_factory=list)
     references: list[exp.Reference] = field(default_factory=list)
     has_check: bool = False
+    unlisted: list[str] = field(default_factory=list)
+    """Columns whose values are declared, and too many to be listed."""
     null_is_equal: bool = False
     """Whether a UNIQUE constraint says so."""
 
@@ -171,6 +173,12 @@ class _Reader:
             self._found.warnings.append(
                 f"{table.name} has no key, so that a row could stand in it twice; it is taken for a set."
             )
+        if table.unlisted:
+            self._found.warnings.append(
+                f"{', '.join(table.unlisted)} of {table.name} may be taken to hold any value: a schema lists "
+                f"{MOST_LISTED:,} values at most, and {MOST_OF_A_COLUMN} of a column. That makes no "
+                "disclosure private, but a row that shows one may have a value that is not among them."
+            )
         if table.has_check:
             self._found.warnings.append(
                 f"CHECK constraints of {table.name} are left out, except for those that list a column's "
@@ -224,7 +232,7 @@ class _Reader:
     def _column(self, node: exp.ColumnDef, table: _Table) -> None:
         name = self._text.folded(node.this)
         kind = node.args.get("kind")
-        own, domain = self._type(node)
+        own, domain = self._type(node, table)
         if name in table.names:
             self._text.refuse(node, "duplicate-attribute", f"{table.name} has two columns {name}.")
         if len(table.names) == MOST_COLUMNS or len(name) > MOST_OF_A_NAME:
@@ -298,14 +306,20 @@ class _Reader:
         """Let columns hold what is listed alone; of two lists the first is taken."""
         for name, values in listed.items():
             place = table.names.index(name)
-            if table.types[place].values is None and self._may_list(values):
+            if table.types[place].values is not None:
+                continue
+            if self._may_list(values):
                 table.types[place] = replace(table.types[place], values=values)
                 table.domains[name] = tuple(sorted(values, key=str))
+            else:
+                table.unlisted.append(name)
 
     def _may_list(self, values: frozenset[str | int]) -> bool:
         """Whether a schema may list so many more."""
+        if len(values) > min(self._room, MOST_OF_A_COLUMN):
+            return False
         self._room -= len(values)
-        return self._room >= 0
+        return True
 
     def _key(self, node: exp.Expr, listed: list[exp.Expr], table: _Table) -> list[str]:
         """The columns of a key, each of them named and no more."""
@@ -336,7 +350,7 @@ class _Reader:
             )
         return name
 
-    def _type(self, node: exp.ColumnDef) -> tuple[ColumnType, Domain]:
+    def _type(self, node: exp.ColumnDef, table: _Table) -> tuple[ColumnType, Domain]:
         """How a column compares, and what it may hold; which texts a collation tells apart is not known."""
         kind = node.args.get("kind")
         is_collated = node.find(exp.Collate, exp.CollateColumnConstraint) is not None
@@ -345,8 +359,11 @@ class _Reader:
         named = kind.args.get("kind")
         if isinstance(named, exp.Identifier | exp.Dot) and not kind.expressions:
             values = self._enums.get(self._parts_of(named.find_all(exp.Identifier, bfs=False)))
-            if values is not None and len(values) <= MOST_OF_A_COLUMN and self._may_list(values):
+            if values is not None and self._may_list(values):
                 return ColumnType("text", values), tuple(sorted(values))
+            if values is not None:
+                table.unlisted.append(self._text.folded(node.this))
+                return ColumnType("text"), "any"
         return declared_type(kind, self._text.word_after(node.this))
 
 
