@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from app.cli.given_views import MOST_VIEWS, GivenView, GivenViews, Place, schema_of
+from app.cli.given_views import MOST_VIEWS, GivenViews, given_view, schema_of
 from app.cli.tables_file import Json
 from app.domain.errors import Fault, InvalidInput, refuse
-from app.services.views.sql.inlining import NamedView, WrittenOut, written_out
+from app.services.views.sql.inlining import NamedView, written_out
 
 VERSIONS: Final = (10, 11, 12)
 MOST_BYTES: Final = 256 * 1024**2
@@ -49,7 +49,7 @@ def dbt_views(manifest: Path, schema: str | None, catalog: Path | None, is_held:
     except InvalidInput as error:
         raise InvalidInput([_by_file(own, list(nodes.values()), manifest) for own in error.faults]) from None
     paths = {id_: _place_of(own) for id_, own in nodes.items()}
-    given = tuple(_given(id_, found[id_], paths) for id_, own in nodes.items() if not _is_ephemeral(own))
+    given = tuple(given_view(id_, found[id_], paths) for id_, own in nodes.items() if not _is_ephemeral(own))
     if not given:
         raise _no_models(manifest)
     keeping = tuple(id_ for id_, own in nodes.items() if _keeps_rows(own))
@@ -170,12 +170,6 @@ def _place_of(own: Mapping[str, Any]) -> str:
     is_in_place = isinstance(raw, str) and raw.strip().count("\n") == own["compiled_code"].strip().count("\n")
     path = original if is_in_place or not isinstance(compiled, str) else compiled
     return path.replace("\\", "/") if isinstance(path, str) else "manifest.json"
-
-
-def _given(id_: str, found: WrittenOut, paths: Mapping[str, str]) -> GivenView:
-    origins = [(own.first, own.last, Place(paths[own.view], own.own_first)) for own in found.origins]
-    reads = {paths[view]: line for view, line in found.reads.items()}
-    return GivenView(id_, found.query, paths[id_], origins, reads)
 
 
 def _by_file(fault: Fault, nodes: list[Json], manifest: Path) -> Fault:

@@ -6,15 +6,18 @@ import argparse
 import glob
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from app.cli.described_faults import told_at
 from app.cli.structured_files import read_structured
 from app.cli.tables_file import Json
 from app.domain.errors import Fault, InvalidInput, refuse
+
+if TYPE_CHECKING:
+    from app.services.views.sql.inlining import WrittenOut
 
 MOST_VIEWS: Final = 1_000
 MOST_CHARACTERS: Final = 20_000
@@ -143,9 +146,10 @@ def given_views(arguments: argparse.Namespace) -> GivenViews | None:
             "Give a file of CREATE TABLE statements.",
         )  # fmt: skip
     schema = schema_of(arguments.relational_schema, is_held)
-    return GivenViews(
-        arguments.views, schema, arguments.relational_schema, _of_files(arguments.views, schema)
-    )
+    views = _of_files(arguments.views, schema)
+    if not isinstance(schema, str):
+        views = _without_views(views)
+    return GivenViews(arguments.views, schema, arguments.relational_schema, views)
 
 
 def schema_of(named: str, is_held: bool) -> Json | str:
@@ -221,6 +225,40 @@ def _of_files(pattern: str, schema: Json | str) -> tuple[GivenView, ...]:
             faults += error.faults
     refuse(faults)
     return tuple(views.values())
+
+
+def _without_views(views: Sequence[GivenView]) -> tuple[GivenView, ...]:
+    """The views over tables alone: those that read others of them with the queries of these in front.
+
+    What is no SQL is left as it is: a policy may be about queries in Datalog, and else tells what is wrong.
+    """
+    from app.services.views.sql.inlining import view_of_file, written_out
+
+    paths = {own.id: own.path for own in views}
+    named = []
+    for own in views:
+        with suppress(InvalidInput):
+            named.append(view_of_file(own.id, own.query, tuple(own.id.lower().split(".")), "postgres"))
+    try:
+        found = written_out(named, "postgres")
+    except InvalidInput as error:
+        places = {f"/views/{number}": paths[own.id] for number, own in enumerate(named)}
+        faults = (
+            replace(own, pointer=places.get(own.pointer.removesuffix("/query"), "--views"))
+            for own in error.faults
+        )
+        raise InvalidInput(list(faults)) from None
+    return tuple(
+        given_view(own.id, found[own.id], paths) if own.id in found and found[own.id].reads else own
+        for own in views
+    )
+
+
+def given_view(id_: str, found: WrittenOut, paths: Mapping[str, str]) -> GivenView:
+    """A view that is written out; ``paths``: of each view the file that its lines are in."""
+    origins = [(own.first, own.last, Place(paths[own.view], own.own_first)) for own in found.origins]
+    reads = {paths[view]: line for view, line in found.reads.items()}
+    return GivenView(id_, found.query, paths[id_], origins, reads)
 
 
 def _base(pattern: str) -> Path:

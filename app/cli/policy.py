@@ -23,6 +23,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     lint.add_argument("--server", metavar="URL", help="the service that holds the dataset")
     lint.add_argument("--dataset", metavar="NAME", help="a dataset of the server, in the place of a table")
+    lint.add_argument(
+        "--relational-schema",
+        type=Path,
+        metavar="FILE",
+        help="CREATE TABLE statements that the secrets of the policy are read over",
+    )
     lint.add_argument("--json", action="store_true", help="print one JSON document, as the service answers")
     lint.set_defaults(run=_run, action="lint")
     diff = actions.add_parser(

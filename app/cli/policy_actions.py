@@ -37,9 +37,10 @@ def _lint(arguments: argparse.Namespace, operations: Operations) -> int:
         text = _read(path)
         checked = checked_policy(text.value)
         beside = _of_table(checked.policy, arguments, operations)
+        over = () if checked.lint.errors else _over_tables(checked.policy, arguments.relational_schema)
     except _Unreadable as error:
         return _refuse(error)
-    found = Lint(checked.lint.errors, (*checked.lint.warnings, *beside))
+    found = Lint((*checked.lint.errors, *over), (*checked.lint.warnings, *beside))
     if arguments.json:
         print(json.dumps(_document(found), ensure_ascii=False, indent=2))
         return WRONG if found.errors else DONE
@@ -62,6 +63,20 @@ def _of_table(
         except EXPECTED as error:
             raise _Unreadable(plain_lines(error_text(error))) from None
     return found.lint().warnings
+
+
+def _over_tables(policy: Policy | None, path: Path | None) -> tuple[Fault, ...]:
+    """What the tables that were named say of the secrets of a policy that is well written."""
+    if policy is None or path is None:
+        return ()
+    # What reads SQL is loaded for this alone.
+    from app.cli.given_views import MOST_CHARACTERS_OF_A_SCHEMA, text_of
+    from app.services.gates.secret_queries import lint_over
+
+    try:
+        return lint_over(policy, text_of(path, MOST_CHARACTERS_OF_A_SCHEMA))
+    except InvalidInput as error:
+        raise _Unreadable(plain_lines(f"{path}: {error_text(error)}")) from None
 
 
 def _document(found: Lint) -> dict[str, list[dict[str, str]]]:

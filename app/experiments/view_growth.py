@@ -2,8 +2,8 @@
 
 Of each class pairs are drawn in three ways: at random; with rows of the view that none of the secret's can
 be; and with rows of the secret that fit the view and are redundant, so that every pattern must be looked at
-to prove that the pair is private. Steps are counted by the decision and are the same on every machine, times
-are not.
+to prove that the pair is private. Beside them stand the classes without such a bound. Steps are counted by
+the decision and are the same on every machine, times are not.
 """
 
 from __future__ import annotations
@@ -11,21 +11,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
 from app.domain.views.decision import PairVerdict
 from app.domain.views.query_classes import QueryClass
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
+from app.experiments.view_hard import Rows, Way, free_rows, hard_claims, hard_pairs, hard_tables
 from app.experiments.view_pairs import classes, judged, relations
 
 SIZES: Final = (6, 12, 24, 48)
 """Subgoals of either query."""
 TRIALS: Final = 3
 """For each seed and way."""
-Way = Literal["drawn", "apart", "redundant"]
-Rows = list[tuple[str, ...]]
 Drawer = Callable[[int, np.random.Generator], Rows]
 """The rows of a query of so many subgoals: relation and three terms each."""
 
@@ -55,15 +54,6 @@ class Kind:
         return 0 if self.overlaps_only or self.alike is None else self.relations(n) * (2**self.alike - 1) ** 2
 
 
-def _free(n: int, alike: int, rng: np.random.Generator) -> Rows:
-    """Variables anywhere: half as many as there are subgoals, and a constant here and there."""
-
-    def term() -> str:
-        return f"x{rng.integers(n // 2 + 1)}" if rng.random() < 0.8 else str(rng.integers(2))
-
-    return [(f"R{i // alike}", term(), term(), str(rng.integers(2))) for i in range(n)]
-
-
 def _maximal(n: int, rng: np.random.Generator) -> Rows:
     """One relation, whose rows differ in a constant; a variable stays in its column."""
     half = n // 2 + 1
@@ -90,26 +80,26 @@ def _cycle(n: int, rng: np.random.Generator) -> Rows:
 
 def _sparse(n: int, alike: int, rng: np.random.Generator) -> Rows:
     """A row of each relation that another query has ``alike`` rows of."""
-    return [(f"R{i}", *own[1:]) for i, own in enumerate(_free(n // alike, 1, rng))]
+    return [(f"R{i}", *own[1:]) for i, own in enumerate(free_rows(n // alike, 1, rng))]
 
 
 KINDS: Final = (
-    Kind("no self-join", "no_self_join", lambda n, rng: _free(n, 1, rng), 1, 1, overlaps_only=True),
+    Kind("no self-join", "no_self_join", lambda n, rng: free_rows(n, 1, rng), 1, 1, overlaps_only=True),
     Kind("maximal rows", "maximal_row", _maximal, None, 2, overlaps_only=True),
-    Kind("one self-join", "one_self_join_per_relation", lambda n, rng: _free(n, 2, rng), 2, 3),
+    Kind("one self-join", "one_self_join_per_relation", lambda n, rng: free_rows(n, 2, rng), 2, 3),
     Kind("simple tableau", "simple_tableau", _simple, 3, 4),
     Kind("acyclic", "acyclic", _chain, 3, 3),
     Kind("query-width two", None, _cycle, 3, 4),
     Kind(
         "one self-join beside none",
         "one_self_join_per_relation",
-        lambda n, rng: _free(n, 2, rng),
+        lambda n, rng: free_rows(n, 2, rng),
         2,
         3,
         beside=("no_self_join", lambda n, rng: _sparse(n, 2, rng)),
     ),
     Kind("simple beside acyclic", "simple_tableau", _simple, 3, 4, beside=("acyclic", _chain)),
-    Kind("any, three of a relation", None, lambda n, rng: _free(n, 3, rng), 3, None),
+    Kind("any, three of a relation", None, lambda n, rng: free_rows(n, 3, rng), 3, None),
 )
 """Bounds of Machanavajjhala (2008), figure 2.3 and table 2.1: patterns of n / 3 relations, by n³ or n² log n
 steps each, or n³ log n for the query-width two; the slower of two classes counts.
@@ -142,15 +132,19 @@ def run(effort: Effort) -> Report:
         kind.name: [max(own.found.steps for own in decided[kind.name, n]) for n in SIZES] for kind in KINDS
     }
     exponents = {name: _exponent(steps) for name, steps in most.items()}
+    hard = hard_pairs(TRIALS)
     return Report(
         id="V1",
         title="How the work of a verdict grows with the subgoals",
         source="Machanavajjhala (2008), figure 2.3 and table 2.1",
         setting=f"relations of three columns that may hold anything, {TRIALS * effort.seeds} pairs of every "
         "way; subgoals of either query; milliseconds are of this machine",
-        tables=_tables(decided, exponents),
+        tables=(*_tables(decided, exponents), *hard_tables(hard)),
         pictures=(_picture(most),),
-        claims=_claims([own for of_kind in decided.values() for own in of_kind], exponents),
+        claims=(
+            *_claims([own for of_kind in decided.values() for own in of_kind], exponents),
+            *hard_claims(hard),
+        ),
     )
 
 

@@ -40,15 +40,15 @@ def relations(
     return built(found, ())
 
 
-def judged(secret: str, view: str, schema: RelationalSchema) -> PairVerdict:
+def judged(secret: str, view: str, schema: RelationalSchema, budget: Budget = _ENOUGH) -> PairVerdict:
     """The verdict on two queries in Datalog."""
-    return decided(parse_query(secret, schema), parse_query(view, schema), schema)
+    return decided(parse_query(secret, schema), parse_query(view, schema), schema, budget)
 
 
-def decided(secret: Query, view: Query, schema: RelationalSchema) -> PairVerdict:
-    """The verdict on two queries, whatever it takes."""
+def decided(secret: Query, view: Query, schema: RelationalSchema, budget: Budget = _ENOUGH) -> PairVerdict:
+    """The verdict on two queries, whatever it takes unless the budget says how much it may."""
     one, other = branches(secret, schema, "s.", _work()), branches(view, schema, "v.", _work())
-    return decide(one, other, schema, budget=_ENOUGH)
+    return decide(one, other, schema, budget=budget)
 
 
 def classes(query: str, schema: RelationalSchema) -> tuple[QueryClass, ...]:

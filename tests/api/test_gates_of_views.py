@@ -329,7 +329,10 @@ async def test_only_what_the_gates_own_key_has_signed_spares_a_view_that_is_unch
     assert earlier.unchanged(subject({**FLU, "id": "flu2"}, WARDS)) == []
     assert earlier.unchanged(subject(FLU)) == []
     assert earlier.has_basis_of(envelope)
-    for name, schema in (("views-since-2", SCHEMA), ("views-since", {"sql": SCHEMA["sql"] + " "})):
+    for name, schema in (
+        ("views-since-2", SCHEMA),
+        ("views-since", {"sql": SCHEMA["sql"] + " CREATE TABLE extra (id integer)"}),
+    ):
         again = at if name == "views-since" else await gate(client, name, ignore_foreign_keys=True)
         changed = await judged(client, again, FLU, schema=schema)
         assert not earlier.has_basis_of(

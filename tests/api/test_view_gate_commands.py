@@ -150,7 +150,16 @@ async def test_a_schema_that_the_server_holds_is_named(client, project, command,
     asked = ("--server", "http://service", "--relational-schema", "warehouse", "--views", VIEWS[-1])
     assert await command("gate", "policy.yaml", *asked, "--report", "v.json") == 1
     assert "models/wards.sql:3: warehouse.wards beside cancer-patients: discloses." in capsys.readouterr().out
-    assert await command("reproduce", "v.json", *asked) == 0
+    # The file says the same as the stored schema, comments aside: either judges again.
+    written("schema.sql", b"-- reviewed\n" + content("schema.sql") + b"-- no more\n")
+    for again in (asked, (*asked[:2], *VIEWS), VIEWS):
+        assert await command("reproduce", "v.json", *again) == 0
+    written("schema.sql", content("schema.sql").replace(b"text", b"varchar", 1))
+    assert await command("reproduce", "v.json", *VIEWS) == 0
+    written("schema.sql", content("schema.sql") + b"CREATE TABLE extra (id integer);")
+    capsys.readouterr()
+    assert await command("reproduce", "v.json", *VIEWS) == 1
+    assert "input: the relational_schema is another one" in capsys.readouterr().out
     assert await command("gate", "policy.yaml", *asked[:3], "none", *asked[4:]) == 2
     assert await command("gate", "policy.yaml", *asked[2:]) == 2
     assert "--relational-schema: There is no file warehouse." in capsys.readouterr().err
@@ -189,7 +198,7 @@ async def test_only_the_changed_model_is_judged_again(project, command, capsys):
     suite = Xml.parse("v.xml").getroot()
     assert [suite.get(name) for name in ("tests", "failures", "errors")] == ["1", "0", "0"]
     # Another schema is another basis: everything is judged again.
-    written("schema.sql", b"-- reviewed\n" + content("schema.sql"))
+    written("schema.sql", content("schema.sql") + b"CREATE TABLE extra (id integer);")
     assert await command(*GATE, *since) == 0
     assert "unchanged since" not in capsys.readouterr().out
     assert await command(*GATE[:-1], "missing.pem", *since) == 2

@@ -8,8 +8,11 @@ odds of its own. Shares nothing with the product.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
 from itertools import product
 from random import Random
 
@@ -73,12 +76,84 @@ LISTED: Schema = {
     "t": Table((("a", "integer NOT NULL CHECK (a IN (0, 1, 2))", ZERO_TO_TWO),)),
 }
 """With the values of columns listed by CHECK."""
-SCHEMAS = (PLAIN, PLAIN, KEYED, REFERRING, LISTED)
+INTEGERS = (PLAIN, PLAIN, KEYED, REFERRING, LISTED)
+
+
+def typed(*columns: tuple[str, tuple[object, ...]], keys: tuple[tuple[int, ...], ...] = ()) -> Schema:
+    """The three tables with columns of these types and values; the second and the third may be NULL."""
+    names = (("a", "b"), ("b", "c"), ("a",))
+    left = [
+        (f"{kind} NOT NULL", values) if place not in (1, 2) else (kind, (*values, None))
+        for place, (kind, values) in enumerate(columns)
+    ]
+    found: Schema = {}
+    for table, own in zip("rst", names, strict=True):
+        declared = tuple((name, *left.pop(0)) for name in own)
+        found[table] = Table(declared, keys if table == "r" else ())
+    return found
+
+
+ONES = (Decimal("1"), Decimal("1.0"), Decimal("2.00"))
+WORDS = ("x", "x ", "X")
+DAYS = (date(2020, 1, 1), date(2020, 1, 2))
+MOMENTS = (datetime(2020, 1, 1), datetime(2020, 1, 1, 12))
+OUTSIDE_OF_THE_SCHEMA = {"amount": "DOMAIN amount AS numeric"}
+ENUMS = {"mood": "TYPE mood AS ENUM ('y', 'x')"}
+SCALED, SCALED_TWICE = ("numeric(4, 1)", ONES[1:]), ("numeric(5,2)", ONES[1:])
+UNSCALED, WHOLE = ("numeric", ONES), ("integer", (1, 2))
+ONE_LETTER, TWO_LETTERS, THREE_LETTERS = ((f"char({size})", ("x", "y")) for size in (1, 2, 3))
+TEXT, LISTED_TEXT = ("text", WORDS), ("varchar(2) CHECK (b IN ('x', 'y'))", ("x", "y"))
+DAY, MOMENT = ("date", DAYS), ("timestamp", MOMENTS)
+AMOUNT, REAL = ("amount", ONES), ("real", (0.0, -0.0, 1.0))
+TYPED = (
+    typed(SCALED, UNSCALED, SCALED_TWICE, WHOLE, UNSCALED),
+    typed(UNSCALED, WHOLE, UNSCALED, SCALED_TWICE, UNSCALED, keys=((0,),)),
+    typed(WHOLE, UNSCALED, UNSCALED, ("numeric(3)", (1, 2)), SCALED),
+    typed(ONE_LETTER, TWO_LETTERS, ("char(2)", ("x", "xy")), THREE_LETTERS, THREE_LETTERS),
+    typed(TWO_LETTERS, TEXT, ("varchar(2)", WORDS), TEXT, TWO_LETTERS),
+    typed(TEXT, LISTED_TEXT, TEXT, ("varchar(2)", ("x", "y")), TEXT),
+    typed(*5 * [("mood", ("x", "y"))]),
+    typed(*5 * [("boolean", (True, False))]),
+    typed(DAY, MOMENT, DAY, MOMENT, MOMENT),
+    typed(AMOUNT, WHOLE, AMOUNT, UNSCALED, AMOUNT),
+    typed(REAL, ("float8", (0.0, -0.0, float("nan"))), ("float8", (0.0, -0.0)), ("integer", (0, 1)), REAL),
+    typed(*5 * [("interval", ("1 day", "24 hours"))]),
+)
+"""With values of other types, among them some that are equal and shown differently."""
+
+
+def literals(schema: Schema) -> list[str]:
+    """Constants for queries of the schema."""
+    found = []
+    for value in dict.fromkeys(own for fact in facts(schema) for own in fact[1:]):
+        match value:
+            case None:
+                found.append("NULL")
+            case bool():
+                found += [str(value).upper(), f"'{str(value)[0]}'"]
+            case int():
+                found += [str(value), f"'{value}'"]
+            case Decimal() | float():
+                found.append(str(value) if value == value else "'NaN'")
+            case _:
+                found.append(f"'{value}'")
+    return found
+
+
+def stored_type(kind: str) -> str:
+    """The type without constraints."""
+    return re.split(" (?:NOT NULL|CHECK)", kind)[0]
+
+
+def named_types(schema: Schema, known: dict[str, str]) -> list[str]:
+    """Of these types the definitions of those that columns have."""
+    kinds = {stored_type(kind) for table in schema.values() for _, kind, _ in table.columns}
+    return [known[kind] for kind in sorted(kinds) if kind in known]
 
 
 def declared(schema: Schema) -> str:
     """The schema as CREATE TABLE statements."""
-    found = []
+    found = [f"CREATE {own};" for own in named_types(schema, ENUMS)]
     for name, table in schema.items():
         parts = [f"{column} {kind}" for column, kind, _ in table.columns]
         parts += [f"UNIQUE ({', '.join(table.columns[i][0] for i in key)})" for key in table.keys]
@@ -108,9 +183,12 @@ class Worlds:
     rows: Sequence[Fact]
 
     def __post_init__(self) -> None:
-        statements = []
+        statements = [
+            f"CREATE {own.replace(' ', ' pg_temp.', 1)}"
+            for own in named_types(self.schema, ENUMS | OUTSIDE_OF_THE_SCHEMA)
+        ]
         for name, table in self.schema.items():
-            columns = ", ".join(f"{column} {kind.split()[0]}" for column, kind, _ in table.columns)
+            columns = ", ".join(f"{column} {stored_type(kind)}" for column, kind, _ in table.columns)
             named = ", ".join(column for column, *_ in table.columns)
             statements += [
                 f"CREATE TEMP TABLE of_{name} (id integer, {columns})",
@@ -121,7 +199,7 @@ class Worlds:
         self.connection.execute("; ".join(statements))
         for number, (of, *cells) in enumerate(self.rows):
             places = ", ".join(["%s"] * (1 + len(cells)))
-            self.connection.execute(f"INSERT INTO of_{of} VALUES ({places})", (number, *cells))
+            self.connection.execute(f"INSERT INTO of_{of} VALUES ({places})", (number, *cells), prepare=False)
 
     @property
     def number(self) -> int:
@@ -202,6 +280,7 @@ class Grammar:
     schema: Schema
     plain: bool
     """Whether only what is a union of joins is drawn."""
+    constants: Sequence[str] = ("0", "1", "2", "1", "2", "'1'", "NULL", "(1)", "-1")
     named: list[Source] = field(default_factory=list)
     """Queries of WITH."""
 
@@ -309,7 +388,7 @@ class Grammar:
 
     def value(self) -> str:
         """A constant."""
-        return self.random.choice(["0", "1", "2", "1", "2", "'1'", "NULL", "(1)", "-1"])
+        return self.random.choice(self.constants)
 
     def sources(self, depth: int, outer: Sequence[Source]) -> tuple[str, list[Source]]:
         """A FROM, and what it has."""
@@ -422,5 +501,6 @@ def drawn_rows(random: Random, schema: Schema, most: int) -> list[Fact]:
 
 def drawn_queries(random: Random, schema: Schema, number: int) -> Iterator[str]:
     """Queries of the schema."""
+    constants = {} if schema in INTEGERS else {"constants": literals(schema)}
     for _ in range(number):
-        yield Grammar(random, schema, random.random() < 0.45).query()
+        yield Grammar(random, schema, random.random() < 0.45, **constants).query()

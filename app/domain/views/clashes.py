@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
@@ -61,6 +62,20 @@ def clashes(
         if len(found) == MOST_NAMED:
             break
     return tuple(found)
+
+
+def unmeetable(side: Sequence[Branch], schema: RelationalSchema, work: Work) -> tuple[str, ...]:
+    """The relations whose keys and dependencies let no instance have all rows that the query asks for.
+
+    Those of which it asks for several rows, if none of its disjuncts can find any; else none.
+    Raises OutOfBudget.
+    """
+    disjuncts = list(_disjuncts(side))
+    if any(_chased(own, schema, work) is not None for own in disjuncts):
+        return ()
+    asked = (Counter(atom.relation for atom in own.body) for own in disjuncts)
+    several = {name for own in asked for name, times in own.items() if times > 1}
+    return tuple(sorted(name for name in several if schema.relations[name].certain_dependencies))
 
 
 class _Side:

@@ -79,6 +79,21 @@ def explained_constant(*queries: tuple[str, str, Sequence[Branch]]) -> str:
     return " ".join([*parts, "So neither answer says anything about the other."])
 
 
+def explained_unmeetable(what: str, name: str, relations: Sequence[str], schema: RelationalSchema) -> str:
+    """Why a query finds no row: it asks for rows of these relations that their keys and dependencies deny."""
+    named = []
+    for relation in relations:
+        own = schema.relations[relation]
+        columns = dict.fromkeys(determining for determining, _ in own.certain_dependencies)
+        keys = (", ".join(own.attributes[column] for column in key) for key in columns)
+        named.append(f"{relation} by {' or '.join(f'({key})' for key in keys)}")
+    return (
+        f"The {what} {name!r} never finds a row: it asks for several rows at once of which keys or "
+        f"dependencies let not all exist ({'; '.join(named)}). So neither answer says anything about the "
+        "other."
+    )
+
+
 def explained(found: PairVerdict, secret: Query, view: Query, schema: RelationalSchema) -> str:
     """Why the verdict is what it is; a disclosure by its witness, with the columns' names."""
     if found.witness is None:

@@ -145,7 +145,8 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
     ) -> ViewEvaluation:
         async with store.work(actor.tenant) as work:
             subject = await find_views(work, request, asked)
-            judged = Waivable(subject.stored_policy, subject.policy, subject.sha256, self._clock().date())
+            sha256 = await asyncio.to_thread(lambda: subject.sha256)
+            judged = Waivable(subject.stored_policy, subject.policy, sha256, self._clock().date())
             subject = await with_waivers(work, subject, judged)
         await asyncio.to_thread(require_readable, subject)
         return ViewEvaluation(subject)

@@ -1,6 +1,8 @@
-"""What can be said of the queries of a policy's secrets before there is a schema."""
+"""What can be said of the queries of a policy's secrets, before there is a schema and with one."""
 
 from __future__ import annotations
+
+from typing import cast
 
 from app.domain.errors import Fault, InvalidInput
 from app.domain.policies.findings import Findings, Lint
@@ -8,6 +10,10 @@ from app.domain.policies.lint import lint
 from app.domain.policies.policy import PerfectPrivacyCondition, Policy
 from app.domain.views.datalog import parse_query
 from app.domain.views.relational_schema import RelationalSchema
+from app.domain.views.work import Budget
+from app.services.views.pair_verdicts import is_constant
+from app.services.views.published import Language, SqlDialect
+from app.services.views.reading import WrittenQuery, read_schema, reader
 
 _NO_RELATIONS = RelationalSchema({})
 _UNKNOWN_RELATION = "unknown-relation"
@@ -35,6 +41,40 @@ def _check_queries(condition: PerfectPrivacyCondition, pointer: str, found: Find
                 "The secret reads no relation: its answer is always the same, and every view is private "
                 "beside it.",
                 "Write the query whose answer is to stay secret.",
+            )  # fmt: skip
+
+
+def lint_over(policy: Policy, tables: str) -> tuple[Fault, ...]:
+    """What is wrong with the secrets of a policy over the tables of CREATE TABLE statements.
+
+    What the tables do not have, and secrets that are proved to depend on no row of theirs. InvalidInput for
+    statements that cannot be read.
+    """
+    found = Findings()
+    for number, own in enumerate(policy.requirements):
+        if isinstance(own.condition, PerfectPrivacyCondition):
+            _check_over(own.condition, f"/requirements/{number}/condition", tables, found)
+    return found.lint(policy.format).errors
+
+
+def _check_over(condition: PerfectPrivacyCondition, pointer: str, tables: str, found: Findings) -> None:
+    # Policies are read with no other language or dialect.
+    dialect = cast(SqlDialect, condition.dialect)
+    schema = read_schema({}, (), tables, dialect)
+    read = reader(cast(Language, condition.language), dialect, schema)
+    for number, own in enumerate(condition.secrets):
+        at = f"{pointer}/secrets/{number}/query"
+        try:
+            query = read(WrittenQuery(own.id, own.query))
+        except InvalidInput as error:
+            found.error(at, error.faults[0].code, error.faults[0].message, error.faults[0].remedy)
+            continue
+        if is_constant(query, schema.relational, Budget(), lambda: False):
+            found.error(
+                at, "constant-secret",
+                "The secret depends on no row of this schema: every view is private beside it.",
+                "Look at its conditions: they exclude each other, a column's values, or what a key or a "
+                "dependency allows.",
             )  # fmt: skip
 
 

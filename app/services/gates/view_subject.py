@@ -48,8 +48,12 @@ class ViewSubject:
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of the schema and of all views: what a waiver for them is known by."""
-        return views_sha256(self.schema, self.views)
+        """Hash of the schema and of all views: what a waiver for them is known by.
+
+        InvalidInput for a schema that cannot be read.
+        """
+        with pointing_into("/relational_schema"):
+            return views_sha256(self.schema, self.views)
 
     def check_of(self, condition: PerfectPrivacyCondition) -> ViewCheck:
         """What a requirement asks: every view against every secret."""

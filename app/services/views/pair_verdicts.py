@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from app.domain.views.clashes import Clash, clashes
+from app.domain.views.clashes import Clash, clashes, unmeetable
 from app.domain.views.decision import PairVerdict, Verdict, decide
 from app.domain.views.instances import Side, Witness
 from app.domain.views.normal_form import Branch, branches
@@ -14,7 +14,7 @@ from app.domain.views.patterns import Subgoals
 from app.domain.views.queries import Query
 from app.domain.views.query_classes import QueryClass, classes_of
 from app.domain.views.relational_schema import RelationalSchema
-from app.domain.views.wording import explained, explained_clashes, explained_constant
+from app.domain.views.wording import explained, explained_clashes, explained_constant, explained_unmeetable
 from app.domain.views.work import Budget, OutOfBudget, Work
 from app.services.views.column_types import shown
 from app.services.views.published import NotExact, PairMethod, PairReason, Part, Place, PublishedQuery
@@ -158,7 +158,9 @@ class Decided:
             secret, view = map(_counting, self._parts())
             why = explained(found, secret, view, schema.relational)
         else:
-            why = explained(self.found, Query(()), Query(()), schema.relational)
+            why = self._unmeetable(pair, schema.relational, is_late) or explained(
+                self.found, Query(()), Query(()), schema.relational
+            )
             if self.found.reason == "NO_UNIFIABLE_SUBGOALS":
                 why += explained_clashes(self._clashes(schema, is_late), schema.relational)
         return " ".join([why, *self._envelopes()])
@@ -167,6 +169,25 @@ class Decided:
         """Where the subgoals of the secret and of the view stand that the deciding row stands for."""
         pairs = zip(self.found.subgoals or (), self._parts(), strict=True)
         return tuple(_places(part, subgoals) for subgoals, part in pairs)
+
+    def _unmeetable(
+        self,
+        pair: Iterable[tuple[str, str, Sequence[Branch]]],
+        schema: RelationalSchema,
+        is_late: Callable[[], bool],
+    ) -> str:
+        """That keys let one of the queries find no row, if it is so and there is time to look."""
+        if self.found.reason != "NO_UNIFIABLE_SUBGOALS":
+            return ""
+        work = Work(Budget(), is_late)
+        try:
+            for what, name, side in pair:
+                relations = unmeetable(side, schema, work)
+                if relations:
+                    return explained_unmeetable(what, name, relations, schema)
+        except OutOfBudget:
+            pass
+        return ""
 
     def _clashes(self, schema: ReadSchema, is_late: Callable[[], bool]) -> Iterator[Clash]:
         """Why the rows of the queries exclude each other, with dates as SQL writes them."""

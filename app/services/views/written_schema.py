@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
 from app.domain.views.relational_schema import ForeignKey, RelationDefinition
-from app.services.fingerprints import plain, resource_sha256, sha256_of
+from app.services.fingerprints import plain, resource_sha256
 from app.services.resources import JsonObject, Kind
 from app.services.views.published import SqlDialect
 from app.services.views.reading import ReadSchema, read_schema
-from app.services.views.schema_documents import schema_of
+from app.services.views.schema_documents import schema_document, schema_of
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,12 @@ class WrittenSchema:
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of what is given: tables, columns, and every constraint. Of a stored schema its own."""
-        if self.stored is not None:
-            return resource_sha256(Kind.RELATIONAL_SCHEMA, self.stored, {})
-        return sha256_of(self.document())
+        """Hash of what is read: tables, columns, and every constraint.
+
+        It is the hash of the stored schema that says the same. InvalidInput for what cannot be read.
+        """
+        document = schema_document(self.read("postgres")) if self.stored is None else self.stored
+        return resource_sha256(Kind.RELATIONAL_SCHEMA, document, {})
 
     @classmethod
     def of(cls, document: JsonObject) -> WrittenSchema:

@@ -11,6 +11,8 @@ import pytest
 from app.cli.dbt_manifest import VERSIONS
 from app.cli.given_views import GivenViews, Place, given_views
 from app.domain.errors import InvalidInput
+from app.services.views.reading import WrittenQuery
+from app.services.views.view_checks import ViewCheck, checked
 
 SCHEMA = "CREATE TABLE raw.d (pid integer NOT NULL, ill text NOT NULL, ward integer NOT NULL);"
 CATALOG = "https://schemas.getdbt.com/dbt/catalog/v1.json"
@@ -215,3 +217,60 @@ def test_models_whose_tables_keep_rows_are_named(folder: Path):
     assert [(own["id"], own.get("keeps_rows", False)) for own in sent] == [
         ("shop.a", True), ("shop.grown", True), ("shop.b", False),
     ]  # fmt: skip
+
+
+def test_a_file_that_reads_the_views_of_others_is_judged_by_their_tables(folder: Path):
+    write("models/flu.sql", f"{QUERY}; -- no more")
+    write("models/marts/named.sql", "-- one\nCREATE VIEW marts.wards AS\nSELECT ward,\n  pid FROM d;")
+    write(
+        "models/over.sql", 'CREATE VIEW "Over" AS\nSELECT f.pid FROM FLU AS f\nJOIN marts.wards USING (pid)'
+    )
+    write("models/last.sql", 'SELECT o.pid\nFROM "Over" AS o, wards')
+    found = {own.id: own for own in given().views}
+    # What reads no view stays as it is in its file, so that its hash is that of the file.
+    assert found["flu"].query == f"{QUERY}; -- no more"
+    assert found["marts.named"].query.startswith("-- one\nCREATE VIEW")
+    queries = [WrittenQuery(own.id, own.query) for own in found.values()]
+    secrets = [WrittenQuery("cancer", "SELECT pid FROM d WHERE ill = 'cancer'")]
+    check = ViewCheck({}, (), secrets, queries, language="sql", tables=SCHEMA)
+    verdicts = {own["view"]: own["verdict"] for own in checked(check)["pairs"]}
+    assert verdicts == {
+        "flu": "PRIVATE", "marts.named": "DISCLOSES", "over": "DISCLOSES", "last": "DISCLOSES"
+    }  # fmt: skip
+    lines = found["last"].query.split("\n")
+    (at,) = (number for number, line in enumerate(lines, 1) if line == "  pid FROM d")
+    assert found["last"].written_at(at) == Place("models/marts/named.sql", 4)
+    assert found["last"].own_place(at) == Place("models/last.sql", 2)
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"a": "SELECT pid FROM b", "b": "SELECT pid FROM a"}, "--views: circle: Views read each other in a"),
+        ({"a": "SELECT pid\nFROM a"}, "circle: a reads a"),
+        (
+            {"x/a": QUERY, "y/a": QUERY, "b": "SELECT pid\nFROM a"},
+            "models/b.sql: relation-unclear: Line 2, column 6: 'a' may mean the view x.a or y.a",
+        ),
+        (
+            {"a": "\nCREATE VIEW a (pid) AS SELECT pid FROM d", "b": "SELECT pid FROM a"},
+            "models/a.sql: not-read: Line 2, column 13: other views read it by columns named here",
+        ),
+    ],
+)
+def test_files_that_read_each_other_in_no_clear_way_are_refused(folder: Path, files: dict, said: str):
+    for name, query in files.items():
+        write(f"models/{name}.sql", query)
+    assert said.replace("circle: a reads a", "in a circle: a reads a") in refusal()
+
+
+def test_what_is_no_sql_and_what_a_server_knows_is_left_as_it_is(folder: Path):
+    texts = {"a": "v(p) :- d(p, 'flu', w).", "b": "SELECT pid FROM c", "c": QUERY, "d2": "SELECT 1; SELECT 2"}
+    for name, query in texts.items():
+        write(f"models/{name}.sql", query)
+    assert {own.id: own.query for own in given(schema="held", server="http://x").views} == texts
+    found = {own.id: own.query for own in given().views}
+    assert {name: found[name] for name in ("a", "c", "d2")} == {
+        name: texts[name] for name in ("a", "c", "d2")
+    }
+    assert found["b"].startswith("WITH ")

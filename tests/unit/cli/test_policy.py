@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -216,3 +217,31 @@ def test_a_table_that_cannot_be_read_has_status_2(policy, file, tmp_path):
     assert policy("lint", path, "--table", tmp_path / "none.csv")[0] == 2
     assert policy("lint", path, "--table", file("", "empty.csv"))[0] == 2
     assert policy("lint", path, "--table", file(PEOPLE, "p.csv"), "--dataset", "people")[0] == 2
+
+
+WAREHOUSE = Path(__file__).parents[3] / "docs/pipelines/warehouse"
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "code"),
+    [
+        ("name FROM", "nome FROM", "unknown-column"),
+        ("'cancer'", "'cancer' AND diagnosis = 'flu'", "constant-secret"),
+        ("'cancer'", "'flu'", None),
+        (
+            "'cancer'",
+            "'cancer' AND patient.name = 'x' AND EXISTS (SELECT 1 FROM patient p WHERE p.pid = patient.pid "
+            "AND p.name = 'y')",
+            "constant-secret",
+        ),
+    ],
+)
+def test_secrets_are_read_over_the_tables_that_are_named(policy, file, written, instead, code):
+    text = (WAREHOUSE / "policy.yaml").read_text()
+    tables = str(WAREHOUSE / "schema.sql")
+    assert policy("lint", file(text), "--relational-schema", tables)[0] == 0
+    changed = file(text.replace(written, instead, 1))
+    assert policy("lint", changed)[0] == 0, "without tables nothing is wrong"
+    status, out, _ = policy("lint", changed, "--relational-schema", tables)
+    assert (status, f"[{code}]" in out) == ((0, False) if code is None else (1, True))
+    assert policy("lint", changed, "--relational-schema", changed)[0] == 2

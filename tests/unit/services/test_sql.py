@@ -265,6 +265,39 @@ def test_a_type_that_may_not_be_the_one_that_a_column_has_is_refused(declared, c
     assert fault("SELECT a FROM r", f"CREATE {declared}; CREATE TABLE r (a integer)") == code
 
 
+def test_a_type_that_another_database_has_is_one_that_somebody_made():
+    """In PostgreSQL such a name, or one in quotes, is of a type that may compare in any way."""
+    words = ("string", "number", "long", "short", "clob", "fixed", "varchar2", '"integer"', '"serial"')
+    columns = ", ".join(f"c{place} {word}" for place, word in enumerate(words))
+    tables = read_tables(f"CREATE TABLE r ({columns})", "postgres")
+    assert {own.family for own in tables.types["r"]} == {"unknown"}
+    assert len(tables.definitions["r"].nullable) == len(words)
+    known = "CREATE TABLE r (a character  varying(3), b timestamp(0) with time zone, c int /* c */ NOT NULL)"
+    assert [own.family for own in read_tables(known, "postgres").types["r"]] == ["text", "opaque", "number"]
+
+
+@pytest.mark.parametrize("comment", ["-- no more", "/* no\nmore */", "-- one\n; -- two"])
+def test_a_comment_behind_the_last_semicolon_is_no_statement(comment):
+    assert list(read_tables(f"CREATE TABLE r (a integer); {comment}", "postgres").definitions) == ["r"]
+    assert operators(f"SELECT pid FROM d; {comment}") == []
+    assert fault(f"SELECT pid FROM d; {comment}\n; SELECT pid FROM p") == "several-statements"
+    assert fault(comment) == "not-a-query"
+
+
+def test_columns_that_using_makes_one_look_like_either():
+    tables = "CREATE TABLE r (a integer NOT NULL, c char(1)); CREATE TABLE t (a numeric(5, 2), c char(2));"
+    for view in (
+        "SELECT DISTINCT a FROM r JOIN t USING (a)",
+        "SELECT DISTINCT c FROM r JOIN t USING (c)",
+        "SELECT DISTINCT * FROM r NATURAL JOIN t",
+        "SELECT a FROM t JOIN r AS x USING (a) GROUP BY a",
+        "SELECT a FROM r JOIN t USING (a) UNION SELECT a FROM r",
+    ):
+        assert operators(view, tables=tables) != [], view
+    assert operators("SELECT DISTINCT a FROM r JOIN r AS x USING (a)", tables=tables) == []
+    assert operators("SELECT a FROM r JOIN t USING (a)", tables=tables) == []
+
+
 def test_a_type_of_names_of_objects_is_none_that_is_known():
     tables = "CREATE TABLE r (a integer, b oid, c regclass, d regtype, e regproc)"
     assert [own.family for own in read_tables(tables, "postgres").types["r"]] == ["number"] + 4 * ["unknown"]
@@ -280,8 +313,24 @@ def test_a_listed_column_may_be_above_what_it_never_is():
 def test_no_more_values_are_listed_than_a_schema_may_have(monkeypatch):
     monkeypatch.setattr("app.services.views.sql.tables.MOST_LISTED", 5)
     tables = "".join(f"CREATE TABLE t{i} (a integer CHECK (a IN (1, 2)));" for i in range(4))
-    relations = read_schema({}, (), tables, "postgres").relational.relations
-    assert sum(own.ranges[0].values is not None for own in relations.values()) == 2
+    tables += "CREATE TYPE mood AS ENUM ('x', 'y'); CREATE TABLE own (a mood, b text, CHECK (b IN ('x')));"
+    found = read_schema({}, (), tables, "postgres")
+    listed = {name: [own.values for own in it.ranges] for name, it in found.relational.relations.items()}
+    assert listed["t0"] == listed["t1"] == [frozenset({1, 2})]
+    assert listed["t2"] == listed["t3"] == [None]
+    assert listed["own"] == [None, frozenset({"x"})]
+    said = [own for own in found.warnings if "may be taken to hold any value" in own]
+    assert [own.partition(" may ")[0] for own in said] == ["a of t2", "a of t3", "a of own"]
+
+
+def test_a_type_of_many_values_is_compared_with_them_though_they_are_not_listed():
+    values = ", ".join(f"'v{number}'" for number in range(101))
+    tables = f"CREATE TYPE large AS ENUM ({values}); CREATE TABLE r (a integer NOT NULL, b large NOT NULL)"
+    (said,) = (own for own in read_tables(tables, "postgres").warnings if "any value" in own)
+    assert said.startswith("b of r may be taken")
+    asked = "SELECT a FROM r WHERE b = 'v1'", "SELECT a FROM r WHERE b = 'v2'"
+    assert verdict(*asked, tables) == "PRIVATE"
+    assert operators("SELECT a FROM r WHERE b < 'v2'", tables=tables) == ["order of texts"]
 
 
 def test_times_of_day_have_an_order_and_are_shown_as_times():
@@ -525,3 +574,17 @@ def test_a_set_of_values_that_are_shown_in_one_way_is_read_exactly():
     assert read("SELECT d FROM r UNION ALL SELECT at FROM r", tables).parts[0].types == (
         ColumnType("timestamp"),
     )
+
+
+def test_a_secret_that_keys_let_find_no_row_is_explained_by_them():
+    tables = "CREATE TABLE r (a integer PRIMARY KEY, b text NOT NULL, UNIQUE (b))"
+    two = "SELECT x.a FROM r AS x JOIN r AS y USING (a) WHERE x.b = '1' AND y.b = '2'"
+    for secret, view, what in ((two, "SELECT a FROM r", "secret"), ("SELECT a FROM r", two, "view")):
+        asked = [WrittenQuery("s", secret)], [WrittenQuery("v", view)]
+        (pair,) = checked(ViewCheck({}, (), *asked, language="sql", tables=tables))["pairs"]
+        assert (pair["verdict"], pair["reason_code"]) == ("PRIVATE", "NO_UNIFIABLE_SUBGOALS")
+        assert pair["explanation"] == (
+            f"The {what} {what[0]!r} never finds a row: it asks for several rows at once of which keys or "
+            "dependencies let not all exist (r by (a) or (b)). So neither answer says anything about the "
+            "other."
+        )

@@ -14,6 +14,7 @@ from app.services.gates.view_evaluation import ViewEvaluation
 from app.services.gates.view_subject import ViewSubject
 from app.services.resources import Kind, Stored
 from app.services.views.reading import WrittenQuery
+from app.services.views.schema_documents import schema_document
 from app.services.views.view_checks import Limits
 from app.services.views.written_schema import WrittenSchema
 
@@ -101,6 +102,9 @@ def test_a_secret_that_a_key_leaves_empty_keeps_nothing_secret(secret: str):
 def test_a_schema_is_kept_as_it_is_written():
     assert WrittenSchema.of(SCHEMA.document()) == SCHEMA
     assert WrittenSchema.of(SCHEMA.document()).sha256 == SCHEMA.sha256
+    stored = WrittenSchema(stored=schema_document(SCHEMA.read("postgres")))
+    assert stored.sha256 == SCHEMA.sha256
+    assert WrittenSchema.of(stored.document()).sha256 == SCHEMA.sha256
 
 
 def test_each_pair_that_discloses_has_the_nearest_change_that_is_proved_to_pass():

@@ -135,6 +135,8 @@ class FromReader:
             )
         one, other = (Named(scope.fields[place], scope, place) for place in (left[0], right[0]))
         scope.merged[one.field.name] = (*left, right[0])
+        # Which of the two is shown depends on their types.
+        scope.let_look_like(one.index, other.field.type)
         return self._conditions.equal(join, one, other)
 
     def _places(self, name: exp.Identifier, scope: Scope, among: range) -> list[int]:

@@ -15,12 +15,14 @@ from sqlglot.tokenizer_core import TokenType
 
 from app.domain.errors import Fault, InvalidInput, refuse
 from app.services.views.published import SqlDialect
-from app.services.views.sql.text import SqlText, one_query
+from app.services.views.sql.text import SqlText, created_view, one_query
 
 MOST_CHARACTERS: Final = 20_000
 """Of a query that is written out, as of any that is checked."""
 MOST_PARTS: Final = 2
 """Of a table's name, its own and its schema's."""
+_Relations = Sequence[tuple[tuple[str, ...], str]]
+"""Parts of the name of a relation, and the view that is read by it."""
 PREFIX: Final = "__view_"
 """How the names begin that views are read by; no query may use such names itself."""
 
@@ -33,6 +35,8 @@ class NamedView:
     relation: str
     """In SQL, such as ``"warehouse"."marts"."patients"``; empty for one that nobody can read."""
     query: str
+    names: tuple[str, ...] = ()
+    """Of a file, in place of the relation: the name that it creates, or its path with the folders first."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +88,35 @@ class _Parsed:
     """Names of databases before those of tables: a query reads one database."""
     end: int
     """Where it ends; what follows is no part of it."""
+    created: exp.Create | None
+    """The statement that it is a part of."""
+
+    @property
+    def begin(self) -> int:
+        """From where on others read it: its query with the comments before, but no statement."""
+        return 0 if self.created is None else self.start
+
+    @property
+    def first(self) -> int:
+        """The line of that place."""
+        return self.text.place(self.begin).line
+
+
+def view_of_file(id_: str, query: str, path: tuple[str, ...], dialect: SqlDialect) -> NamedView:
+    """The view of a file, which others read by the name that it creates, or else by that of the file.
+
+    InvalidInput if it is no query.
+    """
+    text = SqlText(query, dialect)
+    one_query(text)
+    created = created_view(text)
+    return NamedView(id_, "", query, path if created is None else _name(created, text))
 
 
 def written_out(views: Sequence[NamedView], dialect: SqlDialect) -> dict[str, WrittenOut]:
     """Every view as a query over tables alone, by its id.
+
+    Views of files may be read by their names alone: no table may be called so.
 
     InvalidInput, by the view's place, for a circle, for a name that may mean a view or a table, and for a
     query that is none or becomes too long.
@@ -101,6 +130,7 @@ def written_out(views: Sequence[NamedView], dialect: SqlDialect) -> dict[str, Wr
         except InvalidInput as error:
             faults += [Fault(f"/views/{number}/query", it.code, it.message, it.remedy) for it in error.faults]
     refuse(faults)
+    _require_own_names(parsed)
     needed = _needed(parsed)
     names = {own.id: f"{PREFIX}{number}" for number, own in enumerate(views)}
     found: dict[str, WrittenOut] = {}
@@ -117,9 +147,23 @@ def written_out(views: Sequence[NamedView], dialect: SqlDialect) -> dict[str, Wr
     return found
 
 
-def _relations(views: Sequence[NamedView], dialect: SqlDialect) -> dict[tuple[str, ...], str]:
-    """The relations that views are read as, with the views' ids."""
+def _require_own_names(parsed: Mapping[str, _Parsed]) -> None:
+    """InvalidInput for a view that names its columns beside its query, which is what others read."""
+    read = {it.view for own in parsed.values() for it in own.reads}
+    faults: list[Fault] = []
+    for number, (view, own) in enumerate(parsed.items()):
+        if view in read and own.created is not None and own.created.this.expressions:
+            place = own.text.place(own.created.this)
+            message = f"Line {place.line}, column {place.column}: other views read it by columns named here."
+            remedy = "Name the columns by AS in what SELECT shows."
+            faults.append(Fault(f"/views/{number}/query", "not-read", message, remedy))
+    refuse(faults)
+
+
+def _relations(views: Sequence[NamedView], dialect: SqlDialect) -> _Relations:
+    """What views are read as, with the views' ids."""
     found: dict[tuple[str, ...], str] = {}
+    of_files = [(own.names, own.id) for own in views if own.names]
     for number, own in enumerate(views):
         if not own.relation:
             continue
@@ -133,7 +177,7 @@ def _relations(views: Sequence[NamedView], dialect: SqlDialect) -> dict[tuple[st
                 "Give every view a relation of its own, with its schema.",
             )  # fmt: skip
         found[name] = own.id
-    return found
+    return [*found.items(), *of_files]
 
 
 def _name(table: exp.Table, text: SqlText) -> tuple[str, ...]:
@@ -147,7 +191,7 @@ def _parts(table: exp.Table) -> list[exp.Identifier]:
     return found if found and found[-1] is table.this else []
 
 
-def _parsed(view: NamedView, relations: Mapping[tuple[str, ...], str], dialect: SqlDialect) -> _Parsed:
+def _parsed(view: NamedView, relations: _Relations, dialect: SqlDialect) -> _Parsed:
     text = SqlText(view.query, dialect)
     query = one_query(text)
     if PREFIX in view.query.lower():
@@ -155,7 +199,7 @@ def _parsed(view: NamedView, relations: Mapping[tuple[str, ...], str], dialect: 
     reads: list[_Read] = []
     cuts: list[tuple[int, int]] = []
     for table in query.find_all(exp.Table):
-        read = _view_of(table, text, relations)
+        read = _view_of(table, text, relations, is_file=bool(view.names))
         parts = _parts(table)
         if read is None and len(parts) > MOST_PARTS:
             cuts.append((parts[0].meta["start"], parts[-MOST_PARTS].meta["start"]))
@@ -163,10 +207,13 @@ def _parsed(view: NamedView, relations: Mapping[tuple[str, ...], str], dialect: 
             places = parts[0].meta["start"], parts[-1].meta["start"], parts[-1].meta["end"] + 1
             reads.append(_Read(read, *places, bool(table.alias)))
     tokens = text.tokens
-    is_created = bool(tokens) and tokens[0].token_type == TokenType.CREATE
-    if is_created and (reads or view.relation):
+    created = query.parent if isinstance(query.parent, exp.Create) else None
+    if created is not None and not view.names and (reads or view.relation):
         text.refuse(0, "not-a-query", "this is a statement.", "Write the query that defines the view alone.")
     ends = [own for own in tokens if own.token_type != TokenType.SEMICOLON]
+    if created is not None:
+        # The first AS stands before the query; columns and options have none.
+        ends = ends[next(i for i, own in enumerate(ends) if own.token_type == TokenType.ALIAS) + 1 :]
     return _Parsed(
         text,
         tuple(sorted(reads, key=lambda own: own.start)),
@@ -174,16 +221,17 @@ def _parsed(view: NamedView, relations: Mapping[tuple[str, ...], str], dialect: 
         ends[0].token_type == TokenType.WITH,
         tuple(cuts),
         ends[-1].end + 1,
+        created,
     )
 
 
-def _view_of(table: exp.Table, text: SqlText, relations: Mapping[tuple[str, ...], str]) -> str | None:
+def _view_of(table: exp.Table, text: SqlText, relations: _Relations, *, is_file: bool) -> str | None:
     """The view that a table's name means; None for a table, and for a name of WITH."""
     name = _name(table, text)
     if not name or (len(name) == 1 and _is_of_with(table, text)):
         return None
-    found = [own for relation, own in relations.items() if relation[-len(name) :] == name]
-    if found and (len(name) == 1 or len(found) > 1):
+    found = [own for relation, own in relations if relation[-len(name) :] == name]
+    if found and ((len(name) == 1 and not is_file) or len(found) > 1):
         text.refuse(
             table, "relation-unclear", f"{name[-1]!r} may mean the view {' or '.join(found)}, or a table.",
             "Write it with its schema.",
@@ -253,7 +301,7 @@ def _whole(
         is_last = number == len(needed[view]) - 1 and not own.has_with
         pieces += [
             (f'{"" if number else "WITH "}"{names[other]}" AS (', view, line),
-            (_replaced(parsed[other], names, 0), other, 1),
+            (_replaced(parsed[other], names, parsed[other].begin), other, parsed[other].first),
             (")" if is_last else "),", view, line),
         ]
     pieces.append((_replaced(own, names, begin), view, line))
@@ -267,7 +315,7 @@ def _whole(
 def _replaced(own: _Parsed, names: Mapping[str, str], begin: int) -> str:
     """The query from a place on, with the views that it reads by the names that they have here."""
     pieces, text = [], own.text.text
-    changes = [(*cut, "") for cut in own.cuts]
+    changes = [(*cut, "") for cut in own.cuts if cut[0] >= begin]
     for read in own.reads:
         alias = "" if read.is_named else f" AS {text[read.last : read.end]}"
         changes.append((read.start, read.end, f'"{names[read.view]}"{alias}'))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NoReturn
 
@@ -51,10 +51,29 @@ class Scope:
 
     def let_be_null(self, first: int) -> None:
         """An outer join may put NULL in the place of the item that begins here."""
+        places = next(
+            range(own.first, own.first + len(own.fields)) for own in self.sources if own.first == first
+        )
+        self._change(places, lambda own: replace(own, may_be_null=True))
+
+    def let_look_like(self, place: int, other: ColumnType) -> None:
+        """A column may be shown as the one of this type looks that it is equal to."""
+        self._change(
+            range(place, place + 1),
+            lambda own: (
+                own if own.type.is_shown_as(other) else replace(own, type=replace(own.type, size=None))
+            ),
+        )
+
+    def _change(self, places: range, change: Callable[[Field], Field]) -> None:
         self.sources = [
-            replace(own, fields=tuple(replace(column, may_be_null=True) for column in own.fields))
-            if own.first == first
-            else own
+            replace(
+                own,
+                fields=tuple(
+                    change(column) if place in places else column
+                    for place, column in enumerate(own.fields, own.first)
+                ),
+            )
             for own in self.sources
         ]
 

@@ -11,8 +11,9 @@ from sqlglot.expressions import DataType
 from sqlglot.tokenizer_core import TokenType
 
 from app.domain.views.relational_schema import MOST_LISTED, NAME, Domain, ForeignKey, RelationDefinition
-from app.services.views.column_types import PADDED, ColumnType
+from app.services.views.column_types import ColumnType
 from app.services.views.published import SqlDialect
+from app.services.views.sql.declared_types import SERIALS, UNKNOWN, declared_type
 from app.services.views.sql.listed_values import (
     MOST_OF_A_COLUMN,
     Listed,
@@ -25,24 +26,6 @@ from app.services.views.sql.text import SqlText
 MOST_TABLES: Final = 500
 MOST_COLUMNS: Final = 200
 MOST_OF_A_NAME: Final = 100
-_SERIALS: Final = frozenset({DataType.Type.SERIAL, DataType.Type.BIGSERIAL, DataType.Type.SMALLSERIAL})
-_INTEGERS: Final = _SERIALS | {DataType.Type.SMALLINT, DataType.Type.INT, DataType.Type.BIGINT}
-_TYPES: Final[dict[object, tuple[ColumnType, Domain]]] = {
-    **dict.fromkeys(_INTEGERS, (ColumnType("number", size=0), "integer")),
-    DataType.Type.DECIMAL: (ColumnType("number"), "number"),
-    DataType.Type.TEXT: (ColumnType("text"), "any"),
-    DataType.Type.VARCHAR: (ColumnType("text"), "any"),
-    DataType.Type.BOOLEAN: (ColumnType("boolean", frozenset({"true", "false"})), ("false", "true")),
-    DataType.Type.DATE: (ColumnType("date"), "integer"),
-    DataType.Type.TIME: (ColumnType("time"), "number"),
-    DataType.Type.TIMESTAMP: (ColumnType("timestamp"), "number"),
-    DataType.Type.UUID: (ColumnType("opaque", name="uuid"), "any"),
-    DataType.Type.CHAR: (ColumnType("opaque", name=PADDED), "any"),
-    DataType.Type.TIMESTAMPTZ: (ColumnType("opaque", name="timestamptz"), "any"),
-}
-"""How types compare, and what they may hold. Of any other it is not known which values are equal: doubles
-round what they are compared with, and a text may ignore case."""
-_UNKNOWN: Final[tuple[ColumnType, Domain]] = (ColumnType("unknown"), "any")
 _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.Create: frozenset({"this", "kind", "exists"}),
     exp.Schema: frozenset({"this", "expressions"}),
@@ -90,6 +73,8 @@ class _Table:
     keys: list[list[str]] = field(default_factory=list)
     references: list[exp.Reference] = field(default_factory=list)
     has_check: bool = False
+    unlisted: list[str] = field(default_factory=list)
+    """Columns whose values are declared, and too many to be listed."""
     null_is_equal: bool = False
     """Whether a UNIQUE constraint says so."""
 
@@ -188,6 +173,12 @@ class _Reader:
             self._found.warnings.append(
                 f"{table.name} has no key, so that a row could stand in it twice; it is taken for a set."
             )
+        if table.unlisted:
+            self._found.warnings.append(
+                f"{', '.join(table.unlisted)} of {table.name} may be taken to hold any value: a schema lists "
+                f"{MOST_LISTED:,} values at most, and {MOST_OF_A_COLUMN} of a column. That makes no "
+                "disclosure private, but a row that shows one may have a value that is not among them."
+            )
         if table.has_check:
             self._found.warnings.append(
                 f"CHECK constraints of {table.name} are left out, except for those that list a column's "
@@ -241,7 +232,7 @@ class _Reader:
     def _column(self, node: exp.ColumnDef, table: _Table) -> None:
         name = self._text.folded(node.this)
         kind = node.args.get("kind")
-        own, domain = self._type(node)
+        own, domain = self._type(node, table)
         if name in table.names:
             self._text.refuse(node, "duplicate-attribute", f"{table.name} has two columns {name}.")
         if len(table.names) == MOST_COLUMNS or len(name) > MOST_OF_A_NAME:
@@ -259,7 +250,7 @@ class _Reader:
                 f"{table.name}.{name} ({_named_type(kind)}) is compared {whom}: a query that compares it "
                 "with anything else is not read exactly."
             )
-        if isinstance(kind, DataType) and kind.this in _SERIALS:
+        if isinstance(kind, DataType) and kind.this in SERIALS and own.family == "number":
             table.never_null.add(name)
         for constraint in node.constraints:
             self._constraint(constraint.args["kind"], table, name)
@@ -315,14 +306,20 @@ class _Reader:
         """Let columns hold what is listed alone; of two lists the first is taken."""
         for name, values in listed.items():
             place = table.names.index(name)
-            if table.types[place].values is None and self._may_list(values):
+            if table.types[place].values is not None:
+                continue
+            if self._may_list(values):
                 table.types[place] = replace(table.types[place], values=values)
                 table.domains[name] = tuple(sorted(values, key=str))
+            else:
+                table.unlisted.append(name)
 
     def _may_list(self, values: frozenset[str | int]) -> bool:
         """Whether a schema may list so many more."""
+        if len(values) > min(self._room, MOST_OF_A_COLUMN):
+            return False
         self._room -= len(values)
-        return self._room >= 0
+        return True
 
     def _key(self, node: exp.Expr, listed: list[exp.Expr], table: _Table) -> list[str]:
         """The columns of a key, each of them named and no more."""
@@ -353,36 +350,21 @@ class _Reader:
             )
         return name
 
-    def _type(self, node: exp.ColumnDef) -> tuple[ColumnType, Domain]:
+    def _type(self, node: exp.ColumnDef, table: _Table) -> tuple[ColumnType, Domain]:
         """How a column compares, and what it may hold; which texts a collation tells apart is not known."""
         kind = node.args.get("kind")
         is_collated = node.find(exp.Collate, exp.CollateColumnConstraint) is not None
         if not isinstance(kind, DataType) or is_collated:
-            return _UNKNOWN
+            return UNKNOWN
         named = kind.args.get("kind")
         if isinstance(named, exp.Identifier | exp.Dot) and not kind.expressions:
             values = self._enums.get(self._parts_of(named.find_all(exp.Identifier, bfs=False)))
-            if values is not None and len(values) <= MOST_OF_A_COLUMN and self._may_list(values):
+            if values is not None and self._may_list(values):
                 return ColumnType("text", values), tuple(sorted(values))
-        own, domain = _TYPES.get(kind.this, _UNKNOWN)
-        return (own if own.size is not None else replace(own, size=_size(kind))), domain
-
-
-def _size(kind: DataType) -> int | None:
-    """Of NUMERIC the digits behind the point, of CHAR the characters; None: the values differ in it."""
-    written = [own.name for own in kind.expressions]
-    if not all(own.isdecimal() for own in written):
-        return None
-    match kind.this, written:
-        case DataType.Type.DECIMAL, [_]:
-            return 0
-        case DataType.Type.DECIMAL, [_, scale]:
-            return int(scale)
-        case DataType.Type.CHAR, []:
-            return 1
-        case DataType.Type.CHAR, [length]:
-            return int(length)
-    return None
+            if values is not None:
+                table.unlisted.append(self._text.folded(node.this))
+                return ColumnType("text"), "any"
+        return declared_type(kind, self._text.word_after(node.this))
 
 
 def _named_type(kind: object) -> str:

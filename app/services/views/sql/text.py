@@ -77,7 +77,12 @@ class SqlText:
                 starts.append(token.start)
             is_first = token.token_type == TokenType.SEMICOLON
         starts += [len(self.text)] * len(found)
-        return [(own, start) for own, start in zip(found, starts, strict=False) if own is not None]
+        return [
+            (own, start)
+            for own, start in zip(found, starts, strict=False)
+            # A comment behind the last semicolon is no statement.
+            if own is not None and not isinstance(own, exp.Semicolon)
+        ]
 
     @property
     def tokens(self) -> Sequence[Token]:
@@ -95,6 +100,14 @@ class SqlText:
     def is_exact(self, name: exp.Identifier) -> bool:
         """Whether upper and lower case must be as they are declared."""
         return bool(name.args.get("quoted"))
+
+    def word_after(self, name: exp.Expr) -> str:
+        """The word that follows a name, in lower case; empty if it stands in quotes or there is none."""
+        end = name.meta.get("end", len(self.text))
+        following = next((own for own in self._tokens if own.start > end), None)
+        if following is None or following.token_type in (TokenType.IDENTIFIER, TokenType.STRING):
+            return ""
+        return following.text.translate(_LOWER).split()[0]
 
     def is_in_string_quotes(self, name: exp.Identifier) -> bool:
         """Whether a string stands where a name should, here or elsewhere in the text."""
