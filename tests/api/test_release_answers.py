@@ -47,10 +47,14 @@ async def test_what_is_estimated_is_what_the_inverse_matrix_makes_of_the_table(c
     chosen = np.array([value in ("flu", "gout") for value in values], dtype=float)
     estimate = chosen @ np.linalg.inv(matrix) @ counts
     weights = np.linalg.inv(matrix).T @ chosen
-    true = np.maximum(np.linalg.inv(matrix) @ counts, 0)
-    variance = sum(
-        true[j] * (sum(matrix[i, j] * weights[i] ** 2 for i in range(m)) - chosen[j]) for j in range(m)
+    # All values are replaced alike, so that every record with one of them adds the same to the variance, and every
+    # record without as well: how many have one is what is estimated, and that alone is brought to within bounds.
+    added = (matrix * weights[:, None] ** 2).sum(axis=0) - chosen
+    assert added == pytest.approx(
+        np.where(chosen == 1, added[values.index("flu")], added[values.index("asthma")])
     )
+    having = np.clip(estimate, 0, counts.sum())
+    variance = having * added[values.index("flu")] + (counts.sum() - having) * added[values.index("asthma")]
     found = await answered(
         client,
         where(ROME, {"attribute": "illness", "values": ["gout", "flu"]}),
