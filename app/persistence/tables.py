@@ -64,6 +64,11 @@ def _serial() -> Column[int]:
     return Column("serial", BigInteger, Identity(always=True), nullable=False)
 
 
+def _sealed_by() -> Column[str]:
+    comment = "the upload whose key it is encrypted under; null: the tenant's documents key"
+    return Column("sealed_by", String(64), nullable=True, comment=comment)
+
+
 def _time(name: str, *, nullable: bool = False) -> Column[object]:
     return Column(name, DateTime(timezone=True), nullable=nullable)
 
@@ -124,6 +129,7 @@ resources = _tenant_table(
     Column("summary", JSONB, nullable=False),
     Column("document", LargeBinary, nullable=False),
     _time("created_at"),
+    _sealed_by(),
     UniqueConstraint("tenant_id", "kind", "name"),
     Index("ix_resources_tenant_id_kind_serial", "tenant_id", "kind", "serial"),
     Index("ix_resources_tenant_id_kind_created_at", "tenant_id", "kind", "created_at"),
@@ -207,7 +213,14 @@ results = _tenant_table(
     Column("input_sha256", String(64), nullable=True),
     Column("document", LargeBinary, nullable=False),
     _time("created_at"),
+    _sealed_by(),
     UniqueConstraint("tenant_id", "input_sha256", "kind"),
+    Index(
+        "ix_results_tenant_id_sealed_by",
+        "tenant_id",
+        "sealed_by",
+        postgresql_where=text("sealed_by IS NOT NULL"),
+    ),
 )
 
 runs = _tenant_table(

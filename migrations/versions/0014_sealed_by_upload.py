@@ -1,0 +1,50 @@
+"""What is built on an upload is encrypted under that upload's key, and lost with it.
+
+A migration has no master key: what is stored already stays under the tenant's documents key.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0014"
+down_revision = "0011"
+branch_labels = None
+depends_on = None
+
+_TABLES = ("resources", "results")
+_COMMENT = "the upload whose key it is encrypted under; null: the tenant's documents key"
+_INDEX = "ix_results_tenant_id_sealed_by"
+_STAYING = " UNION ALL ".join(f"SELECT 1 FROM {table} WHERE sealed_by IS NOT NULL" for table in _TABLES)
+# PostgreSQL copies values of columns into its statistics, from where no deletion takes them.
+_NOT_SAMPLED = (("data_keys", "wrapped_key", "bytea"), ("resources", "summary", "jsonb"))
+
+
+def upgrade() -> None:
+    for table in _TABLES:
+        op.add_column(table, sa.Column("sealed_by", sa.String(length=64), nullable=True, comment=_COMMENT))
+    op.create_index(
+        _INDEX,
+        "results",
+        ["tenant_id", "sealed_by"],
+        unique=False,
+        postgresql_where=sa.text("sealed_by IS NOT NULL"),
+    )
+    # A result that an equal question of other data leads to passes to the key of these.
+    op.execute("GRANT UPDATE (document, sealed_by) ON TABLE results TO app_runtime")
+    for table, column, kind in _NOT_SAMPLED:
+        # The same type again drops the statistics that there are.
+        op.execute(f"ALTER TABLE {table} ALTER COLUMN {column} TYPE {kind}")
+        op.execute(f"ALTER TABLE {table} ALTER COLUMN {column} SET STATISTICS 0")
+
+
+def downgrade() -> None:
+    op.execute("SELECT set_config('app.maintenance', 'on', true)")
+    if op.get_bind().execute(sa.text(f"{_STAYING} LIMIT 1")).first() is not None:
+        raise RuntimeError("documents are encrypted under keys of uploads, which no earlier version reads")
+    op.execute("SELECT set_config('app.maintenance', '', true)")
+    for table, column, _ in _NOT_SAMPLED:
+        op.execute(f"ALTER TABLE {table} ALTER COLUMN {column} SET STATISTICS -1")
+    op.execute("REVOKE UPDATE (document, sealed_by) ON TABLE results FROM app_runtime")
+    op.drop_index(_INDEX, "results")
+    for table in _TABLES:
+        op.drop_column(table, "sealed_by")
