@@ -79,13 +79,15 @@ class PostgresResources(Repository):
         """Store it, or find the equal one under its name; see the port."""
         return await self.add_with_id(new_id(), new)
 
-    async def add_with_id(self, resource_id: str, new: NewResource) -> tuple[Stored, bool]:
-        """Store it under a given id.
+    async def add_with_id(
+        self, resource_id: str, new: NewResource, *, key_id: str | None = None
+    ) -> tuple[Stored, bool]:
+        """Store it under a given id, encrypted under this key, or else that of what it is built on.
 
         A name that another transaction is just taking makes the insert wait for that one; its outcome
         is then read. The loop runs again only if what was in the way has been deleted meanwhile.
         """
-        key_id = resource_id if new.kind is Kind.UPLOAD else await self._vault.key_over(new.uses)
+        key_id = key_id or await self._vault.key_over(new.uses)
         if new.packed is None:
             document = await self._vault.seal_json(new.document, new.kind.value, resource_id, key_id=key_id)
         else:

@@ -6,6 +6,8 @@ A migration has no master key: what is stored already stays under the tenant's d
 import sqlalchemy as sa
 from alembic import op
 
+from app.domain.errors import Conflict
+
 revision = "0014"
 down_revision = "0011"
 branch_labels = None
@@ -40,7 +42,10 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.execute("SELECT set_config('app.maintenance', 'on', true)")
     if op.get_bind().execute(sa.text(f"{_STAYING} LIMIT 1")).first() is not None:
-        raise RuntimeError("documents are encrypted under keys of uploads, which no earlier version reads")
+        raise Conflict(
+            "Documents are encrypted under the keys of uploads, which no earlier version can read.",
+            "Restore a backup of the time before this version into a new database.",
+        )
     op.execute("SELECT set_config('app.maintenance', '', true)")
     for table, column, _ in _NOT_SAMPLED:
         op.execute(f"ALTER TABLE {table} ALTER COLUMN {column} SET STATISTICS -1")
