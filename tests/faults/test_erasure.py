@@ -16,23 +16,8 @@ from app.persistence.embedded import start_embedded
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
 from app.settings import Settings
+from tests.api.canaries import Canaries, answered, fill
 from tests.api.service import build_api
-
-CITIES = ("gary", "lake", "zion", "york")
-
-
-class Canaries:
-    """Texts that stand nowhere else, for each place that personal data come to."""
-
-    def __init__(self) -> None:
-        mark = secrets.token_hex(6)
-        self.cells = [f"cell{mark}{city}" for city in CITIES]
-        self.column, self.label = f"column{mark}", f"label{mark}"
-
-    @property
-    def all(self) -> list[str]:
-        return [*self.cells, self.column, self.label]
-
 
 @asynccontextmanager
 async def service_of(running):
@@ -48,40 +33,6 @@ async def service_of(running):
             yield api, client
     finally:
         await engine.dispose()
-
-
-async def answered(client, method, path, **what):
-    response = await client.request(method, path, **what)
-    assert response.status_code < 300, response.text
-    return response.json() if response.content else None
-
-
-async def fill(api, client, canaries):
-    """What shows cells, columns and labels: a dataset, and answers about it, at once and by a run."""
-    rows = [f"p{number},{canaries.cells[number % 4]},{number % 7}" for number in range(40)]
-    text = f"id,{canaries.column},grade\n" + "\n".join(rows) + "\n"
-    once = {"Idempotency-Key": secrets.token_hex(8)}
-    await answered(
-        client, "POST", "/v1/uploads", params={"name": "people"}, content=text.encode(), headers=once
-    )
-    labels = {"kind": "rows", "rows": [[cell, canaries.label, "all"] for cell in canaries.cells]}
-    await answered(client, "POST", "/v1/hierarchies", json={"name": "places", "definition": labels})
-    attributes = [
-        {"name": "id", "type": "text", "role": "identifier"},
-        {"name": canaries.column, "type": "categorical", "role": "quasi_identifier", "hierarchy": "places"},
-        {"name": "grade", "type": "categorical", "role": "sensitive"},
-    ]
-    dataset = {"name": "people", "upload": "people", "attributes": attributes}
-    await answered(client, "POST", "/v1/datasets", json=dataset)
-    await answered(client, "GET", "/v1/datasets/people/profile")
-    rule = {"kind": "generalisation", "values": {canaries.column: {canaries.cells[0]: canaries.label}}}
-    await answered(client, "POST", "/v1/rules", json={"name": "hiding", "dataset": "people", "rule": rule})
-    question = {"dataset": "people", "rule": "hiding", "measure": {"kind": "beta_likeness"}}
-    await answered(client, "POST", "/v1/measurements", json={"name": "at-once", **question}, headers=once)
-    asked = await answered(client, "POST", "/v1/measurements/runs", json={"name": "by-run", **question})
-    await api.work_off(asked["id"])
-    release = {"name": "shown", "dataset": "people", "rule": "hiding"}
-    await answered(client, "POST", "/v1/releases", json=release)
 
 
 ERASED = (
