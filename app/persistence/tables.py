@@ -318,6 +318,14 @@ audit_events = _tenant_table(
     key=("tenant_id", "number"),
 )
 
+# Written with each event, so that a chain which ends too early is found.
+audit_heads = _tenant_table(
+    "audit_heads",
+    Column("number", BigInteger, nullable=False, comment="of the last audit event"),
+    Column("sha256", LargeBinary, nullable=False),
+    key=("tenant_id",),
+)
+
 signing_keys = _tenant_table(
     "signing_keys",
     Column("id", String(64), nullable=False, comment="sha256 of the public key"),
