@@ -1,4 +1,4 @@
-"""The operator's commands: tenant, serve, worker, migrate, bootstrap, doctor, keys, backups, purge, openapi."""
+"""The operator's commands: tenants, serving, migrate, bootstrap, doctor, keys, backups, purge, openapi."""
 
 from __future__ import annotations
 

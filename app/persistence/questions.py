@@ -100,9 +100,9 @@ def _recall() -> Select[Any]:
     one = select(ids.scalar_subquery().label("found_ids")).subquery("one")
     named = and_(resources.c.kind == kind, resources.c.name == bindparam("name", type_=String))
     known = and_(results.c.kind == kind, results.c.input_sha256 == sha256)
-    return select(
-        one.c.found_ids, *_RESULT, *COLUMNS
-    ).select_from(one.outerjoin(results, known).outerjoin(resources, named))
+    return select(one.c.found_ids, *_RESULT, *COLUMNS).select_from(
+        one.outerjoin(results, known).outerjoin(resources, named)
+    )
 
 
 def _view() -> Select[Any]:
@@ -123,9 +123,9 @@ def _view() -> Select[Any]:
     )
     has_run = latest.c.state == RunState.SUCCEEDED.value
     found = results.c.id == case((has_run, latest.c.result_id), else_=of_equal)
-    return select(
-        *question.c, *_RESULT
-    ).select_from(question.outerjoin(latest, true()).outerjoin(results, found))
+    return select(*question.c, *_RESULT).select_from(
+        question.outerjoin(latest, true()).outerjoin(results, found)
+    )
 
 
 _RECALL: Final = alone(_recall())

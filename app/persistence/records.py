@@ -159,6 +159,7 @@ _RECORD: Final = (
     )
 )
 _RECORD_AND_KEEP: Final = _RECORD.add_cte(KEEP.cte("kept"))
+_CHAINED: Final = tuple(column for column in audit_events.c if column.name != "tenant_id")
 _LAST: Final = (
     select(audit_events.c.number, audit_events.c.sha256).order_by(audit_events.c.number.desc()).limit(1)
 )
@@ -237,7 +238,7 @@ async def first_broken_event(transaction: TenantTransaction) -> int | None:
     # The head first: events that are appended meanwhile come after it.
     heads = await transaction.execute(select(audit_heads.c.number, audit_heads.c.sha256))
     head = heads.one_or_none()
-    query = select(audit_events).order_by(audit_events.c.number)
+    query = select(*_CHAINED).order_by(audit_events.c.number)
     return broken_event(transaction.tenant, await transaction.execute(query), head or (0, CHAIN_START))
 
 

@@ -295,7 +295,6 @@ class PostgresResources(Repository):
             )
         )
 
-
     async def _hand_on_results(self, upload_id: str) -> None:
         """Seal what others with equal data still lead to under a key of theirs: this upload's is destroyed.
 

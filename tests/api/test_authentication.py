@@ -70,7 +70,9 @@ def test_what_the_tests_walk_over_is_all_that_the_application_answers(api):
         for method in route.methods
     }
     told = {(method, path, *own["security"][0]["api_key"]) for method, path, own in OPERATIONS}
-    assert table == told, "make openapi/openapi.json anew: python -m app openapi --output openapi/openapi.json"
+    assert table == told, (
+        "make openapi/openapi.json anew: python -m app openapi --output openapi/openapi.json"
+    )
     (_, *others) = api.app.router.routes  # the first one is the interface
     assert set(_addresses(others)) == PUBLIC, (
         "an address outside the interface: add it to PUBLIC if it shows nothing of a tenant, else put it "
@@ -96,7 +98,11 @@ def _scopes_of(route):
 async def ended(request, api, client, clock):
     """A client whose key has worked, and does no more."""
     end = {"expires_at": "2026-11-20T12:00:01Z"} if request.param == "expired" else {}
-    asked = {"name": request.param, "scopes": [scope for scope in Scope if scope is not Scope.OPERATOR], **end}
+    asked = {
+        "name": request.param,
+        "scopes": [scope for scope in Scope if scope is not Scope.OPERATOR],
+        **end,
+    }
     made = (await client.post("/v1/api-keys", json=asked)).json()
     async with api.client(made["token"]) as theirs:
         assert (await theirs.get("/v1/rules")).status_code == 200

@@ -11,9 +11,8 @@ import pytest
 from prometheus_client import generate_latest
 from psycopg import sql
 
-from app.services.resources import Scope
 from tests.api.canaries import Canaries, answered, fill
-from tests.api.operations import DOCUMENT, OPERATIONS
+from tests.api.operations import OPERATIONS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.deep]
 
@@ -124,10 +123,7 @@ async def test_nothing_that_is_kept_beside_the_data_tells_of_them(
 
 def _declared(dataset):
     keys = ("name", "type", "role", "hierarchy")
-    return [
-        {key: own[key] for key in keys if own.get(key) is not None}
-        for own in dataset["attributes"]
-    ]
+    return [{key: own[key] for key in keys if own.get(key) is not None} for own in dataset["attributes"]]
 
 
 def _held(text, canaries):

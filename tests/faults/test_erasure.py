@@ -7,7 +7,6 @@ import secrets
 from contextlib import asynccontextmanager
 
 import psycopg
-import pytest
 
 from app.composition import upkeep
 from app.composition.database import utc_now
@@ -18,6 +17,7 @@ from app.persistence.store import PostgresStore
 from app.settings import Settings
 from tests.api.canaries import Canaries, answered, fill
 from tests.api.service import build_api
+
 
 @asynccontextmanager
 async def service_of(running):
