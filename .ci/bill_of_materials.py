@@ -1,7 +1,7 @@
 """The bill of materials of an image (CycloneDX 1.6, JSON) and the licences of what is in it.
 
 Usage, in the image: python bill_of_materials.py FOLDER PRODUCT. Python packages are told by what they say of
-themselves, Debian's by its database; their licences lie in /usr/share/doc/PACKAGE/copyright, as on every Debian.
+themselves, Debian's by its database; the licences of these lie in /usr/share/doc/PACKAGE/copyright.
 Needs nothing but the standard library.
 """
 

@@ -237,9 +237,10 @@ async def first_broken_event(transaction: TenantTransaction) -> int | None:
     """The number of the first audit event that is wrong or missing, see :func:`broken_event`."""
     # The head first: events that are appended meanwhile come after it.
     heads = await transaction.execute(select(audit_heads.c.number, audit_heads.c.sha256))
-    head = heads.one_or_none()
+    noted = heads.one_or_none()
+    head = (0, CHAIN_START) if noted is None else (noted.number, noted.sha256)
     query = select(*_CHAINED).order_by(audit_events.c.number)
-    return broken_event(transaction.tenant, await transaction.execute(query), head or (0, CHAIN_START))
+    return broken_event(transaction.tenant, await transaction.execute(query), head)
 
 
 def broken_event(tenant: str, events: Iterable[Any], head: tuple[int, bytes]) -> int | None:

@@ -215,12 +215,7 @@ results = _tenant_table(
     _time("created_at"),
     _sealed_by(),
     UniqueConstraint("tenant_id", "input_sha256", "kind"),
-    Index(
-        "ix_results_tenant_id_sealed_by",
-        "tenant_id",
-        "sealed_by",
-        postgresql_where=text("sealed_by IS NOT NULL"),
-    ),
+    Index("ix_results_tenant_id_sealed_by", "tenant_id", "sealed_by"),
 )
 
 runs = _tenant_table(

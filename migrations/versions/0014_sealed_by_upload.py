@@ -1,7 +1,7 @@
 """What is built on an upload is encrypted under that upload's key; heads of audit chains.
 
-The last event is noted beside the chain: one that ends too early would look whole otherwise. A migration has no
-master key: what is stored already stays under the tenant's documents key.
+The last event is noted beside the chain: one that ends too early would look whole otherwise. A migration has
+no master key: what is stored already stays under the tenant's documents key.
 """
 
 import sqlalchemy as sa
@@ -29,13 +29,7 @@ _NOT_SAMPLED = (("data_keys", "wrapped_key", "bytea"), ("resources", "summary", 
 def upgrade() -> None:
     for table in _TABLES:
         op.add_column(table, sa.Column("sealed_by", sa.String(length=64), nullable=True, comment=_COMMENT))
-    op.create_index(
-        _INDEX,
-        "results",
-        ["tenant_id", "sealed_by"],
-        unique=False,
-        postgresql_where=sa.text("sealed_by IS NOT NULL"),
-    )
+    op.create_index(_INDEX, "results", ["tenant_id", "sealed_by"], unique=False)
     _note_heads()
     # A result that an equal question of other data leads to passes to the key of these.
     op.execute("GRANT UPDATE (document, sealed_by) ON TABLE results TO app_runtime")

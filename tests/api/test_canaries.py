@@ -1,4 +1,4 @@
-"""Cells, names of columns and labels are in no log, metric, error, queue, file or argument beside their place."""
+"""Cells, names of columns and labels are in no log, metric, error, queue, file or argument."""
 
 from __future__ import annotations
 

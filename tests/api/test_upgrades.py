@@ -1,7 +1,7 @@
 """A database of each earlier revision, with data of its time, is upgraded and answers as it did.
 
-Its rows are made by this version, and brought to what the revision has: its tables and columns alone, documents
-under the tenant's key, addresses of webhooks in clear.
+Its rows are made by this version, and brought to what the revision has: its tables and columns alone,
+documents under the tenant's key, addresses of webhooks in clear.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ SINCE = {
 }  # fmt: skip
 """Address → the revision that began to store what it shows."""
 ADDRESSES = (
-    "uploads", "uploads/people/preview", "hierarchies", "hierarchies/places/tree", "datasets", "datasets/people",
-    "datasets/people/profile", "datasets/people/preview", "dictionaries/old-census", "rules/hiding",
-    "sensitivity-profiles/old-harm", "assessments/old-score", "assessments/old-score/records",
+    "uploads", "uploads/people/preview", "hierarchies", "hierarchies/places/tree", "datasets",
+    "datasets/people", "datasets/people/profile", "datasets/people/preview", "dictionaries/old-census",
+    "rules/hiding", "sensitivity-profiles/old-harm", "assessments/old-score", "assessments/old-score/records",
     "measurements/at-once", "measurements/by-run", "releases/shown", "releases/shown/data", "audit-events",
     *SINCE,
 )  # fmt: skip

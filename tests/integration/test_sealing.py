@@ -90,7 +90,7 @@ async def test_the_result_of_a_run_is_encrypted_as_what_it_is_about(store, regis
 async def test_a_result_that_equal_data_lead_to_outlives_the_upload_that_it_came_from(
     store, other_process, tenant, database_urls, by_run
 ):
-    first, first_dataset = await dataset_of_an_upload(store, tenant, "first")
+    _, first_dataset = await dataset_of_an_upload(store, tenant, "first")
     second, second_dataset = await dataset_of_an_upload(store, tenant, "second")
     await ask(store, tenant, "of-first", first_dataset)
     if by_run:
