@@ -37,6 +37,9 @@ COPY privacy_risk ./privacy_risk
 COPY app ./app
 # Nothing is writable later: what is not compiled here, and by pip above, would be at every start.
 RUN /opt/privacy-risk/bin/python -m compileall -q --invalidation-mode unchecked-hash app migrations privacy_risk
+# What the image is made of, and under which licences: /usr/share/doc/privacy-risk.
+COPY LICENSE NOTICE .ci/bill_of_materials.py /usr/share/doc/privacy-risk/
+RUN /opt/privacy-risk/bin/python /usr/share/doc/privacy-risk/bill_of_materials.py /usr/share/doc/privacy-risk .
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PRIVACY_RISK_HOST=0.0.0.0
 USER 10001:10001
 EXPOSE 8000

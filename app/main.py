@@ -45,6 +45,7 @@ def operations(settings: Settings) -> Operations:
         rotate_keys=_verb("composition.upkeep:rotate_keys", settings),
         backup=_verb("composition.upkeep:backup", settings),
         restore=_verb("composition.upkeep:restore", settings),
+        purge=_verb("composition.upkeep:purge", settings),
         openapi=_verb("composition.serving:openapi"),
     )
 

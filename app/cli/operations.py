@@ -98,5 +98,7 @@ class Operations:
     """Write the whole database to a new file, without the master key that opens it."""
     restore: Callable[[Path], None]
     """Fill a database without tenants from such a file."""
+    purge: Callable[[], Sequence[str]]
+    """Leave nothing of deleted rows in the database's files; the statements left to a superuser."""
     openapi: Callable[[], dict[str, Any]]
     """The OpenAPI document."""

@@ -1,4 +1,4 @@
-"""The operator's commands: tenant, serve, worker, migrate, bootstrap, doctor, keys, backups, openapi."""
+"""The operator's commands: tenants, serving, migrate, bootstrap, doctor, keys, backups, purge, openapi."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     backup.add_argument("file", type=Path, help="the file to write; the master key is not in it")
     restore = command("restore", run_restore, "fill a database without tenants from a backup")
     restore.add_argument("file", type=Path, help="a file that backup wrote")
+    command("purge", run_purge, "leave nothing of what was deleted in the database's files")
     openapi = command("openapi", run_openapi, "print the OpenAPI document")
     openapi.add_argument("--output", type=Path, help="write it to this file instead")
     openapi.add_argument(
@@ -143,6 +144,16 @@ def run_restore(arguments: argparse.Namespace, operations: Operations) -> int:
     """Restore the backup."""
     operations.restore(arguments.file)
     print(f"Restored {arguments.file}; it is read with the master key of the service that was backed up.")
+    return 0
+
+
+def run_purge(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Purge, and say what is left to do."""
+    left = operations.purge()
+    print("The tables are written anew, without what was deleted.")
+    if left:
+        print("Until PostgreSQL's superuser has done this there, the write-ahead log and statistics hold it:")
+        print("\n".join(f"  {statement};" for statement in left))
     return 0
 
 

@@ -27,7 +27,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "hosted": ("embedded",),
     "operator_commands": (
         "tenant", "serve", "worker", "migrate", "bootstrap", "doctor", "rotate-keys", "backup", "restore",
-        "openapi",
+        "purge", "openapi",
     ),
 }  # fmt: skip
 """File → the commands that it declares, in the order in which they are listed."""

@@ -1,4 +1,4 @@
-"""The operator's verbs on a database: migrate, bootstrap, doctor, keys, backups."""
+"""The operator's verbs on a database: migrate, bootstrap, doctor, keys, backups, purge."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from app.persistence.doctor import examine
 from app.persistence.embedded import EmbeddedPostgres
 from app.persistence.encryption import MasterKey
 from app.persistence.key_rotation import rotate_master_key
+from app.persistence.purge import LOG_STATEMENTS, drop_log, rewrite_tables
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
 from app.services.access.tenant_settings import SETTINGS, parsed
@@ -129,6 +130,17 @@ def restore(settings: Settings, source: Path) -> None:
                 "There is no master key.", "Set PRIVACY_RISK_MASTER_KEY_FILE to the one of the backup."
             )
         files.restore(owner_url, source, pg_restore, master_key)
+
+
+def purge(settings: Settings) -> Sequence[str]:
+    """Leave nothing of deleted rows in the files; the statements that a superuser has yet to do for that."""
+    if not _is_embedded(settings):
+        rewrite_tables(owner_url(settings))
+        return LOG_STATEMENTS
+    with _embedded_alone(settings) as postgres:
+        rewrite_tables(postgres.owner_url)
+        drop_log(postgres.superuser_url)
+    return ()
 
 
 def _is_embedded(settings: Settings) -> bool:

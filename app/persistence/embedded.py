@@ -61,6 +61,11 @@ class EmbeddedPostgres:
         """Whether this process runs the server, rather than sharing another's."""
         return self._lock is not None
 
+    @property
+    def superuser_url(self) -> str:
+        """The superuser's address of the service's database."""
+        return self._server.admin_url(self._admin_password, DATABASE)
+
     def program(self, name: str) -> Path:
         """One of the client programs that fit the server, such as pg_dump."""
         return self._server.program(name)

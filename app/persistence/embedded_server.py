@@ -33,6 +33,8 @@ _SETTINGS = {
     "jit": "off",
     "max_wal_senders": "0",
     "wal_level": "minimal",
+    # A file that is used again holds what it held until it is full.
+    "wal_recycle": "off",
     "timezone": "UTC",
     # Logs must not hold data: no statements, no details of violated keys.
     "log_min_error_statement": "panic",

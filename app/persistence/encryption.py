@@ -107,11 +107,12 @@ def new_data_key() -> bytes:
 
 
 class KeyCache:
-    """Unwrapped data keys of recent use, per process."""
+    """Unwrapped data keys of recent use, per process, and which of them resources are sealed under."""
 
     def __init__(self, capacity: int = 1024) -> None:
         self._capacity = capacity
         self._keys: OrderedDict[tuple[str, str], bytes] = OrderedDict()
+        self._sealed_by: OrderedDict[tuple[str, str], str] = OrderedDict()
 
     def get(self, tenant: str, key_id: str) -> bytes | None:
         """The key if it is held."""
@@ -126,6 +127,16 @@ class KeyCache:
         self._keys.move_to_end((tenant, key_id))
         if len(self._keys) > self._capacity:
             self._keys.popitem(last=False)
+
+    def sealed_by(self, tenant: str, resource_id: str) -> str | None:
+        """The id of the key that a resource is sealed under, if that is known; it never changes."""
+        return self._sealed_by.get((tenant, resource_id))
+
+    def note(self, tenant: str, resource_id: str, key_id: str) -> None:
+        """Hold which key a resource is sealed under, dropping what was noted first beyond the capacity."""
+        self._sealed_by[tenant, resource_id] = key_id
+        if len(self._sealed_by) > self._capacity:
+            self._sealed_by.popitem(last=False)
 
     def drop(self, tenant: str, key_id: str) -> None:
         """Forget a destroyed key."""

@@ -65,7 +65,7 @@ class PostgresPieces(Repository):
         )
         if (await self._transaction.execute(staged)).first() is None:
             raise _swept()
-        stored, created = await self._resources.add_with_id(upload_id, new)
+        stored, created = await self._resources.add_with_id(upload_id, new, key_id=upload_id)
         if stored.id != upload_id:
             await self._destroy(self._transaction, upload_id)
         return stored, created

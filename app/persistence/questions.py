@@ -50,7 +50,7 @@ class PostgresQuestions(Repository):
         (row,) = await self._transaction.read(_RECALL, asked)
         if list(row.found_ids or ()) != list(believed.values()):
             return None
-        result = None if row.result_id is None else await self._results.opened(row.result_id, row.result)
+        result = None if row.result_id is None else await self._result(row)
         return Recalled(result, None if row.id is None else stored_row(row))
 
     async def view(self, kind: Kind, ref: str) -> tuple[Stored, JsonObject | None]:
@@ -59,8 +59,8 @@ class PostgresQuestions(Repository):
         if not rows:
             raise NotFound(kind.value, ref)
         (row,) = rows
-        document = await self._vault.unseal_json(row.document, row.kind, row.id)
-        result = None if row.result_id is None else await self._results.opened(row.result_id, row.result)
+        document = await self._vault.unseal_json(row.document, row.kind, row.id, key_id=row.sealed_by)
+        result = None if row.result_id is None else await self._result(row)
         return stored_row(row, document), result
 
     async def answer(
@@ -68,13 +68,23 @@ class PostgresQuestions(Repository):
     ) -> tuple[Stored, bool]:
         """The row with its uses, then with the turn the audit event with the result; see the port."""
         stored, created = await self._resources.add(new)
-        kept = await self._results.new(new.kind.value, new.sha256, result)
+        kept = await self._results.new(new.kind.value, new.sha256, result, new.uses)
         if created:
             told = {"sha256": stored.sha256, **details}
             await self._audit.record(key_id, f"{new.kind.value}.create", stored.id, told, kept)
         else:
             await self._transaction.execute(KEEP, kept)
         return stored, created
+
+    async def _result(self, row: Any) -> JsonObject:  # noqa: ANN401 - a row
+        return await self._results.opened(row.result_id, row.result, row.result_sealed_by)
+
+
+_RESULT: Final = (
+    results.c.id.label("result_id"),
+    results.c.document.label("result"),
+    results.c.sealed_by.label("result_sealed_by"),
+)
 
 
 def _recall() -> Select[Any]:
@@ -90,9 +100,9 @@ def _recall() -> Select[Any]:
     one = select(ids.scalar_subquery().label("found_ids")).subquery("one")
     named = and_(resources.c.kind == kind, resources.c.name == bindparam("name", type_=String))
     known = and_(results.c.kind == kind, results.c.input_sha256 == sha256)
-    return select(
-        one.c.found_ids, results.c.id.label("result_id"), results.c.document.label("result"), *COLUMNS
-    ).select_from(one.outerjoin(results, known).outerjoin(resources, named))
+    return select(one.c.found_ids, *_RESULT, *COLUMNS).select_from(
+        one.outerjoin(results, known).outerjoin(resources, named)
+    )
 
 
 def _view() -> Select[Any]:
@@ -113,9 +123,9 @@ def _view() -> Select[Any]:
     )
     has_run = latest.c.state == RunState.SUCCEEDED.value
     found = results.c.id == case((has_run, latest.c.result_id), else_=of_equal)
-    return select(
-        *question.c, results.c.id.label("result_id"), results.c.document.label("result")
-    ).select_from(question.outerjoin(latest, true()).outerjoin(results, found))
+    return select(*question.c, *_RESULT).select_from(
+        question.outerjoin(latest, true()).outerjoin(results, found)
+    )
 
 
 _RECALL: Final = alone(_recall())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from math import ceil
 from typing import Any, Final
@@ -17,7 +17,7 @@ from app.evidence.canonical import canonical_json
 from app.persistence.repository import Repository
 from app.persistence.resources import new_id
 from app.persistence.results import KEEP
-from app.persistence.tables import api_keys, audit_events, idempotency_keys
+from app.persistence.tables import api_keys, audit_events, audit_heads, idempotency_keys
 from app.persistence.transactions import TenantTransaction
 from app.services.leases import KEY_LEASE
 from app.services.resources import (
@@ -34,7 +34,8 @@ from app.services.resources import (
 
 REPLIES_KEPT = timedelta(hours=24)
 _EVENT_FIELDS = ("number", "key_id", "action", "subject", "details", "at")
-_CHAIN_START = b"\0" * 32
+CHAIN_START: Final = b"\0" * 32
+"""What the first event of a chain follows from."""
 
 
 class PostgresIdempotencyKeys(Repository):
@@ -144,10 +145,21 @@ class PostgresApiKeys(Repository):
         return api_key(row)
 
 
-_RECORD: Final = insert(audit_events).values(
-    {column: bindparam(f"event_{column.name}") for column in audit_events.c}
+_HEAD: Final = postgresql.insert(audit_heads).values(
+    {column: bindparam(f"event_{column.name}") for column in audit_heads.c}
+)
+_RECORD: Final = (
+    insert(audit_events)
+    .values({column: bindparam(f"event_{column.name}") for column in audit_events.c})
+    .add_cte(
+        _HEAD.on_conflict_do_update(
+            index_elements=["tenant_id"],
+            set_={"number": _HEAD.excluded.number, "sha256": _HEAD.excluded.sha256},
+        ).cte("head")
+    )
 )
 _RECORD_AND_KEEP: Final = _RECORD.add_cte(KEEP.cte("kept"))
+_CHAINED: Final = tuple(column for column in audit_events.c if column.name != "tenant_id")
 _LAST: Final = (
     select(audit_events.c.number, audit_events.c.sha256).order_by(audit_events.c.number.desc()).limit(1)
 )
@@ -201,14 +213,14 @@ class PostgresAudit(Repository):
         """
         await self._transaction.take_turn()
         last = await self._last()
-        number, previous = (last.number + 1, last.sha256) if last else (1, _CHAIN_START)
+        number, previous = (last.number + 1, last.sha256) if last else (1, CHAIN_START)
         event = {
             "number": number, "key_id": key_id, "action": action, "subject": subject, "details": details,
             "at": self._clock(),
         }  # fmt: skip
         event |= {
             "tenant_id": self._transaction.tenant, "previous_sha256": previous,
-            "sha256": _event_hash(self._transaction.tenant, event, previous),
+            "sha256": event_hash(self._transaction.tenant, event, previous),
         }  # fmt: skip
         values = {f"event_{name}": value for name, value in event.items()}
         if result is None:
@@ -222,19 +234,36 @@ class PostgresAudit(Repository):
 
 
 async def first_broken_event(transaction: TenantTransaction) -> int | None:
-    """The number of the first audit event that does not follow from the one before; None if all do."""
-    previous, expected = _CHAIN_START, 1
-    query = select(audit_events).order_by(audit_events.c.number)
-    for row in await transaction.execute(query):
+    """The number of the first audit event that is wrong or missing, see :func:`broken_event`."""
+    # The head first: events that are appended meanwhile come after it.
+    heads = await transaction.execute(select(audit_heads.c.number, audit_heads.c.sha256))
+    noted = heads.one_or_none()
+    head = (0, CHAIN_START) if noted is None else (noted.number, noted.sha256)
+    query = select(*_CHAINED).order_by(audit_events.c.number)
+    return broken_event(transaction.tenant, await transaction.execute(query), head)
+
+
+def broken_event(tenant: str, events: Iterable[Any], head: tuple[int, bytes]) -> int | None:
+    """The number of the first event of a chain that does not follow from the one before, or is not there.
+
+    ``head`` is what was noted of an event, the last one at the time: its number and its hash. None if every
+    event follows and that one is among them. Whoever can change all of them and the head can forge a chain.
+    """
+    previous, expected = CHAIN_START, 1
+    head_number, head_sha256 = head
+    for row in events:
         event = {name: getattr(row, name) for name in _EVENT_FIELDS}
-        digest = _event_hash(transaction.tenant, event, previous)
+        digest = event_hash(tenant, event, previous)
         if row.number != expected or row.previous_sha256 != previous or row.sha256 != digest:
             return expected
+        if expected == head_number and digest != head_sha256:
+            return expected
         previous, expected = digest, expected + 1
-    return None
+    return expected if expected <= head_number else None
 
 
-def _event_hash(tenant: str, event: dict[str, Any], previous: bytes) -> bytes:
+def event_hash(tenant: str, event: dict[str, Any], previous: bytes) -> bytes:
+    """The sha256 that chains an event to the one before, whose sha256 is ``previous``."""
     at: datetime = event["at"]
     content = event | {"tenant": tenant, "at": at.astimezone(UTC).isoformat()}
     return hashlib.sha256(previous + canonical_json(content)).digest()

@@ -27,7 +27,7 @@ from app.domain.errors import Conflict, NotFound
 from app.persistence.repository import Context, Repository, contains
 from app.persistence.tables import data_keys, draws, resource_uses, resources, results, runs
 from app.persistence.tenant_settings import PostgresOwnTenant
-from app.persistence.transactions import alone
+from app.persistence.transactions import DOCUMENTS_KEY, alone
 from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
 
 DELETIONS_CHANNEL: Final = "deletions"
@@ -63,7 +63,7 @@ _USES: Final = (
 
 COLUMNS: Final[tuple[ColumnElement[Any], ...]] = (
     resources.c.id, resources.c.serial, resources.c.kind, resources.c.name, resources.c.sha256,
-    resources.c.created_at, resources.c.summary, _USES.label("uses"),
+    resources.c.created_at, resources.c.sealed_by, resources.c.summary, _USES.label("uses"),
 )  # fmt: skip
 """What :func:`stored_row` reads of a resource."""
 
@@ -79,19 +79,23 @@ class PostgresResources(Repository):
         """Store it, or find the equal one under its name; see the port."""
         return await self.add_with_id(new_id(), new)
 
-    async def add_with_id(self, resource_id: str, new: NewResource) -> tuple[Stored, bool]:
-        """Store it under a given id.
+    async def add_with_id(
+        self, resource_id: str, new: NewResource, *, key_id: str | None = None
+    ) -> tuple[Stored, bool]:
+        """Store it under a given id, encrypted under this key, or else that of what it is built on.
 
         A name that another transaction is just taking makes the insert wait for that one; its outcome
         is then read. The loop runs again only if what was in the way has been deleted meanwhile.
         """
+        key_id = key_id or await self._vault.key_over(new.uses)
         if new.packed is None:
-            document = await self._vault.seal_json(new.document, new.kind.value, resource_id)
+            document = await self._vault.seal_json(new.document, new.kind.value, resource_id, key_id=key_id)
         else:
-            document = await self._vault.seal_bytes(new.packed, new.kind.value, resource_id)
+            document = await self._vault.seal_bytes(new.packed, new.kind.value, resource_id, key_id=key_id)
         for _ in range(3):
             created_at = self._clock()
-            if await self._insert(resource_id, new, document, created_at):
+            if await self._insert(resource_id, new, document, key_id, created_at):
+                self._vault.note(resource_id, key_id)
                 if new.kind in _COUNTED:
                     await self._owner.admit(_COUNTED[new.kind])
                 return (
@@ -165,6 +169,8 @@ class PostgresResources(Repository):
         await self._transaction.take_turn()
         await self._drop_results(inputs)
         await self._transaction.execute(delete(results).where(results.c.id.in_(alone)))
+        if kind is Kind.UPLOAD:
+            await self._hand_on_results(row.id)
         if kind in _KEYED:
             await self._transaction.execute(delete(data_keys).where(data_keys.c.id == row.id))
             self._vault.forget(row.id)
@@ -203,13 +209,13 @@ class PostgresResources(Repository):
         )
 
     async def _insert(
-        self, resource_id: str, new: NewResource, document: bytes, created_at: datetime
+        self, resource_id: str, new: NewResource, document: bytes, key_id: str, created_at: datetime
     ) -> bool:
         """Add the row and what it uses; whether its name was free."""
         values = {
             "id": resource_id, "kind": new.kind.value, "name": new.name,
             "sha256": new.sha256, "summary": new.summary, "document": document, "created_at": created_at,
-            "uses": list(new.uses),
+            "uses": list(new.uses), "sealed_by": None if key_id == DOCUMENTS_KEY else key_id,
         }  # fmt: skip
         try:
             return (await self._transaction.begin_with(_INSERT, values)).first() is not None
@@ -239,7 +245,7 @@ class PostgresResources(Repository):
         return rows[0] if rows else None
 
     async def _opened(self, row: Any) -> Stored:  # noqa: ANN401 - a row
-        document = await self._vault.unseal_json(row.document, row.kind, row.id)
+        document = await self._vault.unseal_json(row.document, row.kind, row.id, key_id=row.sealed_by)
         return stored_row(row, document)
 
     async def _same_or_conflict(self, row: Any, new: NewResource) -> Stored:  # noqa: ANN401 - a row
@@ -289,6 +295,30 @@ class PostgresResources(Repository):
             )
         )
 
+    async def _hand_on_results(self, upload_id: str) -> None:
+        """Seal what others with equal data still lead to under a key of theirs: this upload's is destroyed.
+
+        What nothing leads to any more is deleted.
+        """
+        own = results.c
+        asked = select(resources.c.sealed_by).where(resources.c.sha256 == own.input_sha256)
+        by_run = (
+            select(resources.c.sealed_by)
+            .join(runs, (runs.c.tenant_id == resources.c.tenant_id) & (runs.c.resource_id == resources.c.id))
+            .where(runs.c.input_sha256 == own.input_sha256)
+        )
+        heirs = asked.correlate(results).union_all(by_run.correlate(results)).subquery("heirs")
+        heir = select(func.coalesce(heirs.c.sealed_by, DOCUMENTS_KEY)).limit(1).scalar_subquery()
+        query = select(own.id, own.document, heir.label("heir")).where(own.sealed_by == upload_id)
+        for row in (await self._transaction.execute(query)).all():
+            if row.heir is None:
+                await self._transaction.execute(delete(results).where(own.id == row.id))
+                continue
+            packed = await self._vault.unseal_bytes(row.document, "result", row.id, key_id=upload_id)
+            sealed = await self._vault.seal_bytes(packed, "result", row.id, key_id=row.heir)
+            values = {"document": sealed, "sealed_by": None if row.heir == DOCUMENTS_KEY else row.heir}
+            await self._transaction.execute(update(results).where(own.id == row.id).values(**values))
+
 
 def _asked_draws(used_id: str) -> Select[Any]:
     """Ids of the questions about a resource that a run was to draw a release for."""
@@ -322,8 +352,8 @@ _INSERT: Final = text("""
     WITH tenant AS MATERIALIZED (
         SELECT set_config('app.tenant', :tenant, true)::uuid AS id
     ), made AS (
-        INSERT INTO resources (tenant_id, id, kind, name, sha256, summary, document, created_at)
-        SELECT tenant.id, :id, :kind, :name, :sha256, :summary, :document, :created_at FROM tenant
+        INSERT INTO resources (tenant_id, id, kind, name, sha256, summary, document, created_at, sealed_by)
+        SELECT tenant.id, :id, :kind, :name, :sha256, :summary, :document, :created_at, :sealed_by FROM tenant
         ON CONFLICT DO NOTHING RETURNING tenant_id, id
     ), used AS (
         INSERT INTO resource_uses (tenant_id, user_id, position, used_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from sqlalchemy import bindparam, select
@@ -11,6 +12,7 @@ from app.domain.errors import NotFound
 from app.persistence.repository import Repository
 from app.persistence.resources import new_id
 from app.persistence.tables import results
+from app.persistence.transactions import DOCUMENTS_KEY
 from app.services.resources import JsonObject
 
 KEEP: Final = (
@@ -29,9 +31,9 @@ class PostgresResults(Repository):
         result_id = await self.id_of(kind, input_sha256)
         return None if result_id is None else await self.read(result_id)
 
-    async def save(self, kind: str, input_sha256: str, document: JsonObject) -> None:
-        """Keep a result; one that is there already stays."""
-        await self.keep(kind, input_sha256, document)
+    async def save(self, kind: str, input_sha256: str, document: JsonObject, about: str) -> None:
+        """Keep a result about a resource; one that is there already stays."""
+        await self.keep(kind, input_sha256, document, about)
 
     async def id_of(self, kind: str, input_sha256: str) -> str | None:
         """The id of the result for this input."""
@@ -48,31 +50,34 @@ class PostgresResults(Repository):
 
     async def read(self, result_id: str) -> JsonObject:
         """The document of a result."""
-        query = select(results.c.document).where(results.c.id == result_id)
-        sealed = (await self._transaction.execute(query)).scalar_one_or_none()
-        if sealed is None:
+        query = select(results.c.document, results.c.sealed_by).where(results.c.id == result_id)
+        row = (await self._transaction.execute(query)).one_or_none()
+        if row is None:
             raise NotFound("result", result_id)
-        return await self.opened(result_id, sealed)
+        return await self.opened(result_id, row.document, row.sealed_by)
 
-    async def opened(self, result_id: str, sealed: bytes) -> JsonObject:
+    async def opened(self, result_id: str, sealed: bytes, sealed_by: str | None) -> JsonObject:
         """The document of a result that was read."""
-        return await self._vault.unseal_json(sealed, "result", result_id)
+        return await self._vault.unseal_json(sealed, "result", result_id, key_id=sealed_by)
 
-    async def new(self, kind: str, input_sha256: str | None, document: JsonObject) -> dict[str, Any]:
-        """The values with which :data:`KEEP` keeps a result, under a new id."""
-        result_id = new_id()
+    async def new(
+        self, kind: str, input_sha256: str | None, document: JsonObject, about: Sequence[str]
+    ) -> dict[str, Any]:
+        """The values with which :data:`KEEP` keeps a result about these resources, under a new id."""
+        result_id, key_id = new_id(), await self._vault.key_over(about)
         return {
             "result_tenant_id": self._transaction.tenant, "result_id": result_id, "result_kind": kind,
             "result_input_sha256": input_sha256, "result_created_at": self._clock(),
-            "result_document": await self._vault.seal_json(document, "result", result_id),
+            "result_document": await self._vault.seal_json(document, "result", result_id, key_id=key_id),
+            "result_sealed_by": None if key_id == DOCUMENTS_KEY else key_id,
         }  # fmt: skip
 
-    async def keep(self, kind: str, input_sha256: str | None, document: JsonObject) -> str:
+    async def keep(self, kind: str, input_sha256: str | None, document: JsonObject, about: str) -> str:
         """Save and answer the id of the result that is now stored for this input.
 
         Without an input nothing but the id leads to it.
         """
-        values = await self.new(kind, input_sha256, document)
+        values = await self.new(kind, input_sha256, document, [about])
         result_id: str = values["result_id"]
         await self._transaction.execute(KEEP, values)
         if input_sha256 is None:

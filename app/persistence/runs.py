@@ -281,7 +281,7 @@ class PostgresRuns(Repository):
         if result is not None:
             run = await self.get(claim.run_id)
             answers = run.input_sha256 if reproducible else None
-            result_id = await self._results.keep(run.resource_kind.value, answers, result)
+            result_id = await self._results.keep(run.resource_kind.value, answers, result, run.resource_id)
         await self._end(claim.run_id, state, result_id=result_id, error=error)
         return await self.get(claim.run_id)
 

@@ -64,6 +64,11 @@ def _serial() -> Column[int]:
     return Column("serial", BigInteger, Identity(always=True), nullable=False)
 
 
+def _sealed_by() -> Column[str]:
+    comment = "the upload whose key it is encrypted under; null: the tenant's documents key"
+    return Column("sealed_by", String(64), nullable=True, comment=comment)
+
+
 def _time(name: str, *, nullable: bool = False) -> Column[object]:
     return Column(name, DateTime(timezone=True), nullable=nullable)
 
@@ -124,6 +129,7 @@ resources = _tenant_table(
     Column("summary", JSONB, nullable=False),
     Column("document", LargeBinary, nullable=False),
     _time("created_at"),
+    _sealed_by(),
     UniqueConstraint("tenant_id", "kind", "name"),
     Index("ix_resources_tenant_id_kind_serial", "tenant_id", "kind", "serial"),
     Index("ix_resources_tenant_id_kind_created_at", "tenant_id", "kind", "created_at"),
@@ -216,7 +222,9 @@ results = _tenant_table(
     Column("input_sha256", String(64), nullable=True),
     Column("document", LargeBinary, nullable=False),
     _time("created_at"),
+    _sealed_by(),
     UniqueConstraint("tenant_id", "input_sha256", "kind"),
+    Index("ix_results_tenant_id_sealed_by", "tenant_id", "sealed_by"),
 )
 
 runs = _tenant_table(
@@ -312,6 +320,14 @@ audit_events = _tenant_table(
     Column("sha256", LargeBinary, nullable=False),
     Index("ix_audit_events_tenant_id_at", "tenant_id", "at"),
     key=("tenant_id", "number"),
+)
+
+# Written with each event, so that a chain which ends too early is found.
+audit_heads = _tenant_table(
+    "audit_heads",
+    Column("number", BigInteger, nullable=False, comment="of the last audit event"),
+    Column("sha256", LargeBinary, nullable=False),
+    key=("tenant_id",),
 )
 
 signing_keys = _tenant_table(

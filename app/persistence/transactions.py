@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 import psycopg
 from procrastinate.exceptions import ConnectorException
 from psycopg.errors import DiskFull
-from sqlalchemy import CursorResult, Executable, Select, bindparam, func, select, text, true
+from sqlalchemy import CursorResult, Executable, Select, bindparam, case, func, select, text, true
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -20,9 +20,9 @@ from app.domain.errors import NotFound, Unavailable
 from app.evidence.canonical import canonical_json
 from app.persistence.encryption import KeyCache, MasterKey, place, seal, unseal
 from app.persistence.full_disk import full_disk
-from app.persistence.tables import data_keys
+from app.persistence.tables import data_keys, resources
 from app.services.json_text import is_small, sliced_document
-from app.services.resources import JsonObject, TenantId
+from app.services.resources import JsonObject, Kind, TenantId
 
 T = TypeVar("T")
 
@@ -186,30 +186,63 @@ class Vault:
             self._cache.put(tenant, key_id, key)
         return key
 
-    async def seal_bytes(self, payload: bytes, kind: str, owner: str, number: int = 0) -> bytes:
-        """Encrypt under the tenant's key for one place."""
-        key = await self.data_key(DOCUMENTS_KEY)
+    async def key_over(self, used: Sequence[str]) -> str:
+        """The id of the key for what is built on these resources: the first upload's among theirs.
+
+        Where none of them rests on an upload it is the tenant's.
+        """
+        tenant, found = self._transaction.tenant, dict[str, str]()
+        for resource_id in used:
+            known = self._cache.sealed_by(tenant, resource_id)
+            if known is not None:
+                found[resource_id] = known
+        unknown = [resource_id for resource_id in used if resource_id not in found]
+        if unknown:
+            # An upload of the time before documents were sealed so has a key for its pieces all the same.
+            of_upload = case((resources.c.kind == Kind.UPLOAD.value, resources.c.id), else_=DOCUMENTS_KEY)
+            query = select(resources.c.id, func.coalesce(resources.c.sealed_by, of_upload).label("key_id"))
+            for row in await self._transaction.execute(query.where(resources.c.id.in_(unknown))):
+                found[row.id] = row.key_id
+                self._cache.note(tenant, row.id, row.key_id)
+        keys = (found.get(resource_id, DOCUMENTS_KEY) for resource_id in used)
+        return next((key_id for key_id in keys if key_id != DOCUMENTS_KEY), DOCUMENTS_KEY)
+
+    def note(self, resource_id: str, key_id: str) -> None:
+        """Hold which key a new resource is sealed under."""
+        self._cache.note(self._transaction.tenant, resource_id, key_id)
+
+    async def seal_bytes(
+        self, payload: bytes, kind: str, owner: str, number: int = 0, *, key_id: str = DOCUMENTS_KEY
+    ) -> bytes:
+        """Encrypt for one place, under the tenant's key or this one."""
+        key = await self.data_key(key_id)
         where = place(self._transaction.tenant, kind, owner, number)
         return await off_loop(len(payload), lambda: seal(key, payload, where))
 
-    async def unseal_bytes(self, sealed: bytes, kind: str, owner: str, number: int = 0) -> bytes:
-        """Decrypt what ``seal_bytes`` made for this place."""
-        key = await self.data_key(DOCUMENTS_KEY)
+    async def unseal_bytes(
+        self, sealed: bytes, kind: str, owner: str, number: int = 0, *, key_id: str = DOCUMENTS_KEY
+    ) -> bytes:
+        """Decrypt what ``seal_bytes`` made for this place under this key."""
+        key = await self.data_key(key_id)
         where = place(self._transaction.tenant, kind, owner, number)
         return await off_loop(len(sealed), lambda: unseal(key, sealed, where))
 
-    async def seal_json(self, document: JsonObject, kind: str, owner: str) -> bytes:
+    async def seal_json(
+        self, document: JsonObject, kind: str, owner: str, *, key_id: str = DOCUMENTS_KEY
+    ) -> bytes:
         """Encrypt a document, serialised canonically and compressed."""
 
         def pack() -> bytes:
             return zlib.compress(canonical_json(document), 1)
 
         packed = pack() if is_small(document) else await asyncio.to_thread(pack)
-        return await self.seal_bytes(packed, kind, owner)
+        return await self.seal_bytes(packed, kind, owner, key_id=key_id)
 
-    async def unseal_json(self, sealed: bytes, kind: str, owner: str) -> JsonObject:
-        """The document that ``seal_json`` encrypted for this place."""
-        packed = await self.unseal_bytes(sealed, kind, owner)
+    async def unseal_json(
+        self, sealed: bytes, kind: str, owner: str, *, key_id: str | None = None
+    ) -> JsonObject:
+        """The document that ``seal_json`` encrypted for this place under this key; None: the tenant's."""
+        packed = await self.unseal_bytes(sealed, kind, owner, key_id=key_id or DOCUMENTS_KEY)
 
         def unpack() -> JsonObject:
             document: JsonObject = sliced_document(zlib.decompress(packed).decode())

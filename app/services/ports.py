@@ -198,8 +198,11 @@ class Results(Protocol):
     async def find(self, kind: str, input_sha256: str) -> JsonObject | None:
         """The stored result, if the same was computed before."""
 
-    async def save(self, kind: str, input_sha256: str, document: JsonObject) -> None:
-        """Keep a result; one that is there already stays."""
+    async def save(self, kind: str, input_sha256: str, document: JsonObject, about: str) -> None:
+        """Keep a result about a resource, whose id is ``about``; one that is there already stays.
+
+        It is encrypted as that resource is: under the key of the upload that it rests on, if it does.
+        """
 
 
 class IdempotencyKeys(Protocol):

@@ -7,6 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
+from app.api.authentication import actor_with_scopes
+from app.api.routers import routers
 from app.services.resources import Scope
 from tests.api.operations import DOCUMENT, OPERATIONS, SCOPED, address
 from tests.api.problem_documents import problem_of
@@ -51,6 +53,71 @@ async def test_a_key_without_the_scope_is_refused_with_the_scope_named(api):
             response = await client.request(method, address(path), **_well_formed(method, path))
             body = problem_of(response, 403, "forbidden")
             assert body["scope"] == scope, (method, path)
+
+
+PUBLIC = {
+    "/healthz", "/readyz", "/openapi.json", "/docs", "/problems", "/problems/{code}", "/static",
+}  # fmt: skip
+"""What is answered without a key: nothing of a tenant."""
+
+
+def test_what_the_tests_walk_over_is_all_that_the_application_answers(api):
+    """The document, from which tests of isolation go through the operations, is that of the route table."""
+    table = {
+        (method, route.path, *_scopes_of(route))
+        for router in routers()
+        for route in router.routes
+        for method in route.methods
+    }
+    told = {(method, path, *own["security"][0]["api_key"]) for method, path, own in OPERATIONS}
+    assert table == told, (
+        "make openapi/openapi.json anew: python -m app openapi --output openapi/openapi.json"
+    )
+    (_, *others) = api.app.router.routes  # the first one is the interface
+    assert set(_addresses(others)) == PUBLIC, (
+        "an address outside the interface: add it to PUBLIC if it shows nothing of a tenant, else put it "
+        "below /v1 with a scope"
+    )
+
+
+def _addresses(routes):
+    """The addresses of routes and of routers that are among them."""
+    for route in routes:
+        if hasattr(route, "path"):
+            yield route.path
+        else:
+            yield from _addresses(route.original_router.routes)
+
+
+def _scopes_of(route):
+    guards = [part for part in route.dependant.dependencies if part.call is actor_with_scopes]
+    return [scope for guard in guards for scope in guard.own_oauth_scopes or ()]
+
+
+@pytest.fixture(params=["revoked", "expired"])
+async def ended(request, api, client, clock):
+    """A client whose key has worked, and does no more."""
+    end = {"expires_at": "2026-11-20T12:00:01Z"} if request.param == "expired" else {}
+    asked = {
+        "name": request.param,
+        "scopes": [scope for scope in Scope if scope is not Scope.OPERATOR],
+        **end,
+    }
+    made = (await client.post("/v1/api-keys", json=asked)).json()
+    async with api.client(made["token"]) as theirs:
+        assert (await theirs.get("/v1/rules")).status_code == 200
+        if request.param == "revoked":
+            await client.delete(f"/v1/api-keys/{made['key']['id']}")
+        clock.advance(2)
+        yield theirs
+
+
+async def test_no_operation_answers_a_key_that_has_ended(ended):
+    said = set()
+    for method, path, _ in OPERATIONS:
+        response = await ended.request(method, address(path), **_well_formed(method, path))
+        said.add(problem_of(response, 401, "unauthenticated")["detail"])
+    assert len(said) == 1
 
 
 def _well_formed(method: str, path: str) -> dict[str, Any]:

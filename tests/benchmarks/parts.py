@@ -65,6 +65,7 @@ PARTS: Final = (
     Part("scale", "tests.benchmarks.scale", "the case study at the papers' full size"),
     Part("many", "tests.benchmarks.many", "single records with seventy attributes"),
     Part("views", "tests.benchmarks.views", "views of a warehouse in SQL, read and checked against secrets"),
+    Part("audit", "tests.benchmarks.audit", "an audit chain verified"),
     Part("growth", "tests.benchmarks.growth", "exponents of how time grows"),
 )
 

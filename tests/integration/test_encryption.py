@@ -31,7 +31,7 @@ async def write(store, tenant, canary):
             resource(Kind.ASSESSMENT, "canary", document={"records": [canary] * 50})
         )
         run = await work.runs.create(stored, "9" * 64, {})
-        await work.results.save("records", "8" * 64, {"cells": [canary] * 50})
+        await work.results.save("records", "8" * 64, {"cells": [canary] * 50}, stored.id)
         await work.commit()
     return run
 

@@ -222,7 +222,13 @@ async def test_audit_events_form_one_chain_that_shows_every_tampering(
         connection.execute("DELETE FROM audit_events WHERE tenant_id = %s AND number = 3", [tenant])
     assert "event 3" in (await audit_finding(database_urls, master_key))[1]
     with psycopg.connect(database_urls.admin) as connection:
+        connection.execute("DELETE FROM audit_events WHERE tenant_id = %s AND number > 2", [tenant])
+    assert "event 3" in (await audit_finding(database_urls, master_key))[1], "its end is missing"
+    with psycopg.connect(database_urls.admin) as connection:
         connection.execute("DELETE FROM audit_events WHERE tenant_id = %s", [tenant])
+    assert "event 1" in (await audit_finding(database_urls, master_key))[1]
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute("DELETE FROM audit_heads WHERE tenant_id = %s", [tenant])
 
 
 async def audit_finding(database_urls, master_key):

@@ -157,8 +157,8 @@ async def test_an_answer_given_at_once_stays_though_runs_were_asked_for_it_later
     sha256 = hashlib.sha256(b"at-once").hexdigest()
 
     async def answer(work):
-        await work.resources.add(resource(Kind.OPTIMISATION, "at-once", sha256=sha256))
-        await work.results.save(Kind.OPTIMISATION.value, sha256, {"of": "at-once"})
+        stored, _ = await work.resources.add(resource(Kind.OPTIMISATION, "at-once", sha256=sha256))
+        await work.results.save(Kind.OPTIMISATION.value, sha256, {"of": "at-once"}, stored.id)
 
     await desk.do(answer)
     clock.advance(DAY)

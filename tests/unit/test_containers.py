@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from app import __version__
 from app.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -136,3 +141,22 @@ def test_the_example_shows_the_defaults():
 def test_filled_in_settings_are_kept_out_of_git_and_the_image():
     assert ".env" in (ROOT / ".gitignore").read_text().splitlines()
     assert "!.env" not in (ROOT / ".dockerignore").read_text()
+
+
+@pytest.mark.deep  # the licences of all packages are read
+def test_the_bill_of_materials_names_every_package_of_the_environment_with_its_licence(tmp_path):
+    command = [sys.executable, ROOT / ".ci/bill_of_materials.py", tmp_path]
+    subprocess.run(command, check=True, capture_output=True)
+    made = json.loads((tmp_path / "sbom.cdx.json").read_text())
+    assert (made["bomFormat"], made["specVersion"]) == ("CycloneDX", "1.6")
+    assert made["metadata"]["component"]["version"] == __version__
+    urls = [own["purl"] for own in made["components"]]
+    assert len(set(urls)) == len(urls)
+    told = {own["name"]: own for own in made["components"] if own["purl"].startswith("pkg:pypi/")}
+    locked = re.findall(r"^([a-z0-9._-]+)==", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    here = {own.name.lower().replace("_", "-") for own in metadata.distributions()}
+    names = {name.replace("_", "-").replace(".", "-"): own for name, own in told.items()}
+    for name in here & set(locked):
+        assert names[name.replace(".", "-")].get("licenses"), name
+    assert (tmp_path / "licences/fastapi").is_dir()
+    assert {own["name"] for own in made["components"]} >= {"fastapi", "psycopg", "swagger-ui-dist"}

@@ -89,7 +89,7 @@ class DatasetService(TableResources):
         async with self._store.work(actor.tenant) as work:
             stored, created = await add_resource(work, actor, new)
             if created and profile.n_bytes <= MOST_STORED_BYTES:
-                await work.results.save(STORED_AS, stored.sha256, profile.to_json())
+                await work.results.save(STORED_AS, stored.sha256, profile.to_json(), stored.id)
             await work.commit()
         return Created(shown_resource(actor, stored), created)
 

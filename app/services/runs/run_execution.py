@@ -214,7 +214,7 @@ class RunExecution:
             )
 
         async def keep(work: UnitOfWork) -> None:
-            await work.results.save(resource.kind.value, run.input_sha256, conclusion.result)
+            await work.results.save(resource.kind.value, run.input_sha256, conclusion.result, resource.id)
 
         try:
             await self._with_store(claim, finish)

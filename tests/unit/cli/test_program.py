@@ -109,6 +109,13 @@ def test_rotate_keys_counts(capsys):
     assert capsys.readouterr().out.startswith("3 keys")
 
 
+@pytest.mark.parametrize("left", [(), ("CHECKPOINT",)])
+def test_purge_says_what_is_left_to_the_superuser(left, capsys):
+    assert run(["purge"], operations(purge=lambda: left)) == 0
+    said = capsys.readouterr().out
+    assert ("superuser" in said, "CHECKPOINT;" in said) == (bool(left), bool(left))
+
+
 def test_openapi_prints_the_document(capsys):
     assert run(["openapi"], operations(openapi=lambda: {"openapi": "3.1.0"})) == 0
     assert json.loads(capsys.readouterr().out) == {"openapi": "3.1.0"}

@@ -247,7 +247,7 @@ class _Results(_Part):
     async def find(self, kind: str, input_sha256: str) -> JsonObject | None:
         return self.data.results.get((kind, input_sha256))
 
-    async def save(self, kind: str, input_sha256: str, document: JsonObject) -> None:
+    async def save(self, kind: str, input_sha256: str, document: JsonObject, about: str) -> None:
         self.data.results[kind, input_sha256] = document
 
 
@@ -272,7 +272,7 @@ class _Questions(_Part):
         if created:
             told = {"sha256": stored.sha256, **details}
             await self._work.audit.record(key_id, f"{new.kind.value}.create", stored.id, told)
-        await self._work.results.save(new.kind.value, new.sha256, result)
+        await self._work.results.save(new.kind.value, new.sha256, result, stored.id)
         return stored, created
 
     async def _id_of(self, kind: Kind, ref: str) -> str | None:

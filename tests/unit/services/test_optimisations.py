@@ -55,7 +55,7 @@ async def execute(world: World, started):
         if concluded.rule is not None:
             await unit.resources.add(concluded.rule)
         await unit.results.save(
-            "optimisation", started.run.input_sha256, json.loads(json.dumps(concluded.result))
+            "optimisation", started.run.input_sha256, json.loads(json.dumps(concluded.result)), "about"
         )
         await unit.commit()
     return concluded.result

@@ -1,0 +1,45 @@
+"""Leaving nothing of deleted rows in the files of the database: neither keys nor what was stored in clear.
+
+PostgreSQL keeps the bytes of a deleted row in its page until something else is written there, and in its
+write-ahead log until that is removed.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import psycopg
+from psycopg import sql
+
+from app.persistence.addresses import libpq_url
+from app.persistence.tables import metadata, release_pieces, upload_pieces
+
+_SEALED_ONLY: Final = (upload_pieces, release_pieces)
+"""Large, and nothing in clear: what was deleted there is under a key that is gone."""
+
+
+def rewrite_tables(owner_url: str) -> None:
+    """Write all other tables anew, one after the other; each is closed to everybody meanwhile.
+
+    What a transaction that began before the deletion may still see is written, too.
+    """
+    with psycopg.connect(libpq_url(owner_url), autocommit=True) as connection:
+        for table in metadata.sorted_tables:
+            if table not in _SEALED_ONLY:
+                connection.execute(
+                    sql.SQL("VACUUM (FULL, ANALYZE) {}").format(sql.Identifier("public", table.name))
+                )
+
+
+def drop_log(admin_url: str) -> None:
+    """Remove the write-ahead log so far, and statistics that are out of date; as a superuser.
+
+    The files of the log are removed and not used again where ``wal_recycle`` is off.
+    """
+    with psycopg.connect(libpq_url(admin_url), autocommit=True) as connection:
+        for statement in LOG_STATEMENTS:
+            connection.execute(statement)
+
+
+LOG_STATEMENTS: Final = ("VACUUM (FULL) pg_catalog.pg_statistic", "SELECT pg_switch_wal()", "CHECKPOINT")
+"""What :func:`drop_log` does."""

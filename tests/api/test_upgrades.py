@@ -1,0 +1,193 @@
+"""A database of each earlier revision, with data of its time, is upgraded and answers as it did.
+
+Its rows are made by this version, and brought to what the revision has: its tables and columns alone,
+documents under the tenant's key, addresses of webhooks in clear.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from app.persistence.addresses import create_engine
+from app.persistence.encryption import MasterKey, place, seal, unseal
+from app.persistence.migration import head_revision, migrate
+from app.persistence.registry import PostgresRegistry
+from app.persistence.store import PostgresStore
+from app.persistence.tables import metadata
+from tests.api.canaries import Canaries, answered, fill
+from tests.api.prepared import prepared
+from tests.api.service import build_api
+from tests.conftest import FixedClock
+
+pytestmark = [pytest.mark.anyio, pytest.mark.deep]
+
+REVISIONS = sorted(
+    own.name[:4] for own in (files("migrations") / "versions").iterdir() if own.name[0].isdigit()
+)
+WEBHOOK = {"name": "told", "url": "https://receiver.example/", "events": ["run.succeeded"]}
+SINCE = {
+    "evidence": "0004", "assessments/old-score/evidence": "0004", "signing-keys": "0004",
+    "webhooks": "0005", "webhooks/told": "0005", "releases/drawn": "0010", "releases/drawn/data": "0010",
+    "budgets": "0011", "budgets/all": "0011",
+}  # fmt: skip
+"""Address → the revision that began to store what it shows."""
+ADDRESSES = (
+    "uploads", "uploads/people/preview", "hierarchies", "hierarchies/places/tree", "datasets",
+    "datasets/people", "datasets/people/profile", "datasets/people/preview", "dictionaries/old-census",
+    "rules/hiding", "sensitivity-profiles/old-harm", "assessments/old-score", "assessments/old-score/records",
+    "measurements/at-once", "measurements/by-run", "releases/shown", "releases/shown/data", "audit-events",
+    *SINCE,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def master_key():
+    return MasterKey.generate()
+
+
+@pytest.fixture(scope="module")
+def filled(postgres, master_key):
+    """A database at the newest revision in which a tenant has something of every kind."""
+
+    async def go(api, client):
+        await answered(client, "POST", "/v1/webhooks", json=WEBHOOK)
+        await fill(api, client, Canaries())
+        await answered(client, "POST", "/v1/example-data", json={"prefix": "old", "members": 60})
+        score = {
+            "name": "old-score", "dataset": "old-members", "rule": "old-proposal",
+            "dictionary": "old-census", "sensitivity": "old-harm",
+        }  # fmt: skip
+        await answered(client, "POST", "/v1/assessments", json=score)
+        await answered(client, "GET", "/v1/assessments/old-score/evidence")
+        drawn = {"name": "drawn", "dataset": "people", "mechanism": {"kind": "perturbation", "beta": 2}}
+        await answered(client, "POST", "/v1/releases", json=drawn)
+        budget = {"name": "all", "dataset": "people", "epsilon": "2", "delta": "0.00001"}
+        await answered(client, "POST", "/v1/budgets", json=budget)
+
+    yield from prepared(postgres, master_key, go)
+
+
+@pytest.fixture(scope="module")
+def before_any(postgres):
+    """A database that no migration has touched."""
+    name = postgres.clone()
+    migrate(postgres.urls(name).owner, "base")
+    yield name
+    postgres.drop(name)
+
+
+def copy_rows(source, target, left_out):
+    """Copy what the target has tables and columns for; for each table what is left out of it."""
+    query = """
+        SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'
+    """
+    with psycopg.connect(source) as old, psycopg.connect(target) as new:
+        there = set(new.execute(query).fetchall())
+        for table in metadata.sorted_tables:
+            columns = [own.name for own in table.columns if (table.name, own.name) in there]
+            if not columns:
+                continue
+            names = sql.SQL(", ").join(map(sql.Identifier, columns))
+            rows = sql.SQL("COPY (SELECT {} FROM {} WHERE {}) TO STDOUT").format(
+                names, sql.Identifier(table.name), sql.SQL(left_out.get(table.name, "true"))
+            )
+            into = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table.name), names)
+            with old.cursor().copy(rows) as reading, new.cursor().copy(into) as writing:
+                for data in reading:
+                    writing.write(data)
+
+
+def put_under_the_tenants_key(url, master_key):
+    """As before documents were encrypted under the keys of uploads."""
+    with psycopg.connect(url) as connection:
+        keys = {
+            (tenant, key_id): master_key.unwrap(wrapped, str(tenant), key_id)
+            for tenant, key_id, wrapped in connection.execute(
+                "SELECT tenant_id, id, wrapped_key FROM data_keys"
+            )
+        }
+        for table, kind in (("resources", "kind"), ("results", "'result'")):
+            query = f"SELECT tenant_id, id, {kind}, document, sealed_by FROM {table} WHERE sealed_by <> ''"
+            for tenant, own_id, named, document, key_id in connection.execute(query).fetchall():
+                where = place(str(tenant), named, own_id, 0)
+                packed = unseal(keys[tenant, key_id], document, where)
+                sealed = seal(keys[tenant, "documents"], packed, where)
+                connection.execute(
+                    f"UPDATE {table} SET document = %s, sealed_by = NULL WHERE id = %s", [sealed, own_id]
+                )
+
+
+@pytest.fixture
+def of_revision(postgres, filled, before_any, master_key):
+    """Makes a database at a revision, with the rows that it would have."""
+    made = []
+
+    def make(revision):
+        source, target = postgres.clone(filled.database), postgres.clone(before_any)
+        made.extend((source, target))
+        urls = postgres.urls(target)
+        migrate(urls.owner, revision)
+        left_out = {}
+        if revision < "0010":  # nothing could be drawn
+            drawn = "NOT IN (SELECT id FROM draws)"
+            left_out = {"resources": f"id {drawn}", "resource_uses": f"user_id {drawn}"}
+            left_out["data_keys"] = f"id {drawn}"
+        if revision < "0014":
+            put_under_the_tenants_key(postgres.urls(source).admin, master_key)
+        if revision < "0009":
+            with psycopg.connect(postgres.urls(source).admin) as connection:
+                connection.execute("UPDATE webhooks SET url = %s, address = NULL", [WEBHOOK["url"]])
+        copy_rows(postgres.urls(source).admin, urls.admin, left_out)
+        return urls
+
+    yield make
+    for name in made:
+        postgres.drop(name)
+
+
+async def answers(urls, master_key, token, revision):
+    """Address → what it answers, of what the revision could store."""
+    engine, clock = create_engine(urls.runtime), FixedClock()
+    try:
+        store, registry = (kind(engine, master_key, clock) for kind in (PostgresStore, PostgresRegistry))
+        await registry.encrypt_webhook_addresses()
+        async with build_api(store, registry, clock).client(token) as client:
+            found = {}
+            for address in ADDRESSES:
+                if SINCE.get(address, "0001") <= revision:
+                    response = await client.get(f"/v1/{address}")
+                    assert response.status_code == 200, (address, response.text)
+                    found[address] = response.content
+            return found, await _goes_on(client)
+    finally:
+        await engine.dispose()
+
+
+async def _goes_on(client):
+    """What is asked anew of the old data, and whether the audit chain is whole; then all is deleted."""
+    question = {"name": "new", "dataset": "people", "rule": "hiding", "measure": {"kind": "beta_likeness"}}
+    (made,) = [(await answered(client, "POST", "/v1/measurements", json=question))["result"]]
+    for address in ("measurements/new", "measurements/at-once", "measurements/by-run", "releases/shown"):
+        await answered(client, "DELETE", f"/v1/{address}")
+    chain = await answered(client, "GET", "/v1/audit-events/verification")
+    return made, chain["first_broken"]
+
+
+async def test_every_revision_is_upgraded_with_its_data(of_revision, postgres, filled, master_key):
+    assert REVISIONS[-1] == head_revision()
+    now = postgres.clone(filled.database)
+    expected, goes_on = await answers(postgres.urls(now), master_key, filled.token, head_revision())
+    assert set(expected) == set(ADDRESSES)
+    assert goes_on[1] is None, "the audit chain is whole"
+    for revision in REVISIONS:
+        urls = of_revision(revision)
+        migrate(urls.owner)
+        found, then = await answers(urls, master_key, filled.token, revision)
+        assert then == goes_on, revision
+        for address, content in found.items():
+            assert content == expected[address], (revision, address)
+    postgres.drop(now)
