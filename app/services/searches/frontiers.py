@@ -92,6 +92,7 @@ class FrontierWork(SearchWork):
                 loss = float(self._utility.information_loss(np.array([point["utility"]]))[0])
             point["information_loss"] = loss
         is_all = len(blocks) == self.n_blocks and not self._was_halted
+        document["complete"] = document["complete"] and is_all
         return Conclusion(document, reproducible=is_all)
 
 
