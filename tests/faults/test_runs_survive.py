@@ -14,6 +14,7 @@ import pytest
 
 from app.services.fingerprints import canonical_json as canonical
 from app.services.resources import Kind, NewResource, RunState
+from app.workers.executor import MOST_ATTEMPTS
 from tests.faults.conftest import SILENT_SECONDS
 from tests.faults.hash_chains import HashChains
 from tests.processes import HANG_SECONDS, is_alive
@@ -166,9 +167,9 @@ async def test_a_run_without_a_job_is_found(bench, start_worker):
     await bench.result_bytes(run_id)
 
 
-async def test_a_run_lost_three_times_fails_and_says_so(bench, registry, start_worker):
+async def test_a_run_that_takes_every_worker_with_it_fails_and_says_so(bench, registry, start_worker):
     run_id = await bench.start_run("lost", 2, 2, enqueue=False)
-    for _ in range(3):
+    for _ in range(MOST_ATTEMPTS):
         claim = await registry.claim(run_id, "dead worker", 0.0)
         assert claim is not None
     start_worker()
