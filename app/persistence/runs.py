@@ -244,7 +244,7 @@ class PostgresRuns(Repository):
         await self._tell_state(claim.run_id, RunState.QUEUED)
 
     async def count_loss(self, claim: Claim) -> int:
-        """Hold the child's death against the run; how many there were since its last new block."""
+        """Count a death of the child; how many there were since the run's last new block."""
         await self._fenced_change(claim, {"losses": runs.c.losses + 1})
         query = select(runs.c.losses).where(runs.c.id == claim.run_id)
         return int((await self._transaction.execute(query)).scalar_one())

@@ -168,7 +168,7 @@ class Runs(Protocol):
         """
 
     async def count_loss(self, claim: Claim) -> int:
-        """Hold it against the run that the claim's child has died; how often since its last new block."""
+        """Count that the claim's child has died; how often since the run's last new block."""
 
     async def save_block(self, claim: Claim, block: int, payload: bytes) -> None:
         """Keep a finished block; one that is there already is replaced. Earlier losses count no more."""

@@ -19,7 +19,7 @@ MAX_LOSSES: Final = 3
 """Deaths of a run's own process that end the run: its worker alive, and nothing new finished in between."""
 
 MOST_ATTEMPTS: Final = 20
-"""A worker's death is not held against its run; one that takes every worker with it has to end some time."""
+"""A worker's death does not count as a loss; a run that takes every worker with it has to end some time."""
 
 FIRST_PAUSE_SECONDS: Final = 0.2
 LONGEST_PAUSE_SECONDS: Final = 5.0
@@ -110,7 +110,7 @@ class RunExecutor:
         await self._write(claim, lambda work: work.runs.finish(claim, state, result=None, error=error))
 
     async def _lose(self, claim: Claim) -> bool:
-        """Hold the loss against the run; whether another attempt follows."""
+        """Count the loss; whether another attempt follows."""
         losses = 0
 
         async def lose(work: UnitOfWork) -> None:

@@ -164,7 +164,7 @@ def test_a_child_that_dies_is_forgiven_what_was_before_its_last_new_block():
     assert (bench.run.attempt, bench.run.state) == (3, RunState.RUNNING)
 
 
-def test_the_deaths_of_workers_are_not_held_against_their_run():
+def test_the_deaths_of_workers_do_not_count_as_losses_of_their_run():
     bench = Bench(entries.finish)
     bench.store._set("run-1", attempt=MOST_ATTEMPTS - 1)
     execute(bench)
