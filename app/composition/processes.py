@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import gc
 import logging
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkProcess
@@ -19,11 +23,12 @@ from app.cli.ending import ENDED_BY_SIGTERM, leaving_on_sigterm
 from app.cli.program import told
 from app.composition.configured import MIB
 from app.composition.database import Database
+from app.composition.run_entry import RUN_PROCESS
 from app.composition.starter import STOP_SECONDS, end, end_fork, end_with, start, worker_environment
 from app.domain.errors import Unavailable
 from app.persistence.embedded import EmbeddedPostgres, start_embedded
 from app.settings import Settings
-from app.workers.names import WORKER, be_called
+from app.workers.names import KEEPER, WORKER, be_called, worker_name
 
 RESTART_PAUSE_SECONDS: Final = 1.0
 
@@ -91,17 +96,17 @@ def watched(postgres: EmbeddedPostgres) -> Iterator[None]:
 def worker_process(settings: Settings, postgres: EmbeddedPostgres) -> Iterator[None]:
     """A worker beside the API, started again whenever it dies.
 
-    The first is forked by this process, which runs no thread yet: they share what it has loaded. Those that
-    replace it are programs of their own, for by then it runs some.
+    It is kept by a process that is forked by this one, which runs no thread yet: they share what it has
+    loaded. Should the keeper die, a worker that is a program of its own takes the place of both.
     """
-    first = _forked_worker(settings, postgres)
+    keeper = _forked_keeper(settings, postgres)
     stop = threading.Event()
     environment = worker_environment(postgres.runtime_url, postgres.home)
     replaced: subprocess.Popen[bytes] | None = None
 
     def watch() -> None:
         nonlocal replaced
-        wait([first.sentinel])
+        wait([keeper.sentinel])
         while not stop.wait(RESTART_PAUSE_SECONDS):
             replaced = start(("app", "worker"), environment, None)
             replaced.wait()
@@ -112,27 +117,63 @@ def worker_process(settings: Settings, postgres: EmbeddedPostgres) -> Iterator[N
         yield
     finally:
         stop.set()
-        end_fork(first, STOP_SECONDS)
+        end_fork(keeper, 2 * STOP_SECONDS)
         if replaced is not None:
             end(replaced)
         watcher.join()
 
 
-def _forked_worker(settings: Settings, postgres: EmbeddedPostgres) -> ForkProcess:
+def _forked_keeper(settings: Settings, postgres: EmbeddedPostgres) -> ForkProcess:
     def life() -> None:
+        postgres.leave_to_starter()
+        cache_bytes = settings.table_cache_mib * MIB
+        keep_worker(Database(postgres.runtime_url, postgres.master_key, cache_bytes), settings)
+
+    return _forked(KEEPER, life)
+
+
+def keep_worker(database: Database, settings: Settings) -> None:
+    """Fork a worker and, at once, another whenever it has died; until asked to end.
+
+    For a process that runs no thread. A worker that is forked has nothing to load.
+    """
+    # Imported here: no other process of the service needs it.
+    from app.composition.working import work_off
+
+    # A terminal's interrupt is the worker's and the service's to interpret.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    import_module(RUN_PROCESS)
+    dead: str | None = None
+    with leaving_on_sigterm(0):
+        while True:
+            began = time.monotonic()
+            life = partial(work_off, settings, database, dead)
+            worker = _forked(WORKER, partial(_end_with_status_of, life))
+            try:
+                worker.join()
+            finally:
+                end_fork(worker, STOP_SECONDS)
+            dead = worker_name(worker.ident or 0)
+            if worker.exitcode == 0 or time.monotonic() - began < RESTART_PAUSE_SECONDS:
+                time.sleep(RESTART_PAUSE_SECONDS)
+
+
+def _end_with_status_of(life: Callable[[], None]) -> None:
+    sys.exit(told(life))
+
+
+def _forked(name: str, life: Callable[[], None]) -> ForkProcess:
+    """A process that is forked by this one, is called so and ends with it."""
+
+    def begin() -> None:
         starter = parent_process()
         if starter is not None:
             end_with(starter.ident or 0)
-        be_called(WORKER)
-        postgres.leave_to_starter()
-        # Imported here: no other process of the service needs it.
-        from app.composition.working import work_off
-
-        database = Database(postgres.runtime_url, postgres.master_key, settings.table_cache_mib * MIB)
-        sys.exit(told(lambda: work_off(settings, database)))
+        be_called(name)
+        life()
 
     gc.collect()
     gc.freeze()  # what both share stays shared: nobody looks through it again
-    worker = get_context("fork").Process(target=life)
-    worker.start()
-    return worker
+    process = get_context("fork").Process(target=begin)
+    process.start()
+    return process

@@ -29,22 +29,31 @@ def worker(settings: Settings) -> None:
     work_off(settings, configured_database(settings))
 
 
-def work_off(settings: Settings, database: Database) -> None:
-    """Work off the queue of a database until asked to end; for a process that runs no thread."""
+def work_off(settings: Settings, database: Database, dead_worker: str | None = None) -> None:
+    """Work off the queue of a database until asked to end; for a process that runs no thread.
+
+    ``dead_worker`` is the one that it replaces.
+    """
     limits = Limits(settings.run_memory_mib * MIB, settings.run_seconds)
     # Before there is an event loop: it forks the process that starts the others.
     children = ChildProcesses(partial(open_runs, database), limits, (RUN_PROCESS,))
-    asyncio.run(_serve_queue(settings, database, children))
+    options = WorkerOptions(
+        slots=settings.worker_concurrency,
+        dead_worker=dead_worker,
+        webhook_networks=settings.webhook_networks,
+    )
+    asyncio.run(_serve_queue(settings, database, children, options))
 
 
-async def _serve_queue(settings: Settings, database: Database, children: ChildProcesses) -> None:
+async def _serve_queue(
+    settings: Settings, database: Database, children: ChildProcesses, options: WorkerOptions
+) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     engine = create_engine(database.url)
     try:
         await doctor.refuse_unsafe(engine, database.master_key)
-        options = WorkerOptions(slots=settings.worker_concurrency, webhook_networks=settings.webhook_networks)
         registry = PostgresRegistry(engine, database.master_key, utc_now, tenant_defaults(settings))
         await registry.encrypt_webhook_addresses()
         await run_worker(

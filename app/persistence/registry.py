@@ -20,7 +20,7 @@ from app.persistence.transactions import DOCUMENTS_KEY, database_errors, single_
 from app.services.access.tenant_settings import USUAL, TenantSettings
 from app.services.ports import Clock
 from app.services.resources import ApiKey, Claim, JsonObject, LostRun, Removed, Tenant, TenantId
-from app.services.runs.webhook_values import DueDelivery
+from app.services.runs.webhook_values import DueDelivery, Shares
 
 
 @cache
@@ -98,12 +98,22 @@ class PostgresRegistry(_Functions):
                 await work.claims.fail(lost, error)
                 await work.commit()
 
-    async def due_deliveries(self, most: int, hold_seconds: float) -> Sequence[DueDelivery]:
+    async def forsake(self, worker: str, silent_seconds: float) -> int:
+        """Have the runs of a worker that is dead count as lost at once; how many it had."""
+        ((runs,),) = await self._call(
+            "SELECT lookup_forsake_runs(:worker, :silent)", {"worker": worker, "silent": silent_seconds}
+        )
+        return int(runs)
+
+    async def due_deliveries(self, most: int, shares: Shares, hold_seconds: float) -> Sequence[DueDelivery]:
         """Messages of webhooks whose turn has come, held for so long."""
         rows = await self._call(
-            "SELECT * FROM lookup_due_deliveries(:at, :most, :hold)",
-            {"at": self._clock(), "most": most, "hold": hold_seconds},
-        )
+            "SELECT * FROM lookup_due_deliveries(:at, :most, :of_tenant, :of_webhook, :hold)",
+            {
+                "at": self._clock(), "most": most, "of_tenant": shares.of_tenant,
+                "of_webhook": shares.of_webhook, "hold": hold_seconds,
+            },
+        )  # fmt: skip
         return [DueDelivery(TenantId(str(row.tenant_id)), row.id) for row in rows]
 
     async def discard_stale_uploads(self, silent_seconds: float) -> int:

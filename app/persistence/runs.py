@@ -243,10 +243,16 @@ class PostgresRuns(Repository):
         await self._fenced_change(claim, {"state": RunState.QUEUED.value, "attempt": attempt, "worker": None})
         await self._tell_state(claim.run_id, RunState.QUEUED)
 
+    async def count_loss(self, claim: Claim) -> int:
+        """Count a death of the child; how many there were since the run's last new block."""
+        await self._fenced_change(claim, {"losses": runs.c.losses + 1})
+        query = select(runs.c.losses).where(runs.c.id == claim.run_id)
+        return int((await self._transaction.execute(query)).scalar_one())
+
     async def save_block(self, claim: Claim, block: int, payload: bytes) -> None:
         """Keep a finished block, encrypted; one that is there already is replaced."""
         sealed = await self._vault.seal_bytes(payload, "run_block", claim.run_id, block)
-        await self._fenced_change(claim, {})
+        await self._fenced_change(claim, {"losses": 0})
         statement = postgresql.insert(run_blocks).values(
             tenant_id=self._transaction.tenant, run_id=claim.run_id, number=block, payload=sealed
         )

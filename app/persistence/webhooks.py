@@ -155,6 +155,7 @@ class PostgresWebhooks(Repository):
                     state=state.value,
                     attempts=table.attempts + 1,
                     next_attempt_at=due,
+                    held_until=None,
                     delivered_at=now if attempt.succeeded else None,
                     status=attempt.status,
                     error=attempt.error,

@@ -42,7 +42,7 @@ from app.services.resources import (
     TenantId,
     Wishes,
 )
-from app.services.runs.webhook_values import DueDelivery, Webhooks
+from app.services.runs.webhook_values import DueDelivery, Shares, Webhooks
 
 RUN_QUEUE: Final = "runs"
 RUN_TASK: Final = "execute_run"
@@ -168,8 +168,11 @@ class Runs(Protocol):
         or as the same one again (its worker was asked to stop).
         """
 
+    async def count_loss(self, claim: Claim) -> int:
+        """Count that the claim's child has died; how often since the run's last new block."""
+
     async def save_block(self, claim: Claim, block: int, payload: bytes) -> None:
-        """Keep a finished block; one that is there already is replaced."""
+        """Keep a finished block; one that is there already is replaced. Earlier losses count no more."""
 
     async def blocks(self, run_id: str) -> dict[int, bytes]:
         """The finished blocks by number; none once the run is final."""
@@ -357,8 +360,17 @@ class Registry(Protocol):
     async def fail_lost(self, lost: LostRun, error: JsonObject) -> None:
         """End a run whose attempts are used up; nothing if it is final or in a newer attempt by now."""
 
-    async def due_deliveries(self, most: int, hold_seconds: float) -> Sequence[DueDelivery]:
-        """Messages of webhooks whose turn has come, held for nobody else for so long."""
+    async def forsake(self, worker: str, silent_seconds: float) -> int:
+        """Have the running runs of a worker that is dead count as lost at once; how many it had.
+
+        ``silent_seconds`` is the silence after which they would be.
+        """
+
+    async def due_deliveries(self, most: int, shares: Shares, hold_seconds: float) -> Sequence[DueDelivery]:
+        """Messages of webhooks whose turn has come, held for nobody else for so long.
+
+        Those that are held already count for the shares.
+        """
 
     async def apply_retention(self, tenant: TenantId, most: int) -> Removed:
         """Remove at most so many of each kind of what is past the tenant's retention; what there was."""

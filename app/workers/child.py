@@ -10,6 +10,7 @@ What one run has loaded is there for the next. A child that should not be used a
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import functools
@@ -49,6 +50,9 @@ STOP: Final = "stop"
 KEPT_SHARE: Final = 1 / 16
 """Of a run's memory limit: a process that has grown by more since before its first run is not kept."""
 
+FIRST_TO_GO: Final = "500"
+"""Of a scale to 1000, by which the kernel chooses whom it ends when the machine has no memory left."""
+
 REPORT_SECONDS: Final = 0.1
 PR_SET_PDEATHSIG: Final = 1
 M_ARENA_MAX: Final = -8
@@ -84,6 +88,8 @@ class Ended:
 def child_main(entry: Entry, limits: Limits, channel: Connection) -> None:
     """Execute one claim after the other, each within the limits; the target of the child process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's interrupt is the worker's to interpret
+    with contextlib.suppress(OSError):  # if the machine is short of memory, this run goes and not its worker
+        Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO)
     worker = _Worker(channel)
     memory = _Memory(limits.memory_bytes)
     execute = functools.cache(entry)

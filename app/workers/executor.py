@@ -15,7 +15,11 @@ from app.services.resources import Claim, JsonObject, RunState
 from app.workers.failures import worker_lost
 from app.workers.supervisor import Ending, Outcome, Supervisor
 
-MAX_ATTEMPTS: Final = 3
+MAX_LOSSES: Final = 3
+"""Deaths of a run's own process that end the run: its worker alive, and nothing new finished in between."""
+
+MOST_ATTEMPTS: Final = 20
+"""A worker's death does not count as a loss; a run that takes every worker with it has to end some time."""
 
 FIRST_PAUSE_SECONDS: Final = 0.2
 LONGEST_PAUSE_SECONDS: Final = 5.0
@@ -81,9 +85,8 @@ class RunExecutor:
                     return
 
     async def _attempt(self, claim: Claim) -> Outcome:
-        if claim.attempt > MAX_ATTEMPTS:
-            # The workers of all allowed attempts died, each with nobody left to say so.
-            return Outcome(Ending.FAILED, worker_lost(MAX_ATTEMPTS))
+        if claim.attempt > MOST_ATTEMPTS:
+            return Outcome(Ending.FAILED, worker_lost(MOST_ATTEMPTS))
         return await self._supervisor.attempt(claim, self._worker.stop)
 
     async def _conclude(self, claim: Claim, outcome: Outcome) -> bool:
@@ -100,14 +103,25 @@ class RunExecutor:
             case Ending.STOPPED:
                 await self._give_back(claim)
                 return False
-            case Ending.LOST if claim.attempt >= MAX_ATTEMPTS:
-                await self._finish(claim, RunState.FAILED, worker_lost(claim.attempt))
-                return False
             case Ending.LOST:
-                return await self._write(claim, lambda work: work.runs.release(claim, spend_attempt=True))
+                return await self._lose(claim)
 
     async def _finish(self, claim: Claim, state: RunState, error: JsonObject | None) -> None:
         await self._write(claim, lambda work: work.runs.finish(claim, state, result=None, error=error))
+
+    async def _lose(self, claim: Claim) -> bool:
+        """Count the loss; whether another attempt follows."""
+        losses = 0
+
+        async def lose(work: UnitOfWork) -> None:
+            nonlocal losses
+            losses = await work.runs.count_loss(claim)
+            if losses < MAX_LOSSES:
+                await work.runs.release(claim, spend_attempt=True)
+            else:
+                await work.runs.finish(claim, RunState.FAILED, result=None, error=worker_lost(losses))
+
+        return await self._write(claim, lose) and losses < MAX_LOSSES
 
     async def _give_back(self, claim: Claim) -> None:
         async def release(work: UnitOfWork) -> None:

@@ -49,11 +49,11 @@ def time_limit(seconds: float) -> JsonObject:
     )
 
 
-def worker_lost(attempts: int) -> JsonObject:
-    """The document of a run whose process died in every attempt."""
+def worker_lost(times: int) -> JsonObject:
+    """The document of a run whose processes, or workers, died so often that nobody tries again."""
     return _document(
         "worker-lost",
-        f"The process that did the work died in each of {attempts} attempts.",
+        f"The process that did the work died {times} times.",
         "Create the work again; if that fails too, report it with the id of the run.",
     )
 

@@ -54,6 +54,8 @@ class RunQueue:
         self._concurrency = concurrency
         self._silent_seconds = silent_seconds
         self._app: App | None = None
+        self.connected = asyncio.Event()
+        """Set while runs can be put on the queue."""
 
     async def serve(self, stop: asyncio.Event) -> None:
         """Take jobs until ``stop``, coming back whenever the queue's own worker leaves.
@@ -101,6 +103,7 @@ class RunQueue:
         app.task(name=RUN_TASK, queue=RUN_QUEUE)(self._handler)
         async with app.open_async():
             self._app = app
+            self.connected.set()
             try:
                 await app.run_worker_async(
                     queues=[RUN_QUEUE],
@@ -114,3 +117,4 @@ class RunQueue:
                 )
             finally:
                 self._app = None
+                self.connected.clear()

@@ -9,11 +9,11 @@ import structlog
 
 from app.services.leases import UPLOAD_LEASE
 from app.services.ports import Registry
-from app.workers.executor import MAX_ATTEMPTS
+from app.workers.executor import MOST_ATTEMPTS
 from app.workers.failures import worker_lost
 from app.workers.queue import RunQueue
 
-PASSES_PER_SILENCE: Final = 3
+PASSES_PER_SILENCE: Final = 5
 
 UPLOAD_PASS_SECONDS: Final = 30.0
 """Half-written uploads are invisible and harmless; they are gone so long after their lease, at the latest."""
@@ -22,12 +22,18 @@ log = structlog.get_logger(__name__)
 
 
 class Reaper:
-    """Looks for lost runs a few times per silence; one that was lost in every attempt is ended."""
+    """Looks for lost runs a few times per silence; one that is lost time and again is ended.
 
-    def __init__(self, registry: Registry, queue: RunQueue, silent_seconds: float) -> None:
+    ``dead_worker`` is one whose death somebody has seen: its runs are lost without any silence.
+    """
+
+    def __init__(
+        self, registry: Registry, queue: RunQueue, silent_seconds: float, dead_worker: str | None = None
+    ) -> None:
         self._registry = registry
         self._queue = queue
         self._silent_seconds = silent_seconds
+        self._dead_worker = dead_worker
         self._uploads_due_at = 0.0
 
     async def serve(self, stop: asyncio.Event) -> None:
@@ -52,10 +58,14 @@ class Reaper:
 
     async def reap(self) -> None:
         """One pass: clear the jobs of dead workers, requeue or end lost runs, now and then clear uploads."""
+        if self._dead_worker is not None:
+            await self._queue.connected.wait()  # or the runs would wait for the next pass
+            await self._registry.forsake(self._dead_worker, self._silent_seconds)
+            self._dead_worker = None
         await self._queue.sweep()
         for lost in await self._registry.lost_runs(self._silent_seconds):
             log.warning("run_lost", run_id=lost.run_id, attempt=lost.attempt)
-            if lost.attempt < MAX_ATTEMPTS:
+            if lost.attempt < MOST_ATTEMPTS:
                 await self._queue.enqueue(lost.run_id)
             else:
                 await self._registry.fail_lost(lost, worker_lost(lost.attempt))

@@ -15,6 +15,8 @@ import hmac
 import ipaddress
 import socket
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final
 
 import httpx
@@ -24,6 +26,7 @@ from app.services.runs.webhooks import SECRET_PREFIX
 from app.workers.public_addresses import Address, Network, carried, is_public
 
 SECONDS: Final = 10.0
+MOST_LOOKUPS: Final = 64
 
 
 class WebhookSender:
@@ -32,6 +35,8 @@ class WebhookSender:
     def __init__(self, inside: Sequence[Network] = (), seconds: float = SECONDS) -> None:
         self._inside = tuple(inside)
         self._seconds = seconds
+        # Look-ups cannot be cut short: those of one receiver must not keep others from theirs.
+        self._resolvers = ThreadPoolExecutor(MOST_LOOKUPS, thread_name_prefix="webhook-names")
 
     async def send(self, message: Message, timestamp: int) -> Attempt:
         """Send it; the status that was answered, or a word for why there is none."""
@@ -69,7 +74,8 @@ class WebhookSender:
     async def _allowed_address(self, url: httpx.URL) -> Address:
         port = url.port or (443 if url.scheme == "https" else 80)
         try:
-            found = await asyncio.get_running_loop().getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
+            look_up = partial(socket.getaddrinfo, url.host, port, type=socket.SOCK_STREAM)
+            found = await asyncio.get_running_loop().run_in_executor(self._resolvers, look_up)
         except (OSError, UnicodeError):
             raise _Refused("unknown-host") from None
         addresses = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from app.services.deletions import Deletions
 from app.services.ports import Clock, Registry, Store
 from app.workers.children import ChildProcesses
 from app.workers.executor import RunExecutor, Worker
+from app.workers.names import worker_name
 from app.workers.public_addresses import Network
 from app.workers.queue import RunQueue
 from app.workers.reaper import Reaper
@@ -27,8 +27,10 @@ class WorkerOptions:
 
     slots: int = 1
     """Runs executed at once, each in a process."""
-    silent_seconds: float = 15.0
+    silent_seconds: float = 10.0
     """Silence after which a run counts as lost by its worker."""
+    dead_worker: str | None = None
+    """The worker that this one replaces, for whoever has seen it die."""
     webhook_networks: Sequence[Network] = ()
     """Networks beside the public ones that messages of webhooks may be sent to."""
 
@@ -57,10 +59,10 @@ async def run_worker(
         The processes that execute claims.
     """
     await children.prepare()
-    worker = Worker(f"{socket.gethostname()}:{os.getpid()}", options.slots, options.silent_seconds, stop)
+    worker = Worker(worker_name(os.getpid()), options.slots, options.silent_seconds, stop)
     executor = RunExecutor(registry, store, Supervisor(store, children), worker)
     queue = RunQueue(conninfo, executor.execute, options.slots, options.silent_seconds)
-    reaper = Reaper(registry, queue, options.silent_seconds)
+    reaper = Reaper(registry, queue, options.silent_seconds, options.dead_worker)
     delivery = WebhookDelivery(registry, store, WebhookSender(options.webhook_networks), clock)
     try:
         async with asyncio.TaskGroup() as group:

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from app.api.examples.searches import OPTIMISATIONS
+from app.services.resources import Kind, NewResource
 from tests.api.problem_documents import problem_of
 
 pytestmark = pytest.mark.anyio
@@ -151,8 +152,43 @@ async def test_a_search_beyond_its_time_is_not_reproducible_and_says_where_it_st
     assert shown["result"]["visited_nodes"] < shown["result"]["rules"]
 
 
-async def test_only_searches_for_a_rule_can_be_stopped(journey: httpx.AsyncClient):
-    problem_of(await journey.post("/v1/runs/members-frontier/stop"), 422, "not-supported")
+@pytest.mark.parametrize("scope", ["table_level", "record_level"])
+async def test_a_stopped_frontier_shows_what_it_found_and_answers_no_other_question(
+    api, journey: httpx.AsyncClient, scope
+):
+    body = {key: QUESTION[key] for key in ("dataset", "dictionary", "sensitivity")} | {"scope": scope}
+    whole = (await journey.post("/v1/frontiers", json=body | {"name": "whole", "max_points": 150})).json()
+    stopped = (await journey.post("/v1/frontiers", json=body | {"name": "part", "max_points": 151})).json()
+    looks = iter([False])
+    await api.work_off(whole["id"])
+    await api.work_off(stopped["id"], lambda: next(looks, True))
+    all_of_it = (await journey.get("/v1/runs/whole/result")).json()
+    found = (await journey.get("/v1/runs/part/result")).json()
+    assert found["complete"] is False
+    assert found["n_points"] < all_of_it["n_points"] or not all_of_it["complete"]
+    for point in found["points"]:
+        dominating = [p for p in all_of_it["points"] if p["utility"] >= point["utility"]]
+        assert min(p["risk"] for p in dominating) >= point["risk"] - point["gap"] - 1e-12
+    again = (await journey.post("/v1/frontiers", json=body | {"name": "again", "max_points": 151})).json()
+    assert again["state"] == "queued"
+
+
+async def test_what_has_no_best_so_far_says_so(api, journey: httpx.AsyncClient):
+    token = journey.headers["Authorization"].removeprefix("Bearer ")
+    tenant = (await api.services.tenants.authenticate(token)).tenant
+    async with api.store.work(tenant) as work:
+        ids = []
+        for number, kind in enumerate((Kind.MEASUREMENT, Kind.ASSESSMENT, Kind.VIEW_CHECK, Kind.DRAW)):
+            sha256 = f"{number:0>64}"
+            stored, _ = await work.resources.add(NewResource(kind, f"whole-{number}", sha256, {}, {}))
+            ids.append((await work.runs.create(stored, sha256, {})).id)
+        await work.commit()
+    for run_id in ids:
+        refused = problem_of(await journey.post(f"/v1/runs/{run_id}/stop"), 422, "not-supported")
+        assert "has no best so far" in refused["detail"]
+
+
+async def test_only_what_has_not_ended_can_be_stopped(journey: httpx.AsyncClient):
     cancelled = await queued(journey, "given-up")
     await journey.post(f"/v1/runs/{cancelled['id']}/cancel")
     problem_of(await journey.post("/v1/runs/given-up/stop"), 409, "conflict")

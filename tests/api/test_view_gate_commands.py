@@ -134,8 +134,9 @@ async def test_a_dbt_project_is_judged_told_and_judged_again(api, client, clock,
     assert "result/verdict: fail in the report, pass now" in said
 
     receiver = Receiver()
-    while await WebhookDelivery(api.registry, api.store, receiver, clock).deliver_due():
-        pass
+    delivery = WebhookDelivery(api.registry, api.store, receiver, clock)
+    while await delivery.begin_due():
+        await delivery.drain()
     assert sorted(own["data"]["verdict"] for own in receiver.told) == ["fail", "fail", "pass"]
     assert {own["type"] for own in receiver.told} == {"evaluation.completed"}
     news = receiver.told[0]["data"]

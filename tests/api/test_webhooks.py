@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+from collections import Counter
 from datetime import UTC, datetime
 
 import psycopg
@@ -14,10 +16,14 @@ from app.persistence.webhooks import KEPT
 from app.services.resources import Kind, NewResource, RunState, Scope
 from app.services.runs.webhook_values import Attempt, WebhookEvent
 from app.services.runs.webhooks import MOST_WEBHOOKS
-from app.workers.webhook_delivery import HOLD_SECONDS, PAUSES, SPREAD, WebhookDelivery
+from app.workers.webhook_delivery import HOLD_SECONDS, PAUSES, SHARES, SPREAD, WebhookDelivery
 from tests.api.problem_documents import problem_of
+from tests.processes import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
+
+MANY = 12
+"""Messages, more than a tenant may have under way."""
 
 HOOK = {"name": "watcher", "url": "https://hooks.example.org/x", "events": ["run.failed", "run.succeeded"]}
 
@@ -40,10 +46,17 @@ class Receivers:
 
 @pytest.fixture
 def deliver(api, clock):
-    def delivery(receivers):
-        return WebhookDelivery(api.registry, api.store, receivers, clock).deliver_due
+    def deliver(receivers):
+        delivery = WebhookDelivery(api.registry, api.store, receivers, clock)
 
-    return delivery
+        async def round_() -> int:
+            begun = await delivery.begin_due()
+            await delivery.drain()
+            return begun
+
+        return round_
+
+    return deliver
 
 
 async def made(client, **changes):
@@ -151,7 +164,7 @@ async def test_a_message_is_sent_again_with_growing_pauses_and_given_up_after_th
     assert await deliver(receivers)() == 1
     for pause in PAUSES:
         assert await deliver(receivers)() == 0, "not before its time"
-        clock.advance(pause.total_seconds() * (1 + SPREAD) + HOLD_SECONDS)
+        clock.advance(pause.total_seconds() * (1 + SPREAD))
         assert await deliver(receivers)() == 1
     clock.advance(10 * 86_400)
     assert await deliver(receivers)() == 0
@@ -164,17 +177,56 @@ async def test_a_message_is_sent_again_with_growing_pauses_and_given_up_after_th
 async def test_a_message_whose_worker_died_is_sent_by_the_next_one(api, client, deliver, clock):
     await made(client)
     await ended_run(api, await tenant_of(api, client))
-    assert len(await api.registry.due_deliveries(10, HOLD_SECONDS)) == 1  # and then it died
+    assert len(await api.registry.due_deliveries(10, SHARES, HOLD_SECONDS)) == 1  # and then it died
     receivers = Receivers()
     assert await deliver(receivers)() == 0
     clock.advance(HOLD_SECONDS + 1)
     assert await deliver(receivers)() == 1
 
 
+async def test_a_silent_receiver_holds_its_own_places_and_delays_nobody(api, client, other_client, clock):
+    """Its tenant has several of the kind; another tenant's receiver gets all its messages meanwhile."""
+    answering, silence = asyncio.Event(), {f"https://silent-{number}.example.org/" for number in range(3)}
+    for number, url in enumerate(sorted(silence)):
+        await made(client, name=f"silent-{number}", url=url)
+    await made(other_client, url="https://quick.example.org/")
+    for _ in range(SHARES.of_webhook + 1):
+        for number in range(len(silence)):
+            await client.post(f"/v1/webhooks/silent-{number}/tests")
+    for _ in range(MANY):
+        await other_client.post("/v1/webhooks/watcher/tests")
+
+    class Network(Receivers):
+        async def send(self, message, timestamp):
+            await super().send(message, timestamp)
+            if message.url in silence:
+                await answering.wait()
+            return Attempt(204)
+
+    network = Network()
+    delivery = WebhookDelivery(api.registry, api.store, network, clock)
+    stop = asyncio.Event()
+    serving = asyncio.create_task(delivery.serve(stop))
+    try:
+        async with asyncio.timeout(HANG_SECONDS):
+            while sum("quick" in message.url for message, _ in network.received) < MANY:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        held = Counter(message.url for message, _ in network.received if message.url in silence)
+        assert sum(held.values()) == SHARES.of_tenant
+        assert max(held.values()) <= SHARES.of_webhook
+        assert len(held) == len(silence)
+    finally:
+        stop.set()
+        answering.set()
+        await serving
+        for number in range(len(silence)):
+            await client.delete(f"/v1/webhooks/silent-{number}")
+
+
 async def test_a_message_that_two_workers_hold_is_sent_by_one_of_them(api, client, deliver, clock):
     await made(client)
     await ended_run(api, await tenant_of(api, client))
-    (held,) = await api.registry.due_deliveries(10, HOLD_SECONDS)  # by a worker that is slow
+    (held,) = await api.registry.due_deliveries(10, SHARES, HOLD_SECONDS)  # by a worker that is slow
     clock.advance(HOLD_SECONDS + 1)
     assert await deliver(Receivers())() == 1
     async with api.store.work(held.tenant) as work:

@@ -119,6 +119,11 @@ def die(claim: Claim, report, stopped) -> None:
     os._exit(3)
 
 
+def die_with_even_attempts(claim: Claim, report, stopped) -> None:
+    if claim.attempt % 2 == 0:
+        os._exit(3)
+
+
 def die_twice_then_finish(claim: Claim, report, stopped) -> None:
     if claim.attempt < 3:
         os._exit(3)

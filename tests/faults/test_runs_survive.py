@@ -7,6 +7,7 @@ import contextlib
 import json
 import signal
 import time
+from dataclasses import replace
 from functools import cache
 
 import psutil
@@ -14,6 +15,7 @@ import pytest
 
 from app.services.fingerprints import canonical_json as canonical
 from app.services.resources import Kind, NewResource, RunState
+from app.workers.executor import MOST_ATTEMPTS
 from tests.faults.conftest import SILENT_SECONDS
 from tests.faults.hash_chains import HashChains
 from tests.processes import HANG_SECONDS, is_alive
@@ -166,9 +168,9 @@ async def test_a_run_without_a_job_is_found(bench, start_worker):
     await bench.result_bytes(run_id)
 
 
-async def test_a_run_lost_three_times_fails_and_says_so(bench, registry, start_worker):
+async def test_a_run_that_takes_every_worker_with_it_fails_and_says_so(bench, registry, start_worker):
     run_id = await bench.start_run("lost", 2, 2, enqueue=False)
-    for _ in range(3):
+    for _ in range(MOST_ATTEMPTS):
         claim = await registry.claim(run_id, "dead worker", 0.0)
         assert claim is not None
     start_worker()
@@ -220,3 +222,19 @@ async def test_a_process_that_waits_for_its_next_run_ends_with_its_worker(bench,
     async with asyncio.timeout(HANG_SECONDS):
         while is_alive(child):  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.02)
+
+
+async def test_a_run_behind_thirty_of_another_tenant_is_the_second_to_begin(bench, registry, start_worker):
+    """And none of them is begun out of turn, or twice."""
+    newcomer, _ = await registry.add_tenant("newcomer")
+    other = replace(bench, tenant=newcomer.id)
+    theirs = [await bench.start_run(f"crowd-{number}", 1, 1) for number in range(30)]
+    own = await other.start_run("small", 1, 1)
+    start_worker()
+    await other.result_bytes(own)
+    begun = (await other.run(own)).started_at
+    await bench.result_bytes(theirs[-1])
+    crowd = [await bench.run(run_id) for run_id in theirs]
+    assert sum(run.started_at < begun for run in crowd) == 1
+    assert [run.started_at for run in crowd] == sorted(run.started_at for run in crowd)
+    assert {run.attempt for run in crowd} == {1}

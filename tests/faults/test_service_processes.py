@@ -43,7 +43,7 @@ def serving(short_folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 def test_a_service_asked_to_end_stops_all_that_it_started(serving: subprocess.Popen[bytes]):
     """Its database too: a service manager asks by this signal, and starts it again some time."""
     service = psutil.Process(serving.pid)
-    until(lambda: any(is_worker(one) for one in service.children()))
+    until(lambda: any(is_worker(one) for one in descendants(service)))
     started = descendants(service)
     assert any("postgres" in " ".join(command_line(one)) for one in started)
     serving.terminate()
@@ -57,7 +57,7 @@ def test_a_worker_ends_with_the_service_that_started_it(serving: subprocess.Pope
     service = psutil.Process(serving.pid)
 
     def workers() -> list[psutil.Process]:
-        return [one for one in service.children() if is_worker(one)]
+        return [one for one in descendants(service) if is_worker(one)]
 
     until(lambda: bool(workers()))
     (worker,) = workers()

@@ -12,8 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.services.resources import RunState
+from app.services.resources import Claim, RunState
 from app.workers.child import size_and_resident
+from app.workers.executor import MAX_LOSSES, MOST_ATTEMPTS
 from app.workers.supervisor import Ending
 from tests.faults import entries
 from tests.faults.supervised import MIB, Bench, children_of_tests
@@ -145,9 +146,34 @@ def test_a_child_that_always_dies_fails_the_run_after_three_attempts():
     assert bench.run.attempt == 3
 
 
-def test_a_run_lost_by_three_workers_is_not_tried_again():
+def test_a_child_that_dies_is_forgiven_what_was_before_its_last_new_block():
+    bench = Bench(entries.die_with_even_attempts)
+    bench.store.state.losses["run-1"] = MAX_LOSSES - 1
+    claims, saved = bench.store.claim, []
+
+    async def claim_and_get_on(*args) -> Claim:
+        claim = await claims(*args)
+        if not saved:
+            saved.append(claim)
+            await bench.store.save_block(claim, 0, b"new")
+        return claim
+
+    bench.store.claim = claim_and_get_on
+    bench.store._set("run-1", attempt=1)
+    execute(bench)
+    assert (bench.run.attempt, bench.run.state) == (3, RunState.RUNNING)
+
+
+def test_the_deaths_of_workers_do_not_count_as_losses_of_their_run():
+    bench = Bench(entries.finish)
+    bench.store._set("run-1", attempt=MOST_ATTEMPTS - 1)
+    execute(bench)
+    assert (bench.run.attempt, bench.run.state) == (MOST_ATTEMPTS, RunState.RUNNING)
+
+
+def test_a_run_that_took_every_worker_with_it_is_not_tried_again():
     bench = Bench(entries.die)
-    bench.store._set("run-1", attempt=3)
+    bench.store._set("run-1", attempt=MOST_ATTEMPTS)
     execute(bench)
     assert bench.run.error["code"] == "worker-lost"
     assert bench.store.heartbeats == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import struct
 from dataclasses import replace
 
 import numpy as np
@@ -209,6 +210,32 @@ def test_a_budget_gives_a_rule_and_a_bound_of_the_optimum(question, nodes, gap):
         assert_within_bounds(found, expected, problem)
         if gap is not None and found.counters.visited_nodes < nodes and kind is PrunedSearch:
             assert found.bounds.gap <= gap * abs(found.objective) + 1e-12
+
+
+@SOME
+@given(questions(), st.integers(0, 30))
+def test_a_search_goes_on_from_what_another_has_found_out_and_ends_alike(question, calls):
+    context, problem = question
+    frontier = FrontierProblem()
+    for make in (
+        lambda: PrunedSearch(TableInstance(context, problem), Budget()),
+        lambda: RacedSearch(TableInstance(context, problem), Budget()),
+        lambda: PrunedFrontier(TableInstance(context, problem), frontier),
+    ):
+        block = make().run_block(0, lambda _: None)
+        left = itertools.count(calls, -1)
+        begun, again = make(), make()
+        begun.run_block(0, lambda _: None, lambda: next(left) <= 0)  # noqa: B023
+        again.answers.recall(begun.answers.kept())
+        found, compute, asked = set(begun.answers._known), again._ratings._rating, []
+
+        def rating(levels):
+            asked.append(struct.pack(f"<{len(levels)}i", *levels))  # noqa: B023
+            return compute(levels)  # noqa: B023
+
+        again._ratings._rating = rating
+        assert again.run_block(0, lambda _: None) == block
+        assert found.isdisjoint(asked)
 
 
 @SOME

@@ -127,13 +127,16 @@ async def get_run_map(actor: AnyKey, services: UseCases, run_id: RunId) -> RunMa
 
 @router.post("/{ref}/stop", responses=problems("not-found", "conflict", "not-supported"))
 async def stop_run(actor: Assessor, services: UseCases, run_id: RunId) -> Run:
-    """Stop a search.
+    """Stop a run for the best so far.
 
     The run of an optimisation soon succeeds with the best rule found so far: `status` of its result is
     `heuristic`, with a lower bound and the gap to it, unless the rule is proven to be the best already. Such
     a result is not `reproducible` and answers no other run. A run that is still queued will succeed with
-    what can be said without searching; one that has succeeded stays as it is. Refused with 409 if the run
-    ended without a result. Needs the scope `assess`.
+    what can be said without searching; one that has succeeded stays as it is. A frontier shows the points
+    found so far and is not `complete`; one of single records has no point before all records were looked at.
+    An evaluation ends with a verdict in which the criteria that were not computed say so. Scores, measures,
+    releases and checks of views have no best so far: 422. Refused with 409 if the run ended without a result.
+    Needs the scope `assess`.
     """
     return Run.of(await services.runs.stop(actor, run_id))
 

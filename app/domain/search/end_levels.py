@@ -15,6 +15,7 @@ from typing import Generic
 from app.domain.arrays import Bools, Levels
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.rules.rule import TableRule
+from app.domain.search.answers import answers_of
 from app.domain.search.blocks import A_co, BlockedSearch
 from app.domain.search.budget import Halted, never
 from app.domain.search.context import SearchContext
@@ -67,6 +68,7 @@ class _SearchOfEnds(Generic[A_co]):
         self._search = search
         self._numbers = [hierarchy.numbers_of_levels for hierarchy in ends.hierarchies]
         self.n_blocks, self.units, self.solver = search.n_blocks, search.units, search.solver
+        self.answers = answers_of(search)
 
     @property
     def seconds(self) -> float:

@@ -1,6 +1,7 @@
 """What happens in an attempt of a run: load, compute block by block, combine, finish in one transaction.
 
-Finished blocks are kept in the store, so a second attempt computes only the others. A block's bytes depend
+Finished blocks are kept in the store, so a second attempt computes only the others; so is, every 20 s, what a
+search that cannot be cut in blocks has found out. A block's bytes depend
 on nothing but the work and its number, and the result on nothing but the blocks: it is the same however
 often the run was interrupted.
 
@@ -17,13 +18,15 @@ import struct
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Final, Protocol, TypeVar
 
 from app.domain.errors import Conflict, Unavailable
+from app.domain.search.answers import answers_of
 from app.domain.search.budget import Halted, never
 from app.services.fingerprints import canonical_json
-from app.services.ports import Store, UnitOfWork
+from app.services.ports import Fenced, Store, UnitOfWork
 from app.services.resources import (
     Claim,
     JsonObject,
@@ -41,6 +44,12 @@ LONGEST_PAUSE_SECONDS: Final = 5.0
 
 HEADER: Final = struct.Struct(">QQQ")
 """Before each stored block: its units, and the blocks and units of the whole work that it is a part of."""
+
+REMEMBERED: Final = -1
+"""Number under which that is kept which a block has found out before it is finished."""
+
+KEEP_SECONDS: Final = 20.0
+"""So often it is kept."""
 
 MOST_UNITS: Final = 2**63 - 1
 """Lattices may have more rules than that; nobody counts so far."""
@@ -163,9 +172,14 @@ class RunExecution:
         tracker.stage("loading")
         was_stopped = run.stop_requested
         work = await self._persist_in(lambda: self._prepared(claim, resource))
-        blocks = {index: payload for index, payload in saved.items() if _belongs(payload, work)}
+        blocks = {
+            index: payload for index, payload in saved.items() if index >= 0 and _belongs(payload, work)
+        }
         finished = sum(HEADER.unpack_from(payload)[0] for payload in blocks.values())
         tracker.begin(_units(work), finished, work.seconds, work.time_limit)
+        answers, known = answers_of(work), saved.get(REMEMBERED, b"")
+        if answers is not None and known and _belongs(known, work):
+            answers.recall(known[HEADER.size :])
 
         def halted() -> bool:
             return was_stopped or stopped() or tracker.is_over_time
@@ -189,11 +203,30 @@ class RunExecution:
     async def _do_block(
         self, claim: Claim, work: Work, index: int, tracker: _Tracker, halted: Halted
     ) -> bytes:
-        block = await asyncio.to_thread(work.run_block, index, tracker.tick, halted)
+        is_lost = False
+        run_block = partial(work.run_block, index, tracker.tick, lambda: is_lost or halted())
+        computing = asyncio.create_task(asyncio.to_thread(run_block))
+        try:
+            await self._keep_answers(claim, work, computing)
+        except Fenced:
+            is_lost = True  # nobody wants what the thread would still find
+            await asyncio.wait({computing})
+            raise
+        block = await computing
         payload = HEADER.pack(tracker.end_block(), work.n_blocks, _units(work)) + block
         if not halted():  # else it may not be finished
-            await self._with_store(claim, lambda unit: unit.runs.save_block(claim, index, payload))
+            await self._with_store(claim, partial(_save, claim, index, payload))
         return payload
+
+    async def _keep_answers(self, claim: Claim, work: Work, computing: asyncio.Task[bytes]) -> None:
+        """Keep now and then what the block has found out, until it is computed."""
+        answers, size = answers_of(work), 0
+        while not (await asyncio.wait({computing}, timeout=KEEP_SECONDS))[0]:
+            if answers is not None and answers.size > size:
+                known = answers.kept()
+                size = len(known)
+                payload = HEADER.pack(0, work.n_blocks, _units(work)) + known
+                await self._with_store(claim, partial(_save, claim, REMEMBERED, payload))
 
     async def _finish(
         self, claim: Claim, run: Run, resource: Stored, conclusion: Conclusion, last: Progress
@@ -248,6 +281,10 @@ class RunExecution:
             except Unavailable:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+
+async def _save(claim: Claim, number: int, payload: bytes, work: UnitOfWork) -> None:
+    await work.runs.save_block(claim, number, payload)
 
 
 async def _read(work: UnitOfWork, run_id: str) -> tuple[Run, Stored, dict[int, bytes]]:

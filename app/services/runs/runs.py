@@ -41,6 +41,14 @@ _WITH_RUNS: Final = (
 )
 
 
+_WITHOUT_BEST_SO_FAR: Final = {
+    Kind.ASSESSMENT: "a score of some of the records bounds nothing.",
+    Kind.MEASUREMENT: "a measure of some of the data bounds nothing.",
+    Kind.DRAW: "a release is drawn whole or not at all.",
+    Kind.VIEW_CHECK: "it holds only if every pair was looked at.",
+}
+
+
 @dataclass(frozen=True)
 class RiskMap:
     """Rules by risk and utility.
@@ -149,10 +157,12 @@ class RunService:
         require(actor, Scope.ASSESS)
         async with self._store.work(actor.tenant) as work:
             kind = (await work.runs.get(run_id)).resource_kind
-            if kind is not Kind.OPTIMISATION:
+            if kind in _WITHOUT_BEST_SO_FAR:
                 raise NotSupported(
-                    f"The run is at work on a resource of the kind {kind.value}, which has no best so far.",
-                    "Cancel the run, or wait for its end; runs of optimisations can be stopped.",
+                    f"The run is at work on a resource of the kind {kind.value}, which has no best so far: "
+                    f"{_WITHOUT_BEST_SO_FAR[kind]}",
+                    "Cancel the run, or wait for its end; runs of optimisations, frontiers and evaluations "
+                    "can be stopped.",
                 )
             run, is_news = await work.runs.request_stop(run_id)
             if is_news:

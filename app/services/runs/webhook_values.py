@@ -72,6 +72,14 @@ class DueDelivery:
 
 
 @dataclass(frozen=True)
+class Shares:
+    """How many messages of one tenant, and to one webhook of it, may be under way at once."""
+
+    of_tenant: int
+    of_webhook: int
+
+
+@dataclass(frozen=True)
 class Message:
     """What is to be sent: the secrets that hold at present, newest first, and the body as it is signed."""
 

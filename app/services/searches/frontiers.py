@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from app.domain.risk.utility import Utility
 from app.domain.search.blocks import FrontierPlan
+from app.domain.search.budget import Halted, never
 from app.domain.search.plans import plan_frontier
 from app.domain.search.problem import Aggregate, FrontierProblem
 from app.domain.search.problem import Scope as RuleScope
@@ -71,16 +72,28 @@ class FrontierWork(SearchWork):
         super().__init__(search)
         self._search = search
         self._utility = utility
+        self._was_halted = False
+
+    def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
+        """Search one block."""
+        block = super().run_block(index, tick, halted)
+        self._was_halted = halted()
+        return block
 
     def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
-        """The frontier; its points say their loss of information too, where that is what utility means."""
+        """The frontier; its points say their loss of information too, where that is what utility means.
+
+        One that was halted has the points found so far, is not ``complete``, and answers its own run alone.
+        """
         document = self._search.combine(blocks).to_document()
         for point in document["points"]:
             loss = None
             if self._utility.is_loss:
                 loss = float(self._utility.information_loss(np.array([point["utility"]]))[0])
             point["information_loss"] = loss
-        return Conclusion(document)
+        is_all = len(blocks) == self.n_blocks and not self._was_halted
+        document["complete"] = document["complete"] and is_all
+        return Conclusion(document, reproducible=is_all)
 
 
 class FrontierPreparation(SearchPreparation[FrontierQuestion]):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from app.domain.errors import MemoryLimitExceeded
+from app.domain.search.answers import answers_of
 from app.domain.search.blocks import BlockedSearch, SearchCost, cost_of
 from app.domain.search.budget import Halted, never
 from app.services.datasets.dataset_schema import Role, flat_warning
@@ -40,6 +41,7 @@ class SearchWork(ABC):
         self._blocks = search
         self.n_blocks, self.units, self.seconds = search.n_blocks, search.units, search.seconds
         self.time_limit = time_limit
+        self.answers = answers_of(search)
 
     @property
     def cost(self) -> SearchCost:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -35,6 +36,7 @@ class State:
     resources: dict[tuple[Kind, str], Stored | NewResource] = field(default_factory=dict)
     queue: list[str] = field(default_factory=list)
     audit: list[tuple[str, str]] = field(default_factory=list)
+    losses: Counter[str] = field(default_factory=Counter)
 
 
 class MemoryRuns:
@@ -152,8 +154,14 @@ class MemoryRuns:
             claim.run_id, state=RunState.QUEUED, attempt=claim.attempt if spend_attempt else claim.attempt - 1
         )
 
+    async def count_loss(self, claim: Claim) -> int:
+        self._fence(claim)
+        self.state.losses[claim.run_id] += 1
+        return self.state.losses[claim.run_id]
+
     async def save_block(self, claim: Claim, block: int, payload: bytes) -> None:
         self._fence(claim)
+        self.state.losses[claim.run_id] = 0
         self.state.blocks[claim.run_id][block] = payload
 
     async def finish(

@@ -4,6 +4,7 @@ import asyncio
 
 from app.services.leases import UPLOAD_LEASE
 from app.services.resources import LostRun
+from app.workers.executor import MOST_ATTEMPTS
 from app.workers.reaper import Reaper
 
 
@@ -13,6 +14,7 @@ class Registry:
         self.looks: list[float] = []
         self.upload_passes = 0
         self.failed: list[tuple[LostRun, str]] = []
+        self.forsaken: list[tuple[str, float]] = []
 
     async def lost_runs(self, silent_seconds: float) -> list[LostRun]:
         self.looks.append(asyncio.get_running_loop().time())
@@ -20,6 +22,11 @@ class Registry:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    async def forsake(self, worker: str, silent_seconds: float) -> int:
+        assert not self.looks
+        self.forsaken.append((worker, silent_seconds))
+        return 1
 
     async def fail_lost(self, lost: LostRun, error: dict) -> None:
         self.failed.append((lost, error["code"]))
@@ -34,6 +41,7 @@ class Queue:
     def __init__(self) -> None:
         self.enqueued: list[str] = []
         self.sweeps = 0
+        self.connected = asyncio.Event()
 
     async def sweep(self) -> None:
         self.sweeps += 1
@@ -42,11 +50,12 @@ class Queue:
         self.enqueued.append(run_id)
 
 
-def serve(registry: Registry, silent_seconds: float, seconds: float) -> Queue:
+def serve(registry: Registry, silent_seconds: float, seconds: float, dead: str | None = None) -> Queue:
     async def main() -> Queue:
         queue, stop = Queue(), asyncio.Event()
+        asyncio.get_running_loop().call_soon(queue.connected.set)
         asyncio.get_running_loop().call_later(seconds, stop.set)
-        await Reaper(registry, queue, silent_seconds).serve(stop)
+        await Reaper(registry, queue, silent_seconds, dead).serve(stop)
         return queue
 
     return asyncio.run(main())
@@ -58,10 +67,16 @@ def test_lost_runs_are_put_on_the_queue_again():
     assert queue.sweeps >= 3
 
 
-def test_a_run_lost_in_every_attempt_is_ended_without_waiting_for_a_free_worker():
-    registry = Registry([LostRun("run-1", 3)])
-    assert serve(registry, 0.15, 0.1).enqueued == []
-    assert registry.failed == [(LostRun("run-1", 3), "worker-lost")]
+def test_a_run_that_takes_every_worker_with_it_is_ended_without_waiting_for_a_free_one():
+    registry = Registry([LostRun("run-1", MOST_ATTEMPTS - 1), LostRun("run-2", MOST_ATTEMPTS)])
+    assert serve(registry, 0.15, 0.02).enqueued == ["run-1"]
+    assert registry.failed == [(LostRun("run-2", MOST_ATTEMPTS), "worker-lost")]
+
+
+def test_the_runs_of_a_worker_that_was_seen_to_die_are_lost_before_the_first_look():
+    registry = Registry([LostRun("run-1", 1)])
+    assert serve(registry, 10.0, 0.05, "host:7").enqueued == ["run-1"]
+    assert registry.forsaken == [("host:7", 10.0)]
 
 
 def test_after_a_failure_living_workers_get_a_whole_silence_to_show_it():

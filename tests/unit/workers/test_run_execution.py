@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass
 
 import pytest
 
 from app.domain.errors import Conflict
+from app.domain.search.answers import Answers
 from app.services.ports import Fenced
 from app.services.resources import Claim, Kind, NewResource, Progress, RunState
 from app.services.runs import run_execution
@@ -228,3 +230,59 @@ def test_the_remaining_time_is_unknown_once_the_estimate_is_used_up_with_hardly_
     assert 0 < left[0] <= 3.0
     assert left[-2] is None
     assert told[-1].done == told[-1].total == run_execution.MOST_UNITS
+
+
+class Remembered:
+    """Adds the squares of 0…11 in one block, and waits before one of them until it is killed."""
+
+    n_blocks, units, seconds, time_limit = 1, 12, 60.0, None
+
+    def __init__(self, waits_at: int | None = None) -> None:
+        self.answers = Answers()
+        self.found: list[int] = []
+        self.waits_at = waits_at
+
+    def run_block(self, index: int, tick, halted) -> bytes:
+        total = 0
+        for number in range(12):
+            while number == self.waits_at:
+                if halted():
+                    return b"unfinished"
+                time.sleep(0.001)
+            total += int.from_bytes(self.answers.of((number,), lambda number=number: self._square(number)))
+        return str(total).encode()
+
+    def _square(self, number: int) -> bytes:
+        self.found.append(number)
+        return (number**2).to_bytes(2)
+
+    def conclude(self, blocks) -> Conclusion:
+        return Conclusion({"sum": int(blocks[0])})
+
+
+async def _lost_while_at_work(store: MemoryRuns, work: Remembered) -> None:
+    """Execute until what was found out is kept; then another worker has the run."""
+    claim = await store.claim("run-1", "worker", 15.0)
+
+    async def prepare(tenant, resource):
+        return work
+
+    execution = RunExecution(store, {Kind.OPTIMISATION: prepare})
+    executing = asyncio.create_task(execution.execute(claim, lambda _: None, lambda: False))
+    while not store.state.blocks["run-1"]:  # noqa: ASYNC110 - set by a thread's work
+        await asyncio.sleep(0.001)
+    store._set("run-1", attempt=claim.attempt + 1)
+    work.answers.of((99,), lambda: b"")
+    with pytest.raises(Fenced):
+        await executing
+
+
+def test_a_search_in_one_block_goes_on_from_what_it_had_found_out(store, monkeypatch):
+    monkeypatch.setattr(run_execution, "KEEP_SECONDS", 0.005)
+    first, second = Remembered(waits_at=7), Remembered()
+    asyncio.run(asyncio.wait_for(_lost_while_at_work(store, first), 60))
+    assert first.found == list(range(7))
+    store._set("run-1", state=RunState.QUEUED)
+    execute(store, second)
+    assert second.found == list(range(7, 12))
+    assert store.state.run_results["run-1"] == {"sum": 506}

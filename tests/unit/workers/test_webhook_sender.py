@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import contextlib
 import datetime
@@ -148,28 +147,28 @@ async def test_odd_spellings_of_inner_addresses_lead_nowhere(host):
 
 
 async def test_a_name_is_refused_if_any_of_its_addresses_is(monkeypatch):
-    async def both(self, host, port, **_):
+    def both(host, port, **_):
         return [
             (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))
             for address in ("93.184.215.14", "127.0.0.1")
         ]
 
-    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", both)
+    monkeypatch.setattr(socket, "getaddrinfo", both)
     attempt = await WebhookSender().send(message("https://rebinding.example/"), 7)
     assert attempt == Attempt(None, "address-not-allowed")
 
 
 async def test_the_address_that_was_checked_is_called_wherever_the_name_leads_then(monkeypatch):
-    known, asked = asyncio.BaseEventLoop.getaddrinfo, []
+    known, asked = socket.getaddrinfo, []
 
-    async def rebinding(self, host, port, **options):
+    def rebinding(host, port, **options):
         if host != "rebinding.example":
-            return await known(self, host, port, **options)
+            return known(host, port, **options)
         asked.append(host)
         address = "127.0.0.1" if len(asked) == 1 else "127.0.0.2"
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
 
-    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", rebinding)
+    monkeypatch.setattr(socket, "getaddrinfo", rebinding)
     async with receiver() as (port, received):
         attempt = await WebhookSender(LOOPBACK).send(message(f"http://rebinding.example:{port}/"), 7)
     assert attempt == Attempt(204)

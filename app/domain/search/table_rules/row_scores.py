@@ -187,7 +187,7 @@ class RowScores(RuleScores):
         if is_last:
             tick(n_levels)
 
-    def rate(self, levels: Sequence[int]) -> RuleRisk:
+    def _rating(self, levels: Sequence[int]) -> RuleRisk:
         """Risk of one rule (levels in the table's order), and a bound without a slope of finer ones'."""
         ordered = tuple(levels[j] for j in self.order)
         depth = depth_worth_keeping(self.shape)

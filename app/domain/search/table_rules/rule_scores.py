@@ -123,7 +123,7 @@ class SummedScores(RuleScores):
         tick((last - first) * inner)
         return self._scored[first * inner : last * inner]
 
-    def rate(self, levels: Sequence[int]) -> RuleRisk:
+    def _rating(self, levels: Sequence[int]) -> RuleRisk:
         """Risk of one rule (levels in the table's order), with what bounds every finer rule's."""
         instance = self._instance
         own = tuple(levels[j] for j in self.order)
@@ -277,7 +277,7 @@ class SetScores(RuleScores):
             risks.append(part.scores(depth, first, last, tick if i == len(self._parts) - 1 else _quiet))
         return self._exposure.combined(risks)
 
-    def rate(self, levels: Sequence[int]) -> RuleRisk:
+    def _rating(self, levels: Sequence[int]) -> RuleRisk:
         """Combined risk of one rule (levels in the table's order), with what bounds every finer rule's."""
         rated = [part.rate(levels) for part in self._parts]
         risk, bound = self._exposure.combined([np.array([one.risk, one.bound]) for one in rated]).tolist()

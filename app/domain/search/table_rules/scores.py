@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -20,6 +21,7 @@ from app.domain.counting.calibration import (
     SECONDS_PER_WALK_ROW,
     SECONDS_PER_WALK_STATE,
 )
+from app.domain.search.answers import Answers
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import AbsentPolicy
 from app.domain.search.table_rules.open_rules import Growth, RuleRisk, least_growth
@@ -44,6 +46,7 @@ MIDDLE = 0.5
 MADE_AGAIN = 0.2
 """Share of the ratings that ask for a state anew where none can be kept: most follow one that is alike."""
 Tick = Callable[[int], None]
+_RATING = struct.Struct("<3d")
 
 
 class RuleScores(ABC):
@@ -56,6 +59,8 @@ class RuleScores(ABC):
     order: list[int]
     shape: tuple[int, ...]
     absent: Bools
+    answers: Answers | None = None
+    """Where the ratings of single rules are kept; None: nowhere."""
 
     @property
     def n_rules(self) -> int:
@@ -102,9 +107,19 @@ class RuleScores(ABC):
         Prefixes are numbered in lexicographic order. ``tick`` receives the number of rules scored.
         """
 
-    @abstractmethod
     def rate(self, levels: Sequence[int]) -> RuleRisk:
         """Risk of one rule (levels in the table's order), with what bounds every finer rule's."""
+        if self.answers is None:
+            return self._rating(levels)
+        return RuleRisk(*_RATING.unpack(self.answers.of(levels, lambda: _packed(self._rating(levels)))))
+
+    @abstractmethod
+    def _rating(self, levels: Sequence[int]) -> RuleRisk:
+        """The same, computed."""
+
+
+def _packed(rated: RuleRisk) -> bytes:
+    return _RATING.pack(rated.risk, rated.bound, rated.slope)
 
 
 class TableScores(RuleScores):
@@ -238,7 +253,7 @@ class TableScores(RuleScores):
 
     # --- single rules --------------------------------------------------------------------------------
 
-    def rate(self, levels: Sequence[int]) -> RuleRisk:
+    def _rating(self, levels: Sequence[int]) -> RuleRisk:
         """Risk of one rule (levels in the table's order), with what bounds every finer rule's."""
         ordered = tuple(levels[j] for j in self.order)
         cut = self._late.cut

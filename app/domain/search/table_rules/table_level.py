@@ -12,6 +12,7 @@ import numpy as np
 
 from app.domain.arrays import Floats, Levels
 from app.domain.rules.rule import TableRule
+from app.domain.search.answers import Answers
 from app.domain.search.budget import UNLIMITED, Budget, Halted, HaltedError, added_up, never, stop_if
 from app.domain.search.context import SearchContext
 from app.domain.search.lattices.branch_and_bound import Found, search_boxes
@@ -202,7 +203,10 @@ class TableEnumeration(RuleBlocks):
 
 
 class RatingSearch:
-    """A search that rates rules; one block, since it is one sequence of decisions."""
+    """A search that rates rules; one block, since it is one sequence of decisions.
+
+    ``answers`` are the ratings: with those of an interrupted search it soon is where that was.
+    """
 
     n_blocks = 1
     solver = "portfolio"
@@ -212,6 +216,7 @@ class RatingSearch:
         self._instance = instance
         self._budget = budget
         self._ratings = instance.ratings
+        self.answers = self._ratings.answers = Answers()
         self.units = instance.context.n_rules
 
     @property

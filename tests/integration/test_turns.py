@@ -1,0 +1,146 @@
+"""In which order the queue hands out the runs of several tenants."""
+
+from __future__ import annotations
+
+import asyncio
+
+import psycopg
+import pytest
+
+from app.persistence.addresses import libpq_url
+from app.services.resources import Kind, RunState
+from tests.integration.population import resource
+
+pytestmark = pytest.mark.anyio
+
+FETCH = "SELECT args ->> 'run_id' FROM procrastinate_fetch_job_v2(ARRAY['runs'], %s)"
+
+
+class Line:
+    """Runs of tenants that wait, and workers that take one job after the other."""
+
+    def __init__(self, store, registry, connection):
+        self.store, self.registry, self.connection = store, registry, connection
+        self.names: dict[str, str] = {}
+        self.workers: list[int] = []
+
+    async def queue(self, tenant, *names):
+        for name in names:
+            async with self.store.work(tenant) as work:
+                stored, _ = await work.resources.add(resource(Kind.OPTIMISATION, name, sha256=f"{name:x<64}"))
+                run = await work.runs.create(stored, f"{name:y<64}", {})
+                await work.enqueue(run.id)
+                await work.commit()
+            self.names[run.id] = name
+
+    async def fetch(self, connection=None):
+        """The run of the job that the next free worker gets; it is not begun yet."""
+        cursor = await (connection or self.connection).execute(FETCH, (self.workers[0],))
+        ((run_id,),) = await cursor.fetchall()
+        return run_id
+
+    async def begin(self):
+        """Have the next free worker take a job and begin its run; the claim, and the name."""
+        run_id = await self.fetch()
+        return await self.registry.claim(run_id, "worker", 15.0), self.names[run_id]
+
+    async def end(self, claim):
+        async with self.store.work(claim.tenant) as work:
+            await work.runs.finish(claim, RunState.SUCCEEDED, result={}, error=None)
+            await work.commit()
+        await self.connection.execute(
+            "DELETE FROM procrastinate_jobs WHERE args ->> 'run_id' = %s", (claim.run_id,)
+        )
+
+
+@pytest.fixture
+async def line(store, registry, database_urls):
+    async with await psycopg.AsyncConnection.connect(database_urls.admin, autocommit=True) as admin:
+        await admin.execute("DELETE FROM procrastinate_jobs")
+        await admin.execute("UPDATE runs SET state = 'cancelled' WHERE state IN ('queued', 'running')")
+    url = libpq_url(database_urls.runtime)
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as own:
+        made = Line(store, registry, own)
+        cursor = await own.execute("INSERT INTO procrastinate_workers DEFAULT VALUES RETURNING id")
+        made.workers = [row[0] for row in await cursor.fetchall()]
+        yield made
+
+
+@pytest.fixture
+async def tenants(registry, request):
+    return [(await registry.add_tenant(f"{request.node.name} {name}"))[0].id for name in "abc"]
+
+
+async def test_one_worker_takes_tenants_in_turn_and_each_ones_runs_in_order(line, tenants, clock):
+    first, second, third = tenants
+    await line.queue(first, *(f"a{number}" for number in range(6)))
+    begun = []
+    for number in range(10):
+        if number == 2:
+            await line.queue(second, "b0", "b1")
+        if number == 3:
+            await line.queue(third, "c0", "c1")
+        claim, name = await line.begin()
+        begun.append(name)
+        clock.advance(1)
+        await line.end(claim)
+    assert begun == ["a0", "a1", "b0", "c0", "a2", "b1", "c1", "a3", "a4", "a5"]
+
+
+async def test_who_has_fewer_runs_at_work_comes_first_however_long_they_last(line, tenants, clock):
+    first, second, _ = tenants
+    await line.queue(first, *(f"l{number}" for number in range(5)))
+    held = []
+    for number in range(6):
+        if number == 2:
+            await line.queue(second, "s0", "s1", "s2")
+        held.append(await line.begin())
+        clock.advance(1)
+    assert [name for _, name in held] == ["l0", "l1", "s0", "s1", "l2", "s2"]
+    await line.end(held[0][0])
+    await line.end(held[1][0])
+    assert (await line.begin())[1].startswith("l")
+
+
+async def test_two_workers_at_once_take_of_two_tenants_and_never_the_same(line, tenants, database_urls):
+    """Neither has begun when the other chooses: what counts is that its job was handed out."""
+    first, second, _ = tenants
+    await line.queue(first, *(f"p{number}" for number in range(4)))
+    await line.queue(second, *(f"q{number}" for number in range(4)))
+    url = libpq_url(database_urls.runtime)
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as other:
+        taken = []
+        for _ in range(4):
+            both = await asyncio.gather(line.fetch(), line.fetch(other))
+            assert {line.names[run_id][0] for run_id in both} == {"p", "q"}
+            taken += both
+    assert len(set(taken)) == 8
+    assert sorted(line.names[one] for one in taken) == sorted(
+        name for name in line.names.values() if name[0] in "pq"
+    )
+
+
+async def test_a_run_that_waits_to_be_taken_over_is_none_at_work_and_comes_first_of_its_tenants(
+    line, tenants
+):
+    first, second, _ = tenants
+    await line.queue(first, "x0", "x1")
+    claim, name = await line.begin()
+    assert name == "x0"
+    await line.queue(second, "y0")
+    async with line.store.work(claim.tenant) as work:
+        await work.enqueue(claim.run_id)
+        await work.commit()
+    await line.connection.execute("DELETE FROM procrastinate_jobs WHERE status = 'doing'")
+    assert await line.registry.forsake("worker", 15.0) == 1
+    assert [(await line.begin())[1] for _ in range(3)] == ["y0", "x0", "x1"]
+
+
+async def test_only_the_runs_of_the_worker_that_died_are_forsaken(line, tenants):
+    await line.queue(tenants[0], "m0", "m1")
+    claims = [await line.registry.claim(await line.fetch(), worker, 15.0) for worker in ("host:1", "host:2")]
+    assert await line.registry.forsake("host:1", 15.0) == 1
+    assert [lost.run_id for lost in await line.registry.lost_runs(15.0)] == [claims[0].run_id]
+    assert await line.registry.claim(claims[1].run_id, "host:3", 15.0) is None
+    taken = await line.registry.claim(claims[0].run_id, "host:3", 15.0)
+    assert taken.attempt == claims[0].attempt + 1
