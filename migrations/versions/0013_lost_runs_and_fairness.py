@@ -8,7 +8,7 @@ from alembic import op
 from migrations.row_security import DEFINER, let_call
 
 revision = "0013"
-down_revision = "0011"
+down_revision = "0012"
 branch_labels = None
 depends_on = None
 

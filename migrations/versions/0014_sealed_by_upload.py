@@ -11,7 +11,7 @@ from app.domain.errors import Conflict
 from migrations.row_security import secure
 
 revision = "0014"
-down_revision = "0012"
+down_revision = "0013"
 branch_labels = None
 depends_on = None
 
