@@ -52,6 +52,7 @@ from app.web.forms import (
     form_with_file,
     is_of_this_site,
 )
+from app.web.organisations import Admitted, Organisation, SignInRefused
 from app.web.sessions import Cookies, LiveSessions, Session, new_token
 from app.web.transport import StreamedTransport
 from app.web.visits import Handler, NoSuchPage, Page, Visit, rendered
@@ -143,12 +144,14 @@ class Site:
     api: ASGIApp
     cookies: Cookies
     sessions: LiveSessions
+    organisation: Organisation | None = None
 
     def routes(self) -> list[BaseRoute]:
         """All routes of the pages."""
         return [
             PageRoute("/sign-in", self.sign_in, methods=["GET", "POST"]),
             PageRoute("/sign-out", self.sign_out, methods=["POST"]),
+            *self._routes_of(self.organisation),
             *(
                 PageRoute(path, partial(self._visited, handler=handler), methods=["GET"])
                 for path, handler in PAGES
@@ -164,12 +167,19 @@ class Site:
             Mount("/assets", StaticFiles(directory=STATIC)),
         ]
 
-    def client(self, api_key: str) -> AsyncClient:
-        """The public interface under a key, without a network in between.
+    def _routes_of(self, organisation: Organisation | None) -> list[BaseRoute]:
+        """The way to the identity provider and back, if there is one."""
+        if organisation is None:
+            return []
+        ways = (("/sign-in/organisation", self._leave), ("/sign-in/callback", self._come_back))
+        return [PageRoute(path, partial(way, organisation), methods=["GET"]) for path, way in ways]
+
+    def client(self, api_key: str, signed_in: object = None) -> AsyncClient:
+        """The public interface under a key, or for who is signed in without one, with no network between.
 
         Nothing is sent twice, so that the service keeps no answers of previews for a repetition.
         """
-        transport = StreamedTransport(self.api)
+        transport = StreamedTransport(self.api, signed_in)
         return AsyncClient("http://service", api_key, transport=transport, retries=Retries(attempts=1))
 
     # --- signing in and out ----------------------------------------------------------------------------
@@ -213,6 +223,42 @@ class Site:
         self.cookies.end(request, response)
         return response
 
+    async def _leave(self, organisation: Organisation, request: Request) -> Response:
+        """Send the browser to the identity provider."""
+        goal = local(request.query_params.get("next", "/"))
+        try:
+            there, attempt = await organisation.begin()
+        except SignInRefused as refused:
+            return self._form(request, goal, refused.said, refused.status)
+        before = self.cookies.session(request)
+        response = RedirectResponse(there, 303)
+        kept = {**attempt, "goal": goal, "before": "" if before is None else before.id}
+        self.cookies.send_away(request, response, kept)
+        return response
+
+    async def _come_back(self, organisation: Organisation, request: Request) -> Response:
+        """Begin the session of who comes back from the identity provider."""
+        attempt = self.cookies.attempt(request)
+        if attempt is None:
+            said = (
+                "You took too long at the identity provider, or began in another browser. Please try again."
+            )
+            return self._form(request, "/", said, 403)
+        goal = local(attempt["goal"])
+        try:
+            tenant, identity = await organisation.finish(attempt, request.query_params)
+        except SignInRefused as refused:
+            response = self._form(request, goal, refused.said, refused.status)
+        else:
+            await self.sessions.end(attempt["before"])
+            session = self.cookies.new(identity=identity)
+            # A page and no redirection: on the way from another site the new cookie would not be sent.
+            response = rendered(Page("come_back.html", {"goal": goal}))
+            self.cookies.begin(request, response, session)
+            await self.sessions.begin_in_tenant(tenant, session.id, session.ends)
+        self.cookies.come_back(request, response)
+        return response
+
     async def _is_valid(self, api_key: str) -> bool:
         if not api_key.isascii() or not api_key.isprintable() or not 1 <= len(api_key) <= 200:
             return False
@@ -229,7 +275,10 @@ class Site:
         self, request: Request, goal: str, said: str | None = None, status: int = 200, kept: str = ""
     ) -> Response:
         token = new_token()
-        shown = {"goal": goal, "said": said, "offered": token, "kept": kept}
+        has_organisation = self.organisation is not None
+        shown = {
+            "goal": goal, "said": said, "offered": token, "kept": kept, "has_organisation": has_organisation,
+        }  # fmt: skip
         response = rendered(Page("sign_in.html", shown, status))
         self.cookies.offer(request, response, token)
         return response
@@ -241,10 +290,14 @@ class Site:
         session = self.cookies.session(request)
         if session is None:
             return self._to_sign_in(request)
-        async with self.client(session.api_key) as client:
+        admitted = self._admitted(session)
+        if session.identity and admitted is None:
+            return self._to_sign_in(request)
+        again = partial(self.client, session.api_key, admitted and admitted.actor)
+        async with again() as client:
             try:
-                again = partial(self.client, session.api_key)
-                visit = Visit(request, session, client, again, await client.api_keys.current())
+                key = dict(admitted.key) if admitted else await client.api_keys.current()
+                visit = Visit(request, session, client, again, key)
             except ProblemError as problem:
                 return self._to_sign_in(request) if problem.status == 401 else _problem(problem, None)
             # After the interface has answered, so that a loss of the database is told on a page as always.
@@ -257,6 +310,12 @@ class Site:
             except NoSuchPage:
                 return _refusal(404, *_NOT_FOUND, visit)
         return page if isinstance(page, Response) else rendered(page, visit)
+
+    def _admitted(self, session: Session) -> Admitted | None:
+        """Who is signed in without a key; None if nobody is, or may be no more."""
+        return (
+            self.organisation.admitted(session.identity) if self.organisation and session.identity else None
+        )
 
     async def _sent(self, request: Request, handler: FormHandler) -> Response:
         """What the handler makes of a form of this session.
@@ -303,12 +362,15 @@ class Site:
         return response
 
 
-def install_pages(app: Starlette, cookies: Cookies, sessions: LiveSessions) -> None:
+def install_pages(
+    app: Starlette, cookies: Cookies, sessions: LiveSessions, organisation: Organisation | None = None
+) -> None:
     """Add the pages to the application whose interface they read.
 
+    People sign in by the organisation's identity provider, too, if there is one.
     Addresses that nobody knows get a readable page where a browser asks for one.
     """
-    app.router.routes.extend(Site(app, cookies, sessions).routes())
+    app.router.routes.extend(Site(app, cookies, sessions, organisation).routes())
     app.state.passed_on.update(path for path, _ in FILES)
     unknown = app.router.default
 
