@@ -232,7 +232,7 @@ async def test_a_clock_that_is_five_minutes_off_is_named(door: Open, provider):
         (-61, "begins to be valid 61 s from now"),
         (
             -300,
-            "begins to be valid 300 s from now, by the clock of this service, which says 2026-11-28T11:55:00Z",
+            "valid 300 s from now, by the clock of this service, which says 2026-11-28T11:55:00Z",
         ),
     ):
         own.now = issued + timedelta(seconds=late)
