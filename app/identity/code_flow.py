@@ -1,6 +1,7 @@
 """Signing in by the identity provider: the authorisation code flow with PKCE, state and nonce.
 
-Sources: OpenID Connect Core 1.0, authorisation code flow; RFC 7636 (PKCE, S256); RFC 9207 (issuer in the answer).
+Sources: OpenID Connect Core 1.0, authorisation code flow; RFC 7636 (PKCE, S256); RFC 9207 (the issuer in the
+answer).
 """
 
 from __future__ import annotations
