@@ -52,11 +52,11 @@ from app.web.forms import (
     form_with_file,
     is_of_this_site,
 )
-from app.web.organisations import Admitted, Organisation, SignInRefused
+from app.web.organisations import Admitted, Organisation, WayThere
 from app.web.sessions import Cookies, LiveSessions, Session, new_token
 from app.web.transport import StreamedTransport
 from app.web.visits import Handler, NoSuchPage, Page, Visit, rendered
-from app.web.words import address
+from app.web.words import address, local
 from privacy_risk import AsyncClient, ProblemError, Retries
 
 STATIC: Final = Path(__file__).parent / "static"
@@ -171,8 +171,9 @@ class Site:
         """The way to the identity provider and back, if there is one."""
         if organisation is None:
             return []
-        ways = (("/sign-in/organisation", self._leave), ("/sign-in/callback", self._come_back))
-        return [PageRoute(path, partial(way, organisation), methods=["GET"]) for path, way in ways]
+        way = WayThere(organisation, self.cookies, self.sessions, self._form)
+        steps = (("/sign-in/organisation", way.leave), ("/sign-in/callback", way.come_back))
+        return [PageRoute(path, step, methods=["GET"]) for path, step in steps]
 
     def client(self, api_key: str, signed_in: object = None) -> AsyncClient:
         """The public interface under a key, or for who is signed in without one, with no network between.
@@ -221,42 +222,6 @@ class Site:
             await self.sessions.end(session.id)
         response = RedirectResponse("/sign-in", 303)
         self.cookies.end(request, response)
-        return response
-
-    async def _leave(self, organisation: Organisation, request: Request) -> Response:
-        """Send the browser to the identity provider."""
-        goal = local(request.query_params.get("next", "/"))
-        try:
-            there, attempt = await organisation.begin()
-        except SignInRefused as refused:
-            return self._form(request, goal, refused.said, refused.status)
-        before = self.cookies.session(request)
-        response = RedirectResponse(there, 303)
-        kept = {**attempt, "goal": goal, "before": "" if before is None else before.id}
-        self.cookies.send_away(request, response, kept)
-        return response
-
-    async def _come_back(self, organisation: Organisation, request: Request) -> Response:
-        """Begin the session of who comes back from the identity provider."""
-        attempt = self.cookies.attempt(request)
-        if attempt is None:
-            said = (
-                "You took too long at the identity provider, or began in another browser. Please try again."
-            )
-            return self._form(request, "/", said, 403)
-        goal = local(attempt["goal"])
-        try:
-            tenant, identity = await organisation.finish(attempt, request.query_params)
-        except SignInRefused as refused:
-            response = self._form(request, goal, refused.said, refused.status)
-        else:
-            await self.sessions.end(attempt["before"])
-            session = self.cookies.new(identity=identity)
-            # A page and no redirection: on the way from another site the new cookie would not be sent.
-            response = rendered(Page("come_back.html", {"goal": goal}))
-            self.cookies.begin(request, response, session)
-            await self.sessions.begin_in_tenant(tenant, session.id, session.ends)
-        self.cookies.come_back(request, response)
         return response
 
     async def _is_valid(self, api_key: str) -> bool:
@@ -381,12 +346,6 @@ def install_pages(
             await unknown(scope, receive, send)
 
     app.router.default = default
-
-
-def local(goal: str) -> str:
-    """The address if it is a page of this site, else the first page: a link leads nowhere else."""
-    is_local = goal.startswith("/") and not goal.startswith(("//", "/\\")) and goal.isprintable()
-    return goal if is_local and len(goal) <= 1000 else "/"
 
 
 def _is_own(session: Session, form: Form) -> bool:

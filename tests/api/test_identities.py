@@ -15,6 +15,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from app.composition.signing_in import SigningIn, signing_in
+from app.domain.errors import Unauthenticated
+from app.identity.code_flow import CodeFlow, OidcClient
+from app.identity.keys import KnownKeys
+from app.identity.provider import Provider
+from app.identity.tokens import ClaimNames, VerifiedTokens
 from app.settings import Settings
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api, build_api
@@ -320,6 +325,46 @@ async def test_a_provider_that_answers_oddly_is_as_good_as_away(door: Open, prov
         problem_of(response, 503, "unavailable")
         assert "evil" not in response.text, name
     assert set(asked) == {"id.example"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, None),
+        ({"azp": "risk"}, None),
+        ({"azp": "another"}, "another client"),
+        ({"aud": ["risk", "another"]}, "another client"),
+        ({"aud": ["risk", "another"], "azp": "risk"}, None),
+        ({"aud": AUDIENCE}, "audience"),
+        ({"nonce": None}, "this attempt"),
+        ({"nonce": "of before"}, "this attempt"),
+    ],
+)
+async def test_an_id_token_is_for_this_client_and_this_attempt(provider, monkeypatch, changes, said):
+    """Of a provider that would issue anything to anybody."""
+    own = Provider(provider.issuer)
+    keys = KnownKeys(own, ["RS256"])
+    tokens = VerifiedTokens(
+        provider.issuer, None, frozenset(["RS256"]), ClaimNames("groups"), keys, lambda: datetime.now(UTC)
+    )
+    flow = CodeFlow(own, tokens, OidcClient("risk", "secret", "http://here/callback", "openid"))
+    _, attempt = await flow.begin()
+    forms: list[Any] = []
+
+    async def issue(form: Any, secret: Any) -> dict[str, Any]:
+        forms.append((form, secret))
+        return {"id_token": provider.signed(**{"aud": "risk", "nonce": attempt.nonce, **changes})}
+
+    monkeypatch.setattr(own, "tokens", issue)
+    answer = {"state": attempt.state, "code": "code"}
+    if said is None:
+        assert (await flow.finish(attempt, answer)).subject == "ada"
+    else:
+        with pytest.raises(Unauthenticated, match=said):
+            await flow.finish(attempt, answer)
+    ((form, secret),) = forms
+    assert (secret, form["code_verifier"]) == (("risk", "secret"), attempt.verifier)
+    assert "client_secret" not in form
 
 
 async def test_without_a_provider_a_token_is_no_api_key(api: Api, provider):
