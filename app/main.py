@@ -20,7 +20,8 @@ def main() -> None:
         settings = Settings()
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_context=False, include_input=False):
-            print(f"privacy-risk: {_variable(fault['loc'])}: {fault['msg']}", file=sys.stderr)
+            of = f"{_variable(fault['loc'])}: " if fault["loc"] else ""  # some are of several together
+            print(f"privacy-risk: {of}{fault['msg']}", file=sys.stderr)
         sys.exit(2)
     sys.exit(run_program(sys.argv[1:], operations(settings)))
 

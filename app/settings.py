@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import AliasChoices, BeforeValidator, Field, HttpUrl, IPvAnyNetwork, SecretStr
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    HttpUrl,
+    IPvAnyNetwork,
+    Json,
+    SecretStr,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 MOST_PROCESSES: Final = 16
@@ -30,12 +41,24 @@ Quota = Annotated[Annotated[int, Field(ge=1, le=10**15)] | None, _OrUnlimited]
 """A whole number, or None without a limit."""
 
 
-Networks = Annotated[
-    tuple[IPvAnyNetwork, ...],
-    NoDecode,
-    BeforeValidator(lambda value: value.split(",") if isinstance(value, str) else value),
-]
+_ByCommas = BeforeValidator(lambda value: value.split(",") if isinstance(value, str) else value)
+
+Networks = Annotated[tuple[IPvAnyNetwork, ...], NoDecode, _ByCommas]
 """Networks, separated by commas; an address is a network of one."""
+
+Algorithm = Literal[
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"
+]  # fmt: skip
+"""Signatures that may be allowed: whoever can check one of these cannot make one."""
+
+
+class MappedGroup(BaseModel):
+    """What the members of a group of the identity provider may do."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tenant: str | None = None
+    scopes: frozenset[Literal["data:read", "data:write", "assess", "govern", "admin", "operator"]]
 
 
 class Settings(BaseSettings):
@@ -80,12 +103,41 @@ class Settings(BaseSettings):
         description="Addresses or networks of the proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` "
         "are believed, by commas. Unset: those of this machine, `127.0.0.1` and `::1`.",
     )
+    requests_per_minute: Annotated[int, Field(ge=1, le=10**6)] | None = None
+    """Most requests of one key, or one person, in a minute, all processes together; unset: any number."""
     metrics_host: str = "127.0.0.1"
     """Address that the metrics are served on."""
     metrics_port: Annotated[int | None, Field(ge=0, le=65535)] = None
     """Port of the metrics; unset: no metrics."""
     log_level: Annotated[str, Field(pattern="^(debug|info|warning|error)$")] = "info"
     """Least level logged."""
+
+    oidc_issuer: Annotated[str, Field(pattern=r"^https?://[!-~]+$", max_length=300)] | None = None
+    """Issuer of the identity provider, exactly as its tokens name it; unset: API keys alone are taken."""
+    oidc_audience: str | None = None
+    """Audience (`aud`) of tokens that are sent with requests; unset: none are taken there."""
+    oidc_algorithms: Annotated[tuple[Algorithm, ...], NoDecode, _ByCommas] = Field(
+        "RS256,ES256",
+        min_length=1,
+        validate_default=True,
+        description="Signatures of tokens that are accepted, by commas: RS, PS or ES with 256, 384 or 512, "
+        "and EdDSA.",
+    )
+    oidc_groups_claim: str = "groups"
+    """Claim that holds the groups of a user: a text or a list of texts."""
+    oidc_tenant_claim: str | None = None
+    """Claim that names the tenant of a user; unset: the mapping of groups does."""
+    oidc_groups: Annotated[Json[dict[str, MappedGroup]] | None, NoDecode] = Field(
+        None,
+        description="What each group may do, as JSON: "
+        '`{"analysts": {"tenant": "acme", "scopes": ["data:read", "assess"]}}`.',
+    )
+    oidc_client_id: str | None = None
+    """Name of this service at the identity provider, to sign in to the pages; unset: by API keys alone."""
+    oidc_client_secret: SecretStr | None = None
+    """Its secret, if it has one."""
+    oidc_scope: Annotated[str, Field(pattern=r"^(.* )?openid( .*)?$")] = "openid profile"
+    """What the pages ask the identity provider for, by blanks."""
 
     direct_seconds: Annotated[float, Field(gt=0, le=30)] = 0.5
     """Work estimated above this must be done as a run."""
@@ -143,3 +195,26 @@ class Settings(BaseSettings):
     """Resident memory of a run's process, in MiB."""
     run_seconds: Annotated[int, Field(ge=1)] = 6 * 3600
     """Longest wall-clock time of one attempt of a run."""
+
+    @model_validator(mode="after")
+    def _identity_provider_is_whole(self) -> Self:
+        """Refuse at the start what would refuse everybody later, or let in whom nobody meant."""
+        issuer = self.oidc_issuer
+        if issuer is None:
+            return self
+        host = HttpUrl(issuer).host
+        if not issuer.startswith("https://") and host not in ("127.0.0.1", "localhost", "[::1]"):
+            raise ValueError("PRIVACY_RISK_OIDC_ISSUER must be an address with https")
+        if self.oidc_audience is None and self.oidc_client_id is None:
+            raise ValueError("with PRIVACY_RISK_OIDC_ISSUER goes PRIVACY_RISK_OIDC_AUDIENCE or …_CLIENT_ID")
+        if self.oidc_client_id is not None and self.public_url is None:
+            raise ValueError("with PRIVACY_RISK_OIDC_CLIENT_ID goes PRIVACY_RISK_PUBLIC_URL")
+        if not self.oidc_groups:
+            raise ValueError("with PRIVACY_RISK_OIDC_ISSUER goes PRIVACY_RISK_OIDC_GROUPS")
+        homeless = sorted(name for name, own in self.oidc_groups.items() if own.tenant is None)
+        if homeless and self.oidc_tenant_claim is None:
+            raise ValueError(
+                f"PRIVACY_RISK_OIDC_GROUPS names no tenant for {', '.join(homeless)}, and there is no "
+                "PRIVACY_RISK_OIDC_TENANT_CLAIM"
+            )
+        return self

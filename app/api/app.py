@@ -19,6 +19,8 @@ from app.api.middleware import BodyLimit, RequestFrame
 from app.api.places import Places
 from app.api.routers import UPLOAD_PATHS
 from app.api.services import Services
+from app.services.access.identities import IdentityService
+from app.services.access.rates import RequestRates
 from app.services.ports import Store
 
 
@@ -30,6 +32,8 @@ def create_app(
     max_upload_bytes: int,
     max_body_bytes: int = LARGEST_BYTES,
     places: Places | None = None,
+    identities: IdentityService | None = None,
+    rates: RequestRates | None = None,
     registry: CollectorRegistry | None = None,
     log_stream: TextIO | None = None,
 ) -> FastAPI:
@@ -48,6 +52,10 @@ def create_app(
         :mod:`app.api.bodies.limits`.
     places
         How many costly requests of a tenant are worked on at once; the usual number if None.
+    identities
+        Admits those whom an identity provider vouches for; API keys alone are taken if None.
+    rates
+        Counts the requests of each key, and says how many it may have; any number if None.
     registry
         Where the counters of requests are registered; a registry of its own if None.
     log_stream
@@ -60,6 +68,8 @@ def create_app(
     app.state.max_body_bytes = max_body_bytes
     app.state.bodies_in_flight = BodiesInFlight()
     app.state.places = places or Places()
+    app.state.identities = identities
+    app.state.rates = rates
     app.state.passed_on = set()  # addresses of pages that hand files on, which add themselves
     # Layers are entered in the reverse of the order in which they are added.
     app.add_middleware(

@@ -1,4 +1,7 @@
-"""Who asks: a bearer API key becomes an Actor, once per request; a missing scope is named."""
+"""Who asks: a bearer credential becomes an Actor, once per request; a missing scope is named.
+
+It is an API key or, where an identity provider is configured, one of its tokens.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityS
 from starlette.requests import Request
 
 from app.domain.errors import Unauthenticated
+from app.services.access.identities import IdentityService
+from app.services.access.rates import RequestRates, refuse_beyond
 from app.services.access.tenants import TenantService
 from app.services.resources import Actor, Scope, require
 
@@ -22,19 +27,35 @@ _bearer = HTTPBearer(
 
 
 async def authenticate(request: Request) -> Actor:
-    """The actor of the request's key; kept with the request, so that it is looked up once."""
-    known: Actor | None = getattr(request.state, "actor", None)
+    """The actor of the request; kept with the request, so that it is looked up, and counted, once."""
+    state = request.state
+    known: Actor | None = getattr(state, "actor", None)
     if known is not None:
         return known
-    credentials = await _bearer(request)
-    if credentials is None:
-        raise Unauthenticated(
-            "The request carries no API key.", "Send the header Authorization: Bearer <prefix>.<secret>."
-        )
-    tenants: TenantService = request.app.state.services.tenants
-    actor = await tenants.authenticate(credentials.credentials)
-    request.state.actor = actor
+    # Somebody who is signed in to the pages without a key; nothing but the pages can say so of a request.
+    signed_in: Actor | None = getattr(state, "signed_in", None)
+    actor = await _of_credential(request) if signed_in is None else signed_in
+    state.actor = actor
+    rates: RequestRates | None = request.app.state.rates
+    if rates is not None:
+        state.rate = await rates.count(actor)
+        refuse_beyond(state.rate)
     return actor
+
+
+async def _of_credential(request: Request) -> Actor:
+    credentials = await _bearer(request)
+    identities: IdentityService | None = request.app.state.identities
+    if credentials is None:
+        or_token = "" if identities is None else ", or with a token of the identity provider"
+        raise Unauthenticated(
+            "The request carries no API key.",
+            f"Send the header Authorization: Bearer <prefix>.<secret>{or_token}.",
+        )
+    if identities is not None and identities.is_token(credentials.credentials):
+        return await identities.authenticate(credentials.credentials)
+    tenants: TenantService = request.app.state.services.tenants
+    return await tenants.authenticate(credentials.credentials)
 
 
 async def actor_who_may(request: Request, scopes: Sequence[str]) -> Actor:

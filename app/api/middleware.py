@@ -20,6 +20,8 @@ from app.api.access_log import frames_of, root_of
 from app.api.bodies.limits import WITHOUT_KEY_BYTES, body_too_large, declared_length
 from app.api.metrics import RequestMetrics
 from app.api.problems import BY_CODE, body_of_error, problem_body, problem_response
+from app.api.rate_fields import fields_of
+from app.services.access.rates import Rate
 
 SECURITY_HEADERS: Final = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
@@ -110,7 +112,7 @@ class _Exchange:
         self.began = time.perf_counter()
         given = Headers(scope=scope).get("x-request-id", "")
         self.request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
-        scope["state"] = {**scope.get("state", {}), "request_id": self.request_id}
+        self._state = scope["state"] = {**scope.get("state", {}), "request_id": self.request_id}
         self.status = 0
         self.bytes_in = self.bytes_out = 0
         self.has_started = self.is_broken = False
@@ -128,6 +130,9 @@ class _Exchange:
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
             headers["X-Request-Id"] = self.request_id
+            rate: Rate | None = self._state.get("rate")
+            if rate is not None:
+                headers.update(fields_of(rate))
             for name, value in SECURITY_HEADERS.items():
                 headers.setdefault(name, value)
         elif message["type"] == "http.response.body":

@@ -15,6 +15,7 @@ from app.api.client_generators import suit_generators
 from app.api.idempotency import HEADER
 from app.api.places import kind_of_place
 from app.api.problems import MEDIA_TYPE, PROBLEM_TYPES, ProblemType
+from app.api.rate_fields import DOCUMENTED as RATE_FIELDS
 from app.api.routers import routers
 from app.api.routers.answers import problems
 from app.api.routers.collection import CLEAN_UP
@@ -28,8 +29,9 @@ DESCRIPTION: Final = """\
 How much harm a disclosure can do, how useful it still is, and which form would be best.
 
 **Try it out**: the page begins with the essentials, from a table to its release and a verdict; *All
-operations* at its top shows the rest. Press *Authorize* and enter an API key; then run the operations from
-the top of the page downwards with the examples as they stand. Each uses what earlier ones made; the last
+operations* at its top shows the rest. Press *Authorize* and enter an API key (or a token of your identity
+provider, where the operator has configured one); then run the operations from the top of the page downwards
+with the examples as they stand. Each uses what earlier ones made; the last
 section of *All operations* deletes it all again. Where a body offers several examples, send each of them.
 
 **Names.** Every resource has a name of your choice, which is accepted wherever an id is. Resources never
@@ -39,6 +41,9 @@ name 409.
 **Errors** are problem documents (RFC 9457); [each type has a page](/problems).
 
 **Repeats.** Every POST takes an `Idempotency-Key`: a repeated request is answered as the first one was.
+
+**Rates.** The operator may limit the requests of a key. Each answer then says in `RateLimit` how many are
+left (draft-ietf-httpapi-ratelimit-headers-10); one too many is 429 with `Retry-After`.
 
 **Caching.** JSON that is read carries a strong `ETag`; with `If-None-Match` an unchanged one is 304.
 """
@@ -114,6 +119,14 @@ _RETRY_AFTER: Final = {
     "request with the same Idempotency-Key is still being answered.",
     "schema": {"type": "integer", "minimum": 1},
 }
+_IDENTITY_TOKEN: Final = {
+    "type": "http",
+    "scheme": "bearer",
+    "bearerFormat": "JWT",
+    "description": "A token of the organisation's identity provider (OpenID Connect), where the operator has "
+    "configured one. Its groups are mapped to a tenant and to scopes.",
+}
+
 _RETRIED: Final = ("429", "503")
 """Statuses of problems that pass; of the others only the 409 of a POST may."""
 
@@ -163,6 +176,7 @@ def made_document() -> dict[str, Any]:
             _describe_post(path["post"], limits.get(address))
         if "get" in path:
             _describe_get(path["get"])
+    _take_tokens(document)
     _share_problems(document)
     suit_generators(document)
     return document
@@ -258,6 +272,16 @@ def _describe_post(operation: dict[str, Any], limit: int | None) -> None:
             parameter["examples"] = {key: {"value": key} for key in keys}
 
 
+def _take_tokens(document: dict[str, Any]) -> None:
+    """Add the tokens of an identity provider, with the scopes of the key in whose place each is sent."""
+    document["components"]["securitySchemes"]["identity_token"] = _IDENTITY_TOKEN
+    for path in document["paths"].values():
+        for method, operation in path.items():
+            if method in _METHODS and operation.get("security"):
+                ((_, scopes),) = operation["security"][0].items()
+                operation["security"].append({"identity_token": scopes})
+
+
 def _share_problems(document: dict[str, Any]) -> None:
     """Write each answer that tells of problems once, and refer to it where an operation has it."""
     shared: dict[str, dict[str, Any]] = {}
@@ -268,7 +292,8 @@ def _share_problems(document: dict[str, Any]) -> None:
             for status, response in responses.items():
                 if MEDIA_TYPE in response.get("content", {}):
                     if status in _RETRIED:
-                        response = {**response, "headers": {"Retry-After": _RETRY_AFTER}}
+                        more = RATE_FIELDS if status == "429" else {}
+                        response = {**response, "headers": {"Retry-After": _RETRY_AFTER, **more}}
                     name = _name_of_problems(response)
                     if shared.setdefault(name, response) != response:
                         raise ValueError(f"Two answers would be named {name}.")

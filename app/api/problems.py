@@ -71,8 +71,11 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         401,
         "The request carries no valid API key",
         "The Authorization header is missing or malformed, or its key is unknown, expired or revoked. An "
-        "unknown key and a wrong secret are deliberately not told apart.",
-        "Send `Authorization: Bearer <prefix>.<secret>` with a key that is valid.",
+        "unknown key and a wrong secret are deliberately not told apart. Where the service takes tokens of "
+        "an identity provider, `detail` says what is wrong with the one that was sent: signature, audience, "
+        "issuer, or time, in which case the clocks of both may differ.",
+        "Send `Authorization: Bearer <prefix>.<secret>` with a key that is valid, or a new token of the "
+        "identity provider.",
     ),
     ProblemType(
         "forbidden",
@@ -80,6 +83,15 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         "The API key lacks a scope",
         "The key is valid but does not have the scope that the operation needs; `scope` names it.",
         "Use a key with that scope, or have an administrator of the tenant create one.",
+    ),
+    ProblemType(
+        "not-admitted",
+        403,
+        "Nothing is allowed to the groups of this identity",
+        "The token is genuine, but none of its groups is mapped to scopes of a tenant here, or they are "
+        "mapped to more than one tenant. `detail` names the groups that are mapped.",
+        "Join one of these groups at the identity provider and get a new token, or have the operator map one "
+        "of yours.",
     ),
     ProblemType(
         "not-found",
@@ -195,8 +207,9 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         "rate-limited",
         429,
         "Too many requests",
-        "The tenant has more work queued or running than its quota allows, which `quota` tells, or something "
-        "before the service lets no more requests through. Nothing was stored.",
+        "The tenant has more work queued or running than its quota allows, which `quota` tells; or the key, "
+        "or the person, has sent more requests within a minute than the operator allows; or something before "
+        "the service lets no more requests through. Nothing was stored.",
         "Wait for the time that the Retry-After header names.",
     ),
     ProblemType(

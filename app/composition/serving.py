@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import uvicorn
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
+from sqlalchemy.ext.asyncio import AsyncEngine
 from starlette.datastructures import State
 
 from app.api.app import create_app
@@ -31,7 +32,7 @@ from app.domain.errors import Unavailable
 from app.persistence import doctor
 from app.persistence.addresses import create_engine
 from app.persistence.full_disk import full_disk
-from app.persistence.registry import PostgresPageSessions, PostgresRegistry
+from app.persistence.registry import PostgresPageSessions, PostgresRegistry, PostgresRequestRates
 from app.persistence.signals import PostgresRunSignals
 from app.persistence.store import PostgresStore
 from app.services.deletions import Erased
@@ -40,6 +41,7 @@ from app.web.sessions import Cookies
 from app.web.site import install_pages
 
 if TYPE_CHECKING:
+    from app.composition.signing_in import SigningIn
     from app.services.datasets.tables import TableLoader
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -150,6 +152,7 @@ async def application(
         store = PostgresStore(engine, database.master_key, utc_now, tenant_defaults(settings))
         registry = PostgresRegistry(engine, database.master_key, utc_now)
         await registry.encrypt_webhook_addresses()
+        signing_in = configured_signing_in(settings, registry)
         loaders: list[TableLoader] = []  # what the use cases read tables through, once they are made
 
         def forget(erased: Erased | None) -> None:
@@ -175,17 +178,36 @@ async def application(
                 partial(doctor.readiness, engine),
                 max_upload_bytes=settings.upload_max_bytes,
                 places=Places(settings.uploads_at_once, settings.direct_at_once),
+                identities=None if signing_in is None else signing_in.identities,
+                rates=request_rates(settings, engine),
                 registry=metrics,
             )
             install_pages(
                 app,
                 Cookies(database.master_key.derive("pages"), utc_now, always_secure=_is_https(settings)),
                 PostgresPageSessions(engine, utc_now),
+                None if signing_in is None else signing_in.organisation,
             )
             yield app
     finally:
         full_disk.folder = None
         await engine.dispose()
+
+
+def request_rates(settings: Settings, engine: AsyncEngine) -> PostgresRequestRates | None:
+    """What counts the requests of a key; None if they are not limited."""
+    limit = settings.requests_per_minute
+    return None if limit is None else PostgresRequestRates(engine, utc_now, limit)
+
+
+def configured_signing_in(settings: Settings, registry: PostgresRegistry) -> SigningIn | None:
+    """The identity provider; None if there is none, and then nothing of it is loaded either."""
+    if settings.oidc_issuer is None:
+        return None
+    # Imported here: most services have no identity provider.
+    from app.composition.signing_in import signing_in
+
+    return signing_in(settings, settings.oidc_issuer, registry, utc_now)
 
 
 def _is_https(settings: Settings) -> bool:

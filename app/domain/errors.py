@@ -15,6 +15,7 @@
     ├─ MemoryLimitExceeded           work that would need more memory than a run may have
     ├─ Unauthenticated               no valid credential
     ├─ Forbidden                     the credential lacks a scope
+    ├─ NotAdmitted                   a genuine identity that nothing is allowed to here
     ├─ QuotaExceeded                 the tenant would have more than it may
     ├─ RateLimited                   too many requests, or too much work at once
     │  └─ TooManyAtOnce              every place of the tenant for such requests is taken
@@ -258,6 +259,12 @@ class Forbidden(PrivacyRiskError):
     def __init__(self, scope: str) -> None:
         super().__init__(f"This needs the scope {scope}.", "Use a key that carries this scope.")
         self.scope = scope
+
+
+class NotAdmitted(PrivacyRiskError):
+    """The identity provider vouches for somebody to whom nothing is allowed here."""
+
+    code = "not-admitted"
 
 
 class QuotaExceeded(PrivacyRiskError):

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import cache
+from math import ceil
 from typing import Any
 
 from sqlalchemy import TextClause, text
@@ -17,9 +18,10 @@ from app.persistence.encryption import MasterKey, new_data_key
 from app.persistence.records import api_key
 from app.persistence.store import PostgresUnitOfWork, unit_of_work
 from app.persistence.transactions import DOCUMENTS_KEY, database_errors, single_statements
+from app.services.access.rates import WINDOW_SECONDS, Rate
 from app.services.access.tenant_settings import USUAL, TenantSettings
 from app.services.ports import Clock
-from app.services.resources import ApiKey, Claim, JsonObject, LostRun, Removed, Tenant, TenantId
+from app.services.resources import Actor, ApiKey, Claim, JsonObject, LostRun, Removed, Tenant, TenantId
 from app.services.runs.webhook_values import DueDelivery, Shares
 
 
@@ -190,6 +192,13 @@ class PostgresPageSessions(_Functions):
             {"prefix": key_prefix, "id": _hashed(session_id), "at": self._clock(), "ends": ends},
         )
 
+    async def begin_in_tenant(self, tenant: str, session_id: str, ends: datetime) -> None:
+        """Note a session in this tenant of somebody without an API key."""
+        await self._call(
+            "SELECT lookup_begin_tenant_session(:tenant, :id, :at, :ends)",
+            {"tenant": uuid.UUID(tenant), "id": _hashed(session_id), "at": self._clock(), "ends": ends},
+        )
+
     async def is_live(self, session_id: str) -> bool:
         """Whether the session has begun and not ended."""
         ((found,),) = await self._call(
@@ -202,8 +211,27 @@ class PostgresPageSessions(_Functions):
         await self._call("SELECT lookup_end_page_session(:id)", {"id": _hashed(session_id)})
 
 
-def _hashed(session_id: str) -> bytes:
-    return hashlib.sha256(session_id.encode()).digest()
+class PostgresRequestRates(_Functions):
+    """Implements the port ``RequestRates``, by one statement that writes no log, for all processes."""
+
+    def __init__(self, engine: AsyncEngine, clock: Clock, limit: int) -> None:
+        super().__init__(engine, clock)
+        self._limit = limit
+
+    async def count(self, actor: Actor) -> Rate:
+        """Count one more request of the actor, by the database's clock."""
+        (row,) = await self._call(
+            "SELECT * FROM lookup_count_request(:tenant, :caller, :seconds)",
+            {
+                "tenant": uuid.UUID(actor.tenant), "caller": _hashed(actor.key_id),
+                "seconds": WINDOW_SECONDS,
+            },
+        )  # fmt: skip
+        return Rate(self._limit, row.sent, max(1, ceil(row.seconds_left)))
+
+
+def _hashed(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
 
 
 def _tenant(row: Any) -> Tenant:  # noqa: ANN401 - a row

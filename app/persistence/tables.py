@@ -310,6 +310,14 @@ page_sessions = _tenant_table(
     key=("id",),
 )
 
+request_counts = _tenant_table(
+    "request_counts",
+    Column("id", LargeBinary, nullable=False, comment="sha256 of the caller"),
+    Column("used", Integer, nullable=False),
+    _time("ends_at"),
+    Index("ix_request_counts_ends_at", "ends_at"),
+)
+
 audit_events = _tenant_table(
     "audit_events",
     Column("number", BigInteger, nullable=False),

@@ -31,7 +31,10 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True)
 class Actor:
-    """Who asks: one API key of one tenant."""
+    """Who asks: one API key of one tenant, or somebody whom its identity provider vouches for.
+
+    ``key_id`` is the key's id or, of the latter, issuer and subject.
+    """
 
     tenant: TenantId
     key_id: str

@@ -1,4 +1,6 @@
-"""Who is signed in: an API key and a token against forged forms, sealed in a cookie.
+"""Who is signed in: an API key, or somebody by the organisation's identity provider, sealed in a cookie.
+
+With it goes a token against forged forms.
 
 The cookie is encrypted and authenticated (AES-256-GCM) under a key of the service, bound to its purpose, and
 says itself when it ends. The service keeps of a session only the hash of its id: signing out removes it, and
@@ -12,10 +14,10 @@ import binascii
 import hmac
 import json
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -28,18 +30,26 @@ LIFETIME: Final = timedelta(hours=8)
 FORM_LIFETIME: Final = timedelta(hours=1)
 """How long the form for signing in can be sent."""
 
+ATTEMPT_LIFETIME: Final = timedelta(minutes=10)
+"""How long somebody may take at the identity provider."""
+
 _NONCE_BYTES: Final = 12
-_LONGEST: Final = 2048
+_LONGEST: Final = 3072
+"""Browsers keep cookies of up to 4096 bytes, with their names and attributes."""
 
 
 @dataclass(frozen=True)
 class Session:
-    """A signed-in key; ``form_token`` is in every form that changes something."""
+    """A signed-in key; ``form_token`` is in every form that changes something.
+
+    Who signed in by the identity provider has no key: ``identity`` is what the provider said of them.
+    """
 
     api_key: str
     form_token: str
     ends: datetime
     id: str
+    identity: Mapping[str, Any] = field(default_factory=dict)
 
     def allows(self, form_token: str) -> bool:
         """Whether a form was made for this session."""
@@ -52,6 +62,9 @@ class LiveSessions(Protocol):
     async def begin(self, key_prefix: str, session_id: str, ends: datetime) -> None:
         """Note a session of the API key with this public prefix."""
 
+    async def begin_in_tenant(self, tenant: str, session_id: str, ends: datetime) -> None:
+        """Note a session in this tenant of somebody without an API key."""
+
     async def is_live(self, session_id: str) -> bool:
         """Whether the session has begun and not ended."""
 
@@ -61,7 +74,7 @@ class LiveSessions(Protocol):
 
 @dataclass(frozen=True)
 class Cookies:
-    """Seals and opens the two cookies: of the session, and of the form that begins one.
+    """Seals and opens three cookies: of the session, and of the two ways that begin one.
 
     They are ``Secure`` where the request came by https, or ``always_secure``.
     """
@@ -72,25 +85,43 @@ class Cookies:
 
     def session(self, request: Request) -> Session | None:
         """The session of a request; None without one, or if it has ended or was altered."""
-        return self._open(request, "session")
+        return _session(self._open(request, "session"))
 
     def form(self, request: Request) -> Session | None:
         """The form that the request's browser was given; its key is empty."""
-        return self._open(request, "form")
+        return _session(self._open(request, "form"))
 
-    def new(self, api_key: str) -> Session:
-        """A session that begins now."""
-        return Session(api_key, new_token(), self.now() + LIFETIME, new_token())
+    def attempt(self, request: Request) -> Mapping[str, str] | None:
+        """What the browser was given when it began to sign in by the identity provider."""
+        found = self._open(request, "attempt")
+        return None if found is None else found["attempt"]
+
+    def new(self, api_key: str = "", identity: Mapping[str, Any] | None = None) -> Session:
+        """A session that begins now, of a key or of somebody by the identity provider."""
+        return Session(api_key, new_token(), self.now() + LIFETIME, new_token(), identity or {})
 
     def begin(self, request: Request, response: Response, session: Session) -> None:
         """Sign in."""
-        self._set(request, response, "session", session, LIFETIME)
+        self._set(request, response, "session", _content(session), LIFETIME)
         self._drop(request, response, "form")
 
     def offer(self, request: Request, response: Response, form_token: str) -> None:
         """Let the browser prove that the form for signing in was made for it."""
         form = Session("", form_token, self.now() + FORM_LIFETIME, "")
-        self._set(request, response, "form", form, FORM_LIFETIME)
+        self._set(request, response, "form", _content(form), FORM_LIFETIME)
+
+    def send_away(self, request: Request, response: Response, attempt: Mapping[str, str]) -> None:
+        """Let the browser prove, when it comes back, that it is the one that began.
+
+        Its cookie is sent on the way back from the provider's site, which a strict one would not be.
+        """
+        ends = (self.now() + ATTEMPT_LIFETIME).timestamp()
+        content = {"attempt": dict(attempt), "ends": ends}
+        self._set(request, response, "attempt", content, ATTEMPT_LIFETIME, "lax")
+
+    def come_back(self, request: Request, response: Response) -> None:
+        """End the attempt, so that it cannot be answered twice."""
+        self._drop(request, response, "attempt")
 
     def end(self, request: Request, response: Response) -> None:
         """Sign out."""
@@ -101,13 +132,10 @@ class Cookies:
         request: Request,
         response: Response,
         purpose: str,
-        session: Session,
+        content: Mapping[str, Any],
         lifetime: timedelta,
+        same_site: Literal["strict", "lax"] = "strict",
     ) -> None:
-        content = {
-            "key": session.api_key, "form": session.form_token, "ends": session.ends.timestamp(),
-            "id": session.id,
-        }  # fmt: skip
         nonce = secrets.token_bytes(_NONCE_BYTES)
         sealed = AESGCM(self.secret).encrypt(nonce, json.dumps(content).encode(), purpose.encode())
         response.set_cookie(
@@ -117,7 +145,7 @@ class Cookies:
             path="/",
             secure=self._is_secure(request),
             httponly=True,
-            samesite="strict",
+            samesite=same_site,
         )
 
     def _drop(self, request: Request, response: Response, purpose: str) -> None:
@@ -129,7 +157,8 @@ class Cookies:
             samesite="strict",
         )
 
-    def _open(self, request: Request, purpose: str) -> Session | None:
+    def _open(self, request: Request, purpose: str) -> dict[str, Any] | None:
+        """What a cookie holds that is whole and has not ended."""
         given = request.cookies.get(self._name(request, purpose), "")
         if not given or len(given) > _LONGEST:
             return None
@@ -138,12 +167,8 @@ class Cookies:
             text = AESGCM(self.secret).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], purpose.encode())
         except (InvalidTag, binascii.Error, ValueError):
             return None
-        content = json.loads(text)
-        ends = datetime.fromtimestamp(content["ends"], UTC)
-        # Cookies of the version before have no id: whoever holds one signs in again.
-        if self.now() >= ends or "id" not in content:
-            return None
-        return Session(content["key"], content["form"], ends, content["id"])
+        content: dict[str, Any] = json.loads(text)
+        return None if self.now() >= datetime.fromtimestamp(content["ends"], UTC) else content
 
     def _is_secure(self, request: Request) -> bool:
         return self.always_secure or request.url.scheme == "https"
@@ -152,6 +177,21 @@ class Cookies:
         """By https under a name that browsers accept from this host alone, and only with ``Secure``."""
         prefix = "__Host-" if self._is_secure(request) else ""
         return f"{prefix}privacy-risk-{purpose}"
+
+
+def _content(session: Session) -> dict[str, Any]:
+    return {
+        "key": session.api_key, "form": session.form_token, "ends": session.ends.timestamp(),
+        "id": session.id, **({"identity": dict(session.identity)} if session.identity else {}),
+    }  # fmt: skip
+
+
+def _session(content: Mapping[str, Any] | None) -> Session | None:
+    # Cookies of the version before have no id: whoever holds one signs in again.
+    if content is None or "id" not in content:
+        return None
+    ends = datetime.fromtimestamp(content["ends"], UTC)
+    return Session(content["key"], content["form"], ends, content["id"], content.get("identity", {}))
 
 
 def new_token() -> str:

@@ -52,10 +52,11 @@ from app.web.forms import (
     form_with_file,
     is_of_this_site,
 )
+from app.web.organisations import Admitted, Organisation, WayThere
 from app.web.sessions import Cookies, LiveSessions, Session, new_token
 from app.web.transport import StreamedTransport
 from app.web.visits import Handler, NoSuchPage, Page, Visit, rendered
-from app.web.words import address
+from app.web.words import address, local
 from privacy_risk import AsyncClient, ProblemError, Retries
 
 STATIC: Final = Path(__file__).parent / "static"
@@ -143,12 +144,14 @@ class Site:
     api: ASGIApp
     cookies: Cookies
     sessions: LiveSessions
+    organisation: Organisation | None = None
 
     def routes(self) -> list[BaseRoute]:
         """All routes of the pages."""
         return [
             PageRoute("/sign-in", self.sign_in, methods=["GET", "POST"]),
             PageRoute("/sign-out", self.sign_out, methods=["POST"]),
+            *self._routes_of(self.organisation),
             *(
                 PageRoute(path, partial(self._visited, handler=handler), methods=["GET"])
                 for path, handler in PAGES
@@ -164,12 +167,20 @@ class Site:
             Mount("/assets", StaticFiles(directory=STATIC)),
         ]
 
-    def client(self, api_key: str) -> AsyncClient:
-        """The public interface under a key, without a network in between.
+    def _routes_of(self, organisation: Organisation | None) -> list[BaseRoute]:
+        """The way to the identity provider and back, if there is one."""
+        if organisation is None:
+            return []
+        way = WayThere(organisation, self.cookies, self.sessions, self._form)
+        steps = (("/sign-in/organisation", way.leave), ("/sign-in/callback", way.come_back))
+        return [PageRoute(path, step, methods=["GET"]) for path, step in steps]
+
+    def client(self, api_key: str, signed_in: object = None) -> AsyncClient:
+        """The public interface under a key, or for who is signed in without one, with no network between.
 
         Nothing is sent twice, so that the service keeps no answers of previews for a repetition.
         """
-        transport = StreamedTransport(self.api)
+        transport = StreamedTransport(self.api, signed_in)
         return AsyncClient("http://service", api_key, transport=transport, retries=Retries(attempts=1))
 
     # --- signing in and out ----------------------------------------------------------------------------
@@ -229,7 +240,10 @@ class Site:
         self, request: Request, goal: str, said: str | None = None, status: int = 200, kept: str = ""
     ) -> Response:
         token = new_token()
-        shown = {"goal": goal, "said": said, "offered": token, "kept": kept}
+        has_organisation = self.organisation is not None
+        shown = {
+            "goal": goal, "said": said, "offered": token, "kept": kept, "has_organisation": has_organisation,
+        }  # fmt: skip
         response = rendered(Page("sign_in.html", shown, status))
         self.cookies.offer(request, response, token)
         return response
@@ -241,10 +255,14 @@ class Site:
         session = self.cookies.session(request)
         if session is None:
             return self._to_sign_in(request)
-        async with self.client(session.api_key) as client:
+        admitted = self._admitted(session)
+        if session.identity and admitted is None:
+            return self._to_sign_in(request)
+        again = partial(self.client, session.api_key, admitted and admitted.actor)
+        async with again() as client:
             try:
-                again = partial(self.client, session.api_key)
-                visit = Visit(request, session, client, again, await client.api_keys.current())
+                key = dict(admitted.key) if admitted else await client.api_keys.current()
+                visit = Visit(request, session, client, again, key)
             except ProblemError as problem:
                 return self._to_sign_in(request) if problem.status == 401 else _problem(problem, None)
             # After the interface has answered, so that a loss of the database is told on a page as always.
@@ -257,6 +275,12 @@ class Site:
             except NoSuchPage:
                 return _refusal(404, *_NOT_FOUND, visit)
         return page if isinstance(page, Response) else rendered(page, visit)
+
+    def _admitted(self, session: Session) -> Admitted | None:
+        """Who is signed in without a key; None if nobody is, or may be no more."""
+        return (
+            self.organisation.admitted(session.identity) if self.organisation and session.identity else None
+        )
 
     async def _sent(self, request: Request, handler: FormHandler) -> Response:
         """What the handler makes of a form of this session.
@@ -303,12 +327,15 @@ class Site:
         return response
 
 
-def install_pages(app: Starlette, cookies: Cookies, sessions: LiveSessions) -> None:
+def install_pages(
+    app: Starlette, cookies: Cookies, sessions: LiveSessions, organisation: Organisation | None = None
+) -> None:
     """Add the pages to the application whose interface they read.
 
+    People sign in by the organisation's identity provider, too, if there is one.
     Addresses that nobody knows get a readable page where a browser asks for one.
     """
-    app.router.routes.extend(Site(app, cookies, sessions).routes())
+    app.router.routes.extend(Site(app, cookies, sessions, organisation).routes())
     app.state.passed_on.update(path for path, _ in FILES)
     unknown = app.router.default
 
@@ -319,12 +346,6 @@ def install_pages(app: Starlette, cookies: Cookies, sessions: LiveSessions) -> N
             await unknown(scope, receive, send)
 
     app.router.default = default
-
-
-def local(goal: str) -> str:
-    """The address if it is a page of this site, else the first page: a link leads nowhere else."""
-    is_local = goal.startswith("/") and not goal.startswith(("//", "/\\")) and goal.isprintable()
-    return goal if is_local and len(goal) <= 1000 else "/"
 
 
 def _is_own(session: Session, form: Form) -> bool:

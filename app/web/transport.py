@@ -18,15 +18,17 @@ class StreamedTransport(httpx.AsyncBaseTransport):
     """Hands on what the application answers piece by piece, as fast as it is read.
 
     An answer that breaks off raises ``httpx.ReadError``, so that part of a table never passes for the whole;
-    closing it before its end tells the application that nobody reads any more.
+    closing it before its end tells the application that nobody reads any more. Who is ``signed_in`` is told
+    beside the request, where nothing that comes over a network can say it.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, signed_in: object = None) -> None:
         self._app = app
+        self._state = {} if signed_in is None else {"signed_in": signed_in}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The answer once its headers are known; status 500 if the application failed before."""
-        exchange = _Exchange(request)
+        exchange = _Exchange(request, self._state)
         work = asyncio.create_task(exchange.run(self._app))
         answer = _Answer(exchange, work)
         try:
@@ -42,7 +44,8 @@ class StreamedTransport(httpx.AsyncBaseTransport):
 class _Exchange:
     """One request and its answer, whose messages wait until they are read; None is the last one."""
 
-    def __init__(self, request: httpx.Request) -> None:
+    def __init__(self, request: httpx.Request, state: dict[str, object]) -> None:
+        self._state = state
         self.messages: asyncio.Queue[Message | None] = asyncio.Queue(AHEAD)
         self._request = request
         self._body = aiter(cast(httpx.AsyncByteStream, request.stream))
@@ -76,6 +79,7 @@ class _Exchange:
             "server": (request.url.host, request.url.port),
             "client": ("127.0.0.1", 123),
             "root_path": "",
+            "state": dict(self._state),
         }
 
     async def _receive(self) -> Message:

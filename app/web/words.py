@@ -180,3 +180,9 @@ def heights_of(dataset: Mapping[str, Any]) -> dict[str, int]:
         for attribute in dataset["attributes"]
         if attribute["role"] in ("quasi_identifier", "sensitive")
     }
+
+
+def local(goal: str) -> str:
+    """The address if it is a page of this site, else the first page: a link leads nowhere else."""
+    is_local = goal.startswith("/") and not goal.startswith(("//", "/\\")) and goal.isprintable()
+    return goal if is_local and len(goal) <= 1000 else "/"

@@ -20,6 +20,8 @@ from app.composition.use_cases import use_cases_within
 from app.domain.search.budget import Halted, never
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
+from app.services.access.identities import IdentityService
+from app.services.access.rates import RequestRates
 from app.services.access.tenants import CreateApiKey
 from app.services.datasets.ingest.dialect import UploadLimits
 from app.services.datasets.tables import TableLoader
@@ -100,6 +102,8 @@ def build_api(
     limits: UploadLimits = LIMITS,
     body_bytes: int = BODY_BYTES,
     budget: DirectBudget = DirectBudget(),  # noqa: B008 - immutable
+    identities: IdentityService | None = None,
+    rates: RequestRates | None = None,
 ) -> Api:
     """The use cases and the application around them; small limits, so that tests can exceed them."""
     loader = TableLoader(store)
@@ -112,6 +116,8 @@ def build_api(
         _ready,
         max_upload_bytes=limits.max_bytes,
         max_body_bytes=body_bytes,
+        identities=identities,
+        rates=rates,
         registry=metrics,
         log_stream=log,
     )

@@ -9,9 +9,9 @@ from fractions import Fraction
 from app.domain.mechanisms.privacy_loss import PrivacyLoss
 from app.evidence.canonical import sha256_of_bytes
 from app.evidence.envelope import PAYLOAD_TYPE, Envelope, envelope_bytes, pre_authentication_encoding
-from app.persistence.registry import PostgresPageSessions
+from app.persistence.registry import PostgresPageSessions, PostgresRequestRates
 from app.services.gates.evidence_values import NewEvidence
-from app.services.resources import Claim, IdempotentReply, Kind, NewResource, Progress, RunState, Scope
+from app.services.resources import Actor, Claim, IdempotentReply, Kind, NewResource, Progress, RunState, Scope
 from app.services.runs.webhook_values import WebhookEvent
 
 
@@ -69,6 +69,8 @@ async def populate(store, registry, tenant) -> Population:
         await work.commit()
     sessions = PostgresPageSessions(store._engine, lambda: datetime.now(UTC))
     await sessions.begin(f"prefix-{tenant}", f"session of {tenant}", datetime.now(UTC) + timedelta(hours=8))
+    rates = PostgresRequestRates(store._engine, lambda: datetime.now(UTC), 10)
+    await rates.count(Actor(tenant, key.id, frozenset()))
     ids = {kind: stored.id for kind, stored in made.items()}
     return Population(ids, finished.id, second, key.id, evidence_id, draw.id, begun.id, budget.id)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import socket
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,12 +18,14 @@ import pytest
 import uvicorn
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from app.composition.signing_in import signing_in
 from app.persistence.addresses import create_engine
 from app.persistence.encryption import MasterKey
 from app.persistence.registry import PostgresPageSessions, PostgresRegistry
 from app.persistence.store import PostgresStore
 from app.services.datasets.ingest.dialect import UploadLimits
 from app.services.questions import DirectBudget
+from app.settings import Settings
 from app.web.sessions import Cookies
 from app.web.site import install_pages
 from tests.api.service import Api, build_api
@@ -37,8 +41,11 @@ expect.set_options(timeout=1000 * HANG_SECONDS / 4)
 class Served(threading.Thread):
     """The application and its pages, served from an event loop of its own."""
 
-    def __init__(self, database_url: str, max_bytes: int, budget: DirectBudget) -> None:
+    def __init__(
+        self, database_url: str, max_bytes: int, budget: DirectBudget, oidc: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(daemon=True)
+        self._oidc = oidc
         self._database_url = database_url
         self._max_bytes = max_bytes
         self._budget = budget
@@ -59,13 +66,23 @@ class Served(threading.Thread):
         engine = create_engine(self._database_url)
         store, registry = (kind(engine, master_key, self.clock) for kind in (PostgresStore, PostgresRegistry))
         limits = UploadLimits(max_bytes=self._max_bytes)
-        self._api = build_api(store, registry, self.clock, limits, budget=self._budget)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        own = None
+        if self._oidc is not None:
+            settings = Settings(public_url=f"http://127.0.0.1:{port}", **self._oidc)
+            own = signing_in(settings, self._oidc["oidc_issuer"], registry, lambda: datetime.now(UTC))
+        self._api = build_api(
+            store, registry, self.clock, limits, budget=self._budget, identities=own and own.identities
+        )
         cookies = Cookies(master_key.derive("pages"), self.clock)
-        install_pages(self._api.app, cookies, PostgresPageSessions(engine, self.clock))
+        sessions = PostgresPageSessions(engine, self.clock)
+        self.organisation = own and own.organisation
+        install_pages(self._api.app, cookies, sessions, self.organisation)
         self._loop = asyncio.get_running_loop()
         self._server = uvicorn.Server(
             uvicorn.Config(
-                self._api.app, port=0, log_config=None, access_log=False, timeout_graceful_shutdown=1
+                self._api.app, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=1
             )
         )
         serving = asyncio.create_task(self._server.serve())
@@ -110,10 +127,14 @@ def serving(
     postgres: PostgresServer,
     max_bytes: int,
     budget: DirectBudget = DirectBudget(),  # noqa: B008 - immutable
+    oidc: Mapping[str, Any] | None = None,
 ) -> Iterator[Served]:
-    """The application on a database of its own; what is beyond the budget becomes a run that waits."""
+    """The application on a database of its own; what is beyond the budget becomes a run that waits.
+
+    ``oidc`` are the settings of an identity provider, if there is one.
+    """
     name = postgres.clone()
-    thread = Served(postgres.urls(name).runtime, max_bytes, budget)
+    thread = Served(postgres.urls(name).runtime, max_bytes, budget, oidc)
     thread.start()
     assert thread.ready.wait(30)
     yield thread

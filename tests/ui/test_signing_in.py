@@ -10,7 +10,8 @@ from http.cookies import SimpleCookie
 import httpx
 import pytest
 
-from app.web.site import PAGES, local
+from app.web.site import PAGES
+from app.web.words import local
 from tests.ui.conftest import Served
 from tests.ui.forms import signed_in, token_in
 from tests.ui.journey import Journey

@@ -34,9 +34,12 @@ def watched(browser: Browser, served: Served) -> Watched:
 
 def authorize(page: Page, token: str) -> None:
     page.get_by_role("button", name="Authorize").first.click()
-    page.locator(".auth-container input").fill(token)
-    page.locator(".auth-btn-wrapper .authorize").click()
-    page.locator(".auth-btn-wrapper .btn-done").click()
+    schemes = page.locator(".auth-container")
+    expect(schemes.locator("h4")).to_contain_text(["api_key", "identity_token"])
+    key = schemes.first
+    key.locator("input").fill(token)
+    key.locator(".authorize").click()
+    key.locator(".btn-done").click()
 
 
 def unfold(page: Page, section: str) -> None:

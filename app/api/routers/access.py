@@ -60,11 +60,11 @@ async def list_api_keys(actor: Administrator, services: UseCases) -> ApiKeyListi
     return ApiKeyListing(items=list(map(ApiKey.model_validate, await services.tenants.list_keys(actor))))
 
 
-@router.get("/api-keys/current")
+@router.get("/api-keys/current", responses=problems("not-found"))
 async def get_current_api_key(actor: AnyKey, services: UseCases) -> ApiKey:
     """Get the key that asks.
 
-    Its name, what it may do and when it ends, never its secret.
+    Its name, what it may do and when it ends, never its secret. A token of an identity provider is none: 404.
     """
     return ApiKey.model_validate(await services.tenants.own_key(actor))
 

@@ -33,7 +33,10 @@ def problems(*codes: str) -> Responses:
     return responses
 
 
-COMMON: Final = problems("unauthenticated", "forbidden", "invalid-input", "internal-error", "unavailable")
+COMMON: Final = problems(
+    "unauthenticated", "forbidden", "not-admitted", "invalid-input", "rate-limited", "internal-error",
+    "unavailable",
+)  # fmt: skip
 """The problems that every operation under /v1 can have."""
 
 REFUSED: Final = problems("conflict", "too-large", "unsupported-media-type")

@@ -15,10 +15,10 @@ class AuditEvent(Answer):
 
     number: Annotated[Count, Field(description="From 1, without gaps.", examples=[17])]
     at: Annotated[datetime, Field(description="When.", examples=["2026-11-20T09:00:00Z"])]
-    key_id: Annotated[str, Field(max_length=100)]
-    """Id of the API key; `bootstrap`: the operator's command."""
+    key_id: Annotated[str, Field(max_length=600)]
+    """Id of the API key, or issuer and subject of a person; `bootstrap`: the operator's command."""
     key_name: Annotated[str | None, Field(max_length=100, examples=["pipeline"])]
-    """Name of the key."""
+    """Name of the key; null: it was none."""
     action: Annotated[str, Field(max_length=100, examples=["evaluation.create"])]
     """What was done."""
     subject: Annotated[str, Field(max_length=200, description="Id of what it was done to.")]

@@ -163,9 +163,12 @@ class TenantService:
             return await work.api_keys.list()
 
     async def own_key(self, actor: Actor) -> ApiKey:
-        """The key that the actor asks with."""
+        """The key that the actor asks with; NotFound if it asks with a token of an identity provider."""
         async with self._store.work(actor.tenant) as work:
-            return next(key for key in await work.api_keys.list() if key.id == actor.key_id)
+            own = next((key for key in await work.api_keys.list() if key.id == actor.key_id), None)
+        if own is None:
+            raise NotFound("API key", actor.key_id)
+        return own
 
     async def revoke_key(self, actor: Actor, key_id: str) -> ApiKey:
         """End a key of the actor's tenant for good; needs admin."""

@@ -121,10 +121,14 @@ async def find(work: UnitOfWork, resource_id: str) -> EvidenceRef | None:
 
 
 async def _asked_by(work: UnitOfWork, resource: Stored) -> JsonObject | None:
-    """The key that the result was asked for with, as the audit trail has it; None if that does not know."""
+    """The key or the person that asked for the result, as the audit trail has it; None if it has neither."""
     action = f"{resource.kind.value}.create"
     events, _ = await work.audit.list(action=action, subject=resource.id, limit=1, cursor=None)
-    return {"kind": "key", "id": events[0].key_id, "name": events[0].key_name} if events else None
+    if not events:
+        return None
+    # Every key has a name, and none is ever removed; who has none came by the identity provider.
+    kind = "identity" if events[0].key_name is None else "key"
+    return {"kind": kind, "id": events[0].key_id, "name": events[0].key_name}
 
 
 def _predicate(attested: Attested, asked_by: JsonObject | None, issued_at: str) -> JsonObject:

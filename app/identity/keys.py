@@ -1,0 +1,88 @@
+"""The keys of an identity provider in memory: asked for again at times, and never often."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from jwt import PyJWK
+
+from app.domain.errors import Unavailable
+from app.identity.provider import Keys, Provider, ProviderFault, no_answer
+
+FRESH_SECONDS: Final = 600.0
+"""After so long the keys are asked for again, so that one that was withdrawn is refused."""
+
+PAUSE_SECONDS: Final = 30.0
+"""The keys are asked for at most once in so long, however many tokens name keys that nobody knows."""
+
+logger = logging.getLogger(__name__)
+
+
+class KnownKeys:
+    """The provider's keys.
+
+    While the provider does not answer, those that are known go on being used, for as long as that lasts.
+    """
+
+    def __init__(
+        self, provider: Provider, algorithms: Sequence[str], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._provider = provider
+        self._algorithms = algorithms
+        self._clock = clock
+        self._keys: Keys = {}
+        self._asked_at = -FRESH_SECONDS
+        self._fault: str | None = None
+        self._asking: asyncio.Task[None] | None = None
+
+    async def find(self, key_id: str, algorithm: str) -> PyJWK | None:
+        """The key, None if the provider publishes no such one.
+
+        Unavailable if that cannot be told, because the provider does not answer.
+        """
+        found = self._keys.get((key_id, algorithm))
+        if found is not None:
+            if self._clock() - self._asked_at >= FRESH_SECONDS:
+                self._ask()  # nobody waits for it: a key that is known is good enough for this once
+            return found
+        if self._asking is None and self._clock() - self._asked_at >= PAUSE_SECONDS:
+            self._ask()
+        if self._asking is not None:
+            # A request that is cancelled does not take the answer from the others.
+            await asyncio.shield(self._asking)
+        found = self._keys.get((key_id, algorithm))
+        if found is None and self._fault is not None:
+            raise self._unknown(self._fault)
+        return found
+
+    def _ask(self) -> None:
+        if self._asking is None:
+            self._asked_at = self._clock()
+            self._asking = asyncio.create_task(self._refresh())
+
+    async def _refresh(self) -> None:
+        try:
+            self._keys = await self._provider.keys(self._algorithms)
+        except ProviderFault as fault:
+            if self._fault is None:
+                logger.warning(
+                    "the identity provider does not answer as it should (%s); the %d keys that are known go "
+                    "on being used, and so do API keys",
+                    fault,
+                    len(self._keys),
+                )
+            self._fault = str(fault)
+        else:
+            if self._fault is not None:
+                logger.warning("the identity provider answers again")
+            self._fault = None
+        finally:
+            self._asking = None
+
+    @staticmethod
+    def _unknown(fault: str) -> Unavailable:
+        return no_answer(f"{fault} The key that the token is signed with is not known.")
