@@ -41,14 +41,14 @@ async def test_what_is_estimated_is_what_the_inverse_matrix_makes_of_the_table(c
     await people(client)
     published = (await made(client.post("/v1/releases", json=asked())))["mechanism"]["published"]
     rows = [line.split(",") for line in (await data(client)).decode().splitlines()[1:]]
-    values, m = published["values"], len(published["values"])
+    values = published["values"]
     matrix = np.diag(published["retention"]) + np.array(published["elsewhere"])
     counts = np.array([sum(row == ["Rome", value] for row in rows) for value in values])
     chosen = np.array([value in ("flu", "gout") for value in values], dtype=float)
     estimate = chosen @ np.linalg.inv(matrix) @ counts
     weights = np.linalg.inv(matrix).T @ chosen
-    # All values are replaced alike, so that every record with one of them adds the same to the variance, and every
-    # record without as well: how many have one is what is estimated, and that alone is brought to within bounds.
+    # All values are replaced alike, so that every record with one of them adds the same to the variance, and
+    # every record without as well: how many have one is estimated, and that alone is brought to within bounds.
     added = (matrix * weights[:, None] ** 2).sum(axis=0) - chosen
     assert added == pytest.approx(
         np.where(chosen == 1, added[values.index("flu")], added[values.index("asthma")])
