@@ -48,7 +48,7 @@ async def test_what_is_estimated_is_what_the_inverse_matrix_makes_of_the_table(c
     estimate = chosen @ np.linalg.inv(matrix) @ counts
     weights = np.linalg.inv(matrix).T @ chosen
     # All values are replaced alike, so that every record with one of them adds the same to the variance, and
-    # every record without as well: how many have one is estimated, and that alone is brought to within bounds.
+    # every record without as well: how many have one is estimated, and that alone is kept within bounds.
     added = (matrix * weights[:, None] ** 2).sum(axis=0) - chosen
     assert added == pytest.approx(
         np.where(chosen == 1, added[values.index("flu")], added[values.index("asthma")])
