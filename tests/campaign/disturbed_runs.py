@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +23,8 @@ from tests.processes import grandchildren, is_alive
 
 _TRIES: Final = 8
 """How often a run that ended before it could be disturbed is asked for again."""
+
+_TAKEN_OVER_SECONDS: Final = 15.0
 
 _SHORT_SECONDS: Final = 2.0
 """Most of what the shortest runs last is spent before they begin."""
@@ -132,6 +135,7 @@ def kills(extent: Extent) -> Iterator[Figure]:
     """Child, worker and API killed, so many times each, over all kinds of runs."""
     with _disturbers(extent, workers=2) as disturber:
         own = disturber.bench
+        most = {"kill-worker": _TAKEN_OVER_SECONDS}
         for promise, what, disturbance in (
             ("kill-child", "kill -9 of the run's process", lambda: _kill_child(own)),
             ("kill-worker", "kill -9 of its worker, another worker waiting", lambda: _kill_worker(own)),
@@ -140,7 +144,8 @@ def kills(extent: Extent) -> Iterator[Figure]:
             found = Disturbances()
             for _, kind in zip(range(extent.kills), itertools.cycle(disturber.kinds), strict=False):
                 disturber.disturb(kind, disturbance, found)
-            yield Figure(promise, found.text(what), not found.wrong and found.done > 0)
+            in_time = max(found.seconds, default=0.0) <= most.get(promise, math.inf)
+            yield Figure(promise, found.text(what), not found.wrong and found.done > 0 and in_time)
 
 
 def pauses(extent: Extent) -> Iterator[Figure]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
+import inspect
+import sys
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from types import CodeType, FrameType
 from typing import Any, get_args
@@ -43,11 +45,18 @@ def catalogued() -> list[Entry]:
 def at_work() -> dict[CodeType, list[Callable[[FrameType], Entry | None]]]:
     """Code → what says, of a frame that begins with it, which entry it computes for; None: for none.
 
-    A criterion inherits how it judges, a loss and a search are chosen by an argument: the frame tells.
+    Of a measure with a file of its own, and of a mechanism, any function of that file; a criterion inherits how
+    it judges, a loss and a search are chosen by an argument: the frame tells.
     """
     found: dict[CodeType, list[Callable[[FrameType], Entry | None]]] = defaultdict(list)
     for measure in MEASURES:
         found[_code(measure.compute)].append(_always(f"measure {measure.name}"))
+    files = Counter(measure.compute.__module__ for measure in MEASURES)
+    for measure in MEASURES:
+        if files[measure.compute.__module__] == 1:
+            asked = {_code(measure.cost), _code(measure.supports)}
+            for code in _functions_of(measure.compute.__module__) - asked:
+                found[code].append(_always(f"measure {measure.name}"))
     for criterion in CRITERIA:
         for name in _JUDGING:
             code = _code(getattr(criterion, name))
@@ -55,11 +64,21 @@ def at_work() -> dict[CodeType, list[Callable[[FrameType], Entry | None]]]:
                 found[code].append(_judged)
     found[_code(losses.loss_of)].append(lambda frame: f"loss {frame.f_locals['choice'].kind}")
     for mechanism in MECHANISMS:
-        found[_code(mechanism.draw)].append(_always(f"mechanism {mechanism.name}"))
+        for code in _functions_of(mechanism.draw.__module__) - {_code(mechanism.supports)}:
+            found[code].append(_always(f"mechanism {mechanism.name}"))
     found[_code(plans.plan)].append(lambda frame: f"search {frame.f_locals['solver'].name}")
     for name, check in _VIEW_CHECKS.items():
         found[_code(check)].append(_always(f"view check {name}"))
     return found
+
+
+def _functions_of(module: str) -> set[CodeType]:
+    """The functions that a module defines itself, methods left out."""
+    return {
+        own.__code__
+        for own in vars(sys.modules[module]).values()
+        if inspect.isfunction(own) and own.__module__ == module
+    }
 
 
 def _judged(frame: FrameType) -> Entry | None:
