@@ -120,6 +120,10 @@ class Bench:
                 raise BrokenError(f"waited {seconds:g} s in vain for the run {run_id}: {last}")
         return last[0]
 
+    def until_attempt(self, run_id: str, attempt: int) -> Run:
+        """The run once this attempt of it has begun, or it has ended."""
+        return self.until_run(run_id, lambda run: run.attempt >= attempt)
+
     def until_ended(self, run_id: str, seconds: float = HANG_SECONDS) -> Run:
         """The run once it has ended."""
         return self.until_run(run_id, lambda _: False, seconds)
@@ -162,13 +166,13 @@ def bench(
     workers: int = 1,
     through: Callable[[str], str] | None = None,
     ahead: Mapping[str, float] | None = None,
-    **variables: str,
+    variables: Mapping[str, str] | None = None,
 ) -> Iterator[Bench]:
     """A bench with its API and workers running; ``through`` gives another way to the database."""
     with temporary_folder(operations(Settings())) as folder, start_embedded(folder / "home") as postgres:
         runtime = libpq_url(postgres.runtime_url)
         place = runtime if through is None else through(runtime)
-        made = Bench(postgres, folder, place, free_port(), variables=variables, ahead=ahead or {})
+        made = Bench(postgres, folder, place, free_port(), variables=variables or {}, ahead=ahead or {})
         made.key = _bootstrapped(runtime, postgres)
         try:
             made.start_api()
@@ -183,5 +187,5 @@ def bench(
 
 
 def _bootstrapped(url: str, postgres: EmbeddedPostgres) -> str:
-    settings = Settings(DATABASE_URL=url, master_key=postgres.master_key.to_text())  # type: ignore[call-arg, arg-type]
+    settings = Settings(DATABASE_URL=url, master_key=postgres.master_key.to_text())
     return operations(settings).bootstrap("campaign", False).api_key

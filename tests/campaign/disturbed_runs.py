@@ -92,7 +92,7 @@ class Disturber:
             time.sleep(self.rng.random() * 0.5 * max(self.lasts[kind] - _SHORT_SECONDS, 0.0))
             met = not running.is_final and disturbance()
             at, attempt = time.monotonic(), running.attempt
-            under_way = self.bench.until_run(run.id, lambda run, attempt=attempt: run.attempt > attempt)
+            under_way = self.bench.until_attempt(run.id, attempt + 1)
             if met and under_way.attempt > attempt:
                 into.seconds.append(time.monotonic() - at)
             ended = self.bench.until_ended(run.id)
@@ -184,7 +184,7 @@ def _busy(own: Bench) -> psutil.Popen | None:
             with contextlib.suppress(psutil.NoSuchProcess):
                 spent[worker, child] = sum(child.cpu_times()[:2])
     time.sleep(0.05)
-    grown = {}
+    grown: dict[psutil.Popen, float] = {}
     for (worker, child), before in spent.items():
         with contextlib.suppress(psutil.NoSuchProcess):
             grown[worker] = max(grown.get(worker, 0.0), sum(child.cpu_times()[:2]) - before)

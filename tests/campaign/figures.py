@@ -61,10 +61,11 @@ def commit_of(top: Path) -> str:
 
 
 def machine() -> str:
-    """Processors, memory, system and interpreter, in words."""
+    """Processors, memory, system, interpreter, and how much there is to do at the moment, in words."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     cores = len(os.sched_getaffinity(0))
-    return f"{cores} cores, {memory:.0f} GiB, Linux {platform.machine()}, Python {platform.python_version()}"
+    python, load = platform.python_version(), os.getloadavg()[1]
+    return f"{cores} cores, {memory:.0f} GiB, Linux {platform.machine()}, Python {python}, load average {load:.0f}"
 
 
 def kept(path: Path = KEPT) -> dict[str, Measured]:

@@ -23,7 +23,8 @@ after the commit means that the product differed from it. A promise that was not
 that was not measured says so.
 
 The tests assert causes and run with every change; the figures are of the day on which they were measured.
-On a machine that does other work at the same time, seconds are longer than they would be.
+Seconds are longer on a machine that does other work at the same time: its load average, beside the number
+of its cores, tells.
 """
 
 

@@ -20,4 +20,4 @@ if __name__ == "__main__":
     from app.__main__ import main
 
     sys.argv[1:] = sys.argv[2:]
-    sys.exit(main())
+    main()

@@ -6,16 +6,20 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.special import digamma
 
 from app.domain.attacks.skewness_attack import SKEWNESS_ATTACK
 from app.domain.models.alpha_k_anonymity import ALPHA_K_ANONYMITY
 from app.domain.models.delta_disclosure import DELTA_DISCLOSURE
+from app.domain.models.entropy_l_diversity import CorrectedEntropyLDiversity
 from app.domain.models.k_e_anonymity import K_E_ANONYMITY
+from app.domain.models.k_map import EstimatedKMap
 from app.domain.models.t_closeness import T_CLOSENESS
 from tests.oracles.closeness_by_hand import equal
 from tests.oracles.effort import examples
+from tests.unit.criteria.judged_classes import judged
 from tests.unit.measures.closeness_tables import of_classes
 from tests.unit.measures.diversity_tables import measured
 
@@ -114,3 +118,39 @@ def test_how_far_classes_are_from_the_table(vectors, t):
     told = {own.distance: own.t for own in found.distances}
     assert told["equal"] == pytest.approx(float(max(distances)))
     assert (found.classes_farther, found.records_farther) == (len(failing), sum(failing))
+
+
+def in_classes(vectors):
+    """The classes as criteria judge them."""
+    return judged(of_classes(vectors, VALUES), (0, 0))
+
+
+@settings(max_examples=examples(100))
+@given(classes(), st.integers(1, 60), st.integers(1, 9), st.integers(1, 50))
+def test_classes_that_speak_for_enough_people(vectors, k, tenths, hundredths):
+    """Against Poisson tails, summed from k·f down where all fewer records than k would be too few."""
+    fraction, significance = tenths / 10, hundredths / 100
+    criterion = EstimatedKMap(k, fraction, significance=significance)
+    failing = []
+    for own in vectors:
+        tail = 1 - math.fsum(
+            math.exp(n * math.log(k * fraction) - k * fraction - math.lgamma(n + 1)) for n in range(sum(own))
+        )
+        assume(abs(tail - significance) > 1e-9)
+        failing.append(sum(own) < k and tail > significance)
+    assert criterion.failing(in_classes(vectors)).tolist() == failing
+
+
+@settings(max_examples=examples(100))
+@given(classes(), st.integers(10, 45).map(lambda n: n / 10 + 0.003))
+def test_values_by_a_corrected_entropy(vectors, ell):
+    """ln N − Σ n·G(n)/N by the digamma function, between that of one value and that of those shown."""
+    failing = []
+    for own in vectors:
+        n, present = sum(own), [count for count in own if count]
+        numbers = [digamma(c) + 0.5 * (-1) ** c * (digamma((c + 1) / 2) - digamma(c / 2)) for c in present]
+        entropy = math.log(n) - sum(c * g for c, g in zip(present, numbers, strict=True)) / n
+        values = math.exp(min(max(entropy, 0.0), math.log(len(present))))
+        assume(abs(math.log(values) - math.log(ell)) > 1e-6)
+        failing.append(values < ell)
+    assert CorrectedEntropyLDiversity(ell).failing(in_classes(vectors)).tolist() == failing

@@ -45,8 +45,8 @@ def catalogued() -> list[Entry]:
 def at_work() -> dict[CodeType, list[Callable[[FrameType], Entry | None]]]:
     """Code → what says, of a frame that begins with it, which entry it computes for; None: for none.
 
-    Of a measure with a file of its own, and of a mechanism, any function of that file; a criterion inherits how
-    it judges, a loss and a search are chosen by an argument: the frame tells.
+    Of a measure with a file of its own, and of a mechanism, any function of that file; a criterion inherits
+    how it judges, a loss and a search are chosen by an argument: the frame tells.
     """
     found: dict[CodeType, list[Callable[[FrameType], Entry | None]]] = defaultdict(list)
     for measure in MEASURES:
