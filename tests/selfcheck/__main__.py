@@ -14,6 +14,7 @@ import argparse
 import json
 import math
 import os
+import re
 import secrets
 import subprocess
 import sys
@@ -34,6 +35,7 @@ LEAST_OF_EACH: Final = 50
 EFFORT: Final = 0.15
 _FLOOR: Final = 10
 _MOST_TIMES: Final = 10
+_ORACLE: Final = re.compile(r"tests\.oracles\.(?!effort\b)")
 _WITH_ORACLES_OF_THEIR_OWN: Final = ("tests/unit/measures/", "tests/unit/criteria/", "tests/unit/domain/")
 _LEFT_OUT: Final = "not deep and not real_data and not faults and not readme and not ui"
 
@@ -53,7 +55,7 @@ def comparing(top: Path = TOP) -> list[str]:
     for path in sorted((top / "tests").rglob("test_*.py")):
         text = path.read_text(encoding="utf-8")
         place = path.relative_to(top).as_posix()
-        by_hand = "tests.oracles" in text or place.startswith(_WITH_ORACLES_OF_THEIR_OWN)
+        by_hand = _ORACLE.search(text) is not None or place.startswith(_WITH_ORACLES_OF_THEIR_OWN)
         if by_hand and ("@given(" in text or "examples(" in text or '"seed"' in text):
             found.append(place)
     return found
