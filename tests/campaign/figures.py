@@ -65,7 +65,8 @@ def machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     cores = len(os.sched_getaffinity(0))
     python, load = platform.python_version(), os.getloadavg()[1]
-    return f"{cores} cores, {memory:.0f} GiB, Linux {platform.machine()}, Python {python}, load average {load:.0f}"
+    system = f"Linux {platform.machine()}, Python {python}"
+    return f"{cores} cores, {memory:.0f} GiB, {system}, load average {load:.0f}"
 
 
 def kept(path: Path = KEPT) -> dict[str, Measured]:
