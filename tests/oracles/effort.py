@@ -7,7 +7,10 @@ import os
 EFFORT = float(os.environ.get("PRIVACY_RISK_TEST_EFFORT", "0.15"))
 """Share of the instances that a property asks for: a seventh in the suite, more than all in the deep tier."""
 
+LEAST = int(os.environ.get("PRIVACY_RISK_TEST_LEAST", "10"))
+"""Instances that every property is tried on at least."""
+
 
 def examples(wanted: int) -> int:
     """How many of the instances to try."""
-    return max(10, round(EFFORT * wanted))
+    return max(LEAST, round(EFFORT * wanted))

@@ -82,15 +82,18 @@ def quickest(command: Sequence[str], repeats: int) -> Command:
 
 
 @contextmanager
-def served(home: Path, program: Sequence[str] = PROGRAM) -> Iterator[Served]:
-    """``serve`` of a program with an embedded database in ``home``, ended as an operator ends it."""
+def served(home: Path, program: Sequence[str] = PROGRAM, **own: str) -> Iterator[Served]:
+    """``serve`` of a program with an embedded database in ``home``, ended as an operator ends it.
+
+    ``own`` are settings besides, by the names of their variables.
+    """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with (home.parent / "serve.log").open("ab") as log:
         start = time.perf_counter()
         process = subprocess.Popen(
             [*program, "serve", "--port", str(port)],
-            env=environment(PRIVACY_RISK_HOME=str(home)),
+            env=environment(PRIVACY_RISK_HOME=str(home), **own),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -143,7 +143,7 @@ class Sent:
 
 def measure(asked: Asked) -> Iterator[Measurement]:
     """All loads on one service."""
-    with _service(asked, _new_questions(asked.load_seconds)) as loads:
+    with under_load(asked, _new_questions(asked.load_seconds)) as loads:
         yield from _alone(loads)
         yield from _many_clients(loads, asked.load_seconds)
         yield _offered(loads, asked.load_seconds)
@@ -155,7 +155,7 @@ def measure_memory(asked: Asked) -> Iterator[Measurement]:
     """How the API's memory grows under the mixed load at the rate that must be answered without waiting."""
     seconds = asked.memory_seconds
     new = math.ceil(0.3 * OFFERED * seconds)
-    with _service(asked, new) as loads, held_run(loads.loaded) as events:
+    with under_load(asked, new) as loads, held_run(loads.loaded) as events:
         loads = replace(loads, listened=events)
         yield growth(loads.send(loads.mix.kinds(new), seconds, rate=OFFERED), seconds)
 
@@ -176,7 +176,7 @@ def growth(sent: Sent, seconds: float) -> Measurement:
 
 
 @contextmanager
-def _service(asked: Asked, new: int) -> Iterator[Loads]:
+def under_load(asked: Asked, new: int) -> Iterator[Loads]:
     """A service with so many new questions, whose worker has a place beside the run that is listened to."""
     processes = asked.processes if "processes" in Settings.model_fields else 1
     own = {"PRIVACY_RISK_PROCESSES": str(processes), "PRIVACY_RISK_WORKER_CONCURRENCY": "2"}

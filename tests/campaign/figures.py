@@ -1,0 +1,84 @@
+"""Figures that were measured, kept beside the page that shows them."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+TOP: Final = Path(__file__).parents[2]
+KEPT: Final = TOP / "docs" / "reliability" / "figures.json"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What was measured of a promise, by its id, and whether the promise was kept."""
+
+    promise: str
+    text: str
+    is_kept: bool
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A figure, of which commit it is, where and when it was measured, and how many seconds its part took."""
+
+    promise: str
+    text: str
+    is_kept: bool
+    commit: str
+    machine: str
+    date: str
+    seconds: int
+
+
+def measured(figures: Iterable[Figure], seconds: float) -> list[Measured]:
+    """The figures of one part that has just ended."""
+    commit, date = commit_of(TOP), datetime.now(UTC).date().isoformat()
+    return [
+        Measured(own.promise, own.text, own.is_kept, commit, machine(), date, round(seconds))
+        for own in figures
+    ]
+
+
+def commit_of(top: Path) -> str:
+    """The commit of a checkout, with a plus sign if files of the product or the tests differ from it."""
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(top), *arguments], capture_output=True, text=True, check=False
+        )
+        return done.stdout.strip()
+
+    commit = git("rev-parse", "--short=12", "HEAD") or "unknown"
+    return f"{commit}+" if git("status", "--porcelain", "--", "app", "privacy_risk", "migrations") else commit
+
+
+def machine() -> str:
+    """Processors, memory, system, interpreter, and how much there is to do at the moment, in words."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    cores = len(os.sched_getaffinity(0))
+    python, load = platform.python_version(), os.getloadavg()[1]
+    system = f"Linux {platform.machine()}, Python {python}"
+    return f"{cores} cores, {memory:.0f} GiB, {system}, load average {load:.0f}"
+
+
+def kept(path: Path = KEPT) -> dict[str, Measured]:
+    """The figures that are kept, by promise."""
+    if not path.exists():
+        return {}
+    return {one["promise"]: Measured(**one) for one in json.loads(path.read_text(encoding="utf-8"))}
+
+
+def keep(figures: Iterable[Measured], path: Path = KEPT) -> None:
+    """Keep these figures in the place of earlier ones of the same promises."""
+    known = kept(path) | {own.promise: own for own in figures}
+    path.parent.mkdir(exist_ok=True)
+    lines = [asdict(known[promise]) for promise in sorted(known)]
+    path.write_text(json.dumps(lines, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

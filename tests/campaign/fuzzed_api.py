@@ -1,0 +1,112 @@
+"""Requests drawn from the OpenAPI document by schemathesis, in an environment of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from tests.campaign.bench import Bench, bench
+from tests.campaign.extent import Extent
+from tests.campaign.figures import TOP, Figure
+
+_REQUIREMENTS: Final = TOP / "tests" / "fuzz" / "requirements.lock"
+_OWN_ENVIRONMENT: Final = "PRIVACY_RISK_FUZZ_PYTHON"
+_ROUNDS: Final = 40
+_CHECKS: Final = (
+    "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+)
+_LEFT_OUT: Final = (
+    ("delete", "/v1/api-keys/{key_id}"),  # would revoke the key that asks
+    ("post", "/v1/webhooks/{ref}/tests"),  # sends to whoever is named
+)
+
+
+def fuzzed(extent: Extent) -> Iterator[Figure]:
+    """Ask until so many cases have been answered with a valid key."""
+    with tempfile.TemporaryDirectory(prefix="pr-fuzz-", dir="/tmp") as folder, bench(workers=1) as own:
+        python = _environment(Path(folder))
+        with own.client() as client:
+            client.example_data.create()
+        statuses: dict[str, int] = {}
+        failed: list[str] = []
+        slowest: list[tuple[float, str]] = []
+        answered, rounds, broken = 0, 0, 0
+        while answered < extent.cases and rounds < _ROUNDS:
+            told, status = _ask(
+                python, own, Path(folder), extent, extent.seed + rounds, extent.cases - answered
+            )
+            rounds += 1
+            broken += status not in (0, 1)
+            answered += told["with_key"]
+            for code, number in told["statuses"].items():
+                statuses[code] = statuses.get(code, 0) + number
+            failed += told["failed"]
+            slowest += [tuple(one) for one in told["slowest"]]
+        seconds, slow = max(slowest)
+        told_statuses = ", ".join(f"{number:,} × {code}" for code, number in sorted(statuses.items()))
+        for one in failed[:10]:
+            print(one, file=sys.stderr)
+        text = (
+            f"{answered:,} cases answered with a valid key, {len(failed)} of them by an error of the "
+            "service's own; "
+            f"{told_statuses}; the slowest {seconds:.1f} s ({slow}); seeds {extent.seed} to "
+            f"{extent.seed + rounds - 1}"
+        )
+        yield Figure("fuzz-api", text, not failed and not broken and answered >= extent.cases)
+
+
+def _environment(folder: Path) -> str:
+    """The interpreter of an environment with schemathesis: the one named, or a new one."""
+    if given := os.environ.get(_OWN_ENVIRONMENT):
+        return given
+    subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
+    python = str(folder / "venv" / "bin" / "python")
+    subprocess.run(
+        [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--require-hashes", "-r",
+         str(_REQUIREMENTS)],
+        check=True,
+    )  # fmt: skip
+    return python
+
+
+def _ask(
+    python: str, own: Bench, folder: Path, extent: Extent, seed: int, wanted: int
+) -> tuple[dict[str, Any], int]:
+    """One run of schemathesis: what was answered, and its exit status."""
+    counts = folder / "counts.json"
+    counts.unlink(missing_ok=True)
+    document = TOP / "openapi" / "openapi.json"
+    described = json.loads(document.read_text(encoding="utf-8"))
+    operations = sum(map(len, described["paths"].values()))
+    each = max(min(wanted // operations, 100), 1)
+    phases = "fuzzing,stateful" if wanted < 5_000 else "examples,coverage,fuzzing,stateful"
+    command = [
+        python, "-m", "schemathesis.cli", "run", str(document), "--url", own.url,
+        "--header", f"Authorization: Bearer {own.key}", "--phases", phases, "--max-examples", str(each),
+        "--checks", _CHECKS, "--continue-on-failure", "--workers", "2", "--seed", str(seed), "--no-shrink",
+        "--request-timeout", "60", "--generation-database", "none", "--suppress-health-check", "all",
+        "--warnings", "off", "--no-color", "--max-time", str(max(60, wanted)),
+    ]  # fmt: skip
+    for method, path in _LEFT_OUT:
+        command += ["--exclude-operation-id", described["paths"][path][method]["operationId"]]
+    variables = os.environ | {
+        "PYTHONPATH": str(TOP / "tests" / "fuzz"),
+        "SCHEMATHESIS_HOOKS": "counted_answers",
+        "PRIVACY_RISK_FUZZ_COUNTS": str(counts),
+    }
+    with (own.folder / "schemathesis.log").open("ab") as log:
+        status = subprocess.run(
+            command, cwd=folder, env=variables, stdout=log, stderr=log, check=False
+        ).returncode
+    told = (
+        json.loads(counts.read_text())
+        if counts.exists()
+        else {"statuses": {}, "with_key": 0, "failed": [], "slowest": []}
+    )
+    return told, status

@@ -1,0 +1,150 @@
+"""What the service promises of itself, and what shows it: the list that docs/reliability.md has a row for
+each of.
+
+A promise names the tests of the suite that prove its cause. What no test of the suite can afford to measure
+is measured by a part of the campaign; the figure of all others is what their tests say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+TESTS: Final = "tests"
+"""The part that runs the named tests."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """``tests`` are files or single tests (``file::test``) below the checkout, ``part`` measures the
+    figure.
+    """
+
+    id: str
+    says: str
+    tests: tuple[str, ...]
+    part: str = TESTS
+
+
+@dataclass(frozen=True)
+class Group:
+    """Promises of one kind, under a heading."""
+
+    title: str
+    promises: tuple[Promise, ...]
+
+
+_SURVIVE: Final = "tests/faults/test_runs_survive.py"
+_SEARCH: Final = "tests/faults/test_search_survives.py"
+_SUPERVISION: Final = "tests/faults/test_supervision.py"
+
+GROUPS: Final = (
+    Group("Lost processes", (
+        Promise("kill-child",
+                "A run whose process is killed goes on and ends with the same result, of every kind of run",
+                (f"{_SURVIVE}::test_killing_the_child_then_the_worker_changes_no_byte_of_the_result",
+                 f"{_SUPERVISION}::test_a_killed_child_is_noticed_at_once"), "kills"),
+        Promise("kill-worker",
+                "A run whose worker is killed is taken over within 15 s and ends with the same result",
+                (f"{_SURVIVE}::test_a_killed_worker_loses_no_finished_block",), "kills"),
+        Promise("kill-api", "Runs go on when the API is killed, and it answers again once it is started",
+                ("tests/faults/test_api_processes.py::test_a_killed_process_is_replaced_and_requests_go_on",),
+                "kills"),
+        Promise("worker-replaced", "A worker that its service sees die is replaced within 3 s",
+                ("tests/faults/test_service_processes.py",), "replaced"),
+        Promise("pause", "A worker that stands still for 60 s and goes on overwrites nothing",
+                (f"{_SURVIVE}::test_a_worker_that_comes_back_from_a_pause_overwrites_nothing",), "pauses"),
+        Promise("lost-three-times", "A run that is lost three times fails and says so",
+                (f"{_SURVIVE}::test_a_run_lost_three_times_fails_and_says_so",
+                 f"{_SUPERVISION}::test_a_child_that_always_dies_fails_the_run_after_three_attempts")),
+        Promise("draws", "A draw that is killed is finished as it was begun, and spends its budget once",
+                ("tests/faults/test_killed_draws.py", "tests/faults/test_killed_spending.py")),
+        Promise("uploads", "An upload that is killed leaves nothing behind",
+                ("tests/faults/test_killed_uploads.py",)),
+    )),
+    Group("Ending", (
+        Promise("cancel", "A cancel takes at most 1 s, and the processor is free after 2 s",
+                (f"{_SURVIVE}::test_a_cancel_takes_at_most_a_second_and_leaves_no_child",
+                 f"{_SEARCH}::test_a_cancel_over_http_takes_at_most_a_second"), "cancels"),
+        Promise("sigterm",
+                "A worker asked to end leaves within 10 s and gives its run back, no attempt charged",
+                (f"{_SURVIVE}::test_a_worker_asked_to_stop_returns_its_run_unblamed",), "given_back"),
+        Promise("stop", "A run that is stopped ends with its best answer so far",
+                (f"{_SEARCH}::test_a_stop_over_http_brings_the_best_so_far_within_seconds",
+                 f"{_SURVIVE}::test_a_stop_ends_with_the_finished_blocks_though_its_worker_is_killed")),
+        Promise("exhausted",
+                "A run that always takes longer than it may fails and says so; others beside it succeed",
+                (f"{_SUPERVISION}::test_a_run_beyond_its_time_fails_and_its_child_is_dead",), "exhausted"),
+        Promise("memory", "A run that always needs more memory than it may fails and states the limit",
+                (f"{_SUPERVISION}::test_memory_beyond_the_limit_fails_the_run_and_states_the_limit",
+                 f"{_SUPERVISION}::test_a_child_never_holds_more_memory_of_its_own_than_the_limit")),
+    )),
+    Group("Database, disk and clock", (
+        Promise("backends", "All connections to the database are ended: what runs goes on",
+                ("tests/faults/test_database_restarts.py",), "backends"),
+        Promise("frozen", "Connections to the database stand still for 30 s: nothing is lost",
+                ("tests/faults/test_database_restarts.py",), "frozen"),
+        Promise("database-away",
+                "PostgreSQL is down for 3 s and for 60 s: the API says so, and runs go on after it",
+                ("tests/faults/test_database_restarts.py",), "away"),
+        Promise("disk", "A full disk is called one; reading goes on, and room mends it",
+                ("tests/faults/test_full_disk.py",)),
+        Promise("clock", "A program whose clock is an hour wrong loses no run",
+                ("tests/unit/workers/test_reaper.py",), "clocks"),
+        Promise("migrations", "A database of an earlier migration is brought to the newest with its data",
+                ("tests/integration/test_migrations.py",)),
+        Promise("rotation", "Rotating the master key changes no data",
+                ("tests/integration/test_encryption.py::test_rotating_the_master_key_rewraps_everything_and_changes_no_data",)),
+    )),
+    Group("Load", (
+        Promise("clients-50", "50 clients of mixed work for five minutes: no error of the service's own",
+                ("tests/benchmarks/test_service.py",), "many_clients"),
+        Promise("clients-200", "200 clients of mixed work for five minutes: no error of the service's own",
+                ("tests/benchmarks/test_service.py",), "many_clients"),
+        Promise("queue", "1,000 queued runs and four workers: none lost, none computed twice",
+                ("tests/integration/test_runs.py",), "long_queue"),
+        Promise("hour", "An hour of mixed work: memory does not grow, connections stay as many",
+                ("tests/benchmarks/test_service.py",), "long_mix"),
+        Promise("webhooks",
+                "A message is told once, again if it failed, and one receiver does not hear another's",
+                ("tests/api/test_webhooks.py",)),
+    )),
+    Group("Right numbers", (
+        Promise("selfcheck",
+                "Every measure, criterion, loss, mechanism, view check and search agrees with its oracle",
+                ("tests/property/test_found_rules_as_measured.py", "tests/property/test_lattice_searches.py"),
+                "compared"),
+        Promise("noticed", "Tests notice mistakes that are put into the product",
+                ("tests/unit/test_changes_to_notice.py",)),
+    )),
+    Group("Hostile input", (
+        Promise("fuzz-api",
+                "50,000 requests drawn from the OpenAPI document, with a key: no error of the service's own",
+                ("tests/api/test_front_door.py", "tests/api/test_bad_definitions.py"), "fuzzed"),
+        Promise("fuzz-parsers",
+                "No parser answers hostile input by another error than its own, or computes for long",
+                ("tests/property/test_hostile_input.py",), "parsers"),
+        Promise("uploads-hostile", "Hostile files are refused before they cost much",
+                ("tests/unit/services/test_hostile_uploads.py", "tests/api/test_bad_uploads.py")),
+    )),
+    Group("Who may see what", (
+        Promise("isolation", "No route knows what is another tenant's; every route is tried",
+                ("tests/api/test_tenancy.py",)),
+        Promise("keys",
+                "No operation answers without a key, with a revoked or expired one, or without its scope",
+                ("tests/api/test_authentication.py",)),
+        Promise("row-security", "The role of the programs reads and changes rows of its tenant alone",
+                ("tests/integration/test_row_security.py",)),
+        Promise("sealed", "No cell stands in any file of the database's folder as it was sent",
+                ("tests/integration/test_encryption.py::test_a_cell_value_is_in_no_file_of_the_database_folder",)),
+        Promise("erased", "What is deleted is gone from every process that had loaded it",
+                (f"{_SURVIVE}::test_deleted_data_leave_no_process_that_has_loaded_them",
+                 "tests/integration/test_deletions.py")),
+        Promise("audit", "A changed event of the audit trail shows",
+                ("tests/api/test_webhooks.py::test_a_changed_event_shows",)),
+    )),
+)  # fmt: skip
+
+PROMISES: Final = tuple(promise for group in GROUPS for promise in group.promises)
+PARTS: Final = tuple(dict.fromkeys(promise.part for promise in PROMISES))
+"""The parts of the campaign in their order."""
