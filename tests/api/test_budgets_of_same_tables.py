@@ -110,3 +110,7 @@ async def test_of_two_budgets_whose_tables_turn_out_to_be_the_same_each_is_kept(
     listed = (await client.get("/v1/budgets")).json()["items"]
     assert {own["epsilon"]["spent"] for own in listed} == {"1"}
     assert {tuple(own["datasets"]) for own in listed} == {("marked", "emptied", "bridge")}
+    # Either is found again by whoever asks for it, the later one, too.
+    for name, epsilon in (("marked", "3"), ("emptied", "2")):
+        body = {"name": name, "dataset": name, "epsilon": epsilon, "delta": "0.01"}
+        assert (await client.post("/v1/budgets", json=body)).status_code == 200

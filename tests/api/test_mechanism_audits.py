@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+import time
 from typing import Any
 
 import pytest
 
+from app.api.routers import mechanism_audits
+from app.api.schemas.mechanism_audits import NewMechanismAudit
+from app.domain.mechanisms.mechanism_audit import Audit
 from tests.api.problem_documents import problem_of
 from tests.api.service import build_api
 
@@ -58,3 +64,22 @@ async def test_audits_are_made_of_what_is_certified_and_refused_of_all_else(stor
             problem = problem_of(response, status, code)
             if mechanism is LAPLACE:
                 assert "3,200 or more" in problem["errors"][0]["remedy"]
+
+
+async def test_audits_wait_for_each_other_in_a_thread_of_their_own(monkeypatch):
+    """Each may take seconds: several at once would take all threads by which others are answered."""
+    at_work, seen, threads = [], [], set()
+
+    def slow(asked: Any) -> Audit:
+        at_work.append(asked)
+        seen.append(len(at_work))
+        threads.add(threading.current_thread().name)
+        time.sleep(0.01)
+        at_work.pop()
+        return Audit(asked.mechanism, 1, 0.01, (), ())
+
+    monkeypatch.setattr(mechanism_audits, "mechanism_audit", slow)
+    body = NewMechanismAudit.model_validate({"mechanism": STABLE})
+    await asyncio.gather(*(mechanism_audits.audit_mechanism(None, body) for _ in range(4)))
+    assert (seen, len(threads)) == ([1] * 4, 1)
+    assert threads.pop().startswith("audits")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Body
 
@@ -17,6 +18,9 @@ from app.services.releases.mechanism_audits import mechanism_audit
 router = APIRouter(
     prefix=f"{PREFIX}/mechanism-audits", tags=["mechanism audits"], route_class=Route, responses=COMMON
 )
+
+_ALONE: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="audits")
+"""Audits take seconds: they wait for each other, and hold no thread that other answers need."""
 
 
 @router.post("", responses=problems("invalid-input", "not-supported", "too-large", "unsupported-media-type"))
@@ -35,4 +39,5 @@ async def audit_mechanism(
     `assess`.
     """
     asked = await asyncio.to_thread(body.request)
-    return MechanismAudit.model_validate(await asyncio.to_thread(mechanism_audit, asked))
+    loop = asyncio.get_running_loop()
+    return MechanismAudit.model_validate(await loop.run_in_executor(_ALONE, mechanism_audit, asked))

@@ -18,6 +18,7 @@ from app.domain.mechanisms.catalogue import AnyMechanism
 from app.domain.mechanisms.declared_samples import records_of
 from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY
 from app.domain.mechanisms.histogram_laws import (
+    BEYOND,
     Law,
     greatest_delta,
     laplace_law,
@@ -83,9 +84,9 @@ def exact_needs(own: AuditedMechanism, most_crowd: int = MOST_CROWD) -> tuple[Ne
     if isinstance(own.parameters, SampledGeneralisation):
         return _needs_of_sample(own.parameters, most_crowd)
     noise = NoiseLaw(as_written(own.epsilon))
-    reach, beyond = out_of_reach(noise)
-    if 2 * reach + 1 > MOST_NOISE:
+    if 2 * noise.tail(MOST_NOISE // 2) >= BEYOND:  # before a reach is looked for that takes long to find
         raise _too_large("ε is so small that noise has too many values", "Give a greater epsilon.")
+    _, beyond = out_of_reach(noise)
     # Of outcomes that are lumped together, what is beyond takes part in e^ε times the other law.
     error = 2 * beyond * (1 + math.exp(own.epsilon)) + 1e-12
     threshold = getattr(own.parameters, "threshold", None)

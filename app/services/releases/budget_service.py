@@ -79,13 +79,15 @@ class BudgetService:
             subject = await content_subject(work, dataset)
             await work.draws.of_subject(subject, hold=True)
             tables = await tables_of(work)
-            for existing in await work.budgets.of_table(tables.subjects(subject)):
+            known = await work.budgets.of_table(tables.subjects(subject))
+            for existing in known:
                 if (existing.name, existing.limits) == (request.name, limits):
                     return await _seen(work, existing, tables), False
+            if known:
                 raise Conflict(
-                    f"The table has the budget {existing.name!r}; a table has one.",
+                    f"The table has the budget {known[0].name!r}; a table has one.",
                     "Change the limits of that one.",
-                    {"existing": {"kind": "budget", "name": existing.name, "id": existing.id}},
+                    {"existing": {"kind": "budget", "name": known[0].name, "id": known[0].id}},
                 )
             await _require_enough(work, tables.subjects(subject), limits)
             made = await work.budgets.add(request.name, subject, limits)

@@ -12,7 +12,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from app.domain.mechanisms.laplace_histogram import clipped
+from app.domain.errors import TooLarge
+from app.domain.mechanisms import mechanism_audit
+from app.domain.mechanisms.histogram_laws import out_of_reach
+from app.domain.mechanisms.laplace_histogram import LAPLACE_HISTOGRAM, LaplaceHistogram, clipped
 from app.domain.mechanisms.noise_law import NoiseLaw
 from app.domain.mechanisms.stability_histogram import published_counts
 from tests.oracles.noise_by_hand import hockey_stick, law_of
@@ -127,3 +130,27 @@ def test_no_delta_above_a_bound_needs_to_be_refused(epsilon):
     # A threshold that is one lower would keep the promise in that order alone.
     lower = float(law.tail(law.threshold(delta) - 2))
     assert hockey_stick({"published": lower, "nothing": 1 - lower}, nothing, factor) > delta
+
+
+def test_an_exact_audit_is_refused_exactly_where_noise_has_too_many_values(monkeypatch):
+    monkeypatch.setattr(mechanism_audit, "greatest_delta", lambda *asked: 0.0)
+    made = []
+    for epsilon in ("0.304", "0.303", "0.302", "0.301", "0.3", "0.299", "0.298"):
+        own = mechanism_audit.AuditedMechanism.of(LAPLACE_HISTOGRAM, LaplaceHistogram(epsilon=float(epsilon)))
+        reach, _ = out_of_reach(NoiseLaw(Fraction(epsilon)))
+        made.append(2 * reach + 1 <= mechanism_audit.MOST_NOISE)
+        if made[-1]:
+            assert mechanism_audit.exact_needs(own)
+        else:
+            with pytest.raises(TooLarge):
+                mechanism_audit.exact_needs(own)
+    assert made == sorted(made, reverse=True)
+    assert set(made) == {True, False}
+
+
+def test_an_exact_audit_of_a_tiny_epsilon_is_refused_before_its_noise_is_enumerated(monkeypatch):
+    """With the least ε noise has 600,000 values: to count them took 8 seconds."""
+    own = mechanism_audit.AuditedMechanism.of(LAPLACE_HISTOGRAM, LaplaceHistogram(epsilon=1e-4))
+    monkeypatch.setattr(mechanism_audit, "out_of_reach", lambda noise: pytest.fail("it is enumerated"))
+    with pytest.raises(TooLarge):
+        mechanism_audit.exact_needs(own)

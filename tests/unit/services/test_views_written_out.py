@@ -127,3 +127,17 @@ def test_a_view_may_be_called_like_a_table_of_another_schema():
     clash = NamedView("d", "m.d", "SELECT pid FROM raw.d WHERE ill = 'flu'")
     over = NamedView("o", "m.o", "SELECT pid FROM m.d")
     assert verdicts(clash, over) == {"d": "PRIVATE", "o": "PRIVATE"}
+
+
+def test_a_name_of_a_recursive_with_is_no_view_before_it_is_given_either():
+    """There a query sees those that come later, and itself: the row of d with cancer would be shown."""
+    file = NamedView("stage", "", "SELECT pid, ill FROM raw.d WHERE ill = 'flu'", ("stage",))
+    query = (
+        "WITH RECURSIVE x AS (SELECT pid FROM stage), stage AS (SELECT pid, ill FROM raw.d) "
+        "SELECT x.pid FROM x, stage WHERE stage.ill = 'flu'"
+    )
+    with pytest.raises(InvalidInput) as refused:
+        verdicts(file, NamedView("over", "", query, ("over",)))
+    assert refused.value.faults[0].code == "recursive-query"
+    plain = query.replace("RECURSIVE", "")
+    assert verdicts(file, NamedView("over", "", plain, ("over",)))["over"] == "PRIVATE"

@@ -240,7 +240,10 @@ def _view_of(table: exp.Table, text: SqlText, relations: _Relations, *, is_file:
 
 
 def _is_of_with(table: exp.Table, text: SqlText) -> bool:
-    """Whether a WITH that the place sees has the table's name: all before it, where it stands in one."""
+    """Whether a WITH that the place sees has the table's name: all before it, where it stands in one.
+
+    Of a recursive WITH each sees all, itself and those that come later.
+    """
     name = text.folded(table.this)
     path: list[exp.Expr] = [table]
     while path[-1].parent is not None:
@@ -250,7 +253,7 @@ def _is_of_with(table: exp.Table, text: SqlText) -> bool:
         if not isinstance(clause, exp.With):
             continue
         seen = list(clause.expressions)
-        if path[number - 1] is clause:
+        if path[number - 1] is clause and not clause.args.get("recursive"):
             own = path[number - 2]
             seen = seen[: next(place for place, other in enumerate(seen) if other is own)]
         if any(text.folded(other.args["alias"].this) == name for other in seen):
