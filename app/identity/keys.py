@@ -45,11 +45,14 @@ class KnownKeys:
         Unavailable if that cannot be told, because the provider does not answer.
         """
         found = self._keys.get((key_id, algorithm))
-        is_due = self._clock() - self._answered_at >= (PAUSE_SECONDS if found is None else FRESH_SECONDS)
+        age = self._clock() - self._answered_at
+        is_due = age >= (PAUSE_SECONDS if found is None else FRESH_SECONDS)
         if is_due and self._asking is None:
             self._asking = asyncio.create_task(self._refresh())
-        # After a quiet week a key may be long withdrawn. Only a provider that is away is not waited for.
-        if self._asking is not None and (found is None or (is_due and self._fault is None)):
+        # After a quiet week a key may be long withdrawn. Only a provider that was away just now is not waited
+        # for with a key that is known.
+        is_away = self._fault is not None and age < 2 * FRESH_SECONDS
+        if self._asking is not None and (found is None or (is_due and not is_away)):
             # A request that is cancelled does not take the answer from the others.
             await asyncio.shield(self._asking)
             found = self._keys.get((key_id, algorithm))

@@ -101,6 +101,19 @@ async def test_after_a_quiet_week_a_withdrawn_key_opens_nothing(answered: Answer
     assert await asyncio.gather(*(keys.find("a", "ES256") for _ in range(3))) == [None] * 3
 
 
+async def test_a_provider_that_was_away_is_waited_for_again_once_that_is_long_ago(answered: Answered):
+    published, now, is_away = [PUBLIC], [0.0], [False]
+    answer = of(published)
+    provider = answered(lambda request: httpx.Response(500) if is_away[0] else answer(request))
+    keys = KnownKeys(provider, ["ES256"], lambda: now[0])
+    assert await keys.find("a", "ES256") is not None
+    is_away[0], now[0] = True, FRESH_SECONDS
+    assert await keys.find("a", "ES256") is not None
+    is_away[0], now[0] = False, 3 * FRESH_SECONDS
+    published.clear()
+    assert await keys.find("a", "ES256") is None
+
+
 @pytest.mark.parametrize(("methods", "in_header"), [(None, True), (5, True), (["client_secret_post"], False)])
 async def test_ways_to_send_a_secret_that_are_no_list_are_the_usual_one(
     answered: Answered, methods, in_header
