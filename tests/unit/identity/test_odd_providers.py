@@ -180,6 +180,12 @@ async def test_a_stranger_is_not_told_whose_addresses_are_admitted(answered: Ans
     assert "officer" not in refused.value.message
 
 
+def test_a_group_that_is_mapped_twice_is_refused_for_the_last_would_count():
+    twice = '{"a": {"tenant": "acme", "scopes": ["assess"]}, "a": {"tenant": "globex", "scopes": ["admin"]}}'
+    with pytest.raises(ValueError, match="'a' twice"):
+        Settings(oidc_issuer=ISSUER, oidc_audience="risk", oidc_groups=twice)
+
+
 def _signing_in(**changes: Any) -> SigningIn:
     groups = {"a": {"tenant": "acme", "scopes": ["assess"]}}
     settings = Settings(
