@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import httpx
@@ -80,6 +82,11 @@ class Provider:
         """What the token endpoint answers to a form, with the client's id and secret in the header."""
         return await self._asked("POST", (await self.metadata()).token, form, secret)
 
+    @cached_property
+    def _trusted(self) -> ssl.SSLContext:
+        """The certificates that are trusted: read once, for nothing else is answered meanwhile."""
+        return httpx.create_ssl_context()
+
     async def _asked(
         self,
         method: str,
@@ -93,7 +100,7 @@ class Provider:
         try:
             async with (
                 asyncio.timeout(ANSWER_SECONDS),
-                httpx.AsyncClient(timeout=ANSWER_SECONDS) as client,
+                httpx.AsyncClient(timeout=ANSWER_SECONDS, verify=self._trusted) as client,
                 client.stream(method, url, data=form, auth=auth, headers=headers) as response,
             ):
                 body = b""

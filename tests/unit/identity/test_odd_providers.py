@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import ssl
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -114,6 +115,22 @@ async def test_a_provider_that_was_away_is_waited_for_again_once_that_is_long_ag
     assert await keys.find("a", "ES256") is None
 
 
+async def test_certificates_are_not_read_anew_for_everybody_who_comes_back(monkeypatch):
+    outside, trusted = httpx.AsyncClient, []
+
+    def client(**own: Any) -> httpx.AsyncClient:
+        trusted.append(own.get("verify"))
+        return outside(transport=httpx.MockTransport(of([])), **own)
+
+    monkeypatch.setattr("app.identity.provider.httpx.AsyncClient", client)
+    provider = Provider(ISSUER)
+    for _ in range(2):
+        await provider.tokens({"code": "guessed"}, None)
+    assert len(trusted) == 3
+    assert len({id(own) for own in trusted}) == 1
+    assert isinstance(trusted[0], ssl.SSLContext)
+
+
 @pytest.mark.parametrize(("methods", "in_header"), [(None, True), (5, True), (["client_secret_post"], False)])
 async def test_ways_to_send_a_secret_that_are_no_list_are_the_usual_one(
     answered: Answered, methods, in_header
@@ -130,10 +147,11 @@ async def test_a_provider_that_answers_a_byte_at_a_time_is_left_and_asked_once_f
         nonlocal asked
         asked += 1
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-        while not reader.at_eof():
-            writer.write(b"1\r\n \r\n")
-            with contextlib.suppress(TimeoutError, ConnectionError):
-                await asyncio.wait_for(reader.read(10_000), 0.05)
+        with contextlib.suppress(ConnectionError):
+            while not reader.at_eof():
+                writer.write(b"1\r\n \r\n")
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(reader.read(10_000), 0.05)
         writer.close()
 
     async with asyncio.timeout(10), await asyncio.start_server(drip, "127.0.0.1", 0) as server:
