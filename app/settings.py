@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     AliasChoices,
@@ -59,6 +61,21 @@ class MappedGroup(BaseModel):
 
     tenant: str | None = None
     scopes: frozenset[Literal["data:read", "data:write", "assess", "govern", "admin", "operator"]]
+
+
+def _named_once(value: object) -> object:
+    """Refuse JSON whose objects have a name twice, of which the last would count; what is no JSON is left."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"names {min(twice)!r} twice")
+        return dict(pairs)
+
+    if isinstance(value, str):
+        with suppress(json.JSONDecodeError):
+            json.loads(value, object_pairs_hook=once)
+    return value
 
 
 class Settings(BaseSettings):
@@ -127,10 +144,12 @@ class Settings(BaseSettings):
     """Claim that holds the groups of a user: a text or a list of texts."""
     oidc_tenant_claim: str | None = None
     """Claim that names the tenant of a user; unset: the mapping of groups does."""
-    oidc_groups: Annotated[Json[dict[str, MappedGroup]] | None, NoDecode] = Field(
-        None,
-        description="What each group may do, as JSON: "
-        '`{"analysts": {"tenant": "acme", "scopes": ["data:read", "assess"]}}`.',
+    oidc_groups: Annotated[Json[dict[str, MappedGroup]] | None, NoDecode, BeforeValidator(_named_once)] = (
+        Field(
+            None,
+            description="What each group may do, as JSON: "
+            '`{"analysts": {"tenant": "acme", "scopes": ["data:read", "assess"]}}`.',
+        )
     )
     oidc_client_id: str | None = None
     """Name of this service at the identity provider, to sign in to the pages; unset: by API keys alone."""

@@ -52,7 +52,7 @@ def signing_in(
     if client is None:
         return SigningIn(identities, None)
     flow = CodeFlow(provider, tokens, client)
-    return SigningIn(identities, PagesOrganisation(flow, identities, _fingerprint(issuer, grants)))
+    return SigningIn(identities, PagesOrganisation(flow, identities, _fingerprint(settings, grants)))
 
 
 class PagesOrganisation:
@@ -113,9 +113,10 @@ def _client(settings: Settings) -> OidcClient | None:
     )
 
 
-def _fingerprint(issuer: str, grants: Mapping[str, Grant]) -> str:
+def _fingerprint(settings: Settings, grants: Mapping[str, Grant]) -> str:
     mapping = {name: [own.tenant, sorted(own.scopes)] for name, own in grants.items()}
-    return hashlib.sha256(json.dumps([issuer, mapping], sort_keys=True).encode()).hexdigest()[:32]
+    read = [settings.oidc_issuer, settings.oidc_groups_claim, settings.oidc_tenant_claim, mapping]
+    return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _refused(error: PrivacyRiskError) -> SignInRefused:

@@ -86,7 +86,9 @@ class CodeFlow:
             raise _refused("The identity provider did not say who you are.")
         claims = await self._tokens.claims_of(token, self._client.id, ID_TYPES)
         nonce = claims.get("nonce")
-        if not isinstance(nonce, str) or not hmac.compare_digest(nonce.encode(), attempt.nonce.encode()):
+        if not isinstance(nonce, str) or not hmac.compare_digest(
+            nonce.encode(errors="replace"), attempt.nonce.encode()
+        ):
             raise _refused("The token was not made for this attempt to sign in.")
         is_for_others = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
         if claims.get("azp", None if is_for_others else self._client.id) != self._client.id:

@@ -35,7 +35,7 @@ class KnownKeys:
         self._algorithms = algorithms
         self._clock = clock
         self._keys: Keys = {}
-        self._asked_at = -FRESH_SECONDS
+        self._answered_at = -FRESH_SECONDS
         self._fault: str | None = None
         self._asking: asyncio.Task[None] | None = None
 
@@ -45,24 +45,20 @@ class KnownKeys:
         Unavailable if that cannot be told, because the provider does not answer.
         """
         found = self._keys.get((key_id, algorithm))
-        if found is not None:
-            if self._clock() - self._asked_at >= FRESH_SECONDS:
-                self._ask()  # nobody waits for it: a key that is known is good enough for this once
-            return found
-        if self._asking is None and self._clock() - self._asked_at >= PAUSE_SECONDS:
-            self._ask()
-        if self._asking is not None:
+        age = self._clock() - self._answered_at
+        is_due = age >= (PAUSE_SECONDS if found is None else FRESH_SECONDS)
+        if is_due and self._asking is None:
+            self._asking = asyncio.create_task(self._refresh())
+        # After a quiet week a key may be long withdrawn. Only a provider that was away just now is not waited
+        # for with a key that is known.
+        is_away = self._fault is not None and age < 2 * FRESH_SECONDS
+        if self._asking is not None and (found is None or (is_due and not is_away)):
             # A request that is cancelled does not take the answer from the others.
             await asyncio.shield(self._asking)
-        found = self._keys.get((key_id, algorithm))
+            found = self._keys.get((key_id, algorithm))
         if found is None and self._fault is not None:
             raise self._unknown(self._fault)
         return found
-
-    def _ask(self) -> None:
-        if self._asking is None:
-            self._asked_at = self._clock()
-            self._asking = asyncio.create_task(self._refresh())
 
     async def _refresh(self) -> None:
         try:
@@ -81,6 +77,7 @@ class KnownKeys:
                 logger.warning("the identity provider answers again")
             self._fault = None
         finally:
+            self._answered_at = self._clock()
             self._asking = None
 
     @staticmethod

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import httpx
@@ -15,7 +18,7 @@ from app.domain.errors import Unavailable
 DISCOVERY: Final = "/.well-known/openid-configuration"
 
 ANSWER_SECONDS: Final = 5.0
-"""How long an answer of the provider is waited for."""
+"""How long a whole answer of the provider is waited for, however slowly its pieces come."""
 
 _MOST_BYTES: Final = 512 * 1024
 _MOST_KEYS: Final = 100
@@ -44,12 +47,24 @@ class Provider:
     def __init__(self, issuer: str) -> None:
         self.issuer = issuer
         self._metadata: Metadata | None = None
+        self._asking: asyncio.Task[Metadata] | None = None
 
     async def metadata(self) -> Metadata:
         """The provider's addresses; ProviderFault if they cannot be had."""
-        if self._metadata is None:
-            self._metadata = self._checked(await self._asked("GET", self.issuer.rstrip("/") + DISCOVERY))
-        return self._metadata
+        if self._metadata is not None:
+            return self._metadata
+        # Anybody may begin to sign in, so all who wait share one question; who leaves does not end it.
+        if self._asking is None:
+            self._asking = asyncio.create_task(self._discovered())
+        return await asyncio.shield(self._asking)
+
+    async def _discovered(self) -> Metadata:
+        try:
+            found = self._checked(await self._asked("GET", self.issuer.rstrip("/") + DISCOVERY))
+        finally:
+            self._asking = None
+        self._metadata = found
+        return found
 
     async def keys(self, algorithms: Sequence[str]) -> Keys:
         """The keys that the provider signs with at present, by id and algorithm; or ProviderFault."""
@@ -67,6 +82,11 @@ class Provider:
         """What the token endpoint answers to a form, with the client's id and secret in the header."""
         return await self._asked("POST", (await self.metadata()).token, form, secret)
 
+    @cached_property
+    def _trusted(self) -> ssl.SSLContext:
+        """The certificates that are trusted: read once, for nothing else is answered meanwhile."""
+        return httpx.create_ssl_context()
+
     async def _asked(
         self,
         method: str,
@@ -79,7 +99,8 @@ class Provider:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         try:
             async with (
-                httpx.AsyncClient(timeout=ANSWER_SECONDS) as client,
+                asyncio.timeout(ANSWER_SECONDS),
+                httpx.AsyncClient(timeout=ANSWER_SECONDS, verify=self._trusted) as client,
                 client.stream(method, url, data=form, auth=auth, headers=headers) as response,
             ):
                 body = b""
@@ -88,7 +109,7 @@ class Provider:
                     if len(body) > _MOST_BYTES:
                         raise ProviderFault("Its answer is too large.")
                 content = httpx.Response(200, content=body).json()
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError) as error:
+        except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError) as error:
             raise ProviderFault(type(error).__name__) from None
         if response.status_code != httpx.codes.OK or not isinstance(content, dict):
             raise ProviderFault(f"It answered with status {response.status_code}.")
@@ -104,8 +125,9 @@ class Provider:
         if not all(isinstance(own, str) and own.startswith(start) for own in addresses):
             raise ProviderFault(f"It does not publish {', '.join(names)} with https.")
         keys, authorization, token = map(str, addresses)
-        methods = found.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
-        return Metadata(keys, authorization, token, "client_secret_basic" in methods)
+        methods = found.get("token_endpoint_auth_methods_supported")
+        takes_header = not isinstance(methods, list) or "client_secret_basic" in methods
+        return Metadata(keys, authorization, token, takes_header)
 
 
 def no_answer(said: str) -> Unavailable:
@@ -116,8 +138,13 @@ def no_answer(said: str) -> Unavailable:
 
 
 def _usable(published: dict[str, Any], algorithms: Sequence[str]) -> dict[tuple[str, str], PyJWK]:
-    """The key for each algorithm that it is of; others, such as secret ones, are none of ours."""
-    keys = {}
+    """The key for each algorithm that it is of; others, such as secret ones, are none of ours.
+
+    With a private key that is published anybody could sign.
+    """
+    keys: dict[tuple[str, str], PyJWK] = {}
+    if "d" in published:
+        return keys
     for algorithm in algorithms:
         if published.get("alg", algorithm) == algorithm:
             try:

@@ -6,7 +6,6 @@ known: an address or a key in it (``jku``, ``x5u``, ``jwk``) changes nothing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -109,6 +108,12 @@ class VerifiedTokens:
                 f"The token has no claim {names.tenant!r}, which names its tenant.",
                 "Have the identity provider put the tenant's name into it.",
             )
+        if names.groups == "email" and claims.get("email_verified") is not True:
+            raise NotAdmitted(
+                "The token does not say that the address in its claim 'email' was verified, and anybody may "
+                "name an address that is not theirs.",
+                "Have the address verified at the identity provider, which says so in 'email_verified'.",
+            )
         return Identity(
             self._issuer, claims["sub"], _texts(claims.get(names.groups)), tenant, _name_in(claims)
         )
@@ -146,7 +151,7 @@ def _check_times(claims: Mapping[str, Any], now: datetime) -> None:
     moments = {claim: claims[claim] for claim in _TIMES if claim in claims}
     for claim, moment in moments.items():
         is_number = isinstance(moment, int | float) and not isinstance(moment, bool)
-        if not is_number or not math.isfinite(moment) or not 0 <= moment < 1e11:
+        if not is_number or not 0 <= moment < 1e11:  # whole numbers may be too large for any other function
             raise _refused(f"The token's claim {claim!r} is no point in time.")
     late = now.timestamp() - moments["exp"]
     if late >= LEEWAY_SECONDS:

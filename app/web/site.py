@@ -198,7 +198,12 @@ class Site:
             said = "The form was too old to be sent. Please try again."
             return self._form(request, goal, said, 403, kept)
         api_key = form.text("api_key")
-        if not await self._is_valid(api_key):
+        try:
+            is_valid = await self._is_valid(api_key)
+        except ProblemError as problem:  # as of a key that has sent too many requests
+            said = " ".join(str(problem.document.get(part, "")) for part in ("detail", "remedy"))
+            return self._form(request, goal, said, problem.status, kept)
+        if not is_valid:
             return self._form(request, goal, "This is not a valid API key.", 403, kept)
         before = self.cookies.session(request)
         if before is not None:

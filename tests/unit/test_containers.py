@@ -122,6 +122,11 @@ def test_the_example_of_settings_names_exactly_what_the_compose_file_takes():
     assert set(examples()) == set(re.findall(r"\$\{(\w+)", COMPOSE)) | passed_on
 
 
+def test_every_setting_of_the_identity_provider_is_passed_on():
+    settings = {f"PRIVACY_RISK_{name.upper()}" for name in Settings.model_fields if name.startswith("oidc_")}
+    assert settings <= SERVICES["api"]["environment"].keys()
+
+
 def test_the_example_explains_every_variable_and_holds_no_secret():
     for name, (is_set, value, before) in examples().items():
         assert re.match(r"# \w", before), f"{name} is not explained"

@@ -91,14 +91,15 @@ class IdentityService:
 
     def _nothing_mapped(self, identity: Identity) -> NotAdmitted:
         of_tenant = "" if identity.tenant is None else f" in the tenant {identity.tenant!r}"
+        # Where groups are addresses of people, a stranger is not told whose.
         useful = [
             group
             for group, own in self._grants.items()
-            if identity.tenant is None or own.tenant in (None, identity.tenant)
+            if "@" not in group and (identity.tenant is None or own.tenant in (None, identity.tenant))
         ]
         return NotAdmitted(
-            f"None of the groups of this token allows anything{of_tenant}. "
-            + (f"Groups that do: {_listed(useful)}." if useful else "No group does."),
+            f"None of the groups of this token allows anything{of_tenant}."
+            + (f" Groups that do: {_listed(useful)}." if useful else ""),
             "Join one of these groups at the identity provider and sign in again, or have the operator map "
             "one of yours in PRIVACY_RISK_OIDC_GROUPS.",
         )
