@@ -101,7 +101,7 @@ class MemoryRuns:
             raise Conflict("the name is taken")
         return old, old is new
 
-    async def save(self, kind: str, input_sha256: str, document: dict) -> None:
+    async def save(self, kind: str, input_sha256: str, document: dict, about: str) -> None:
         self.state.results[kind, input_sha256] = document
 
     async def find(self, kind: str, input_sha256: str) -> dict | None:
