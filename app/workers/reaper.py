@@ -43,6 +43,10 @@ class Reaper:
         had the time to show that they live.
         """
         stopped = asyncio.create_task(stop.wait())
+        if self._dead_worker is not None:  # its runs cannot be queued before
+            connected = asyncio.create_task(self._queue.connected.wait())
+            await asyncio.wait({stopped, connected}, return_when=asyncio.FIRST_COMPLETED)
+            connected.cancel()
         pause = 0.0
         while not stop.is_set():
             await asyncio.wait({stopped}, timeout=pause)
@@ -59,7 +63,6 @@ class Reaper:
     async def reap(self) -> None:
         """One pass: clear the jobs of dead workers, requeue or end lost runs, now and then clear uploads."""
         if self._dead_worker is not None:
-            await self._queue.connected.wait()  # or the runs would wait for the next pass
             await self._registry.forsake(self._dead_worker, self._silent_seconds)
             self._dead_worker = None
         await self._queue.sweep()

@@ -357,6 +357,28 @@ async def test_a_crash_while_a_verdict_is_stored_leaves_none(api, journey, monke
     assert whole["evidence"] is not None
 
 
+async def test_an_evaluation_that_is_stopped_is_an_error_and_says_what_was_not_computed(
+    api, journey: httpx.AsyncClient
+):
+    """Whenever it is stopped: what passes as a whole does not in part."""
+    loose = {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 1}}
+    seen = []
+    for looks in (0, 3, 9):
+        gate = await stored_policy(journey, f"loose-{looks}", criterion("a", loose), criterion("b", loose))
+        started = await journey.post(f"{gate}/runs", json=QUESTION | {"name": f"loose-{looks}"})
+        run, left = started.json()["id"], iter([False] * looks)
+        if not looks:
+            stopped = await journey.post(f"/v1/runs/{run}/stop")
+            assert (stopped.status_code, stopped.json()["stop_requested"]) == (200, True)
+        await api.work_off(run, lambda left=left: next(left, True))
+        found = (await journey.get(f"/v1/evaluations/loose-{looks}")).json()["result"]
+        outcomes = [own["outcome"] for own in found["criteria"]]
+        seen.append((found["verdict"], *outcomes, found["coverage"]["outcome"]))
+    nothing = ("error", "not_computable", "not_computable", "not_computable")
+    half = ("error", "passed", "not_computable", "not_computable")
+    assert seen == [nothing, half, ("pass", "passed", "passed", "covered")]
+
+
 async def test_a_key_that_may_not_assess_evaluates_nothing(api, journey: httpx.AsyncClient):
     key = await journey.post("/v1/api-keys", json={"name": "onlooker", "scopes": [Scope.DATA_READ.value]})
     async with api.client(key.json()["token"]) as onlooker:

@@ -13,7 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol, runtime_checkable
 
 MOST_BYTES: Final = 2**26
-"""What is found out beyond that is not kept, and would be computed again."""
+"""What is found out beyond that is not kept, and would be computed again.
+
+In memory, where answers are looked up by question, so much takes about four times as much.
+"""
 
 _SIZES: Final = struct.Struct("<HI")
 

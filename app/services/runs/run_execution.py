@@ -220,7 +220,9 @@ class RunExecution:
 
     async def _keep_answers(self, claim: Claim, work: Work, computing: asyncio.Task[bytes]) -> None:
         """Keep now and then what the block has found out, until it is computed."""
-        answers, size = answers_of(work), 0
+        answers = answers_of(work)
+        # What was recalled is kept already: to keep it again would forgive the run's losses for nothing new.
+        size = 0 if answers is None else answers.size
         while not (await asyncio.wait({computing}, timeout=KEEP_SECONDS))[0]:
             if answers is not None and answers.size > size:
                 known = answers.kept()

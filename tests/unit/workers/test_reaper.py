@@ -90,3 +90,13 @@ def test_stale_uploads_are_looked_for_now_and_then_only():
     serve(registry, 0.03, 0.2)
     assert len(registry.looks) > 3
     assert registry.upload_passes == 1
+
+
+def test_who_replaces_a_dead_worker_leaves_when_asked_to_though_the_queue_was_never_reached():
+    async def main() -> None:
+        registry, stop = Registry(), asyncio.Event()
+        asyncio.get_running_loop().call_later(0.02, stop.set)
+        await asyncio.wait_for(Reaper(registry, Queue(), 10.0, "host:7").serve(stop), 5)
+        assert not registry.forsaken
+
+    asyncio.run(main())

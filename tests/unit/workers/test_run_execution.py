@@ -286,3 +286,19 @@ def test_a_search_in_one_block_goes_on_from_what_it_had_found_out(store, monkeyp
     execute(store, second)
     assert second.found == list(range(7, 12))
     assert store.state.run_results["run-1"] == {"sum": 506}
+
+
+def test_what_an_earlier_attempt_had_kept_is_not_kept_again_as_if_it_were_new(store, monkeypatch):
+    """It would forgive the losses of a run whose process dies each time before it finds anything new."""
+    monkeypatch.setattr(run_execution, "KEEP_SECONDS", 0.005)
+    asyncio.run(asyncio.wait_for(_lost_while_at_work(store, Remembered(waits_at=7)), 60))
+    store._set("run-1", state=RunState.QUEUED)
+    store.state.losses["run-1"] = 2
+
+    class DiesWithoutNews(Remembered):
+        def run_block(self, index: int, tick, halted) -> bytes:
+            time.sleep(0.1)  # twenty times as long as what was new would wait to be kept
+            raise Interrupted
+
+    execute(store, DiesWithoutNews())
+    assert store.state.losses["run-1"] == 2
