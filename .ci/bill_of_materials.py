@@ -55,8 +55,9 @@ def component(kind: str, name: str, own_version: str, licences: list[dict[str, A
 
 
 def python_component(distribution: metadata.Distribution) -> dict[str, Any]:
-    """A Python package."""
-    return component("pypi", distribution.name.lower(), distribution.version, licences_of(distribution))
+    """A Python package; vulnerabilities are looked up by its URL, which has hyphens alone."""
+    name = distribution.name.lower().replace("_", "-")
+    return component("pypi", name, distribution.version, licences_of(distribution))
 
 
 def licences_of(distribution: metadata.Distribution) -> list[dict[str, Any]]:

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Any, Final
 
@@ -132,7 +131,7 @@ def _refuse_another_spool() -> None:
     Python takes another folder if it cannot write to this one, which may be in memory or on a small disk.
     """
     named = os.environ.get("TMPDIR")
-    if named and Path(tempfile.gettempdir()) != Path(named).absolute():
+    if named and tempfile.gettempdir() != os.path.abspath(named):
         raise Unavailable(
             f"No file can be made in {named}, where TMPDIR has uploads that are being read wait.",
             "Make that folder, writable for the service and with room, or unset TMPDIR.",

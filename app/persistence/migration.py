@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 from psycopg.pq import PGconn, Ping
 from sqlalchemy import Connection, create_engine, text
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 # Any constant will do: it keeps two processes from migrating one database at once.
 _LOCK = 7_203_114_511
+
+_PING_SECONDS = 2  # the least that libpq takes
 
 
 def alembic_config(connection: Connection | None = None) -> Config:
@@ -44,7 +47,8 @@ def await_server(url: str, seconds: float) -> None:
 
     What it says then of the role, the password or the database is for whoever connects next.
     """
-    address = libpq_url(url).encode()
+    # What takes a connection and says nothing would be waited for without end.
+    address = make_conninfo(libpq_url(url), connect_timeout=_PING_SECONDS).encode()
     deadline = time.monotonic() + seconds
     while PGconn.ping(address) in (Ping.REJECT, Ping.NO_RESPONSE):
         if time.monotonic() >= deadline:

@@ -23,7 +23,7 @@ from app.domain.errors import NotFound
 from app.persistence.records import PostgresAudit
 from app.persistence.repository import Context, Repository
 from app.persistence.resources import COLUMNS, PostgresResources, of_ref, stored_row
-from app.persistence.results import KEEP, PostgresResults
+from app.persistence.results import PostgresResults
 from app.persistence.tables import resources, results, runs
 from app.persistence.transactions import alone
 from app.services.answers import Recalled
@@ -73,7 +73,7 @@ class PostgresQuestions(Repository):
             told = {"sha256": stored.sha256, **details}
             await self._audit.record(key_id, f"{new.kind.value}.create", stored.id, told, kept)
         else:
-            await self._transaction.execute(KEEP, kept)
+            await self._results.put(kept)
         return stored, created
 
     async def _result(self, row: Any) -> JsonObject:  # noqa: ANN401 - a row

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from math import ceil
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, bindparam, delete, extract, func, insert, select, update
+from sqlalchemy import BigInteger, ColumnElement, bindparam, delete, extract, func, insert, select, update
 from sqlalchemy.dialects import postgresql
 
 from app.domain.errors import Conflict, InvalidInput, NotFound
@@ -160,6 +162,16 @@ _RECORD: Final = (
 )
 _RECORD_AND_KEEP: Final = _RECORD.add_cte(KEEP.cte("kept"))
 _CHAINED: Final = tuple(column for column in audit_events.c if column.name != "tenant_id")
+_AT_ONCE: Final = 2000
+_BEFORE_ALL: Final = -(2**63)
+_LOT: Final = (
+    select(*_CHAINED)
+    .where(
+        audit_events.c.number > bindparam("after", type_=BigInteger),
+        audit_events.c.number <= bindparam("through", type_=BigInteger),
+    )
+    .order_by(audit_events.c.number)
+)
 _LAST: Final = (
     select(audit_events.c.number, audit_events.c.sha256).order_by(audit_events.c.number.desc()).limit(1)
 )
@@ -234,32 +246,53 @@ class PostgresAudit(Repository):
 
 
 async def first_broken_event(transaction: TenantTransaction) -> int | None:
-    """The number of the first audit event that is wrong or missing, see :func:`broken_event`."""
-    # The head first: events that are appended meanwhile come after it.
+    """The number of the first audit event that is wrong or missing, see :class:`Chain`."""
+    # The head first, then the last event: those that are appended meanwhile come after them.
     heads = await transaction.execute(select(audit_heads.c.number, audit_heads.c.sha256))
     noted = heads.one_or_none()
+    last = (await transaction.execute(_LAST)).one_or_none()
     head = (0, CHAIN_START) if noted is None else (noted.number, noted.sha256)
-    query = select(*_CHAINED).order_by(audit_events.c.number)
-    return broken_event(transaction.tenant, await transaction.execute(query), head)
+    chain = Chain(transaction.tenant, head, 0 if last is None else last.number)
+    for begin in count(0, _AT_ONCE):
+        # Between two numbers, which finds them by the index whatever the statistics say. What was put before
+        # the first event is found, too.
+        lot = {"after": begin or _BEFORE_ALL, "through": begin + _AT_ONCE}
+        rows = (await transaction.execute(_LOT, lot)).all()
+        broken = await asyncio.to_thread(chain.broken, rows)  # where other requests go on meanwhile
+        if broken is not None or len(rows) < _AT_ONCE:
+            return broken or chain.missing
+    raise AssertionError("there is no end of numbers")
 
 
-def broken_event(tenant: str, events: Iterable[Any], head: tuple[int, bytes]) -> int | None:
-    """The number of the first event of a chain that does not follow from the one before, or is not there.
+class Chain:
+    """Looks at a tenant's events in order, as many at a time as come, whether each follows from the last.
 
-    ``head`` is what was noted of an event, the last one at the time: its number and its hash. None if every
-    event follows and that one is among them. Whoever can change all of them and the head can forge a chain.
+    ``head`` is what was noted of an event, the last one at the time: its number and its hash. ``last`` is the
+    number of the last event that there is. Whoever can change all events and the head can forge a chain.
     """
-    previous, expected = CHAIN_START, 1
-    head_number, head_sha256 = head
-    for row in events:
-        event = {name: getattr(row, name) for name in _EVENT_FIELDS}
-        digest = event_hash(tenant, event, previous)
-        if row.number != expected or row.previous_sha256 != previous or row.sha256 != digest:
-            return expected
-        if expected == head_number and digest != head_sha256:
-            return expected
-        previous, expected = digest, expected + 1
-    return expected if expected <= head_number else None
+
+    def __init__(self, tenant: str, head: tuple[int, bytes], last: int = 0) -> None:
+        self._tenant = tenant
+        self._last = max(last, head[0])
+        self._head_number, self._head_sha256 = head
+        self._previous, self._expected = CHAIN_START, 1
+
+    def broken(self, events: Iterable[Any]) -> int | None:
+        """The number of the first of the next events that does not follow, None if each does."""
+        for row in events:
+            event = {name: getattr(row, name) for name in _EVENT_FIELDS}
+            digest = event_hash(self._tenant, event, self._previous)
+            is_next = row.number == self._expected and row.previous_sha256 == self._previous
+            is_noted = self._expected != self._head_number or digest == self._head_sha256
+            if not (is_next and row.sha256 == digest and is_noted):
+                return self._expected
+            self._previous, self._expected = digest, self._expected + 1
+        return None
+
+    @property
+    def missing(self) -> int | None:
+        """The number of the event after those that were looked at, if there is one there or later, or was."""
+        return self._expected if self._expected <= self._last else None
 
 
 def event_hash(tenant: str, event: dict[str, Any], previous: bytes) -> bytes:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from psycopg.errors import ForeignKeyViolation
 from sqlalchemy import bindparam, select
 from sqlalchemy.dialects import postgresql
+from sqlalchemy.exc import IntegrityError
 
 from app.domain.errors import NotFound
 from app.persistence.repository import Repository
@@ -79,10 +81,19 @@ class PostgresResults(Repository):
         """
         values = await self.new(kind, input_sha256, document, [about])
         result_id: str = values["result_id"]
-        await self._transaction.execute(KEEP, values)
+        await self.put(values)
         if input_sha256 is None:
             return result_id
         stored = await self.id_of(kind, input_sha256)
         if stored is None:
             raise NotFound("result", result_id)
         return stored
+
+    async def put(self, values: dict[str, Any]) -> None:
+        """Run :data:`KEEP`; NotFound if the key of the result has been destroyed meanwhile."""
+        try:
+            await self._transaction.execute(KEEP, values)
+        except IntegrityError as error:
+            if isinstance(error.orig, ForeignKeyViolation):
+                raise NotFound("data key", values["result_sealed_by"]) from None
+            raise

@@ -224,6 +224,8 @@ results = _tenant_table(
     _time("created_at"),
     _sealed_by(),
     UniqueConstraint("tenant_id", "input_sha256", "kind"),
+    # Whatever was being kept while its key was destroyed goes, too: it would stand in the way of equal data.
+    _belongs("sealed_by", "data_keys"),
     Index("ix_results_tenant_id_sealed_by", "tenant_id", "sealed_by"),
 )
 

@@ -30,6 +30,10 @@ def upgrade() -> None:
     for table in _TABLES:
         op.add_column(table, sa.Column("sealed_by", sa.String(length=64), nullable=True, comment=_COMMENT))
     op.create_index(_INDEX, "results", ["tenant_id", "sealed_by"], unique=False)
+    op.create_foreign_key(
+        op.f("fk_results_tenant_id_data_keys"), "results", "data_keys",
+        ["tenant_id", "sealed_by"], ["tenant_id", "id"], ondelete="CASCADE",
+    )  # fmt: skip
     _note_heads()
     # A result that an equal question of other data leads to passes to the key of these.
     op.execute("GRANT UPDATE (document, sealed_by) ON TABLE results TO app_runtime")

@@ -67,6 +67,7 @@ async def test_a_folder_for_uploads_that_takes_no_file_is_refused(started, monke
     assert "writable" in refused.value.remedy
     (tmp_path / "missing").mkdir()
     monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setenv("TMPDIR", f"{tmp_path}/other/../missing/")  # the same folder, spelt otherwise
     async with started():
         pass
 

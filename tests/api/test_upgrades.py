@@ -6,6 +6,7 @@ documents under the tenant's key, addresses of webhooks in clear.
 
 from __future__ import annotations
 
+import secrets
 from importlib.resources import files
 
 import psycopg
@@ -32,7 +33,8 @@ WEBHOOK = {"name": "told", "url": "https://receiver.example/", "events": ["run.s
 SINCE = {
     "evidence": "0004", "assessments/old-score/evidence": "0004", "signing-keys": "0004",
     "webhooks": "0005", "webhooks/told": "0005", "releases/drawn": "0010", "releases/drawn/data": "0010",
-    "budgets": "0011", "budgets/all": "0011",
+    "budgets": "0012", "budgets/all": "0011", "releases/noised": "0011",
+    "datasets/spent/budget": "0012", "datasets/again/budget": "0012",
 }  # fmt: skip
 """Address → the revision that began to store what it shows."""
 ADDRESSES = (
@@ -42,6 +44,24 @@ ADDRESSES = (
     "measurements/at-once", "measurements/by-run", "releases/shown", "releases/shown/data", "audit-events",
     *SINCE,
 )  # fmt: skip
+
+
+async def private_release(client):
+    """Of a table with a budget, which another file is the same table of: the release is then erased."""
+    rows = "town,illness\n" + "Rome,flu\nBari,gout\n" * 40
+    for name, text in (("spent", rows), ("again", rows.replace("Rome", '"Rome"'))):
+        once = {"Idempotency-Key": secrets.token_hex(8)}
+        content = text.encode()
+        await answered(client, "POST", "/v1/uploads", params={"name": name}, content=content, headers=once)
+        columns = {"town": "quasi_identifier", "illness": "sensitive"}
+        attributes = [{"name": own, "type": "categorical", "role": role} for own, role in columns.items()]
+        dataset = {"name": name, "upload": name, "attributes": attributes}
+        await answered(client, "POST", "/v1/datasets", json=dataset)
+    budget = {"name": "small", "dataset": "spent", "epsilon": "1.5", "delta": "0.01"}
+    await answered(client, "POST", "/v1/budgets", json=budget)
+    mechanism = {"kind": "stability_histogram", "epsilon": 1, "delta": 1e-4, "least_records": 20}
+    release = {"name": "noised", "dataset": "spent", "mechanism": mechanism}
+    await answered(client, "POST", "/v1/releases", json=release)
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +85,7 @@ def filled(postgres, master_key):
         await answered(client, "GET", "/v1/assessments/old-score/evidence")
         drawn = {"name": "drawn", "dataset": "people", "mechanism": {"kind": "perturbation", "beta": 2}}
         await answered(client, "POST", "/v1/releases", json=drawn)
+        await private_release(client)
         budget = {"name": "all", "dataset": "people", "epsilon": "2", "delta": "0.00001"}
         await answered(client, "POST", "/v1/budgets", json=budget)
 
@@ -149,6 +170,12 @@ def of_revision(postgres, filled, before_any, master_key):
         postgres.drop(name)
 
 
+def declared_records(url):
+    """What draws keep of the size that is declared of their table."""
+    with psycopg.connect(url) as connection:
+        return {size for (size,) in connection.execute("SELECT least_records FROM draws")}
+
+
 async def answers(urls, master_key, token, revision):
     """Address → what it answers, of what the revision could store."""
     engine, clock = create_engine(urls.runtime), FixedClock()
@@ -186,6 +213,8 @@ async def test_every_revision_is_upgraded_with_its_data(of_revision, postgres, f
     for revision in REVISIONS:
         urls = of_revision(revision)
         migrate(urls.owner)
+        if revision >= "0010":
+            assert declared_records(urls.admin) == {None, 20}, revision
         found, then = await answers(urls, master_key, filled.token, revision)
         assert then == goes_on, revision
         for address, content in found.items():

@@ -178,6 +178,14 @@ def test_a_server_that_does_not_come_is_named():
     assert "s3cret" not in str(refused.value)
 
 
+@pytest.mark.timeout(20)
+def test_a_server_that_takes_the_connection_and_says_nothing_is_not_waited_for_without_end():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"postgresql://app_owner@127.0.0.1:{silent.getsockname()[1]}/privacy_risk"
+        with pytest.raises(Unavailable, match=r"no connection within 0\.1 s"):
+            await_server(address, 0.1)
+
+
 def test_a_database_that_cannot_keep_every_text_is_refused(postgres):
     with psycopg.connect(postgres.admin_url, autocommit=True) as connection:
         connection.execute("CREATE DATABASE of_bytes ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")

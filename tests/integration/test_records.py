@@ -12,6 +12,8 @@ from app.domain.errors import Conflict, InvalidInput, NotFound, Unavailable
 from app.persistence.addresses import create_engine
 from app.persistence.doctor import examine, readiness, refuse_unsafe
 from app.persistence.encryption import MasterKey
+from app.persistence.records import first_broken_event
+from app.persistence.transactions import tenant_transaction
 from app.services.leases import KEY_LEASE
 from app.services.resources import IdempotentReply, Scope
 
@@ -229,6 +231,29 @@ async def test_audit_events_form_one_chain_that_shows_every_tampering(
     assert "event 1" in (await audit_finding(database_urls, master_key))[1]
     with psycopg.connect(database_urls.admin) as connection:
         connection.execute("DELETE FROM audit_heads WHERE tenant_id = %s", [tenant])
+
+
+@pytest.mark.parametrize(
+    ("lost", "number"), [("number BETWEEN 3 AND 5", 3), ("number < 6", 1), (None, 1), ("false", None)]
+)
+async def test_a_chain_is_looked_through_in_lots_to_its_last_event(
+    store, engine, tenant, database_urls, monkeypatch, lost, number
+):
+    """Also where whole lots are missing and what was noted of the last event is gone with them."""
+    monkeypatch.setattr("app.persistence.records._AT_ONCE", 2)
+    for step in range(7):
+        await record(store, tenant, f"action {step}")
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute("DELETE FROM audit_heads WHERE tenant_id = %s", [tenant])
+        if lost is None:
+            connection.execute(
+                "INSERT INTO audit_events SELECT tenant_id, -9, key_id, action, subject, details, at,"
+                " previous_sha256, sha256 FROM audit_events WHERE tenant_id = %s AND number = 1", [tenant]
+            )  # fmt: skip
+        else:
+            connection.execute(f"DELETE FROM audit_events WHERE tenant_id = %s AND ({lost})", [tenant])
+    async with tenant_transaction(engine, tenant) as transaction:
+        assert await first_broken_event(transaction) == number
 
 
 async def audit_finding(database_urls, master_key):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from dataclasses import replace
 
@@ -60,6 +61,7 @@ async def test_all_that_is_built_on_an_upload_can_be_read_with_its_key_alone(
     assert sealed_by(database_urls, "results", tenant) == {upload_id}
     assert sealed_by(database_urls, "resources", tenant) == {upload_id, None}
     with psycopg.connect(database_urls.admin) as connection:
+        connection.execute("SET session_replication_role = replica")  # results would go with their key
         connection.execute("DELETE FROM data_keys WHERE id = %s", [upload_id])
     async with other_process.work(tenant) as work:
         for unreadable in (
@@ -140,3 +142,29 @@ async def test_what_an_older_version_stored_is_read_and_built_upon(
         await work.resources.add(resource(Kind.DATASET, "new", uses=[upload_id]))
         await work.commit()
     assert sealed_by(database_urls, "resources", tenant) == {None, upload_id}
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_no_result_outlives_its_key_whoever_is_first(store, tenant, database_urls, is_first):
+    """It is kept, by a transaction that holds nothing, while another one deletes what it is about."""
+    _, dataset_id = await dataset_of_an_upload(store, tenant, "people")
+
+    async def erase():
+        async with store.work(tenant) as work:
+            await work.resources.delete(Kind.DATASET, "people")
+            await work.resources.delete(Kind.UPLOAD, "people")
+            await work.commit()
+
+    async with store.work(tenant) as work:
+        values = await work.results.new("profile", "5" * 64, {"values": ["Gary"]}, [dataset_id])
+        if is_first:
+            await work.results.put(values)
+            erasing = asyncio.create_task(erase())
+            await asyncio.sleep(0.2)
+            await work.commit()
+            await erasing
+        else:
+            await erase()
+            with pytest.raises(NotFound):
+                await work.results.put(values)
+    assert sealed_by(database_urls, "results", tenant) == set()

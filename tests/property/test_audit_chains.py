@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.persistence.records import CHAIN_START, broken_event, event_hash
+from app.persistence.records import CHAIN_START, Chain, event_hash
 
 TENANT = "0a5c1f6e-2f0e-4d0e-9b0e-2f6e0a5c1f6e"
 EVENTS = 40
@@ -47,6 +47,12 @@ def chain(length: int) -> list[Event]:
 
 WHOLE = chain(EVENTS)
 HEAD = (EVENTS, WHOLE[-1].sha256)
+
+
+def broken_event(tenant, events, head):
+    """What is found if the events come in two lots."""
+    found, half = Chain(tenant, head), len(events) // 2
+    return found.broken(events[:half]) or found.broken(events[half:]) or found.missing
 
 
 def flipped(found: bytes, draw: Random) -> bytes:

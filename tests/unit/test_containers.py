@@ -158,6 +158,7 @@ def test_the_bill_of_materials_names_every_package_of_the_environment_with_its_l
     urls = [own["purl"] for own in made["components"]]
     assert len(set(urls)) == len(urls)
     told = {own["name"]: own for own in made["components"] if own["purl"].startswith("pkg:pypi/")}
+    assert not [name for name in told if "_" in name], "a package URL has hyphens"
     locked = re.findall(r"^([a-z0-9._-]+)==", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
     here = {own.name.lower().replace("_", "-") for own in metadata.distributions()}
     names = {name.replace("_", "-").replace(".", "-"): own for name, own in told.items()}
