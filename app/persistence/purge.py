@@ -10,25 +10,38 @@ from typing import Final
 
 import psycopg
 from psycopg import sql
+from psycopg.errors import LockNotAvailable
 
+from app.domain.errors import Unavailable
 from app.persistence.addresses import libpq_url
 from app.persistence.tables import metadata, release_pieces, upload_pieces
 
 _SEALED_ONLY: Final = (upload_pieces, release_pieces)
 """Large, and nothing in clear: what was deleted there is under a key that is gone."""
 
+LOCK_MILLISECONDS = 30_000
+"""Whoever waits longer for a table holds up all requests that need it and come after."""
+
 
 def rewrite_tables(owner_url: str) -> None:
     """Write all other tables anew, one after the other; each is closed to everybody meanwhile.
 
-    What a transaction that began before the deletion may still see is written, too.
+    What a transaction that began before the deletion may still see is written, too. Unavailable if a table
+    stays in use.
     """
-    with psycopg.connect(libpq_url(owner_url), autocommit=True) as connection:
+    options = f"-c lock_timeout={LOCK_MILLISECONDS}"
+    with psycopg.connect(libpq_url(owner_url), autocommit=True, options=options) as connection:
         for table in metadata.sorted_tables:
-            if table not in _SEALED_ONLY:
-                connection.execute(
-                    sql.SQL("VACUUM (FULL, ANALYZE) {}").format(sql.Identifier("public", table.name))
-                )
+            if table in _SEALED_ONLY:
+                continue
+            statement = sql.SQL("VACUUM (FULL, ANALYZE) {}").format(sql.Identifier("public", table.name))
+            try:
+                connection.execute(statement)
+            except LockNotAvailable as error:
+                raise Unavailable(
+                    f"The table {table.name} stayed in use: from there on nothing was written anew.",
+                    "Run purge again when fewer requests come, or end what holds it (pg_stat_activity).",
+                ) from error
 
 
 def drop_log(admin_url: str) -> None:

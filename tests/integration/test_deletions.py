@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+import psycopg
 import pytest
 
+from app.domain.errors import Unavailable
+from app.persistence import purge
 from app.persistence.signals import PostgresDeletions
 from app.services.resources import Kind, NewResource
 from tests.processes import HANG_SECONDS
@@ -54,3 +57,12 @@ async def test_what_holds_no_data_and_what_is_not_deleted_after_all_are_not_told
     async with asyncio.timeout(HANG_SECONDS):
         assert await heard.get() == tenant
     assert heard.empty()
+
+
+def test_a_purge_does_not_hold_up_a_service_whose_table_stays_in_use(database_urls, monkeypatch):
+    monkeypatch.setattr(purge, "LOCK_MILLISECONDS", 50)
+    with psycopg.connect(database_urls.runtime) as reading:
+        reading.execute("SELECT 1 FROM tenants").fetchall()
+        with pytest.raises(Unavailable, match="The table tenants stayed in use"):
+            purge.rewrite_tables(database_urls.owner)
+    purge.rewrite_tables(database_urls.owner)
