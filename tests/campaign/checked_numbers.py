@@ -20,7 +20,7 @@ from tests.benchmarks.service.waiting import until
 from tests.campaign.bench import HANG_SECONDS, LOOK_SECONDS
 from tests.campaign.extent import Extent
 from tests.campaign.figures import TOP, Figure
-from tests.processes import is_alive, is_worker
+from tests.processes import descendants, is_alive, is_worker
 
 _HOSTILE = "tests/property/test_hostile_input.py"
 _SECONDS_OF_A_PARSER = 3600
@@ -67,7 +67,7 @@ def replaced(extent: Extent) -> Iterator[Figure]:
         service = psutil.Process(one.service.api_pid)
 
         def workers() -> list[psutil.Process]:
-            return [child for child in service.children() if is_worker(child) and is_alive(child)]
+            return [one for one in descendants(service) if is_worker(one) and is_alive(one)]
 
         seconds = []
         for _ in range(extent.kills):
