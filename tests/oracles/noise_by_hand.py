@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from fractions import Fraction
@@ -40,6 +41,23 @@ def geometric_by_hand(rate: Fraction, below: Below) -> int:
         size, is_negative = (u + num * v) // den, below(2) == 1
         if not (is_negative and size == 0):
             return -size if is_negative else size
+
+
+def chance_of_noise(epsilon: float, z: int) -> float:
+    """Pr[Z = z] of two-sided geometric noise."""
+    alpha = math.exp(-epsilon)
+    return (1 - alpha) / (1 + alpha) * alpha ** abs(z)
+
+
+def chance_from(epsilon: float, least: int) -> float:
+    """Pr[Z ≥ least]."""
+    alpha = math.exp(-epsilon)
+    return alpha**least / (1 + alpha) if least > 0 else 1 - alpha ** (1 - least) / (1 + alpha)
+
+
+def threshold_of(epsilon: float, delta: float) -> int:
+    """τ = 1 + ⌈ln(1 / (δ·(1 + e^−ε))) / ε⌉, at least 1."""
+    return max(1, 1 + math.ceil(math.log(1 / (delta * (1 + math.exp(-epsilon)))) / epsilon))
 
 
 def hockey_stick(one: dict, other: dict, factor: float) -> float:

@@ -80,6 +80,13 @@ def table_of(totals, quasi=None):
     return Table(("age", "illness"), (ages, values), codes, sensitive=frozenset({"illness"}))
 
 
+def table_of_groups(groups):
+    """So many records of each group (the age) with each value."""
+    totals = np.array(groups).sum(axis=0)
+    places = [g + 1 for v in range(len(totals)) for g, own in enumerate(groups) for _ in range(own[v])]
+    return table_of(totals, places)
+
+
 def stream(seed: str) -> Callable[[int], bytes]:
     """Random bytes that are the same for the same seed; each is given once."""
     place = 0

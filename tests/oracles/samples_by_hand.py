@@ -56,7 +56,8 @@ class World:
         """Generalisation → probability: ∝ exp(exponent · score / m) among those that are frequent."""
         score = score or self.f
         options = [x for x in self.above(record) if x in frequent]
-        powers = [math.exp(exponent * score(x, data) / len(data)) for x in options]
+        worth = [exponent * score(x, data) / len(data) for x in options]
+        powers = [math.exp(own - max(worth)) for own in worth]
         return {x: own / sum(powers) for x, own in zip(options, powers, strict=True)}
 
     def all_above(self, data):
@@ -78,6 +79,32 @@ class World:
                     further[outcome if x is None else tuple(sorted((*outcome, x)))] += p * own
             found = dict(further)
         return found
+
+    def law_over_noise(self, data, exponent, rate, reaches):
+        """The same with sets that are frequent from * down: one is if all above it are, and its noisy count.
+
+        ``reaches`` tells with which probability that of so many records is.
+        """
+        found = defaultdict(float)
+        every = sorted(self.all_above(data), key=lambda x: (self.use(x), x))
+        for answers in itertools.product((True, False), repeat=len(every)):
+            frequent, chance = set(), 1.0
+            for x, is_in in zip(every, answers, strict=True):
+                is_asked = all(y in frequent for y in self.above(x) if y != x)
+                if not self.use(x):
+                    frequent.add(x)
+                    chance *= is_in
+                elif not is_asked:
+                    chance *= not is_in
+                else:
+                    chance *= reaches(self.count(x, data)) if is_in else 1 - reaches(self.count(x, data))
+                    frequent |= {x} if is_in else set()
+                if not chance:
+                    break
+            else:
+                for outcome, p in self.law(data, frequent, exponent, rate).items():
+                    found[outcome] += p * chance
+        return dict(found)
 
     def law_over_shares(self, data, exponent, rate, least_share):
         """The same with the frequent set of a share θ that is uniform between least_share and 1."""
