@@ -118,3 +118,26 @@ def words_of_pool(start=10**12):
     """Upper halves of the hashes of a number and of all after it."""
     for k in itertools.count(start):
         yield splitmix64(k) >> 32
+
+
+def pool_by_hand(records, sizes, m, own, words):
+    """How many queries are drawn to fill a pool, and each with its answer and the records that it selects.
+
+    By loops over records (n, columns and the sensitive value). None if too few are kept.
+    """
+    rows, queries = records.tolist(), []
+    for draw in range(1, own.most_draws + 1):
+        d = 1 + next(words) * min(own.predicates, len(sizes)) // 2**32
+        left, chosen = list(range(len(sizes))), []
+        for _ in range(d):
+            chosen.append(left.pop(next(words) * len(left) // 2**32))
+        shown = [sorted(set(records[:, j].tolist())) for j in range(len(sizes))]
+        places = {j: next(words) * len(shown[j]) // 2**32 for j in chosen}
+        value = next(words) * m // 2**32
+        inside = [row for row in rows if all(row[j] == shown[j][place] for j, place in places.items())]
+        answer = sum(row[-1] == value for row in inside)
+        if answer >= own.least_share * len(rows) and answer >= own.least_count:
+            queries.append((places, value, answer, inside))
+            if len(queries) == own.queries:
+                return draw, queries
+    return None

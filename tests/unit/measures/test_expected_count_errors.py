@@ -24,7 +24,7 @@ from app.domain.mechanisms.expected_errors import PooledCounts, sample_sizes
 from app.domain.mechanisms.query_pool import GroupedValues, PoolQuestion, query_pool
 from app.domain.tables.distinct import distinct_rows
 from tests.oracles.effort import examples
-from tests.oracles.reconstruction_by_hand import census, words_of_pool
+from tests.oracles.reconstruction_by_hand import census, pool_by_hand, words_of_pool
 from tests.unit.measures.diversity_tables import context_of, flat, measured, table
 
 SIMPLE = "chernoff_simple"
@@ -115,29 +115,6 @@ def test_all_settings_of_the_stand_in_census():
         assert errors(groups, pooled, 0.5, 0.5, 0.3) == pytest.approx([plain, sampled, failing], abs=1e-6)
 
 
-def by_hand(records, sizes, m, own, words):
-    """The pool, and per query the sum over groups of their variances, by loops over records and groups."""
-    n, queries = len(records), []
-    for draw in itertools.count(1):
-        if draw > own.most_draws:
-            return None
-        d = 1 + next(words) * min(own.predicates, len(sizes)) // 2**32
-        left, chosen = list(range(len(sizes))), []
-        for _ in range(d):
-            chosen.append(left.pop(next(words) * len(left) // 2**32))
-        shown = [sorted(set(records[:, j].tolist())) for j in range(len(sizes))]
-        places = {j: next(words) * len(shown[j]) // 2**32 for j in chosen}
-        value = next(words) * m // 2**32
-        inside = [all(row[j] == shown[j][place] for j, place in places.items()) for row in records.tolist()]
-        answer = sum(i and row[-1] == value for i, row in zip(inside, records.tolist(), strict=True))
-        if answer / n >= own.least_share:
-            queries.append(
-                (places, value, answer, [row for i, row in zip(inside, records.tolist(), strict=True) if i])
-            )
-            if len(queries) == own.queries:
-                return draw, queries
-
-
 @settings(max_examples=examples(25), deadline=None)
 @given(
     rows=st.lists(
@@ -152,7 +129,7 @@ def test_errors_are_those_of_loops_over_groups_and_queries(rows, seed, p, n1):
     own = PoolQuestion(queries=5, predicates=2, least_share=0.05, most_draws=3000)
     groups = grouped(records, [3, 4], 3)
     drawn = query_pool(groups, own, iter(words_of_pool(seed)))
-    draws, queries = by_hand(records, [3, 4], 3, own, words_of_pool(seed))
+    draws, queries = pool_by_hand(records, [3, 4], 3, own, words_of_pool(seed))
     assert (drawn.draws, [drawn.answers[own] for own in drawn.queries]) == (
         draws,
         [own[2] for own in queries],
