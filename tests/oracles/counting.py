@@ -85,3 +85,18 @@ def brute_counts(table: Table, dictionary: Dictionary, codes: np.ndarray) -> lis
         sum(brute_consistent(table, dictionary, row, e) for e in range(dictionary.n_entities))
         for row in codes
     ]
+
+
+def raised(h: Hierarchy, node: int, level: int) -> int:
+    """The ancestor in a tree at depth min(depth, height − level)."""
+    while h.depth[node] > h.height - level:
+        (node,) = h.parents[node]
+    return node
+
+
+def disclosed_by(table: Table, levels, codes=None) -> np.ndarray:
+    """What a rule of these levels shows of the table's records, or of records with these codes."""
+    rows = table.codes.tolist() if codes is None else codes
+    shown = [[raised(h, node, k) for h, node, k in zip(table.hierarchies, row, levels, strict=True)]
+             for row in rows]  # fmt: skip
+    return np.array(shown, dtype=np.int32).reshape(len(rows), table.n_attributes)

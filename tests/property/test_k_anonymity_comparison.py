@@ -21,22 +21,8 @@ from app.domain.rules.anonymous import random_anonymous_rule
 from app.domain.sensitivity.sensitivity import build_sensitivity
 from app.domain.sensitivity.weights import LeafWeights
 from app.domain.tables.table import Table
-from tests.oracles.counting import brute_counts, instances
+from tests.oracles.counting import brute_counts, disclosed_by, instances
 from tests.oracles.effort import examples
-
-
-def raised(h: Hierarchy, node: int, level: int) -> int:
-    """The ancestor at depth min(depth, height − level)."""
-    while h.depth[node] > h.height - level:
-        (node,) = h.parents[node]
-    return node
-
-
-def disclosed_by(table: Table, levels) -> np.ndarray:
-    return np.array(
-        [[raised(h, node, k) for h, node, k in zip(table.hierarchies, row, levels, strict=True)]
-         for row in table.codes.tolist()], dtype=np.int32,
-    )  # fmt: skip
 
 
 def smallest_class(rows: np.ndarray) -> int:
@@ -79,7 +65,6 @@ def test_every_attribute_is_generalised_as_often_as_another():
     assert abs(np.mean(biased) - 0.5) > bound, "positive control"
 
 
-@pytest.mark.deep
 @pytest.mark.spec("E-47")
 @settings(max_examples=examples(60), deadline=None)
 @given(instances(), st.integers(0, 1000), st.sampled_from(["depth_sum", "log_leaves"]), st.data())
