@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from app.domain.analyses.direct_identifiers import DIRECT_IDENTIFIERS, DirectIdentifiersParameters
 from app.domain.direct_identifiers.checked_numbers import NATIONAL, SHAPED, TAX
@@ -19,15 +23,17 @@ from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
 from app.services.scoring.measurement_documents import document_of_result
+from tests.oracles.effort import examples
+from tests.oracles.identifiers_by_hand import CERTAIN, texts
 
 PEOPLE = [f"person{n}@example.org" for n in range(20)]
 CONTACT = Hierarchy.from_parents({**{own: ["example.org"] for own in PEOPLE}, "example.org": [None]})
 WARD = Hierarchy.from_parents({"green": [None], "brown": [None]})
 
 
-def measured(rows, rule=None):
-    columns = [tree.encode([row[j] for row in rows])[0] for j, tree in enumerate((CONTACT, WARD))]
-    table = Table(("contact", "ward"), (CONTACT, WARD), np.stack(columns, axis=1))
+def measured(rows, rule=None, contact=CONTACT):
+    columns = [tree.encode([row[j] for row in rows])[0] for j, tree in enumerate((contact, WARD))]
+    table = Table(("contact", "ward"), (contact, WARD), np.stack(columns, axis=1))
     context = MeasureContext(
         table, rule, None, None, None, build_utility(table, "depth_sum"), MODEL_I, "zero"
     )
@@ -74,3 +80,23 @@ def test_the_page_names_every_kind_and_the_numbers_that_the_code_has():
         assert f"| {100 * recogniser.least_share:.0f} % " in row
     assert f"{len(NATIONAL) + len(SHAPED)} and {len(TAX)} schemes" in section
     assert f"{LOOKED_AT:,} different texts" in page
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.lists(texts(), min_size=1, max_size=12), st.integers(0, 20), st.booleans())
+def test_kinds_that_rules_of_their_own_decide_are_found_with_their_shares(column, gaps, is_suppressed):
+    cells = [text for text, _ in column] + [None] * gaps
+    contact = Hierarchy.from_parents({text: [None] for text, _ in column})
+    rows = [(own, "green") for own in cells]
+    found = measured(rows, TableRule((1, 0)) if is_suppressed else None, contact)
+    shown = [] if is_suppressed else column
+    own, other = found.attributes
+    assert (own.cells, own.distinct) == (len(shown), len({text for text, _ in shown}))
+    assert (other.cells, other.distinct, other.kinds) == (len(cells), 1, ())
+    counts = Counter(kind for _, kind in shown if kind)
+    shares = {one.kind: one.share for one in own.kinds if one.kind in CERTAIN}
+    assert shares == pytest.approx({kind: n / len(shown) for kind, n in counts.items()})
+    # One in a hundred is enough, and there are fewer cells.
+    assert all(one.is_direct_identifier for one in own.kinds if one.kind in CERTAIN)
+    assert own.is_direct_identifier >= bool(counts)
+    assert found.direct_identifiers == own.is_direct_identifier
