@@ -183,7 +183,7 @@ def dates(draw):
 @st.composite
 def ages(draw):
     """(text, whether it tells apart people above 89) of an age or a range of ages."""
-    age, more = draw(st.integers(0, 118)), draw(st.integers(1, 30))
+    age, more = draw(st.integers(86, 93) | st.integers(0, 118)), draw(st.integers(1, 30))
     return draw(
         st.sampled_from(
             [
@@ -192,6 +192,8 @@ def ages(draw):
                 (f"{age} or more", age > 90),
                 (f"over {age}", age + 1 > 90),
                 (f"below {age}", age - 1 > 89),
+                (f"≤ {age}", age > 89),
+                (f"{age} or less", age > 89),
                 (f"[{age}, {age + more}[", age > 90 if age + more >= 120 else age + more - 1 > 89),
                 (f"[{age}, {age + more}]", age > 90 if age + more >= 120 else age + more > 89),
             ]
@@ -202,13 +204,13 @@ def ages(draw):
 @st.composite
 def birth_years(draw):
     """(text, whether it tells somebody's age above 89 in 2026) of a year of birth."""
-    year, more = draw(st.integers(1900, 2020)), draw(st.integers(1, 9))
+    year, more = draw(st.integers(1933, 1939) | st.integers(1900, 2020)), draw(st.integers(1, 9))
     return draw(
         st.sampled_from(
             [
                 (str(year), 2026 - year > 89),
                 (f"[{year}, {year + more}[", 2026 - year > 89),
-                # Who was born before 1937 may be of any age from 90 on, and all of these are in the class.
+                # Who was born in 1936 is 89 or 90, and may be in the class of all above 89 or not.
                 (f"before {year}", year < 1936),
             ]
         )

@@ -49,6 +49,7 @@ _BEYOND: Final = re.compile(r">(?!=)|(?<!or )(?<!and )\b(?:over|above)\b", re.IG
 _DOWNWARDS: Final = re.compile(
     r"[<≤]|\b(?:below|before|under)\b|\b(?:or|and) (?:less|younger|earlier|before)\b", re.IGNORECASE
 )
+_SHORT_OF: Final = re.compile(r"<(?!=)|(?<!or )(?<!and )\b(?:below|before|under)\b", re.IGNORECASE)
 _END_OUTSIDE: Final = re.compile(r"[\[)]\s*$")
 
 
@@ -66,7 +67,7 @@ def tells_ages_above_89(text: str) -> bool:
     if len(numbers) == 1:
         if _UPWARDS.search(text):
             return least + bool(_BEYOND.search(text)) > OLDEST_AGE + 1
-        return greatest > OLDEST_AGE + bool(_DOWNWARDS.search(text))
+        return greatest > OLDEST_AGE + bool(_SHORT_OF.search(text))
     if greatest >= ENDLESS_AGE:
         return least > OLDEST_AGE + 1
     return greatest > OLDEST_AGE + bool(_END_OUTSIDE.search(text))

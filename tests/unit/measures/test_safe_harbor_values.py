@@ -57,6 +57,8 @@ def test_a_year_and_what_is_no_date_are_not(text):
         ("over 89", False), ("85 or over", False), ("[85, 90[", False), ("[85, 90)", False),
         ("[85, 90]", True), ("85-89", False), ("85-94", True), ("[80, 120]", False), ("[92, 130[", True),
         ("below 18", False), ("below 90", False), ("below 95", True), ("adult", False), ("7", False),
+        ("≤ 90", True), ("<= 90", True), ("90 or less", True), ("90 and under", True), ("89 or less", False),
+        ("< 90", False), ("under 91", True),
     ],
 )  # fmt: skip
 def test_ages_above_89_are_told_only_in_one_class(text, tells):
