@@ -16,7 +16,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Final
 
-from tests.campaign import checked_numbers, database_faults, disturbed_runs, ended_runs, fuzzed_api, loads
+from tests.campaign import (
+    checked_numbers,
+    database_faults,
+    disturbed_runs,
+    ended_runs,
+    fuzzed_api,
+    loads,
+    shipped,
+)
 from tests.campaign.extent import SUBSET, WHOLE, Extent
 from tests.campaign.figures import Figure, keep, kept, measured
 from tests.campaign.page import write
@@ -32,6 +40,7 @@ MEASURING: Final[dict[str, Part]] = {
         ended_runs.given_back, ended_runs.exhausted, database_faults.backends, database_faults.frozen,
         database_faults.away, ended_runs.clocks, loads.many_clients, loads.long_queue, loads.long_mix,
         checked_numbers.compared, fuzzed_api.fuzzed, checked_numbers.parsers,
+        shipped.verified, shipped.containers, shipped.vulnerabilities,
     )
 } | {TESTS: lambda extent: proven(own for own in PROMISES if own.part == TESTS)}  # fmt: skip
 """Part → what measures it."""

@@ -36,6 +36,7 @@ class Group:
 
 _SURVIVE: Final = "tests/faults/test_runs_survive.py"
 _SEARCH: Final = "tests/faults/test_search_survives.py"
+_CONTAINERS: Final = "tests/unit/test_containers.py"
 _SUPERVISION: Final = "tests/faults/test_supervision.py"
 
 GROUPS: Final = (
@@ -130,7 +131,9 @@ GROUPS: Final = (
                 "50,000 requests drawn from the OpenAPI document, with a key: no error of the service's own",
                 ("tests/api/test_front_door.py", "tests/api/test_bad_definitions.py"), "fuzzed"),
         Promise("fuzz-parsers",
-                "No parser answers hostile input by another error than its own, or computes for long",
+                "No parser answers hostile input by another error than its own, or computes for long: CSV, "
+                "Parquet, Arrow, XLSX, hierarchies, policies, conditions, formulas, SQL of views, and the "
+                "client's answers",
                 ("tests/property/test_hostile_input.py",), "parsers"),
         Promise("uploads-hostile", "Hostile files are refused before they cost much",
                 ("tests/unit/services/test_hostile_uploads.py", "tests/api/test_bad_uploads.py")),
@@ -162,6 +165,20 @@ GROUPS: Final = (
         Promise("audit", "A changed event of the audit trail shows, and so does a trail that ends too early",
                 ("tests/property/test_audit_chains.py",
                  "tests/api/test_webhooks.py::test_a_changed_event_shows")),
+        Promise("audit-speed", "100,000 events of the audit trail are verified within 5 s",
+                ("tests/property/test_audit_chains.py",), "verified"),
+    )),
+    Group("What is shipped", (
+        Promise("containers",
+                "The containers start in order, answer, come back when all are killed, and end in order",
+                (_CONTAINERS,), "containers"),
+        Promise("bill-of-materials",
+                "The image holds a bill of materials of all that is in it, and the licences",
+                (f"{_CONTAINERS}::test_the_bill_of_materials_names_every_package_of_the_environment_with_its_licence",)),
+        Promise("vulnerabilities",
+                "No locked library has a known vulnerability; where that cannot be looked up, it is said",
+                (f"{_CONTAINERS}::test_the_bill_of_materials_names_every_package_of_the_environment_with_its_licence",),
+                "vulnerabilities"),
     )),
 )  # fmt: skip
 

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import PrivacyRiskError
+from app.domain.risk.models import refuse_unless_sampled_conditions_hold
 from app.domain.rules.condition_text import parse_condition
 from app.domain.views.datalog import parse_query
 from app.services.datasets.hierarchy_building import csv_resource
@@ -233,6 +234,21 @@ CONDITIONS = [
 def test_conditions(text):
     with only_refused():
         parse_condition(text, "/condition")
+
+
+FORMULAS = [
+    "phi / count",
+    "phi * log(n / count)",
+    "min(1, phi ** 2) / sqrt(count)",
+    "max(phi, exp(-count), 0)",
+]
+
+
+@FEW
+@given(spoilt(FORMULAS))
+def test_formulas(text):
+    with only_refused():
+        refuse_unless_sampled_conditions_hold(text)
 
 
 TABLES = """

@@ -1,0 +1,56 @@
+"""The containers and the locked libraries that are shipped, and how fast a long audit trail is verified."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+
+from tests.campaign.extent import Extent
+from tests.campaign.figures import TOP, Figure
+
+_UNREACHABLE = 60.0
+"""Seconds after which the data of vulnerabilities are taken to be out of reach."""
+
+
+def verified(_: Extent) -> Iterator[Figure]:
+    """A long audit trail verified, and a changed event in it found."""
+    done = _told([sys.executable, "-m", "tests.benchmarks", "--only", "audit", "--json"])
+    (row,) = json.loads(done.stdout.splitlines()[-1])["measurements"]
+    text = f"{row['work']} in {row['ours_seconds']:.2f} s, a changed one in the middle found"
+    yield Figure("audit-speed", text, row["ours_seconds"] <= row["bar_seconds"] and bool(row["same_result"]))
+
+
+def containers(_: Extent) -> Iterator[Figure]:
+    """The image built, and the services of it started, killed and ended."""
+    done = _told(["bash", "tests/containers/run", sys.executable])
+    last = ((done.stdout + done.stderr).strip().splitlines() or ["nothing was run"])[-1]
+    yield Figure("containers", last, done.returncode == 0)
+
+
+def vulnerabilities(_: Extent) -> Iterator[Figure]:
+    """The locked versions beside what is known of them, where that can be had."""
+    program = shutil.which("pip-audit")
+    if program is None:
+        yield Figure("vulnerabilities", "not looked for: pip-audit is not installed here", True)
+        return
+    asked = ["--require-hashes", "--disable-pip", "--format", "json", "--requirement", "requirements.lock"]
+    done = _told([program, "--timeout", f"{_UNREACHABLE:.0f}", *asked])
+    try:
+        libraries = json.loads(done.stdout)["dependencies"]
+    except ValueError:
+        last = (done.stderr.strip().splitlines() or ["no answer"])[-1]
+        yield Figure("vulnerabilities", f"not looked for: the data cannot be had here ({last})", True)
+        return
+    known = [f"{own['name']} {one['id']}" for own in libraries for one in own.get("vulns", ())]
+    text = f"{len(libraries)} locked libraries, of which is known: {', '.join(known) or 'nothing'}"
+    yield Figure("vulnerabilities", text, not known)
+
+
+def _told(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print((done.stdout + done.stderr)[-20_000:], file=sys.stderr)
+    return done
