@@ -18,9 +18,9 @@ _UNREACHABLE = 60.0
 def verified(_: Extent) -> Iterator[Figure]:
     """A long audit trail verified, and a changed event in it found."""
     done = _told([sys.executable, "-m", "tests.benchmarks", "--only", "audit", "--json"])
-    (row,) = json.loads(done.stdout.splitlines()[-1])["measurements"]
-    text = f"{row['work']} in {row['ours_seconds']:.2f} s, a changed one in the middle found"
-    yield Figure("audit-speed", text, row["ours_seconds"] <= row["bar_seconds"] and bool(row["same_result"]))
+    (found,) = json.loads(done.stdout.splitlines()[-1])["measurements"]
+    text = f"{found['work']} in {found['ours']:.2f} s ({found['bar']}), and a changed one found among them"
+    yield Figure("audit-speed", text, bool(found["bar_met"] and found["same_result"]))
 
 
 def containers(_: Extent) -> Iterator[Figure]:
