@@ -10,6 +10,7 @@ import dataclasses
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Final, Literal
 
 from annotated_types import Ge, Le, Len, MaxLen, doc
@@ -28,7 +29,7 @@ from app.domain.attacks.homogeneity_attack import HOMOGENEITY_ATTACK, Homogeneit
 from app.domain.attacks.similarity_attack import SIMILARITY_ATTACK, SimilarityAttack
 from app.domain.attacks.skewness_attack import SKEWNESS_ATTACK, SkewnessAttack
 from app.domain.catalogue.catalogue_types import ADDED_LATER
-from app.domain.catalogue.result_values import found_in, values_of
+from app.domain.catalogue.result_values import ResultValue, found_in, values_of
 from app.domain.classes.grouping import Grouping, positions_of, seconds_of_grouping
 from app.domain.counting.threads import in_order
 from app.domain.errors import NotSupported
@@ -129,6 +130,15 @@ class _Part:
     measure: Measure[Any, Any]
     figures: Callable[[Any], Iterator[_Found]]
     takes: Literal["attribute", "attributes"] | None = None
+
+    @cached_property
+    def _values(self) -> tuple[ResultValue, ...]:
+        return values_of(self.measure.result)
+
+    def safer(self, name: str) -> Safer:
+        """By the mark of the number; those of lists, which have no path, are the safer the lower."""
+        value = found_in(self._values, name)
+        return "higher" if value is not None and value.marks.safer == "high" else "lower"
 
 
 def _of_classes(found: EquivalenceClassesFound) -> Iterator[_Found]:
@@ -319,17 +329,11 @@ def _figures(part: _Part, asked: object, attribute: str | None, context: Measure
             name,
             attribute,
             None if value is None else float(value),
-            _safer(part.measure, name),
+            part.safer(name),
             worst,
         )
         for name, value, worst in part.figures(found)
     )
-
-
-def _safer(measure: Measure[Any, Any], name: str) -> Safer:
-    """By the mark of the number; those of lists, which have no path, are the safer the lower."""
-    value = found_in(values_of(measure.result), name)
-    return "higher" if value is not None and value.marks.safer == "high" else "lower"
 
 
 def _cost(context: MeasureContext, parameters: PrivacyProfileParameters) -> Cost:

@@ -13,7 +13,7 @@ import operator
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, reduce
+from functools import reduce
 from typing import Annotated, Any, Final, Literal, NewType, Union, get_args, get_origin, get_type_hints
 
 from annotated_types import DocInfo
@@ -44,7 +44,6 @@ class ResultValue:
         return Range() if found.of_losses and options.get("risk_model") == "III_raw" else found
 
 
-@cache
 def values_of(result: type) -> tuple[ResultValue, ...]:
     """All numbers and booleans of a result's dataclass that a path leads to, in the order of the fields."""
     return tuple(_values(result, ResultValue("", "number", "")))
