@@ -5,6 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from app.domain.classes import diversity, evening
 from app.domain.classes.diversity import ranked
@@ -111,6 +113,37 @@ def check_table(records):
                 assert not (own.failing(classes) & ~failing).any(), (criterion, own)
             if criterion.merging == "fewer_fail" and whole_fails:
                 assert failing.all()
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(LABELS), st.sampled_from("ab"), st.integers(0, 2)), min_size=1, max_size=12
+    ),
+    st.sampled_from([0.4, 0.5, 1, 1.5, 2, 9]),
+    st.integers(1, 3),
+    st.sets(st.sampled_from(LABELS), max_size=2),
+    st.sets(st.sampled_from(LABELS), min_size=1, max_size=2),
+    st.sampled_from([1, 20, 50]),
+    st.sampled_from(["apart", "in_classes"]),
+)
+def test_who_is_told_too_much_of_a_harmful_value(rows, c, ell, harmless, protected, percent, others):
+    """Both criteria of disclosure, of any values that do no harm and that are protected."""
+    records = [row[:2] for row in rows]
+    _, way = np.unique([row[2] for row in rows], return_inverse=True)
+    codes = np.stack([FLAT.encode([row[j] for row in records])[0] for j in (0, 1)], axis=1)
+    table = Table(("s", "t"), (FLAT, FLAT), codes, sensitive=frozenset("st"))
+    classes = JudgedRecords(table, np.arange(len(records), dtype=np.int32)).judged(way, int(way.max()) + 1)
+    apart, own = tuple(sorted(harmless)), tuple(sorted(protected - harmless))
+    for criterion in (
+        PdRecursiveLDiversity(c, ell, apart, "s", others),
+        NpdRecursiveLDiversity(c, ell, apart, "s", others, protected=own, least_percent=percent),
+    ):
+        expected = [
+            not passes(criterion, [records[i] for i in np.flatnonzero(way == g)])
+            for g in range(classes.n_classes)
+        ]
+        assert criterion.failing(classes).tolist() == expected, criterion
 
 
 def random_records(rng, n):
