@@ -2,7 +2,7 @@
 
 ``python -m tests.selfcheck`` takes about two minutes on two cores. It runs the tests that compare random
 instances with ``tests/oracles``, drawn by a new seed; ``--seed`` repeats a run. Entries of a catalogue that
-were compared on fewer than 50 instances are compared once more, on more of them. Every mismatch is printed
+were compared on fewer than 50 instances are compared again, on more of them. Every mismatch is printed
 with its instance. Exits 1 if there is one, if there were fewer than 10,000 instances, or if an entry is
 still short of 50: a new entry without an oracle is named. Needs Python 3.12 or newer, which can watch
 single functions.
@@ -35,6 +35,7 @@ LEAST_OF_EACH: Final = 50
 EFFORT: Final = 0.15
 _FLOOR: Final = 10
 _MOST_TIMES: Final = 10
+_ROUNDS: Final = 3
 _ORACLE: Final = re.compile(r"tests\.oracles\.(?!effort\b)")
 _WITH_ORACLES_OF_THEIR_OWN: Final = ("tests/unit/measures/", "tests/unit/criteria/", "tests/unit/domain/")
 _LEFT_OUT: Final = "not deep and not real_data and not faults and not readme and not ui"
@@ -42,10 +43,10 @@ _LEFT_OUT: Final = "not deep and not real_data and not faults and not readme and
 
 @dataclass
 class Compared:
-    """Instances by entry, the tests that had each entry compute, and whether nothing differed."""
+    """Instances by entry, those of each test that had the entry compute, and whether nothing differed."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    tests: dict[str, list[str]] = field(default_factory=dict)
+    tests: dict[str, dict[str, int]] = field(default_factory=dict)
     agrees: bool = True
 
 
@@ -88,14 +89,24 @@ def short_of(counts: Counter[str]) -> dict[str, int]:
 
 
 def again(found: Compared, asked: argparse.Namespace) -> Compared:
-    """Compare once more, on more instances, the entries that were short of them; all together."""
-    short = {entry: count for entry, count in short_of(found.counts).items() if count}
-    tests = sorted({test for entry in short for test in found.tests.get(entry, ())})
-    if not tests:
-        return found
-    times = min(math.ceil(LEAST_OF_EACH / min(short.values())), _MOST_TIMES)
-    more = compare(tests, asked.seed + 1, asked.processes, asked.effort, _FLOOR * times)
-    return Compared(found.counts + more.counts, found.tests, found.agrees and more.agrees)
+    """Compare the entries that are short of instances on more, each by the test that has most of it.
+
+    How many a test has of an entry is chance, so that some are still short after it, and are compared again.
+    """
+    for more in range(1, _ROUNDS + 1):
+        tests, times = set(), 1
+        for entry, count in short_of(found.counts).items():
+            by_test = found.tests.get(entry)
+            if by_test:
+                most = max(by_test, key=lambda test: (by_test[test], test))
+                tests.add(most)
+                times = max(times, math.ceil((LEAST_OF_EACH - count) / min(by_test[most], _FLOOR)))
+        if not tests:
+            break
+        floor = _FLOOR * min(times, _MOST_TIMES)
+        new = compare(sorted(tests), asked.seed + more, asked.processes, asked.effort, floor)
+        found = Compared(found.counts + new.counts, found.tests, found.agrees and new.agrees)
+    return found
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -32,7 +32,7 @@ class Counting:
 
     def __init__(self) -> None:
         self.counts: Counter[Entry] = Counter()
-        self.tests: dict[Entry, list[str]] = defaultdict(list)
+        self.tests: dict[Entry, Counter[str]] = defaultdict(Counter)
         self._calls: Counter[Entry] = Counter()
         self._watched = at_work()
 
@@ -76,8 +76,8 @@ class Counting:
         if _hypothesis_of(item) is None:
             self.counts.update(self._calls)
             self.counts[INSTANCES] += max(self._calls.values(), default=0)
-        for entry in self.counts - before:
-            self.tests[entry].append(item.nodeid)
+        for entry, number in (self.counts - before).items():
+            self.tests[entry][item.nodeid] += number
 
     def _counted(self, compare: Any) -> Any:
         @functools.wraps(compare)
@@ -93,7 +93,8 @@ class Counting:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         output = getattr(session.config, "workeroutput", None)
         if output is not None:
-            output[INSTANCES], output[TESTS] = dict(self.counts), dict(self.tests)
+            output[INSTANCES] = dict(self.counts)
+            output[TESTS] = {entry: dict(tests) for entry, tests in self.tests.items()}
         elif place := os.environ.get(COUNTS_FILE):
             Path(place).write_text(json.dumps({INSTANCES: self.counts, TESTS: self.tests}))
 
@@ -102,7 +103,7 @@ class Counting:
         output = getattr(node, "workeroutput", {})
         self.counts.update(output.get(INSTANCES, {}))
         for entry, tests in output.get(TESTS, {}).items():
-            self.tests[entry] += tests
+            self.tests[entry].update(tests)
 
 
 def _hypothesis_of(item: pytest.Item) -> Any:
