@@ -36,7 +36,7 @@ EFFORT: Final = 0.15
 _FLOOR: Final = 10
 _MOST_TIMES: Final = 10
 _ROUNDS: Final = 3
-_ORACLE: Final = re.compile(r"tests\.oracles\.(?!effort\b)")
+_ORACLE: Final = re.compile(r"tests\.oracles(?: import|\.(?!effort\b))")
 _WITH_ORACLES_OF_THEIR_OWN: Final = ("tests/unit/measures/", "tests/unit/criteria/", "tests/unit/domain/")
 _LEFT_OUT: Final = "not deep and not real_data and not faults and not readme and not ui"
 
