@@ -43,7 +43,7 @@ name 409.
 **Repeats.** Every POST takes an `Idempotency-Key`: a repeated request is answered as the first one was.
 
 **Rates.** The operator may limit the requests of a key. Each answer then says in `RateLimit` how many are
-left (draft-ietf-httpapi-ratelimit-headers-10); one too many is 429 with `Retry-After`.
+left (draft-ietf-httpapi-ratelimit-headers-11); one too many is 429 with `Retry-After`.
 
 **Caching.** JSON that is read carries a strong `ETag`; with `If-None-Match` an unchanged one is 304.
 """

@@ -1,7 +1,7 @@
 """The header fields that tell a caller how many requests it may still send.
 
-They are those of an Internet-Draft of the IETF, draft-ietf-httpapi-ratelimit-headers-10 (27 September 2025),
-and may change before it becomes a standard: structured fields (RFC 9651), each a list of named quotas.
+They are those of an Internet-Draft of the IETF, draft-ietf-httpapi-ratelimit-headers-11 (23 May 2026), and
+may change before it becomes a standard: structured fields (RFC 9651), each a list of named quotas.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _NAME: Final = "requests"
 DOCUMENTED: Final[dict[str, dict[str, Any]]] = {
     "RateLimit-Policy": {
         "description": "Only where the operator limits the requests of a key: `q` requests in `w` seconds "
-        "(draft-ietf-httpapi-ratelimit-headers-10).",
+        "(draft-ietf-httpapi-ratelimit-headers-11).",
         "schema": {"type": "string"},
         "example": f'"{_NAME}";q=600;w={WINDOW_SECONDS}',
     },

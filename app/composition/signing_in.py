@@ -120,5 +120,6 @@ def _fingerprint(settings: Settings, grants: Mapping[str, Grant]) -> str:
 
 
 def _refused(error: PrivacyRiskError) -> SignInRefused:
-    status = 403 if isinstance(error, NotAdmitted | Unauthenticated) else 503
+    statuses = ((NotAdmitted, 403), (Unauthenticated, 400))
+    status = next((status for kind, status in statuses if isinstance(error, kind)), 503)
     return SignInRefused(f"{error.message} {error.remedy}", status)

@@ -16,11 +16,12 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from app.domain.errors import Unauthenticated
-from app.identity.provider import Provider, ProviderFault, no_answer
+from app.identity.provider import Provider, ProviderFault, RefusedCode, no_answer
 from app.identity.tokens import ID_TYPES, VerifiedTokens
 from app.services.access.identities import Identity
 
 _RANDOM_BYTES: Final = 32
+_MOST_ANSWERED: Final = 10_000
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class CodeFlow:
         self._provider = provider
         self._tokens = tokens
         self._client = client
+        self._answered: dict[str, None] = {}
 
     async def begin(self) -> tuple[str, Attempt]:
         """The address at the provider to send a browser to; Unavailable if the provider does not answer."""
@@ -71,15 +73,25 @@ class CodeFlow:
         return f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}", attempt
 
     async def finish(self, attempt: Attempt, answer: Mapping[str, str]) -> Identity:
-        """Who came back with this answer; Unauthenticated if it is not one to this attempt."""
+        """Who came back with this answer; Unauthenticated if it is not the first one to this attempt.
+
+        The provider is asked about the first one alone, so that nobody has it asked about codes at will.
+        """
         if not hmac.compare_digest(attempt.state.encode(), answer.get("state", "").encode()):
             raise _refused("The answer of the identity provider is not one to this browser's question.")
         if answer.get("iss", self._provider.issuer) != self._provider.issuer:
             raise _refused("The answer is of another identity provider.")
         if "code" not in answer:
             raise _refused("The identity provider did not sign you in.")
+        if not self._is_first(attempt):
+            raise _refused("This attempt to sign in has been answered already.")
         try:
             token = (await self._exchange(answer["code"], attempt.verifier)).get("id_token")
+        except RefusedCode:
+            raise _refused(
+                "The identity provider does not take the code that you came back with: it is none of its "
+                "own, used already or too old."
+            ) from None
         except ProviderFault as fault:
             raise no_answer(str(fault)) from None
         if not isinstance(token, str):
@@ -94,6 +106,15 @@ class CodeFlow:
         if claims.get("azp", None if is_for_others else self._client.id) != self._client.id:
             raise _refused("The token was made for another client of the identity provider.")
         return self._tokens.identity_in(claims)
+
+    def _is_first(self, attempt: Attempt) -> bool:
+        """Whether no answer to the attempt was looked at before; the last ones are remembered."""
+        if attempt.state in self._answered:
+            return False
+        self._answered[attempt.state] = None
+        if len(self._answered) > _MOST_ANSWERED:
+            del self._answered[next(iter(self._answered))]
+        return True
 
     async def _exchange(self, code: str, verifier: str) -> Mapping[str, object]:
         """What the provider gives for a code; the secret is sent in the way that the provider takes it."""

@@ -31,6 +31,10 @@ class ProviderFault(Exception):
     """The provider does not answer, or not as the standard says; the message holds nothing that it sent."""
 
 
+class RefusedCode(ProviderFault):
+    """The provider does not take the code that was sent to it (RFC 6749, section 5.2: ``invalid_grant``)."""
+
+
 @dataclass(frozen=True)
 class Metadata:
     """The addresses that the provider publishes, and how its token endpoint knows a client."""
@@ -111,6 +115,9 @@ class Provider:
                 content = httpx.Response(200, content=body).json()
         except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError) as error:
             raise ProviderFault(type(error).__name__) from None
+        is_refusal = response.status_code == httpx.codes.BAD_REQUEST and isinstance(content, dict)
+        if is_refusal and content.get("error") == "invalid_grant":
+            raise RefusedCode("It does not take the code.")
         if response.status_code != httpx.codes.OK or not isinstance(content, dict):
             raise ProviderFault(f"It answered with status {response.status_code}.")
         return content

@@ -56,7 +56,7 @@ def restore(owner_url: str, source: Path, pg_restore: Path, master_key: MasterKe
         _run(pg_restore, options, owner_url)
     finally:
         migrate(owner_url)
-    # A backup holds no statistics; without them the choice of the next run takes a hundred times as long.
+    # A backup holds no statistics, and PostgreSQL gathers them only after a while.
     with psycopg.connect(libpq_url(owner_url), autocommit=True, options=_MAINTENANCE) as connection:
         connection.execute("ANALYZE")
 

@@ -17,6 +17,7 @@ from app.persistence.resources import new_id
 from app.persistence.results import PostgresResults
 from app.persistence.tables import resources, run_blocks, run_events, runs
 from app.persistence.tenant_settings import PostgresOwnTenant
+from app.persistence.transactions import DOCUMENTS_KEY
 from app.persistence.webhooks import PostgresWebhooks
 from app.services.ports import Fenced
 from app.services.resources import (
@@ -250,23 +251,28 @@ class PostgresRuns(Repository):
         return int((await self._transaction.execute(query)).scalar_one())
 
     async def save_block(self, claim: Claim, block: int, payload: bytes) -> None:
-        """Keep a finished block, encrypted; one that is there already is replaced."""
-        sealed = await self._vault.seal_bytes(payload, "run_block", claim.run_id, block)
+        """Keep a finished block, encrypted as the result will be; one that is there already is replaced."""
+        asked_of = select(runs.c.resource_id).where(runs.c.id == claim.run_id)
+        key_id = await self._vault.key_over((await self._transaction.execute(asked_of)).scalars().all())
+        sealed = await self._vault.seal_bytes(payload, "run_block", claim.run_id, block, key_id=key_id)
         await self._fenced_change(claim, {"losses": 0})
         statement = postgresql.insert(run_blocks).values(
-            tenant_id=self._transaction.tenant, run_id=claim.run_id, number=block, payload=sealed
-        )
+            tenant_id=self._transaction.tenant, run_id=claim.run_id, number=block, payload=sealed,
+            sealed_by=None if key_id == DOCUMENTS_KEY else key_id,
+        )  # fmt: skip
+        replaced = {name: statement.excluded[name] for name in ("payload", "sealed_by")}
         await self._transaction.execute(
-            statement.on_conflict_do_update(
-                index_elements=["tenant_id", "run_id", "number"], set_={"payload": statement.excluded.payload}
-            )
+            statement.on_conflict_do_update(index_elements=["tenant_id", "run_id", "number"], set_=replaced)
         )
 
     async def blocks(self, run_id: str) -> dict[int, bytes]:
         """The finished blocks by number."""
-        query = select(run_blocks.c.number, run_blocks.c.payload).where(run_blocks.c.run_id == run_id)
+        stored = run_blocks.c
+        query = select(stored.number, stored.payload, stored.sealed_by).where(stored.run_id == run_id)
         return {
-            row.number: await self._vault.unseal_bytes(row.payload, "run_block", run_id, row.number)
+            row.number: await self._vault.unseal_bytes(
+                row.payload, "run_block", run_id, row.number, key_id=row.sealed_by or DOCUMENTS_KEY
+            )
             for row in await self._transaction.execute(query)
         }
 

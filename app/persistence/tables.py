@@ -281,6 +281,7 @@ run_blocks = _tenant_table(
     _id("run_id"),
     Column("number", Integer, nullable=False),
     Column("payload", LargeBinary, nullable=False),
+    _sealed_by(),
     _belongs("run_id", "runs"),
     key=("tenant_id", "run_id", "number"),
 )
@@ -418,4 +419,5 @@ webhook_deliveries = _tenant_table(
         "next_attempt_at",
         postgresql_where=text("state = 'pending'"),
     ),
+    Index("ix_webhook_deliveries_held_until", "held_until", postgresql_where=text("state = 'pending'")),
 )

@@ -81,7 +81,7 @@ class WayThere:
             said = (
                 "You took too long at the identity provider, or began in another browser. Please try again."
             )
-            return self.form(request, "/", said, 403)
+            return self.form(request, "/", said, 400)
         goal = local(attempt["goal"])
         try:
             tenant, identity = await self.organisation.finish(attempt, request.query_params)

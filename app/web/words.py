@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from markupsafe import Markup, escape
 _LEAST_SHARE: Final = 1e-6
 _TOLERANCE: Final = 1e-9
 _RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_LONGEST_GOAL: Final = 1000
 _REF: Final = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._@-]{1,120}")
 
 
@@ -183,6 +185,9 @@ def heights_of(dataset: Mapping[str, Any]) -> dict[str, int]:
 
 
 def local(goal: str) -> str:
-    """The address if it is a page of this site, else the first page: a link leads nowhere else."""
+    """The address if it is a page of this site, else the first page: a link leads nowhere else.
+
+    It is short enough for a cookie, which keeps it as JSON.
+    """
     is_local = goal.startswith("/") and not goal.startswith(("//", "/\\")) and goal.isprintable()
-    return goal if is_local and len(goal) <= 1000 else "/"
+    return goal if is_local and len(json.dumps(goal)) <= _LONGEST_GOAL else "/"

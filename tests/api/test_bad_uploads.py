@@ -135,6 +135,19 @@ async def test_a_binary_bomb_is_stopped_by_what_it_unpacks_to(client, unchanged)
 
 
 @pytest.mark.deep
+async def test_a_spool_that_cannot_be_written_is_named_and_csv_goes_on(client, monkeypatch, tmp_path):
+    """Only formats that need seeking wait in a file."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    sent = {"name": "t", "format": "parquet"}
+    refused = await client.post("/v1/uploads", params=sent, content=parquet(GOOD))
+    problem = problem_of(refused, 503, "unavailable")
+    assert "No file can be made" in problem["detail"]
+    assert "TMPDIR" in problem["remedy"]
+    assert (await client.get("/v1/uploads")).json()["items"] == []
+    answer = await client.post("/v1/uploads", params={"name": "t"}, content=b"a,b\n1,2\n")
+    assert answer.status_code == 201
+
+
 @pytest.mark.parametrize(("format", "content"), [("parquet", parquet(GOOD)), ("arrow", arrow(GOOD))])
 async def test_a_binary_upload_is_answered_and_listed(client, format, content):
     """Delimiter, quote, encoding and header say nothing of it."""

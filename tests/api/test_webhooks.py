@@ -223,6 +223,47 @@ async def test_a_silent_receiver_holds_its_own_places_and_delays_nobody(api, cli
             await client.delete(f"/v1/webhooks/silent-{number}")
 
 
+@pytest.fixture
+async def filled(client):
+    """Adds more messages to each of two webhooks than a receiver may have under way."""
+    for name in ("first", "second"):
+        await made(client, name=name, url=f"https://{name}.example.org/")
+
+    async def fill():
+        for name in ("first", "second") * (SHARES.of_webhook + 1):
+            await client.post(f"/v1/webhooks/{name}/tests")
+
+    yield fill
+    for name in ("first", "second"):
+        await client.delete(f"/v1/webhooks/{name}")
+
+
+async def test_two_workers_at_once_hold_no_more_than_the_shares(filled, database_urls, clock):
+    """The second counts what the first has taken and not yet committed, though what it finds is older."""
+    clock.advance(1)
+    await filled()
+    take = "SELECT count(*) FROM lookup_due_deliveries(%s, 40, %s, %s, %s)"
+    asked = (clock(), SHARES.of_tenant, SHARES.of_webhook, HOLD_SECONDS)
+    connect = psycopg.AsyncConnection.connect
+    async with await connect(database_urls.runtime) as one, await connect(database_urls.runtime) as other:
+        assert await (await one.execute(take, asked)).fetchone() == (SHARES.of_tenant,)
+        clock.advance(-1)
+        await filled()
+        asking = asyncio.create_task(other.execute(take, asked))
+        await asyncio.wait({asking}, timeout=0.2)
+        await one.commit()
+        assert await (await asking).fetchone() == (0,)
+
+
+async def test_what_a_worker_holds_counts_for_one_whose_clock_is_behind(api, filled, clock):
+    clock.advance(1)
+    await filled()
+    assert len(await api.registry.due_deliveries(40, SHARES, HOLD_SECONDS)) == SHARES.of_tenant
+    clock.advance(-1)
+    await filled()
+    assert await api.registry.due_deliveries(40, SHARES, HOLD_SECONDS) == []
+
+
 async def test_a_message_that_two_workers_hold_is_sent_by_one_of_them(api, client, deliver, clock):
     await made(client)
     await ended_run(api, await tenant_of(api, client))

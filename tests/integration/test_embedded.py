@@ -385,13 +385,16 @@ def test_a_database_without_its_master_key_is_not_restored_into(tmp_path, monkey
         upkeep.restore(settings, tmp_path / "a.backup")
 
 
-def test_what_is_no_backup_is_refused_and_leaves_an_empty_database(used_home, short_folder):
-    source = short_folder / f"{secrets.token_hex(4)}.backup"
-    source.write_text("nonsense")
+def test_what_is_no_backup_or_is_cut_is_refused_and_leaves_an_empty_database(used_home, short_folder):
+    whole, source = (short_folder / f"{secrets.token_hex(4)}.{kind}" for kind in ("whole", "backup"))
     with start_embedded(used_home) as running:
-        with pytest.raises(Unavailable, match="pg_restore failed"):
-            restore(running.owner_url, source, running.program("pg_restore"), running.master_key)
-        assert names(running) == set()
+        backup(running.owner_url, whole, running.program("pg_dump"))
+        content = whole.read_bytes()
+        for broken in (b"nonsense", content[:100], content[: len(content) // 2], content[:-1]):
+            source.write_bytes(broken)
+            with pytest.raises(Unavailable, match="pg_restore failed"):
+                restore(running.owner_url, source, running.program("pg_restore"), running.master_key)
+            assert names(running) == set()
 
 
 def test_a_folder_too_deep_for_a_socket_works(short_folder):

@@ -105,6 +105,23 @@ def test_going_back_leaves_no_release_that_could_be_drawn_again(empty):
     migrate(empty.owner)
 
 
+def test_going_back_leaves_only_blocks_that_can_be_read(empty):
+    """What an upload's key opens is computed anew there."""
+    migrate(empty.owner)
+    with psycopg.connect(empty.admin) as connection:
+        connection.execute("SET session_replication_role = replica")
+        for number, key in ((0, None), (1, "an upload")):
+            connection.execute(
+                "INSERT INTO run_blocks (tenant_id, run_id, number, payload, sealed_by)"
+                " VALUES (gen_random_uuid(), 'run', %s, '', %s)",
+                [number, key],
+            )
+    migrate(empty.owner, "0015")
+    with psycopg.connect(empty.admin) as connection:
+        assert connection.execute("SELECT number FROM run_blocks").fetchall() == [(0,)]
+        connection.execute("DELETE FROM run_blocks")
+
+
 def test_draws_of_an_older_database_spend_what_their_releases_promise(empty):
     """Exactly as it is written; a deleted release, one that is not stored yet, or one that promises nothing
     certified tells nothing.

@@ -9,8 +9,10 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from app.domain.errors import NotFound
+from app.domain.errors import Conflict, NotFound
+from app.persistence.encryption import place, seal
 from app.persistence.store import PostgresStore
+from app.persistence.transactions import DOCUMENTS_KEY
 from app.services.resources import Kind, RunState
 from tests.integration.population import resource
 
@@ -86,6 +88,75 @@ async def test_the_result_of_a_run_is_encrypted_as_what_it_is_about(store, regis
         await work.runs.finish(claim, RunState.SUCCEEDED, result={"risk": 0.5}, error=None)
         await work.commit()
     assert sealed_by(database_urls, "results", tenant) == {upload_id}
+
+
+@pytest.fixture
+async def unfinished(store, registry, tenant):
+    """The upload that a run rests on which has stored two blocks, and its worker's claim."""
+    upload_id, dataset_id = await dataset_of_an_upload(store, tenant, "people")
+    async with store.work(tenant) as work:
+        asked, _ = await work.resources.add(resource(Kind.OPTIMISATION, "asked", uses=[dataset_id]))
+        run = await work.runs.create(asked, "4" * 64, {})
+        await work.commit()
+    claim = await registry.claim(run.id, "worker", 15)
+    async with store.work(tenant) as work:
+        await work.runs.save_block(claim, 0, b"zero")
+        await work.runs.save_block(claim, 1, b"one")
+        await work.commit()
+    return upload_id, claim
+
+
+async def test_blocks_of_an_unfinished_run_can_be_read_with_the_key_of_their_upload_alone(
+    tenant, unfinished, database_urls, engine, master_key, clock
+):
+    upload_id, claim = unfinished
+    assert sealed_by(database_urls, "run_blocks", tenant) == {upload_id}
+    # Each as another process, which holds no keys yet.
+    async with PostgresStore(engine, master_key, clock).work(tenant) as work:
+        assert await work.runs.blocks(claim.run_id) == {0: b"zero", 1: b"one"}
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute("DELETE FROM data_keys WHERE id = %s", [upload_id])
+    async with PostgresStore(engine, master_key, clock).work(tenant) as work:
+        with pytest.raises(NotFound, match="data key"):
+            await work.runs.blocks(claim.run_id)
+
+
+async def test_data_go_only_when_no_run_is_about_them_which_takes_its_blocks_along(
+    store, tenant, unfinished, database_urls
+):
+    _, claim = unfinished
+    async with store.work(tenant) as work:
+        for kind, name in ((Kind.OPTIMISATION, "asked"), (Kind.DATASET, "people"), (Kind.UPLOAD, "people")):
+            with pytest.raises(Conflict, match="in use by"):
+                await work.resources.delete(kind, name)
+        await work.runs.release(claim, spend_attempt=False)
+        assert (await work.runs.request_cancel(claim.run_id)).state is RunState.CANCELLED
+        await work.commit()
+    assert sealed_by(database_urls, "run_blocks", tenant) == set()
+    async with store.work(tenant) as work:
+        for kind, name in ((Kind.OPTIMISATION, "asked"), (Kind.DATASET, "people"), (Kind.UPLOAD, "people")):
+            await work.resources.delete(kind, name)
+        await work.commit()
+
+
+async def test_blocks_that_an_older_version_stored_are_read_and_replaced(
+    other_process, tenant, unfinished, database_urls, master_key
+):
+    """They are under the tenant's key."""
+    upload_id, claim = unfinished
+    with psycopg.connect(database_urls.admin) as connection:
+        query = "SELECT wrapped_key FROM data_keys WHERE tenant_id = %s AND id = %s"
+        ((wrapped,),) = connection.execute(query, [tenant, DOCUMENTS_KEY]).fetchall()
+        key = master_key.unwrap(wrapped, tenant, DOCUMENTS_KEY)
+        old = seal(key, b"old", place(tenant, "run_block", claim.run_id, 0))
+        changed = "UPDATE run_blocks SET payload = %s, sealed_by = NULL WHERE run_id = %s AND number = 0"
+        connection.execute(changed, [old, claim.run_id])
+    async with other_process.work(tenant) as work:
+        assert await work.runs.blocks(claim.run_id) == {0: b"old", 1: b"one"}
+        await work.runs.save_block(claim, 0, b"new")
+        assert await work.runs.blocks(claim.run_id) == {0: b"new", 1: b"one"}
+        await work.commit()
+    assert sealed_by(database_urls, "run_blocks", tenant) == {upload_id}
 
 
 @pytest.mark.parametrize("by_run", [False, True])

@@ -71,6 +71,46 @@ async def tenants(registry, request):
     return [(await registry.add_tenant(f"{request.node.name} {name}"))[0].id for name in "abc"]
 
 
+FILLED = (
+    "INSERT INTO resources (tenant_id, id, kind, name, sha256, summary, document, created_at)"
+    " SELECT id, 'r', 'rule', 'r', '', '{{}}', '', now() FROM tenants",
+    "INSERT INTO runs (tenant_id, id, resource_id, state, input_sha256, estimate, created_at)"
+    " SELECT id, id::text || n, 'r', 'queued', '', '{{}}', now() FROM tenants, generate_series(1, {each}) n",
+    "INSERT INTO procrastinate_jobs (queue_name, task_name, args)"
+    " SELECT 'runs', 'run', jsonb_build_object('run_id', id) FROM runs",
+)
+
+
+def looked_at(plan):
+    """How many rows all parts of an executed plan have looked at."""
+    own = sum(rows for name, rows in plan.items() if name == "Actual Rows" or name.startswith("Rows Removed"))
+    return plan["Actual Loops"] * own + sum(map(looked_at, plan.get("Plans", ())))
+
+
+@pytest.mark.parametrize("function", ["lookup_turns", "procrastinate_fetch_job_v2"])
+async def test_a_queue_that_no_statistics_know_of_is_not_compared_with_itself(postgres, function):
+    """Each run is looked at a few times, by the statement of the function under the function's settings."""
+    name, runs = postgres.clone(), 400
+    async with await psycopg.AsyncConnection.connect(postgres.urls(name).admin) as own:
+        for table in ("runs", "procrastinate_jobs"):
+            await own.execute(f"ALTER TABLE {table} SET (autovacuum_enabled = off)")
+        await own.execute(
+            "INSERT INTO tenants SELECT gen_random_uuid(), n::text, now() FROM generate_series(1, 4) n"
+        )
+        for statement in FILLED:
+            await own.execute(statement.format(each=runs // 4))
+        found = await own.execute("SELECT prosrc, proconfig FROM pg_proc WHERE proname = %s", [function])
+        ((source, settings),) = await found.fetchall()
+        for setting in settings or ():
+            await own.execute("SELECT set_config(%s, %s, true)", setting.split("="))
+        await own.execute("SET LOCAL search_path = public")
+        statement = source[source.index("WITH ") :].partition(" INTO found_jobs")[0]
+        statement = statement.replace("target_queue_names", "ARRAY['runs']").replace("p_worker_id", "NULL")
+        ((plan,),) = await (await own.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}")).fetchall()
+    postgres.drop(name)
+    assert looked_at(plan[0]["Plan"]) < 20 * runs
+
+
 async def test_one_worker_takes_tenants_in_turn_and_each_ones_runs_in_order(line, tenants, clock):
     first, second, third = tenants
     await line.queue(first, *(f"a{number}" for number in range(6)))

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, cast
+from urllib.parse import parse_qs
 
 import httpx
 import jwt
@@ -17,7 +18,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from app.composition.signing_in import SigningIn, signing_in
-from app.domain.errors import NotAdmitted, Unauthenticated
+from app.domain.errors import NotAdmitted, Unauthenticated, Unavailable
 from app.identity.code_flow import CodeFlow, OidcClient
 from app.identity.keys import FRESH_SECONDS, KnownKeys
 from app.identity.provider import Provider, ProviderFault
@@ -174,6 +175,68 @@ async def test_a_nonce_that_is_no_text_is_refused(answered: Answered, monkeypatc
     monkeypatch.setattr(provider, "tokens", issue)
     with pytest.raises(Unauthenticated, match="this attempt"):
         await flow.finish(attempt, {"state": attempt.state, "code": "code"})
+
+
+@pytest.fixture
+def refusing(answered: Answered) -> tuple[CodeFlow, list[str], dict[str, Any]]:
+    """The flow with a provider that takes no code, the codes that it was asked about, and what it says."""
+    codes: list[str] = []
+    said = {"status_code": 400, "json": {"error": "invalid_grant", "error_description": "of a stranger"}}
+    published = of([PUBLIC])
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            return published(request)
+        codes.append(parse_qs(request.content.decode())["code"][0])
+        return httpx.Response(**said)
+
+    provider = answered(answer)
+    client = OidcClient("risk", None, "http://here/callback", "openid")
+    return CodeFlow(provider, verifying(KnownKeys(provider, ["ES256"])), client), codes, said
+
+
+async def test_a_code_that_the_provider_does_not_take_is_told_as_one(refusing):
+    flow, codes, _ = refusing
+    _, attempt = await flow.begin()
+    with pytest.raises(Unauthenticated, match="does not take the code") as refused:
+        await flow.finish(attempt, {"state": attempt.state, "code": "invented"})
+    assert "Try again" in refused.value.remedy
+    assert "stranger" not in refused.value.message
+    assert codes == ["invented"]
+
+
+@pytest.mark.parametrize(
+    "said", [(401, {"error": "invalid_client"}), (500, {"error": "invalid_grant"}), (400, ["invalid_grant"])]
+)
+async def test_a_provider_that_refuses_the_service_itself_is_told_as_one_that_does_not_answer(refusing, said):
+    flow, _, answer = refusing
+    answer["status_code"], answer["json"] = said
+    _, attempt = await flow.begin()
+    with pytest.raises(Unavailable, match=f"status {said[0]}"):
+        await flow.finish(attempt, {"state": attempt.state, "code": "code"})
+
+
+async def test_the_provider_is_asked_once_for_each_attempt_whatever_codes_are_invented(refusing, monkeypatch):
+    monkeypatch.setattr("app.identity.code_flow._MOST_ANSWERED", 2)
+    flow, codes, _ = refusing
+    attempts = [(await flow.begin())[1] for _ in range(3)]
+    stranger = {"state": "invented", "code": "a"}
+    for attempt in attempts:
+        for answer in (
+            stranger,
+            {"code": "b"},
+            {"state": attempt.state},
+            {"state": attempt.state, "iss": "c"},
+        ):
+            with pytest.raises(Unauthenticated):
+                await flow.finish(attempt, answer)
+    assert codes == []
+    for number in range(3):
+        for own in attempts[max(0, number - 1) : number + 1]:  # so many are remembered
+            for code in ("first", "second"):
+                with pytest.raises(Unauthenticated):
+                    await flow.finish(own, {"state": own.state, "code": code})
+    assert codes == ["first"] * 3
 
 
 async def test_an_address_that_nobody_has_verified_is_no_group(answered: Answered):

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.web.sessions import Cookies
+from app.web.words import local
 
 SECRET = bytes(32)
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -59,3 +60,18 @@ def test_a_cookie_of_the_time_before_sessions_had_ids_opens_nothing():
         )
         value = base64.urlsafe_b64encode(sealed).decode().rstrip("=")
         assert (cookies().session(request("http", f"privacy-risk-session={value}")) is not None) == opens
+
+
+@pytest.mark.parametrize("text", ["a", '"', "\\", "é", "\U0001f600"])
+@pytest.mark.parametrize("length", [9, 300, 990, 5000])
+def test_whoever_goes_to_the_provider_is_known_again_whatever_page_they_came_from(text, length):
+    """The page is kept in the cookie, which is no longer than browsers and the service take."""
+    goal = local("/" + text * length)
+    assert goal == "/" or length < 5000
+    attempt = {**dict.fromkeys(("state", "nonce", "verifier", "before"), "x" * 43), "goal": goal}
+    response = Response()
+    cookies(always_secure=True).send_away(request("https"), response, attempt)
+    header = response.headers["set-cookie"]
+    assert len(header) <= 4096
+    cookie = header.partition(";")[0]
+    assert cookies(always_secure=True).attempt(request("https", cookie)) == attempt
