@@ -19,8 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from app import __version__
 from app.domain.mechanisms.query_pool import GroupedValues
+from app.services.fingerprints import version_of_code
 
 FORMAT: Final = "privacy-risk/experiment-cell/1"
 LARGEST: Final = 1 << 16
@@ -31,10 +31,7 @@ Question = Mapping[str, str | int | float]
 @cache
 def code_version() -> str:
     """The version, with a hash of all code that a number of an experiment may depend on."""
-    found, app = hashlib.sha256(), Path(__file__).parents[1]
-    for path in sorted([*(app / "domain").rglob("*.py"), *(app / "experiments").rglob("*.py")]):
-        found.update(f"{path.relative_to(app)}\0".encode() + path.read_bytes() + b"\0")
-    return f"{__version__}+{found.hexdigest()}"
+    return version_of_code(("domain", "experiments"))
 
 
 def data_hash(table: GroupedValues) -> str:

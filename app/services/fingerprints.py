@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, overload
 
+from app import __version__
 from app.evidence import canonical
 from app.services.resources import JsonObject, Kind, NewResource
 
@@ -59,6 +61,14 @@ def plain(value: Any) -> Any:
 def sha256_of(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Hexadecimal sha256 of the canonical JSON of the value."""
     return hashlib.sha256(canonical_json(value)).hexdigest()
+
+
+def version_of_code(rooms: Iterable[str]) -> str:
+    """The version, with a hash of all Python code in these folders of the product."""
+    found, app = hashlib.sha256(), Path(__file__).parents[1]
+    for path in sorted(path for room in rooms for path in (app / room).rglob("*.py")):
+        found.update(f"{path.relative_to(app)}\0".encode() + path.read_bytes() + b"\0")
+    return f"{__version__}+{found.hexdigest()}"
 
 
 def resource_sha256(kind: Kind, document: JsonObject, used: Mapping[str, str]) -> str:

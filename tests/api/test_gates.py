@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import csv
 import io
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -14,10 +15,16 @@ import pytest
 from app.api.examples.files import MEMBERS_CSV
 from app.api.examples.gates import EVALUATIONS, NAME, RUN_NAME, WAIVER
 from app.api.examples.policies import RELEASE
+from app.composition.run_process import run_execution
+from app.domain.search.budget import never
+from app.domain.search.full_domain.plan import AnonymityPlan
 from app.evidence.envelope import opened
 from app.evidence.statement import statement_of
 from app.services.gates.completion import Completion
+from app.services.gates.privacy_model_evaluator import PrivacyModelEvaluator
+from app.services.gates.proven_evaluators import OptimumEvaluator
 from app.services.resources import Scope
+from app.services.runs.run_execution import no_tick
 from app.services.scoring.scoring_options import NO_CONSISTENCY
 from tests.api.problem_documents import pointers, problem_of
 
@@ -355,6 +362,37 @@ async def test_a_crash_while_a_verdict_is_stored_leaves_none(api, journey, monke
     whole = (await journey.get("/v1/evaluations/crash")).json()
     assert whole["result"]["verdict"] in ("pass", "fail")
     assert whole["evidence"] is not None
+
+
+async def test_an_evaluation_goes_on_behind_what_its_searches_had_found(api, journey, monkeypatch):
+    """What another attempt recalls is neither searched for nor asked of the criteria again."""
+    objective = {"kind": "min_loss", "privacy": [{"kind": "k_anonymity", "k": 2}], "loss": "discernibility"}
+    gate = await stored_policy(
+        journey,
+        "recalled",
+        criterion("best", {"kind": "optimum", "objective": objective, "scope": "table_level", "gap": 1}),
+        criterion("model", {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 5}}),
+    )
+    run_id = (await journey.post(f"{gate}/runs", json=QUESTION | {"name": "recalled"})).json()["id"]
+    claim = await api.registry.claim(run_id, "first", 0.0)
+    execution = run_execution(api.store, api.loader, api.loader, clock=api.clock)
+    async with api.store.work(claim.tenant) as work:
+        run = await work.runs.get(run_id)
+        resource = await work.resources.get(run.resource_kind, run.resource_id)
+    first, second = [await execution._prepared(claim, resource) for _ in range(2)]
+    blocks = [first.run_block(number, no_tick) for number in range(first.n_blocks)]
+    assert any(own["examined"] for own in json.loads(blocks[-2])["found"])
+
+    def not_again(*of, **how):
+        raise AssertionError("it is known")
+
+    second.answers.recall(first.answers.kept())
+    monkeypatch.setattr(AnonymityPlan, "run_block", not_again)
+    (best, *_) = second._evaluation._evaluators
+    assert best._searched(never).status == "optimal"
+    monkeypatch.setattr(OptimumEvaluator, "find", not_again)
+    monkeypatch.setattr(PrivacyModelEvaluator, "find", not_again)
+    assert [second.run_block(number, no_tick) for number in range(second.n_blocks)] == blocks
 
 
 async def test_an_evaluation_that_is_stopped_is_an_error_and_says_what_was_not_computed(

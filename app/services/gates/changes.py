@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.models.class_suppression import ClassSuppression
 from app.domain.rules.rule import Rule, TableRule
+from app.domain.search.answers import Answers
 from app.domain.search.budget import Budget, Halted, never
 from app.domain.search.nearest.change import (
     AllowedSuppression,
+    Answer,
+    Candidate,
     Change,
     ChangeRequirement,
     ChangeStatus,
@@ -35,12 +39,54 @@ from app.services.rules.rule_documents import TABLE_LEVEL, suppression_document,
 FOR_ALL: Final = "all"
 
 
+@dataclass(frozen=True, eq=False)
+class _Remembered:
+    """A requirement whose answers are kept, by how many were asked before of all requirements."""
+
+    own: ChangeRequirement
+    answers: Answers
+    numbers: Iterator[int]
+
+    @property
+    def cost(self) -> float:
+        """That of the requirement."""
+        return self.own.cost
+
+    @property
+    def monotone(self) -> bool:
+        """As the requirement."""
+        return self.own.monotone
+
+    @property
+    def refutes(self) -> bool:
+        """As the requirement."""
+        return self.own.refutes
+
+    def answer(self, candidate: Candidate) -> Answer:
+        """What is known or else found."""
+
+        def found() -> bytes:
+            answer = self.own.answer(candidate)
+            return bytes((answer.holds, answer.refutes_below))
+
+        return Answer(*map(bool, self.answers.of((next(self.numbers),), found)))
+
+
 class Changes:
-    """Searches for changes; ``rules`` are examined at most, shared between the searches."""
+    """Searches for changes; ``rules`` are examined at most, shared between the searches.
+
+    ``answers`` are those of the requirements: with those of an interrupted attempt they soon go on.
+    """
 
     def __init__(
-        self, subject: Subject, context: EvaluationContext, evaluators: Sequence[Evaluator], rules: int
+        self,
+        subject: Subject,
+        context: EvaluationContext,
+        evaluators: Sequence[Evaluator],
+        rules: int,
+        answers: Answers,
     ) -> None:
+        self._answers, self._numbers = answers, itertools.count()
         self._subject = subject
         self._context = context
         self._evaluators = evaluators
@@ -146,7 +192,10 @@ class Changes:
             self._context.table,
             rule,
             self._context.base.utility,
-            [self._requirement(evaluator, rule) for evaluator in evaluators],
+            [
+                _Remembered(self._requirement(evaluator, rule), self._answers, self._numbers)
+                for evaluator in evaluators
+            ],
             attributes=attributes,
             suppression=self._suppression(evaluators),
             budget=Budget(rules),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,8 +10,10 @@ from typing import Any, Final
 
 from app.domain.errors import Fault, InvalidInput, NotSupported
 from app.domain.gates.verdicts import outcome_of
+from app.domain.search.answers import Answers
 from app.domain.search.budget import Halted, never
 from app.services.datasets.tables import TableLoader
+from app.services.fingerprints import canonical_json
 from app.services.gates.changes import Changes
 from app.services.gates.context import EvaluationContext, load_context
 from app.services.gates.coverage import coverage_document, find_coverage, seconds_of_coverage
@@ -47,6 +50,12 @@ class Evaluation:
         self._evaluators = tuple(evaluators)
         self._criteria: dict[int, JsonObject] = {}
         self._coverage: JsonObject | None = None
+        self.answers = Answers()
+        """What was found out: parts by the number of a criterion are of its search, the next of changes, and
+        the last are criteria's documents."""
+        for number, evaluator in enumerate(self._evaluators):
+            if evaluator.answers is not None:
+                evaluator.answers.become_part(self.answers, number)
 
     @property
     def n_criteria(self) -> int:
@@ -96,7 +105,12 @@ class Evaluation:
     def criterion(self, number: int, halted: Halted = never) -> JsonObject:
         """The result document of a criterion; computed once."""
         if number not in self._criteria:
-            self._criteria[number] = self._criterion(self._evaluators[number], halted)
+            asked = (self.n_criteria + 1, number)
+            known = self.answers.known(asked)
+            found = self._criterion(self._evaluators[number], halted) if known is None else json.loads(known)
+            if known is None and self._evaluators[number].complete:
+                self.answers.keep(asked, canonical_json(found))
+            self._criteria[number] = found
         return self._criteria[number]
 
     def changes(self, rules: int, halted: Halted = never) -> tuple[list[JsonObject], bool]:
@@ -109,7 +123,9 @@ class Evaluation:
         failed = [own["id"] for own in blocking if own["outcome"] == "failed"]
         unknown = any(own["outcome"] == "not_computable" for own in blocking)
         unknown |= self.coverage(halted)["outcome"] != "covered"
-        search = Changes(self.subject, self._context, self._evaluators, rules)
+        answers = Answers()
+        answers.become_part(self.answers, self.n_criteria)
+        search = Changes(self.subject, self._context, self._evaluators, rules, answers)
         return search.find(failed, halted, unknown=unknown), search.complete
 
     def coverage(self, halted: Halted = never) -> JsonObject:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final, Literal
 from app.domain.errors import InvalidInput, NotFound, NotSupported, Withdrawn
 from app.domain.policies.objectives import criterion_of
 from app.domain.policies.policy import PrivacyModelCondition
+from app.domain.search.answers import answers_of
 from app.domain.search.budget import Halted, never
 from app.services.datasets.cell_values import require_to_name_values
 from app.services.datasets.tables import TableLoader
@@ -240,6 +241,7 @@ class EvaluationWork:
         self._rules = rules
         self._completion = completion
         self._risks = len(evaluation.slots)
+        self.answers = answers_of(evaluation)
 
     @property
     def n_blocks(self) -> int:

@@ -10,6 +10,7 @@ from app.domain.errors import Fault, InvalidInput, NotSupported
 from app.domain.gates.findings import Finding
 from app.domain.policies.policy import Requirement
 from app.domain.rules.rule import Rule
+from app.domain.search.answers import Answers
 from app.domain.search.budget import Halted, never
 from app.domain.tables.table import Table
 
@@ -45,6 +46,8 @@ class Evaluator(ABC):
     """
 
     of_quasi_identifiers: bool = False
+    answers: Answers | None = None
+    """What a long search for the value has found out, for another attempt; None: the value is had at once."""
 
     def __init__(self, criterion: Requirement) -> None:
         self.criterion = criterion

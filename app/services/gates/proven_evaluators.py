@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import cached_property
+from typing import Final
 
 from app.domain.catalogue.catalogue_types import Holds, Hypothesis
 from app.domain.errors import InvalidInput, NotSupported
@@ -13,6 +14,7 @@ from app.domain.gates.optima import gap_of_loss, gap_of_rule
 from app.domain.policies.objectives import optimum_of
 from app.domain.policies.policy import BoundCondition, OptimumCondition, Requirement
 from app.domain.rules.rule import Rule
+from app.domain.search.answers import Answers, answers_of
 from app.domain.search.blocks import SearchPlan
 from app.domain.search.budget import Halted, never
 from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
@@ -24,6 +26,9 @@ from app.services.gates.context import EvaluationContext
 from app.services.gates.evaluator import Evaluator, EvaluatorCost, required
 from app.services.scoring.assessment_work import SECONDS_PER_COMPARED_ENTITY
 from app.services.searches.objectives import scored_problem
+
+_BLOCK: Final = -1
+"""What no search asks of a rule begins with it."""
 
 
 class OptimumEvaluator(Evaluator):
@@ -41,6 +46,7 @@ class OptimumEvaluator(Evaluator):
         self._condition = condition
         self._problem = problem
         self._search = search
+        self.answers: Answers = answers_of(search) or Answers()
         self._context = context
         self._outcome: Outcome | AnonymityOutcome | None = None
         if criterion.scope.attributes is not None or criterion.scope.groups is not None:
@@ -87,12 +93,19 @@ class OptimumEvaluator(Evaluator):
     def _searched(self, halted: Halted) -> Outcome | AnonymityOutcome:
         """What the search found, which is made once."""
         if self._outcome is None:
-            search = self._search
-            blocks = {
-                index: search.run_block(index, lambda done: None, halted) for index in range(search.n_blocks)
-            }
-            self._outcome = search.combine(blocks)
+            blocks = {index: self._block(index, halted) for index in range(self._search.n_blocks)}
+            self._outcome = self._search.combine(blocks)
         return self._outcome
+
+    def _block(self, index: int, halted: Halted) -> bytes:
+        """A block of the search, kept beside what others have found out on the way."""
+        asked = (_BLOCK, index)
+        block = self.answers.known(asked)
+        if block is None:
+            block = self._search.run_block(index, lambda done: None, halted)
+            if not halted():  # else it may not be finished
+                self.answers.keep(asked, block)
+        return block
 
 
 async def optimum_evaluator(

@@ -1,9 +1,9 @@
 """What happens in an attempt of a run: load, compute block by block, combine, finish in one transaction.
 
-Finished blocks are kept in the store, so a second attempt computes only the others; so is, every 20 s, what a
-search that cannot be cut in blocks has found out. A block's bytes depend
+Finished blocks are kept in the store, so a second attempt computes only the others; so is, every 20 s, what
+long work that cannot be cut in blocks has found out since it was kept before. A block's bytes depend
 on nothing but the work and its number, and the result on nothing but the blocks: it is the same however
-often the run was interrupted.
+often the run was interrupted. What other code has computed, or the same for another question, is not used.
 
 A run that is halted, by its user or at the time limit of its work, ends with the blocks that there are
 and from what its last one had found. That one may be incomplete and is not kept.
@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import struct
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -38,15 +37,10 @@ from app.services.resources import (
     Stored,
     TenantId,
 )
+from app.services.runs.kept_blocks import HEADER, Keeper, mark_of
 
 FIRST_PAUSE_SECONDS: Final = 0.2
 LONGEST_PAUSE_SECONDS: Final = 5.0
-
-HEADER: Final = struct.Struct(">QQQ")
-"""Before each stored block: its units, and the blocks and units of the whole work that it is a part of."""
-
-REMEMBERED: Final = -1
-"""Number under which that is kept which a block has found out before it is finished."""
 
 KEEP_SECONDS: Final = 20.0
 """So often it is kept."""
@@ -172,14 +166,14 @@ class RunExecution:
         tracker.stage("loading")
         was_stopped = run.stop_requested
         work = await self._persist_in(lambda: self._prepared(claim, resource))
-        blocks = {
-            index: payload for index, payload in saved.items() if index >= 0 and _belongs(payload, work)
-        }
-        finished = sum(HEADER.unpack_from(payload)[0] for payload in blocks.values())
+        mark = mark_of(run.input_sha256, work.n_blocks, _units(work))
+        own = {number: saved[number] for number in sorted(saved) if saved[number].startswith(mark)}
+        blocks = {index: payload for index, payload in own.items() if index >= 0}
+        finished = sum(HEADER.unpack_from(payload)[1] for payload in blocks.values())
         tracker.begin(_units(work), finished, work.seconds, work.time_limit)
-        answers, known = answers_of(work), saved.get(REMEMBERED, b"")
-        if answers is not None and known and _belongs(known, work):
-            answers.recall(known[HEADER.size :])
+        keeper = Keeper(answers_of(work), mark, min((*saved, 0)) - 1)
+        keeper.recall(payload for index, payload in own.items() if index < 0)
+        del saved, own
 
         def halted() -> bool:
             return was_stopped or stopped() or tracker.is_over_time
@@ -188,7 +182,7 @@ class RunExecution:
             if halted():
                 break
             if index not in blocks:
-                blocks[index] = await self._do_block(claim, work, index, tracker, halted)
+                blocks[index] = await self._do_block(claim, work, index, tracker, halted, keeper)
         last = tracker.complete() if len(blocks) == work.n_blocks else tracker.stage("finishing")
         found = {index: blocks[index][HEADER.size :] for index in sorted(blocks)}
         conclusion = await asyncio.to_thread(work.conclude, found)
@@ -201,34 +195,30 @@ class RunExecution:
         return await self._prepare[resource.kind](claim.tenant, resource)
 
     async def _do_block(
-        self, claim: Claim, work: Work, index: int, tracker: _Tracker, halted: Halted
+        self, claim: Claim, work: Work, index: int, tracker: _Tracker, halted: Halted, keeper: Keeper
     ) -> bytes:
         is_lost = False
         run_block = partial(work.run_block, index, tracker.tick, lambda: is_lost or halted())
         computing = asyncio.create_task(asyncio.to_thread(run_block))
         try:
-            await self._keep_answers(claim, work, computing)
+            await self._keep_answers(claim, keeper, computing)
         except Fenced:
             is_lost = True  # nobody wants what the thread would still find
             await asyncio.wait({computing})
             raise
         block = await computing
-        payload = HEADER.pack(tracker.end_block(), work.n_blocks, _units(work)) + block
+        payload = HEADER.pack(keeper.mark, tracker.end_block()) + block
         if not halted():  # else it may not be finished
             await self._with_store(claim, partial(_save, claim, index, payload))
         return payload
 
-    async def _keep_answers(self, claim: Claim, work: Work, computing: asyncio.Task[bytes]) -> None:
+    async def _keep_answers(self, claim: Claim, keeper: Keeper, computing: asyncio.Task[bytes]) -> None:
         """Keep now and then what the block has found out, until it is computed."""
-        answers = answers_of(work)
-        # What was recalled is kept already: to keep it again would forgive the run's losses for nothing new.
-        size = 0 if answers is None else answers.size
         while not (await asyncio.wait({computing}, timeout=KEEP_SECONDS))[0]:
-            if answers is not None and answers.size > size:
-                known = answers.kept()
-                size = len(known)
-                payload = HEADER.pack(0, work.n_blocks, _units(work)) + known
-                await self._with_store(claim, partial(_save, claim, REMEMBERED, payload))
+            payload = keeper.news()
+            if payload is not None:
+                await self._with_store(claim, partial(_save, claim, keeper.number, payload))
+                keeper.has_kept(payload)
 
     async def _finish(
         self, claim: Claim, run: Run, resource: Stored, conclusion: Conclusion, last: Progress
@@ -293,12 +283,6 @@ async def _read(work: UnitOfWork, run_id: str) -> tuple[Run, Stored, dict[int, b
     run = await work.runs.get(run_id)
     resource = await work.resources.get(run.resource_kind, run.resource_id)
     return run, resource, await work.runs.blocks(run_id)
-
-
-def _belongs(payload: bytes, work: Work) -> bool:
-    """Whether a stored block is of the same cut: a newer release may cut the same work otherwise."""
-    _, n_blocks, units = HEADER.unpack_from(payload)
-    return (n_blocks, units) == (work.n_blocks, _units(work))
 
 
 def _units(work: Work) -> int:

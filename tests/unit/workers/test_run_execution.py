@@ -10,7 +10,7 @@ from app.domain.errors import Conflict
 from app.domain.search.answers import Answers
 from app.services.ports import Fenced
 from app.services.resources import Claim, Kind, NewResource, Progress, RunState
-from app.services.runs import run_execution
+from app.services.runs import kept_blocks, run_execution
 from app.services.runs.run_execution import Conclusion, RunExecution
 from tests.unit.workers.run_store import TENANT, MemoryRuns
 
@@ -114,6 +114,17 @@ def test_blocks_of_another_cut_are_computed_again(store):
 
     execute(store, Halves())
     assert store.state.run_results["run-1"] == {"sum": 506}
+
+
+@pytest.mark.parametrize("other", ["code", "question"])
+def test_blocks_of_other_code_or_of_another_question_are_computed_again(store, monkeypatch, other):
+    execute(store, Squares(dies_in=2))
+    if other == "code":
+        monkeypatch.setattr(kept_blocks, "CODE_VERSION", "another")
+    else:
+        store._set("run-1", input_sha256="another")
+    execute(store, second := Squares())
+    assert second.asked == [0, 1, 2]
 
 
 def test_progress_never_goes_back_over_attempts(store):
@@ -260,7 +271,7 @@ class Remembered:
         return Conclusion({"sum": int(blocks[0])})
 
 
-async def _lost_while_at_work(store: MemoryRuns, work: Remembered) -> None:
+async def _lost_while_at_work(store: MemoryRuns, work: Remembered, kept_before: int = 0) -> None:
     """Execute until what was found out is kept; then another worker has the run."""
     claim = await store.claim("run-1", "worker", 15.0)
 
@@ -269,7 +280,7 @@ async def _lost_while_at_work(store: MemoryRuns, work: Remembered) -> None:
 
     execution = RunExecution(store, {Kind.OPTIMISATION: prepare})
     executing = asyncio.create_task(execution.execute(claim, lambda _: None, lambda: False))
-    while not store.state.blocks["run-1"]:  # noqa: ASYNC110 - set by a thread's work
+    while len(store.state.blocks["run-1"]) <= kept_before:  # noqa: ASYNC110 - set by a thread's work
         await asyncio.sleep(0.001)
     store._set("run-1", attempt=claim.attempt + 1)
     work.answers.of((99,), lambda: b"")
@@ -286,6 +297,34 @@ def test_a_search_in_one_block_goes_on_from_what_it_had_found_out(store, monkeyp
     execute(store, second)
     assert second.found == list(range(7, 12))
     assert store.state.run_results["run-1"] == {"sum": 506}
+
+
+def test_each_time_what_is_new_is_kept_behind_what_was(store, monkeypatch):
+    monkeypatch.setattr(run_execution, "KEEP_SECONDS", 0.005)
+    lost = []
+    for waits_at in (3, 7):
+        before = len(store.state.blocks["run-1"])
+        lost.append(Remembered(waits_at))
+        asyncio.run(asyncio.wait_for(_lost_while_at_work(store, lost[-1], before), 60))
+        store._set("run-1", state=RunState.QUEUED)
+    assert [own.found for own in lost] == [[0, 1, 2], [3, 4, 5, 6]]
+    kept = store.state.blocks["run-1"]
+    assert sorted(kept, reverse=True) == [-1 - number for number in range(len(kept))]
+    records = b"".join(
+        payload[kept_blocks.HEADER.size :] for _, payload in sorted(kept.items(), reverse=True)
+    )
+    assert records == lost[1].answers.kept()[: len(records)]
+    execute(store, last := Remembered())
+    assert last.found == list(range(7, 12))
+
+
+def test_answers_of_other_code_are_not_used(store, monkeypatch):
+    monkeypatch.setattr(run_execution, "KEEP_SECONDS", 0.005)
+    asyncio.run(asyncio.wait_for(_lost_while_at_work(store, Remembered(waits_at=7)), 60))
+    store._set("run-1", state=RunState.QUEUED)
+    monkeypatch.setattr(kept_blocks, "CODE_VERSION", "another")
+    execute(store, second := Remembered())
+    assert second.found == list(range(12))
 
 
 def test_what_an_earlier_attempt_had_kept_is_not_kept_again_as_if_it_were_new(store, monkeypatch):

@@ -8,20 +8,40 @@ neither can those below it, and their loss is at least that of their levels with
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable
+from enum import IntEnum
 from typing import Final
 
 import numpy as np
 
 from app.domain.arrays import Floats, Levels
 from app.domain.losses.loss import SummedLoss, Sums
+from app.domain.search.answers import Answers
 from app.domain.search.budget import Budget, Halted, never
-from app.domain.search.full_domain.verdict import ChoiceBound, Verdict
+from app.domain.search.full_domain.verdict import ChoiceBound, Told, Verdict
 from app.domain.search.full_domain.verdicts import Judge
 from app.domain.tables.numbers import tie_margin
 
 ROUNDING: Final = 1e-11
 """More than sums of an attribute's terms in different orders differ by: bounds prune only beyond it."""
+
+
+_NUMBER: Final = struct.Struct("<d")
+_WORDS: Final = struct.Struct("<2i")
+
+
+class Asks(IntEnum):
+    """What is asked of a rule."""
+
+    TOLD = 0
+    CHOICE = 1
+    ADDED = 2
+    ADDED_BELOW = 3
+    LEAST = 4
+    LEAST_BELOW = 5
+    LOSS = 6
+    LOSS_OF_NECESSARY = 7
 
 
 class Progress:
@@ -36,6 +56,8 @@ class Progress:
         none can be better than what is known.
     counted, evaluated, visited
         Rules whose classes were counted; those of them whose loss was computed; steps of the budget.
+    answers
+        What is known of rules, whoever found it out: by what an interrupted search knew, another one goes on.
     bounds_others
         Whether checking a rule is to bound the rules that disclose more as sharply as is known.
     """
@@ -43,8 +65,14 @@ class Progress:
     bounds_others: bool = True
 
     def __init__(
-        self, judge: Judge, budget: Budget, tick: Callable[[int], None], halted: Halted = never
+        self,
+        judge: Judge,
+        budget: Budget,
+        tick: Callable[[int], None],
+        halted: Halted = never,
+        answers: Answers | None = None,
     ) -> None:
+        self.answers = Answers() if answers is None else answers
         self.judge = judge
         self.table = judge.table
         self.allowed = judge.allowed
@@ -55,13 +83,22 @@ class Progress:
         self._tick = tick
         self._is_halted = halted
         self._good: dict[Levels, tuple[float, int]] = {}
+        self._last: tuple[Levels, bool, Verdict] | None = None
 
-    def check(self, levels: Levels) -> Verdict:
+    def check(self, levels: Levels) -> Told:
         """Judge a rule."""
         self.counted += 1
         self.visited += 1
         self._tick(self.counted)
-        return self.judge.judge(levels, bounds=self.bounds_others)
+        asked = (Asks.TOLD, self.bounds_others, *levels)
+        return Told.of(self.answers.of(asked, lambda: self.verdict(levels).told.packed()))
+
+    def verdict(self, levels: Levels) -> Verdict:
+        """All that is known of a rule; that of the last one is at hand."""
+        bounds = self.bounds_others
+        if self._last is None or self._last[:2] != (levels, bounds):
+            self._last = levels, bounds, self.judge.judge(levels, bounds=bounds)
+        return self._last[2]
 
     def note(self, levels: Levels, loss: float, suppressed: int) -> bool:
         """Take an allowed rule as a candidate; whether it is better than all before."""
@@ -116,35 +153,45 @@ class Checks(Progress):
         budget: Budget,
         tick: Callable[[int], None],
         halted: Halted = never,
+        answers: Answers | None = None,
     ) -> None:
-        super().__init__(judge, budget, tick, halted)
+        super().__init__(judge, budget, tick, halted, answers)
         self.loss = loss
         reduced = judge.table.reduced
         self._choices = ChoiceBound(loss, reduced.codes, reduced.counts)
         self.limit = float("inf")
         self._relief = loss.relief(self.allowed)
         self._added: tuple[Levels, list[Sums]] | None = None
+        self._levels_of = np.cumsum([len(own) for own in loss.uncovered])[:-1]
+        # Of whole records whole costs make whole sums.
+        self._of_sums = np.result_type(np.int64, *loss.uncovered)
 
-    def check(self, levels: Levels) -> Verdict:
+    def check(self, levels: Levels) -> Told:
         """Judge a rule, and bound what it may lose with other sets of suppressed classes."""
-        verdict = super().check(levels)
-        if verdict.choice is not None:
-            added = self.loss.added(self.judge.classes.values_of(verdict.choice.necessary))
+        told = super().check(levels)
+        if told.chooses:
             known = self.best
-            if verdict.allowed:
-                own = self.loss.added(self.judge.suppressed_values(levels, verdict))
-                known = min(known, self.loss.of(levels, own))
-            self.note_choice(self._choices.least(levels, added, verdict.choice, known))
-        return verdict
+            if told.allowed:
+                known = min(known, self.loss.of(levels, self.added_by(levels, told)))
+            asked = (Asks.CHOICE, *_WORDS.unpack(_NUMBER.pack(known)), *levels)
+            self.note_choice(self.answers.number_of(asked, lambda: self._least_choice(levels, known)))
+        return told
 
-    def evaluate(self, levels: Levels, verdict: Verdict) -> None:
+    def _least_choice(self, levels: Levels, known: float) -> float:
+        choice = self.verdict(levels).choice
+        if choice is None:
+            raise ValueError("the rule has no choice")
+        added = self.loss.added(self.judge.classes.values_of(choice.necessary))
+        return self._choices.least(levels, added, choice, known)
+
+    def evaluate(self, levels: Levels, told: Told) -> None:
         """Take an allowed rule as a candidate, unless so many suppressed records lose too much, whoever."""
-        if verdict.suppressed_rows is not None and self.best < math.inf:
-            least = self.loss.of(levels, self._choices.least_of(levels, verdict.suppressed))
+        if not told.small_suppressed and self.best < math.inf:
+            least = self.loss.of(levels, self._choices.least_of(levels, told.suppressed))
             if least > self.best + 2 * tie_margin(self.best):
                 return
-        loss = self.loss.of(levels, self.added_by(levels, verdict))
-        if self.note(levels, loss, verdict.suppressed):
+        loss = self.loss.of(levels, self.added_by(levels, told))
+        if self.note(levels, loss, told.suppressed):
             self.limit = self.loss.sum_of(loss + tie_margin(loss)) + ROUNDING
 
     def terms(self, attribute: int, added: Sums | None = None) -> Floats:
@@ -163,23 +210,37 @@ class Checks(Progress):
         terms = self.terms(attribute)
         return terms if self._relief is None else np.minimum.accumulate(terms[::-1])[::-1]
 
-    def added_by(self, levels: Levels, verdict: Verdict) -> list[Sums]:
+    def added_by(self, levels: Levels, told: Told) -> list[Sums]:
         """What an allowed rule's own suppression adds to its loss."""
-        added = self.loss.added(self.judge.suppressed_values(levels, verdict))
-        if verdict.suppressed_rows is None:
+
+        def found() -> list[Sums]:
+            return self.loss.added(self.judge.suppressed_values(levels, self.verdict(levels)))
+
+        added = self._sums((Asks.ADDED, *levels), found)
+        if told.small_suppressed:
             # Whoever is suppressed is lost, too: the same is asked next.
             self._added = levels, added
         return added
 
-    def added_below(self, levels: Levels, verdict: Verdict) -> list[Sums]:
+    def added_below(self, levels: Levels, told: Told) -> list[Sums]:
         """What suppression adds at least to the loss of this and every more specific rule."""
-        if verdict.lost is None and self._added is not None and self._added[0] == levels:
+        if told.small_lost and self._added is not None and self._added[0] == levels:
             return self._added[1]
-        values = self.judge.lost_values(levels, verdict)
-        added = self.loss.added(values)
-        if not verdict.more:
-            return added
-        return [a + b for a, b in zip(added, self._choices.least_added(values, verdict.more), strict=True)]
+
+        def found() -> list[Sums]:
+            values = self.judge.lost_values(levels, self.verdict(levels))
+            added = self.loss.added(values)
+            if not told.more:
+                return added
+            more = self._choices.least_added(values, told.more)
+            return [a + b for a, b in zip(added, more, strict=True)]
+
+        return self._sums((Asks.ADDED_BELOW, self.bounds_others, *levels), found)
+
+    def _sums(self, asked: Levels, find: Callable[[], list[Sums]]) -> list[Sums]:
+        """Sums per attribute and level, which are known or found."""
+        packed = self.answers.of(asked, lambda: np.concatenate(find()).astype(self._of_sums).tobytes())
+        return np.split(np.frombuffer(packed, dtype=self._of_sums), self._levels_of)
 
     def goes_on(self, least_sum: float) -> bool:
         """Whether another step is allowed; ``least_sum`` bounds the sums of what is open."""

@@ -20,9 +20,10 @@ from app.domain.arrays import Bools, Floats, Indices, Levels, Longs
 from app.domain.classes.quasi_part import group_of_row
 from app.domain.losses.cells import DomainLoss
 from app.domain.losses.loss import ClassLoss, LossKind
+from app.domain.search.answers import Answers
 from app.domain.search.budget import Budget, Halted, never
 from app.domain.search.full_domain.boxes import BoxSearch
-from app.domain.search.full_domain.checks import Checks, Progress
+from app.domain.search.full_domain.checks import Asks, Checks, Progress
 from app.domain.search.full_domain.open_rules import (
     LatticeSearch,
     LossForecast,
@@ -32,7 +33,7 @@ from app.domain.search.full_domain.open_rules import (
     count_below,
     rules_below,
 )
-from app.domain.search.full_domain.verdict import Verdict
+from app.domain.search.full_domain.verdict import Told, Verdict
 from app.domain.search.full_domain.verdicts import Judge
 from app.domain.tables.numbers import TIE_TOLERANCE, tie_margin
 from app.domain.tables.table import Table
@@ -60,8 +61,9 @@ class ClassProgress(Progress):
         budget: Budget,
         tick: Callable[[int], None],
         halted: Halted = never,
+        answers: Answers | None = None,
     ) -> None:
-        super().__init__(judge, budget, tick, halted)
+        super().__init__(judge, budget, tick, halted, answers)
         self.loss = loss
         self._counts = judge.table.reduced.counts
         self._counts_pairs = judge.overlaps and loss.kind == "discernibility"
@@ -70,18 +72,26 @@ class ClassProgress(Progress):
 
     def least(self, levels: Levels) -> float:
         """A lower bound for every rule at or above the levels."""
+        return self.answers.number_of((Asks.LEAST, *levels), lambda: self._least(levels))
+
+    def _least(self, levels: Levels) -> float:
         if self._counts_pairs:
             return self._least_pairs(levels)
         return self.loss.least(levels, *self._classes(levels, self.judge.rows_left_out))
 
-    def least_below(self, levels: Levels, verdict: Verdict) -> float:
+    def least_below(self, levels: Levels) -> float:
         """A lower bound for every rule at or below the levels."""
         if self.judge.overlaps:
             return 0.0
-        rows = self.judge.small_rows(levels) if verdict.lost is None else verdict.lost
+        asked = (Asks.LEAST_BELOW, self.bounds_others, *levels)
+        return self.answers.number_of(asked, lambda: self._least_below(levels))
+
+    def _least_below(self, levels: Levels) -> float:
+        lost = self.verdict(levels).lost
+        rows = self.judge.small_rows(levels) if lost is None else lost
         return self.loss.least_below(*self._classes(levels, rows), self.judge.k)
 
-    def check(self, levels: Levels) -> Verdict:
+    def check(self, levels: Levels) -> Told:
         """Judge a rule, and bound what it may lose with other sets of suppressed classes.
 
         These suppress the necessary classes, and no loss but two falls if more go. One is the divergence: the
@@ -91,24 +101,36 @@ class ClassProgress(Progress):
         anybody suppressed. Where the smallest classes are the best to go for losses that grow with nothing
         but records, the rule's own set is the best.
         """
-        verdict = super().check(levels)
-        choice, kind = verdict.choice, self.loss.kind
-        if not self.judge.chooses or verdict.unavoidable > self.allowed:
-            return verdict
+        told, kind = super().check(levels), self.loss.kind
+        if not self.judge.chooses or told.unavoidable > self.allowed:
+            return told
         if self._counts_pairs:
-            if choice is not None or verdict.allowed:
+            if told.chooses or told.allowed:
                 self.note_choice(self.least(levels))
         elif kind == "kl_divergence":
-            if choice is not None or verdict.suppressed:
+            if told.chooses or told.suppressed:
                 self.note_choice(self.least(levels))
-        elif choice is not None and not (verdict.allowed and choice.by_size and kind in OF_SIZES):
-            self.note_choice(self._loss(levels, choice.necessary))
-        return verdict
+        elif told.chooses and not (told.allowed and told.by_size and kind in OF_SIZES):
+            self.note_choice(
+                self.answers.number_of(
+                    (Asks.LOSS_OF_NECESSARY, *levels), lambda: self._loss_of_necessary(levels)
+                )
+            )
+        return told
 
-    def evaluate(self, levels: Levels, verdict: Verdict) -> None:
+    def _loss_of_necessary(self, levels: Levels) -> float:
+        choice = self.verdict(levels).choice
+        if choice is None:
+            raise ValueError("the rule has no choice")
+        return self._loss(levels, choice.necessary)
+
+    def evaluate(self, levels: Levels, told: Told) -> None:
         """Take an allowed rule as a candidate."""
-        loss = self._loss(levels, self.judge.suppressed_rows(levels, verdict))
-        self.note(levels, loss, verdict.suppressed)
+        loss = self.answers.number_of(
+            (Asks.LOSS, *levels),
+            lambda: self._loss(levels, self.judge.suppressed_rows(levels, self.verdict(levels))),
+        )
+        self.note(levels, loss, told.suppressed)
 
     def _loss(self, levels: Levels, rows: Bools) -> float:
         if self._counts_pairs:
@@ -191,7 +213,7 @@ class ClassLossSearch(LatticeSearch[ClassProgress]):
             progress.evaluate(rule, verdict)
         above, below = open_.above(rule), open_.below(rule)
         open_.bounds[above] = np.maximum(open_.bounds[above], least)
-        least_below, limit = progress.least_below(rule, verdict), self._limit()
+        least_below, limit = progress.least_below(rule), self._limit()
         open_.bounds[below] = np.maximum(open_.bounds[below], least_below)
         if least_below > limit:
             self._forecast.learn_forbidden(verdict.unavoidable)
@@ -244,7 +266,7 @@ class _Guide(Checks):
     def __init__(self, progress: ClassProgress, loss: DomainLoss) -> None:
         self._to = progress
         self.least = 0.0
-        super().__init__(progress.judge, loss, Budget(), lambda _: None)
+        super().__init__(progress.judge, loss, Budget(), lambda _: None, answers=progress.answers)
 
     @property
     def visited(self) -> int:
@@ -255,14 +277,18 @@ class _Guide(Checks):
     def visited(self, steps: int) -> None:
         self._to.visited = steps
 
-    def check(self, levels: Levels) -> Verdict:
+    def check(self, levels: Levels) -> Told:
         """Judge a rule."""
         return self._to.check(levels)
 
-    def evaluate(self, levels: Levels, verdict: Verdict) -> None:
+    def verdict(self, levels: Levels) -> Verdict:
+        """All that is known of a rule."""
+        return self._to.verdict(levels)
+
+    def evaluate(self, levels: Levels, told: Told) -> None:
         """Take an allowed rule as a candidate of both losses."""
-        super().evaluate(levels, verdict)
-        self._to.evaluate(levels, verdict)
+        super().evaluate(levels, told)
+        self._to.evaluate(levels, told)
 
     def goes_on(self, least_sum: float) -> bool:
         """Whether time, nodes and the gap of the loss asked for allow another step."""

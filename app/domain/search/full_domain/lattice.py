@@ -46,7 +46,7 @@ from app.domain.search.full_domain.open_rules import (
     count_below,
     rules_below,
 )
-from app.domain.search.full_domain.verdict import Verdict
+from app.domain.search.full_domain.verdict import Told
 from app.domain.tables.numbers import tie_margin
 
 DESCENT_FROM: Final = 50_000
@@ -293,16 +293,16 @@ class RankedChecks(Checks):
         """How many places a key has."""
         return places_of(self.loss)
 
-    def evaluate(self, levels: Levels, verdict: Verdict) -> None:
+    def evaluate(self, levels: Levels, told: Told) -> None:
         """Take an allowed rule as a candidate."""
         self.evaluated += 1
-        losses = self.loss.of_attributes(levels, self.added_by(levels, verdict))
+        losses = self.loss.of_attributes(levels, self.added_by(levels, told))
         key = tuple(sorted(losses, reverse=True)[: self.places])
         order = -1 if self.key is None else _order(key, self.key)
         if order < 0:
             self.key, self.best, self._good = key, key[0], {}
         if order <= 0 and (not self._good or levels < min(self._good)):
-            self._good = {levels: (key[0], verdict.suppressed)}
+            self._good = {levels: (key[0], told.suppressed)}
 
 
 class RankedSearch(LatticeSearch[RankedChecks]):

@@ -34,6 +34,7 @@ from app.domain.losses.loss import ClassLoss, SummedLoss
 from app.domain.models.class_suppression import ClassSuppression
 from app.domain.risk.bayes import PAIRS_AT_ONCE
 from app.domain.rules.rule import TableRule
+from app.domain.search.answers import Answers, memory_of
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.full_domain.boxes import MOST_STEPS, BoxSearch
 from app.domain.search.full_domain.checks import Checks, Progress
@@ -70,6 +71,11 @@ from app.domain.search.outcome import Bounds, Counters, Status
 from app.domain.tables.table import Table
 
 RULES_HELD: Final = 2_000_000
+ANSWERS_PER_RULE: Final = 4
+SUMS_PER_RULE: Final = 2
+MORE_WORDS: Final = 3
+"""So many answers are kept of a rule, at most; so many of them are sums per attribute and level; and what a
+question has beside levels."""
 ATTRIBUTES_HELD: Final = 32
 TIMES_AT_BOUNDARY: Final = 2.8
 """So many times longer it takes to check a rule that just fails: its classes are as many as there may be."""
@@ -154,6 +160,7 @@ class AnonymityPlan:
         budget: Budget = UNLIMITED,
         dictionary: Dictionary | None = None,
     ) -> None:
+        self.answers = Answers()
         self._table = table
         self._problem = problem
         self._budget = budget
@@ -257,6 +264,12 @@ class AnonymityPlan:
             32 * (KEPT_ROWS + MOST_KEPT) + 128 * self._table.n_attributes
         )
         rows += BYTES_PER_PAIR * min(self._judge.pairs, PAIRS_AT_ONCE)
+        n_levels = sum(height + 1 for height in self._quasi.heights)
+        rows += memory_of(
+            ANSWERS_PER_RULE * self._steps,
+            self._quasi.n_attributes + MORE_WORDS,
+            8 * n_levels * SUMS_PER_RULE // ANSWERS_PER_RULE,
+        )
         per_rule = BYTES_PER_HELD_RULE
         if self._problem.loss.is_ranked:
             per_rule += BYTES_PER_PLACE * self._places
@@ -277,7 +290,7 @@ class AnonymityPlan:
                     break
         found = self._conclude(progress, search.least_open)
         if self._problem.minimal_rules and found.complete:
-            minimal = minimal_rules(Progress(self._judge, self._budget, tick, halted))
+            minimal = minimal_rules(Progress(self._judge, self._budget, tick, halted, self.answers))
             found = replace(found, minimal=None if minimal is None else [list(rule) for rule in minimal])
         return found.encoded()
 
@@ -316,13 +329,13 @@ class AnonymityPlan:
 
     def _search(self, tick: Callable[[int], None], halted: Halted) -> Search:
         """The search that fits the loss and the number of rules."""
-        loss = self._loss
+        loss, how = self._loss, (self._budget, tick, halted, self.answers)
         if isinstance(loss, ClassLoss):
-            classes = ClassProgress(self._judge, loss, self._table, self._budget, tick, halted)
+            classes = ClassProgress(self._judge, loss, self._table, *how)
             return ClassLossSearch(classes) if self._holds_lattice else GuidedSearch(classes, self._table)
         if self._problem.loss.is_ranked:
-            return RankedSearch(RankedChecks(self._judge, loss, self._budget, tick, halted))
-        checks = Checks(self._judge, loss, self._budget, tick, halted)
+            return RankedSearch(RankedChecks(self._judge, loss, *how))
+        checks = Checks(self._judge, loss, *how)
         return SumSearch(checks) if self._holds_lattice else BoxSearch(checks)
 
     def _refusals(self, found: _Found) -> tuple[Refusal, ...]:

@@ -19,8 +19,9 @@ loss.
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Final
 
 import numpy as np
@@ -30,6 +31,7 @@ from app.domain.losses.loss import SummedLoss, Sums
 from app.domain.models.criterion import Criterion
 from app.domain.models.judging import JudgedClasses
 
+_TOLD: Final = struct.Struct("<qq?q????")
 SAME_SUM: Final = 1e-12
 HALVINGS: Final = 40
 
@@ -59,6 +61,39 @@ class Choice:
     surpluses: tuple[Floats, ...]
     above: tuple[float, ...]
     by_size: bool
+
+
+@dataclass(frozen=True)
+class Told:
+    """What searches decide by of a verdict; sets of records and of classes are looked up where they matter.
+
+    Attributes
+    ----------
+    unavoidable, suppressed, allowed, more
+        As in :class:`Verdict`.
+    small_suppressed, small_lost
+        The records that it suppresses, and that every more specific rule does, are those of small classes.
+    chooses, by_size
+        It has a choice; and that is best made by size.
+    """
+
+    unavoidable: int
+    suppressed: int
+    allowed: bool
+    more: int
+    small_suppressed: bool
+    small_lost: bool
+    chooses: bool
+    by_size: bool
+
+    def packed(self) -> bytes:
+        """As bytes."""
+        return _TOLD.pack(*astuple(self))
+
+    @classmethod
+    def of(cls, packed: bytes) -> Told:
+        """From bytes."""
+        return cls(*_TOLD.unpack(packed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +126,20 @@ class Verdict:
     lost: Bools | None = None
     more: int = 0
     choice: Choice | None = None
+
+    @property
+    def told(self) -> Told:
+        """What searches decide by."""
+        return Told(
+            self.unavoidable,
+            self.suppressed,
+            self.allowed,
+            self.more,
+            self.suppressed_rows is None,
+            self.lost is None,
+            self.choice is not None,
+            self.choice is not None and self.choice.by_size,
+        )
 
 
 def choice_of(judged: JudgedClasses, necessary: Bools, rows: Bools, criteria: Sequence[Criterion]) -> Choice:

@@ -128,6 +128,7 @@ class RecodingPlan:
         self._dictionary = dictionary
         self._loss = cell_loss_of(table, problem.loss)
         self._for_table = AnonymityPlan(table, problem, _begin_with(table, problem, budget), dictionary)
+        self.answers = self._for_table.answers
         self.units = self._for_table.units + steps_of_moves(table, problem)
 
     @property

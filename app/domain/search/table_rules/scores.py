@@ -21,7 +21,7 @@ from app.domain.counting.calibration import (
     SECONDS_PER_WALK_ROW,
     SECONDS_PER_WALK_STATE,
 )
-from app.domain.search.answers import Answers
+from app.domain.search.answers import Answers, memory_of
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import AbsentPolicy
 from app.domain.search.table_rules.open_rules import Growth, RuleRisk, least_growth
@@ -90,6 +90,10 @@ class RuleScores(ABC):
     @abstractmethod
     def kept_bytes(self) -> int:
         """Estimated memory of what is kept between the ratings of single rules."""
+
+    def answers_bytes(self, ratings: float) -> int:
+        """Most memory that so many ratings take which are kept for another attempt."""
+        return memory_of(min(ratings, self.n_rules), len(self.shape), _RATING.size)
 
     @property
     @abstractmethod

@@ -221,8 +221,10 @@ class RatingSearch:
 
     @property
     def n_bytes(self) -> int:
-        """Estimated memory: scores, the states that are kept, and what is held of each rule."""
-        return self._ratings.n_bytes + self._ratings.kept_bytes + self.units * self.bytes_per_rule
+        """Estimated memory: scores, the states and ratings that are kept, and what is held of each rule."""
+        ratings = self._ratings
+        kept = ratings.kept_bytes + ratings.answers_bytes(self.units)
+        return ratings.n_bytes + kept + self.units * self.bytes_per_rule
 
     def _concluded(self, fields: Mapping[str, Any] | None, ties: int | None = None) -> Outcome:
         """The outcome of what a block found; without one, of a search that did not begin."""
