@@ -151,6 +151,7 @@ async def application(
         store = PostgresStore(engine, database.master_key, utc_now, tenant_defaults(settings))
         registry = PostgresRegistry(engine, database.master_key, utc_now)
         await registry.encrypt_webhook_addresses()
+        await registry.put_table_hashes_under_keys()
         signing_in = configured_signing_in(settings, registry)
         loaders: list[TableLoader] = []  # what the use cases read tables through, once they are made
 

@@ -56,6 +56,7 @@ async def _serve_queue(
         await doctor.refuse_unsafe(engine, database.master_key)
         registry = PostgresRegistry(engine, database.master_key, utc_now, tenant_defaults(settings))
         await registry.encrypt_webhook_addresses()
+        await registry.put_table_hashes_under_keys()
         await run_worker(
             PostgresStore(engine, database.master_key, utc_now),
             registry,

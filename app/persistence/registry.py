@@ -137,6 +137,15 @@ class PostgresRegistry(_Functions):
                 await work.commit()
         return encrypted
 
+    async def put_table_hashes_under_keys(self) -> int:
+        """Put the hashes of tables that were kept with no key before under one; how many there were."""
+        changed = 0
+        for row in await self._call("SELECT tenant_id FROM lookup_unkeyed_tables()", {}):
+            async with self._work(TenantId(str(row.tenant_id))) as work:
+                changed += await work.table_hashes.put_under_key()
+                await work.commit()
+        return changed
+
     async def apply_retention(self, tenant: TenantId, most: int) -> Removed:
         """Remove at most so many of each kind of what is past the tenant's retention; what there was."""
         async with self._work(tenant) as work:

@@ -1,28 +1,75 @@
-"""Which uploaded contents were read as which tables, in PostgreSQL."""
+"""Which uploaded contents were read as which tables, in PostgreSQL.
+
+The hash of a table is kept as its HMAC under a key that is derived from the tenant's documents key: that one
+outlives every upload and is wrapped anew with the master key, and without it nobody can try guesses.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import hmac
+import secrets
+from collections.abc import Collection, Sequence
+from typing import Final
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.dialects import postgresql
 
+from app.persistence.encryption import derived
 from app.persistence.repository import Repository
 from app.persistence.tables import read_contents
+from app.persistence.transactions import DOCUMENTS_KEY
+
+_PURPOSE: Final = b"hashes of tables"
+_BYTES: Final = 32
 
 
 class PostgresSameTables(Repository):
     """Implements the port ``SameTables``."""
 
-    async def note(self, content_sha256: str, table_sha256: str) -> None:
-        """Keep that a content was read as a table."""
-        noted = postgresql.insert(read_contents).values(
-            tenant_id=self._transaction.tenant, content_sha256=content_sha256, table_sha256=table_sha256
+    async def note(self, content_sha256: str, table_hashes: Collection[str]) -> None:
+        """Keep that a content was read as a table, which has these hashes."""
+        key = await self._key()
+        rows = [
+            {
+                "tenant_id": self._transaction.tenant,
+                "content_sha256": content_sha256,
+                "table_sha256": _keyed(key, own),
+                "is_keyed": True,
+            }
+            for own in table_hashes
+        ]
+        await self._transaction.execute(
+            postgresql.insert(read_contents).values(rows).on_conflict_do_nothing()
         )
-        await self._transaction.execute(noted.on_conflict_do_nothing())
 
     async def noted(self) -> Sequence[tuple[str, str]]:
         """All contents with the tables that they were read as."""
         own = read_contents.c
         rows = await self._transaction.execute(select(own.content_sha256, own.table_sha256))
         return [(row.content_sha256, row.table_sha256) for row in rows]
+
+    async def put_under_key(self) -> int:
+        """Put the hashes of the time before under the tenant's key; how many there were."""
+        own, key = read_contents.c, await self._key()
+        plain = select(own.content_sha256, own.table_sha256).where(~own.is_keyed).with_for_update()
+        rows = (await self._transaction.execute(plain)).all()
+        known = set(await self.noted())
+        for row in rows:
+            keyed = _keyed(key, row.table_sha256)
+            if (row.content_sha256, keyed) in known:
+                # Noted anew already. No row can be removed: this one becomes the hash of no table.
+                keyed = secrets.token_hex(_BYTES)
+            await self._transaction.execute(
+                update(read_contents)
+                .where(own.content_sha256 == row.content_sha256, own.table_sha256 == row.table_sha256)
+                .values(table_sha256=keyed, is_keyed=True)
+            )
+        return len(rows)
+
+    async def _key(self) -> bytes:
+        return derived(await self._vault.data_key(DOCUMENTS_KEY), _PURPOSE)
+
+
+def _keyed(key: bytes, table_sha256: str) -> str:
+    return hmac.digest(key, table_sha256.encode(), hashlib.sha256).hex()

@@ -72,7 +72,8 @@ class PostgresUnitOfWork:
         self.pieces: Pieces = PostgresPieces(context)
         self.draws: Draws = PostgresDraws(context)
         self.budgets: Budgets = PostgresBudgets(context)
-        self.same_tables: SameTables = PostgresSameTables(context)
+        self.table_hashes = PostgresSameTables(context)
+        self.same_tables: SameTables = self.table_hashes
         self.results: Results = PostgresResults(context)
         self.questions: Questions = PostgresQuestions(context)
         self.claims = PostgresRuns(context)

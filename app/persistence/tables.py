@@ -202,6 +202,13 @@ read_contents = _tenant_table(
     "read_contents",
     Column("content_sha256", String(64), nullable=False),
     Column("table_sha256", String(64), nullable=False, comment="of its cells"),
+    Column(
+        "is_keyed",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="whether table_sha256 is by the tenant's key",
+    ),
     key=("tenant_id", "content_sha256", "table_sha256"),
 )
 

@@ -8,9 +8,11 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
+from sqlalchemy import event
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app.services.resources import Scope
-from tests.api.drawn_people import asked, made, people
+from tests.api.drawn_people import ROWS, asked, made, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
 from tests.conftest import DatabaseUrls
@@ -325,3 +327,39 @@ async def test_only_who_governs_sets_and_changes_budgets(api: Api, client: httpx
             sent = body if path == "/v1/budgets" else limits
             problem_of(await other.post(path, json=sent), 403, "forbidden")
         assert (await other.get("/v1/budgets/all")).json()["budget"] == "all"
+
+
+async def test_lists_and_ledgers_take_as_many_statements_however_much_there_is(
+    client: httpx.AsyncClient, engine: AsyncEngine
+):
+    sent: list[str] = []
+
+    def told(connection: object, cursor: object, statement: str, *more: object) -> None:
+        sent.append(statement)
+
+    async def counted() -> list[int]:
+        found = []
+        for address in ("budgets", "budgets/all", "datasets/people/budget"):
+            sent.clear()
+            assert (await client.get(f"/v1/{address}")).status_code == 200
+            found.append(len(sent))
+        return found
+
+    event.listen(engine.sync_engine, "before_cursor_execute", told)
+    await people(client)
+    await budget(client, "9")
+    await made(client.post("/v1/releases", json=private("first")))
+    few = await counted()
+    for number in range(3):
+        text = "\n".join(["town,illness", *ROWS, f"Oslo,cold-{number}", ""])
+        name, headers = f"table-{number}", {"Content-Type": "text/csv"}
+        await made(client.post(f"/v1/uploads?name={name}", content=text, headers=headers))
+        await people(client, name, upload=name)
+        await budget(client, "9", name=name, dataset=name)
+        await made(
+            client.post("/v1/releases", json=private(f"further-{number}", delta=(2 + number) / 10_000))
+        )
+    assert len((await client.get("/v1/budgets")).json()["items"]) == 4
+    assert len((await ledger(client))["releases"]) == 4
+    assert await counted() == few
+    event.remove(engine.sync_engine, "before_cursor_execute", told)

@@ -1,7 +1,7 @@
 """A database of each earlier revision, with data of its time, is upgraded and answers as it did.
 
 Its rows are made by this version, and brought to what the revision has: its tables and columns alone,
-documents under the tenant's key, addresses of webhooks in clear.
+documents under the tenant's key, addresses of webhooks and hashes of tables in clear.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import secrets
 from importlib.resources import files
 
 import psycopg
+import pyarrow as pa
 import pytest
 from psycopg import sql
 
@@ -19,6 +20,7 @@ from app.persistence.migration import head_revision, migrate
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
 from app.persistence.tables import metadata
+from app.services.datasets.ingest.table_hash import TableHash
 from tests.api.canaries import Canaries, answered, fill
 from tests.api.prepared import prepared
 from tests.api.service import build_api
@@ -30,6 +32,7 @@ REVISIONS = sorted(
     own.name[:4] for own in (files("migrations") / "versions").iterdir() if own.name[0].isdigit()
 )
 WEBHOOK = {"name": "told", "url": "https://receiver.example/", "events": ["run.succeeded"]}
+SPENT = "town,illness\n" + "Rome,flu\nBari,gout\n" * 40
 SINCE = {
     "evidence": "0004", "assessments/old-score/evidence": "0004", "signing-keys": "0004",
     "webhooks": "0005", "webhooks/told": "0005", "releases/drawn": "0010", "releases/drawn/data": "0010",
@@ -48,8 +51,7 @@ ADDRESSES = (
 
 async def private_release(client):
     """Of a table with a budget, which another file is the same table of: the release is then erased."""
-    rows = "town,illness\n" + "Rome,flu\nBari,gout\n" * 40
-    for name, text in (("spent", rows), ("again", rows.replace("Rome", '"Rome"'))):
+    for name, text in (("spent", SPENT), ("again", SPENT.replace("Rome", '"Rome"'))):
         once = {"Idempotency-Key": secrets.token_hex(8)}
         content = text.encode()
         await answered(client, "POST", "/v1/uploads", params={"name": name}, content=content, headers=once)
@@ -142,6 +144,23 @@ def put_under_the_tenants_key(url, master_key):
                 )
 
 
+def keep_hashes_as_before(url):
+    """Of tables of which a private release is made: of their cells in their order, in clear."""
+    names, *rows = (line.split(",") for line in SPENT.splitlines())
+    cells = TableHash(names)
+    cells.add(pa.table([list(own) for own in zip(*rows, strict=True)], names))
+    contents = """
+        SELECT tenant_id, summary ->> 'content_sha256' FROM resources
+        WHERE kind = 'upload' AND name IN ('spent', 'again')
+    """
+    with psycopg.connect(url) as connection:
+        for tenant, content in connection.execute(contents).fetchall():
+            connection.execute("DELETE FROM read_contents WHERE content_sha256 = %s", [content])
+            connection.execute(
+                "INSERT INTO read_contents VALUES (%s, %s, %s, false)", [tenant, content, cells.hexdigest()]
+            )
+
+
 @pytest.fixture
 def of_revision(postgres, filled, before_any, master_key):
     """Makes a database at a revision, with the rows that it would have."""
@@ -159,6 +178,8 @@ def of_revision(postgres, filled, before_any, master_key):
             left_out["data_keys"] = f"id {drawn}"
         if revision < "0014":
             put_under_the_tenants_key(postgres.urls(source).admin, master_key)
+        if revision < "0016":
+            keep_hashes_as_before(postgres.urls(source).admin)
         if revision < "0009":
             with psycopg.connect(postgres.urls(source).admin) as connection:
                 connection.execute("UPDATE webhooks SET url = %s, address = NULL", [WEBHOOK["url"]])
@@ -182,6 +203,7 @@ async def answers(urls, master_key, token, revision):
     try:
         store, registry = (kind(engine, master_key, clock) for kind in (PostgresStore, PostgresRegistry))
         await registry.encrypt_webhook_addresses()
+        await registry.put_table_hashes_under_keys()
         async with build_api(store, registry, clock).client(token) as client:
             found = {}
             for address in ADDRESSES:
@@ -189,9 +211,26 @@ async def answers(urls, master_key, token, revision):
                     response = await client.get(f"/v1/{address}")
                     assert response.status_code == 200, (address, response.text)
                     found[address] = response.content
+            if revision >= SINCE["datasets/again/budget"]:
+                await _has_no_fresh_budget(client)
             return found, await _goes_on(client)
     finally:
         await engine.dispose()
+
+
+async def _has_no_fresh_budget(client):
+    """The table with the budget in a file that was never here."""
+    content = SPENT.replace("Bari", '"Bari"').encode()
+    await answered(client, "POST", "/v1/uploads", params={"name": "other-file"}, content=content)
+    attributes = [
+        {"name": own, "type": "categorical", "role": "quasi_identifier"} for own in ("town", "illness")
+    ]
+    dataset = {"name": "other-file", "upload": "other-file", "attributes": attributes}
+    await answered(client, "POST", "/v1/datasets", json=dataset)
+    ledger = await answered(client, "GET", "/v1/datasets/other-file/budget")
+    assert (ledger["budget"], ledger["epsilon"]["spent"]) == ("small", "1")
+    for address in ("datasets/other-file", "uploads/other-file"):
+        await answered(client, "DELETE", f"/v1/{address}")
 
 
 async def _goes_on(client):

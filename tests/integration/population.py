@@ -55,7 +55,7 @@ async def populate(store, registry, tenant) -> Population:
         await work.draws.store(draw.id, resource(Kind.RELEASE, "drawn"), b"what was drawn")
         loss = PrivacyLoss(Fraction(1), Fraction("1e-6"))
         budget = await work.budgets.add("a budget", "5" * 64, loss)
-        await work.same_tables.note(upload.id, "8" * 64)
+        await work.same_tables.note(upload.id, ["8" * 64])
         finished = await work.runs.create(made[Kind.OPTIMISATION], "1" * 64, {"seconds": 3.0})
         running = await work.runs.create(made[Kind.ASSESSMENT], "2" * 64, {})
         await work.enqueue(running.id)

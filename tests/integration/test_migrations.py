@@ -15,7 +15,7 @@ from alembic.script import ScriptDirectory
 from psycopg.pq import Ping
 from sqlalchemy import create_engine
 
-from app.domain.errors import Unavailable
+from app.domain.errors import Conflict, Unavailable
 from app.persistence.addresses import sqlalchemy_url
 from app.persistence.migration import alembic_config, await_server, head_revision, migrate
 from app.persistence.tables import metadata
@@ -116,10 +116,25 @@ def test_going_back_leaves_only_blocks_that_can_be_read(empty):
                 " VALUES (gen_random_uuid(), 'run', %s, '', %s)",
                 [number, key],
             )
-    migrate(empty.owner, "0015")
+    migrate(empty.owner, "0016")
     with psycopg.connect(empty.admin) as connection:
         assert connection.execute("SELECT number FROM run_blocks").fetchall() == [(0,)]
         connection.execute("DELETE FROM run_blocks")
+
+
+def test_going_back_is_refused_once_hashes_of_tables_are_under_keys(empty):
+    """An earlier version would know none of these tables again, and give each a fresh budget."""
+    migrate(empty.owner)
+    with psycopg.connect(empty.admin) as connection:
+        connection.execute(
+            "INSERT INTO tenants (id, name, created_at) VALUES (gen_random_uuid(), 'x', now())"
+        )
+        connection.execute("INSERT INTO read_contents SELECT id, 'content', 'table', true FROM tenants")
+    with pytest.raises(Conflict, match="under keys"):
+        migrate(empty.owner, "0015")
+    with psycopg.connect(empty.admin) as connection:
+        connection.execute("UPDATE read_contents SET is_keyed = false")
+    migrate(empty.owner, "0015")
 
 
 def test_draws_of_an_older_database_spend_what_their_releases_promise(empty):

@@ -59,7 +59,7 @@ class TableBudget(Answer):
     """How the budget of a release's table stands."""
 
     name: Annotated[str | None, Field(max_length=100, examples=["residents-budget"])]
-    """Its name; null if there is none."""
+    """Its name, of several the one that allows least; null if there is none."""
     epsilon: Annotated[BudgetSums, Field(description="ε of all releases of the table.")]
     delta: Annotated[BudgetSums, Field(description="δ of all releases of the table.")]
     sentence: Annotated[str, Field(max_length=1000)]
@@ -121,7 +121,13 @@ class BudgetLedger(Answer):
     """All that was released of a table, and what it spends."""
 
     budget: Annotated[str | None, Field(max_length=100, examples=["residents-budget"])]
-    """Name of the table's budget; null if it has none: then nothing limits what its releases add up to."""
+    """Name of the table's budget, of several the one that allows least; null if it has none: then nothing
+    limits what its releases add up to.
+    """
+    budgets: Annotated[list[str], Field(max_length=10_000, examples=[["residents-budget"]])]
+    """Names of all its budgets. There are several only where uploads turned out to be the same table after
+    each had one: a release is to be within each of them, so the limits are the least ε and the least δ.
+    """
     datasets: Annotated[list[str], Field(max_length=10_000, examples=[["residents"]])]
     """The datasets of the table that are stored now. Without one, other releases of it are not known."""
     epsilon: Annotated[BudgetSums, Field(description="ε.")]
@@ -142,7 +148,8 @@ class BudgetLedger(Answer):
         """The use case's answer as a body."""
         return cls.model_validate(
             {
-                "budget": None if ledger.budget is None else ledger.budget.name,
+                "budget": ledger.budgets[0].name if ledger.budgets else None,
+                "budgets": [own.name for own in ledger.budgets],
                 "datasets": ledger.datasets,
                 **ledger.sums,
                 "releases": ledger.releases_told,

@@ -279,7 +279,7 @@ def _hypotheses(context: MechanismContext) -> Iterator[Hypothesis]:
         "drawn_once",
         "assumed",
         "A second draw of the same data adds to the first; it depends on all that is ever released. The same "
-        "table is recognised in another file, but not with other rows or in another order.",
+        "table is recognised in another file and order, but not with other rows or columns.",
     )
 
 

@@ -89,7 +89,7 @@ class UploadService(NamedResources):
         new = _resource(request, intake, pieces, stored_bytes)
         async with self._store.work(actor.tenant) as work:
             stored, created = await work.pieces.publish(upload_id, new)
-            await work.same_tables.note(intake.content_sha256, intake.table_sha256)
+            await work.same_tables.note(intake.content_sha256, intake.table_hashes)
             if created:
                 await work.audit.record(actor.key_id, "upload.create", stored.id, {"sha256": stored.sha256})
             await work.commit()

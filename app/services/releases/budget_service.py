@@ -144,7 +144,7 @@ class BudgetService:
             datasets = tables.datasets(budget.subject_sha256)
             # By id: a dataset may have another's id for its name.
             dataset = await work.resources.get(Kind.DATASET, datasets[0].id) if datasets else None
-            return await ledger_of_table(work, tables, budget.subject_sha256, budget, dataset)
+            return await ledger_of_table(work, tables, budget.subject_sha256, dataset)
 
     async def ledger_of_dataset(self, actor: Actor, ref: str) -> Ledger:
         """The ledger of the table that a dataset was made of; NotFound without the dataset."""

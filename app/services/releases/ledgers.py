@@ -17,7 +17,7 @@ from app.services.releases.draw_subjects import subject_of, subjects_alike, subj
 from app.services.releases.mechanism_manifests import DRAWN_ONCE, hides_records, is_drawn
 from app.services.releases.same_tables import contents_alike, contents_like
 from app.services.releases.shown_otherwise import releases_of_upload
-from app.services.releases.within_budget import sums_told
+from app.services.releases.within_budget import least_limits, sums_told
 from app.services.resources import JsonObject, Kind, Stored
 
 
@@ -33,11 +33,12 @@ class Void:
 class Ledger:
     """All that was released of a table, with what it spends.
 
-    ``budget`` is None where there is none; ``datasets`` are those that are stored of the table, ``promised``
+    ``budgets`` are all that the table has, what allows least first: there are several only where contents
+    turned out to be the same table later. ``datasets`` are those that are stored of the table, ``promised``
     the guarantees of its differentially private releases that are.
     """
 
-    budget: Budget | None
+    budgets: tuple[Budget, ...]
     datasets: tuple[str, ...]
     account: Account
     voided_by: tuple[Void, ...]
@@ -58,17 +59,21 @@ class Ledger:
     @property
     def sums(self) -> dict[str, dict[str, str | None]]:
         """Limits, and what is spent, reserved and left of them, as exact decimals."""
-        return sums_told(self.account, None if self.budget is None else self.budget.limits)
+        return sums_told(self.account, least_limits(self.budgets))
 
     @property
     def in_short(self) -> JsonObject:
         """What the manifest of a release of the table tells of it."""
-        name = None if self.budget is None else self.budget.name
-        limited = (
-            "No budget is set for this table: nothing limits what its releases add up to."
-            if name is None
-            else f"The budget {name!r} of the table limits what its releases add up to."
-        )
+        names = [own.name for own in self.budgets]
+        limited = "No budget is set for this table: nothing limits what its releases add up to."
+        if len(names) == 1:
+            limited = f"The budget {names[0]!r} of the table limits what its releases add up to."
+        elif names:
+            listed = ", ".join(map(repr, names))
+            limited = (
+                f"What the releases of the table add up to is to be within each of its budgets {listed}."
+            )
+        name = names[0] if names else None
         return {"name": name, **self.sums, "sentence": f"{limited} {self.sentence}"}
 
     @property
@@ -105,10 +110,7 @@ async def ledger_of(work: UnitOfWork, dataset: Stored) -> Ledger:
     """The ledger of the table that a dataset, read with its document, was made of."""
     tables = await tables_of(work)
     subject = await content_subject(work, dataset)
-    budgets = await work.budgets.of_table(tables.subjects(subject))
-    # Of several that are to be kept the one that allows least is told of.
-    budget = min(budgets, key=lambda own: own.limits.epsilon, default=None)
-    return await ledger_of_table(work, tables, subject, budget, dataset)
+    return await ledger_of_table(work, tables, subject, dataset)
 
 
 async def budget_of_release(work: UnitOfWork, release: Stored) -> JsonObject:
@@ -155,19 +157,19 @@ def _weakest(promised: Sequence[JsonObject]) -> list[JsonObject]:
     return list(found.values())
 
 
-async def ledger_of_table(
-    work: UnitOfWork, tables: Tables, subject: str, budget: Budget | None, dataset: Stored | None
-) -> Ledger:
+async def ledger_of_table(work: UnitOfWork, tables: Tables, subject: str, dataset: Stored | None) -> Ledger:
     """The ledger of a table by what draws of one of its contents are counted by.
 
     ``dataset`` is one of its datasets, read with its document; None where none is stored.
     """
     names = tables.names(subject)
+    found = await work.budgets.of_table(tables.subjects(subject))
+    budgets = tuple(sorted(found, key=lambda own: (own.limits.epsilon, own.limits.delta)))
     account = await account_of(work, tables.subjects(subject))
     released = () if dataset is None else [own for _, own in await releases_of_upload(work, dataset)]
     private = [own for own in released if is_drawn(own) and hides_records(own)]
     promised = tuple(guarantee for own in private for guarantee in own.summary["mechanism"]["guarantees"])
-    return Ledger(budget, names, account, await _voids(work, account, dataset, released), promised)
+    return Ledger(budgets, names, account, await _voids(work, account, dataset, released), promised)
 
 
 async def _voids(

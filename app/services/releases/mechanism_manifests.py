@@ -270,8 +270,8 @@ def _released_once(state: DrawState) -> Hypothesis:
             DRAWN_ONCE,
             "yes",
             "No other draw of the uploaded content is counted, deleted releases included; the same question "
-            "is answered by this one. The same table is recognised in another file, but not with other rows "
-            "or in another order.",
+            "is answered by this one. The same table is recognised in another file and order, but not with "
+            "other rows or columns.",
         )
     return Hypothesis(
         DRAWN_ONCE,

@@ -1,24 +1,25 @@
 """Which uploaded contents are the same table: the same file read twice, or the same cells in another file.
 
-Every upload notes the hash of its bytes beside that of its cells. Contents are alike that share either, also
-by way of others; what was noted outlives the uploads, so that who uploads a table again in another form, even
-after everything of it was erased, is known to have had it before.
+Every upload notes the hash of its bytes beside those of its cells, in the order of its rows and in none.
+Contents are alike that share any of these, also by way of others; what was noted outlives the uploads, so
+that who uploads a table again in another form, even after everything of it was erased, is known to have had
+it before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 
 class SameTables(Protocol):
     """What the tenant's uploads have noted. Nothing of it is ever taken away."""
 
-    async def note(self, content_sha256: str, table_sha256: str) -> None:
-        """Keep that a content was read as a table; a second time changes nothing."""
+    async def note(self, content_sha256: str, table_hashes: Collection[str]) -> None:
+        """Keep that a content was read as a table with these hashes; a second time changes nothing."""
 
     async def noted(self) -> Sequence[tuple[str, str]]:
-        """All contents with the tables that they were read as."""
+        """All contents with what tells the tables apart that they were read as."""
 
 
 class _Work(Protocol):

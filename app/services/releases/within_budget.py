@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Final, NoReturn
 
 from app.domain.errors import Conflict
@@ -27,6 +28,17 @@ async def require_within_budget(work: UnitOfWork, prepared: Preparation) -> None
     for budget in budgets:
         if not (account.held + prepared.loss).is_within(budget.limits):
             _refuse(budget, account, prepared.loss)
+
+
+def least_limits(budgets: Collection[Budget]) -> PrivacyLoss | None:
+    """What all releases of a table may spend that has these budgets; None if it has none.
+
+    Whatever is within each of them is within the least ε and the least δ, and the other way round.
+    """
+    if not budgets:
+        return None
+    limits = [own.limits for own in budgets]
+    return PrivacyLoss(min(own.epsilon for own in limits), min(own.delta for own in limits))
 
 
 def sums_told(account: Account, limits: PrivacyLoss | None) -> dict[str, dict[str, str | None]]:

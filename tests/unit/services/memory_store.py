@@ -121,8 +121,8 @@ class _Part:
 
 
 class _SameTables(_Part):
-    async def note(self, content_sha256, table_sha256):
-        self._work.data.read_contents[content_sha256, table_sha256] = None
+    async def note(self, content_sha256, table_hashes):
+        self._work.data.read_contents |= {(content_sha256, own): None for own in table_hashes}
 
     async def noted(self):
         return list(self._work.data.read_contents)

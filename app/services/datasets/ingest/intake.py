@@ -20,6 +20,7 @@ from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLi
 from app.services.datasets.ingest.file_kinds import HEAD_BYTES, require_kind
 from app.services.datasets.ingest.pieces import Piece, PieceWriter
 from app.services.datasets.ingest.processor_budget import ProcessorBudget
+from app.services.datasets.ingest.rows_hash import RowsHash
 from app.services.datasets.ingest.table_hash import TableHash
 
 _FEED_BYTES: Final = 256 * 1024
@@ -28,7 +29,9 @@ _FEED_BYTES: Final = 256 * 1024
 class Intake:
     """Reads one body into pieces, counting against the limits.
 
-    ``columns``, ``rows``, ``received``, both hashes and ``remarks`` are complete when ``pieces`` has ended.
+    ``columns``, ``rows``, ``received``, the hashes and ``remarks`` are complete when ``pieces`` has ended.
+    ``table_hashes`` are those of the cells that were read, whatever file they came in: with their rows in
+    this order and, unless there are too many of them, in any.
     """
 
     def __init__(self, format: UploadFormat, dialect: Dialect, limits: UploadLimits) -> None:
@@ -38,7 +41,8 @@ class Intake:
         self._budget = ProcessorBudget(self._limits)
         self._hash = hashlib.sha256()
         self._writer: PieceWriter | None = None
-        self._cells = TableHash(())
+        self._cells, self._rows = TableHash(()), RowsHash(())
+        self.table_hashes: tuple[str, ...] = ()
         # One thread per upload: allocators keep what each thread has freed, so a pool would multiply it.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="upload")
         self.columns: tuple[str, ...] = ()
@@ -55,11 +59,6 @@ class Intake:
     def content_sha256(self) -> str:
         """The hash of the body as it arrived."""
         return self._hash.hexdigest()
-
-    @property
-    def table_sha256(self) -> str:
-        """The hash of the cells that were read, whatever file they came in."""
-        return self._cells.hexdigest()
 
     async def pieces(self, body: AsyncIterator[bytes]) -> AsyncGenerator[Piece]:
         """The pieces in order; raises InvalidInput or TooLarge at the first fault."""
@@ -153,11 +152,17 @@ class Intake:
         self._name_columns(tuple(table.column_names))
         if self._writer is not None:
             self._cells.add(table)
+            self._rows.add(table)
             yield from self._writer.add(table)
 
     def _last(self) -> Iterator[Piece]:
         if self._writer is not None:
             yield from self._writer.finish()
+        in_any_order = self._rows.hexdigest()
+        self.table_hashes = (
+            self._cells.hexdigest(),
+            *(() if in_any_order is None else (in_any_order,)),
+        )
 
     async def _in_thread(self, pieces: Iterator[Piece]) -> AsyncIterator[Piece]:
         """Run the iterator in the upload's thread, one piece at a time."""
@@ -173,4 +178,4 @@ class Intake:
         if self._writer is None:
             self.columns = columns
             self._writer = PieceWriter(columns)
-            self._cells = TableHash(columns)
+            self._cells, self._rows = TableHash(columns), RowsHash(columns)
