@@ -90,9 +90,8 @@ def counts(people: MechanismContext) -> Row:
     """Of every generalisation of every record how many records are below it."""
 
     def counted() -> dict[Levels, tuple[int, int]]:
-        records = records_of(people)
-        found = records.frequent(lambda own: own > 0)
-        return {vector: (int(own.min()), int(own.max())) for vector, _, own in found}
+        found = records_of(people).frequent(lambda own: own > 0)
+        return {own.vector: (int(own.counts.min()), int(own.counts.max())) for own in found}
 
     ours = timed(counted, repeats=REPEATS)
     rules = list(ours.answer)[:: len(ours.answer) // RULES_BY_PANDAS]
@@ -136,9 +135,7 @@ def draw(people: MechanismContext) -> Row:
     least = BY_HAND // 8
     baseline = timed(lambda: _by_hand(few, least, system), repeats=1, warm_up=0)
     found = {
-        (vector, int(own))
-        for vector, _, of_rows in few.frequent(lambda own: own >= least)
-        for own in np.unique(of_rows)
+        (own.vector, int(count)) for own in few.frequent(lambda own: own >= least) for count in own.counts
     }
     return Row(
         f"draw a private sample of {RECORDS:,} records, H = 300, s = 0.1",
