@@ -1,4 +1,4 @@
-"""How fast private samples of generalised records are planned, counted and drawn."""
+"""How fast private samples of generalised records are planned, counted and drawn; histograms beside them."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from app.domain.mechanisms.mechanism_audit import (
 from app.domain.mechanisms.sampled_generalisation import SAMPLED_GENERALISATION, SampledGeneralisation
 from app.domain.tables.table import Table
 from app.experiments.audited_mechanisms import SEED, audit_of_broken, bits_of, certified
+from tests.benchmarks import private_histograms
 from tests.benchmarks.row import Report, Row, timed
 
 RECORDS: Final = 1_000_000
@@ -39,18 +40,19 @@ RUNS: Final = 200_000
 CONTROLS: Final = 4
 BY_HAND: Final = 10_000
 RULES_BY_PANDAS: Final = 15
-REPEATS: Final = 3
+REPEATS: Final = 5
 ASKED: Final = SampledGeneralisation(
     epsilon=1.0, delta=1e-7, sampling_rate=0.1, least_records=RECORDS, trade_off=1e-6
 )
 
 
 def rows(data: Path | None, report: Report) -> None:
-    """All measurements, on generated records; no real data are needed."""
+    """All measurements, on generated records; of Adult where it is there."""
     people = generated()
     report(plan(people))
     report(counts(people))
     report(draw(people))
+    private_histograms.rows(data, report)
     for own in certified():
         report(audit(own))
 
