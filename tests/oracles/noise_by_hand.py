@@ -42,14 +42,14 @@ def geometric_by_hand(rate: Fraction, below: Below) -> int:
             return -size if is_negative else size
 
 
-def hockey_stick(one: dict, other: dict, factor: float) -> float:
+def hockey_stick(one: dict[object, float], other: dict[object, float], factor: float) -> float:
     """Σ max(0, P(o) − factor · Q(o)): the least δ of P over Q."""
     return sum(max(0.0, p - factor * other.get(outcome, 0.0)) for outcome, p in one.items())
 
 
-def law_of(outcomes: Iterable[tuple[object, float]]) -> dict:
+def law_of(outcomes: Iterable[tuple[object, float]]) -> dict[object, float]:
     """Probabilities by outcome."""
-    found: dict = defaultdict(float)
+    found: dict[object, float] = defaultdict(float)
     for outcome, probability in outcomes:
         found[outcome] += probability
     return found
