@@ -60,14 +60,14 @@ def threshold_of(epsilon: float, delta: float) -> int:
     return max(1, 1 + math.ceil(math.log(1 / (delta * (1 + math.exp(-epsilon)))) / epsilon))
 
 
-def hockey_stick(one: dict, other: dict, factor: float) -> float:
+def hockey_stick(one: dict[object, float], other: dict[object, float], factor: float) -> float:
     """Σ max(0, P(o) − factor · Q(o)): the least δ of P over Q."""
     return sum(max(0.0, p - factor * other.get(outcome, 0.0)) for outcome, p in one.items())
 
 
-def law_of(outcomes: Iterable[tuple[object, float]]) -> dict:
+def law_of(outcomes: Iterable[tuple[object, float]]) -> dict[object, float]:
     """Probabilities by outcome."""
-    found: dict = defaultdict(float)
+    found: dict[object, float] = defaultdict(float)
     for outcome, probability in outcomes:
         found[outcome] += probability
     return found

@@ -292,8 +292,8 @@ def test_entities_below_are_counted_as_by_a_loop(seed):
     book = PublicDictionary(
         (0,), GeneralisedRecords(first, (first[0].height,), entities[:, None], np.ones(9, dtype=np.int64))
     )
-    for vector, rows, _ in records.frequent(lambda counts: counts > 0):
-        nodes = records.nodes(vector, rows)
+    for found in records.frequent(lambda counts: counts > 0):
+        nodes = records.nodes(found.vector, found.rows)
         expected = [max(1, sum(int(at) in first[0].up(int(own)) for own in entities)) for at in nodes[0]]
         assert book.counts(nodes).tolist() == expected
 

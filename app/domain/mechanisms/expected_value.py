@@ -56,10 +56,11 @@ def expected_value(
     mean, best_frequent = _of_frequent(records, decide, worth, exponent)
     number = len(records.codes)
     best, least, doubt = np.full(number, -math.inf), np.full(number, math.inf), np.zeros(number)
-    for vector, rows, counts in records.frequent(lambda below: np.ones(len(below), dtype=bool)):
-        found = worth(records.nodes(vector, rows), counts)
+    for one in records.frequent(lambda below: np.ones(len(below), dtype=bool)):
+        rows, counts = one.of_records()
+        found = worth(records.nodes(one.vector, rows), counts)
         best[rows], least[rows] = np.maximum(best[rows], found), np.minimum(least[rows], found)
-        if any(vector):
+        if any(one.vector):
             doubt[rows] += in_doubt(counts)
     error = np.minimum(doubt, 1.0) * (best - least)
     size = int(records.counts.sum())
@@ -86,8 +87,9 @@ def _of_frequent(
     number = len(records.codes)
     best = np.full(number, -math.inf)
     weights, sums = np.zeros(number), np.zeros(number)
-    for vector, rows, counts in records.frequent(decide):
-        found = worth(records.nodes(vector, rows), counts)
+    for one in records.frequent(decide):
+        rows, counts = one.of_records()
+        found = worth(records.nodes(one.vector, rows), counts)
         top = np.maximum(best[rows], found)
         shrunk, own = np.exp(exponent * (best[rows] - top)), np.exp(exponent * (found - top))
         weights[rows] = weights[rows] * shrunk + own

@@ -811,10 +811,21 @@ def test_choices_have_their_law(seed):
     assert float(((seen - expected)[kept] ** 2 / expected[kept]).sum()) < 23.51
 
 
-def test_coins_of_a_fraction_have_their_law():
-    found = sampled(200_000, Fraction(3, 10), stream("coins"))
-    # Within 4 standard deviations of 205; seeded.
-    assert abs(int(found.sum()) - 60_000) < 820
+@pytest.mark.spec("DN-10")
+@pytest.mark.parametrize("rate", [Fraction(3, 10), Fraction(1, 10**18), 1 - Fraction(1, 3000)])
+def test_coins_of_a_fraction_have_their_law(rate):
+    """χ² of 200,000 coins, and of how they follow one another; p < 1e-4 rejects, and the stream is seeded."""
+    found = sampled(200_000, rate, stream("coins"))
+    chances = np.array([float(1 - rate), float(rate)])
+    for seen, n, law in (
+        (np.bincount(found, minlength=2), 200_000, chances),
+        (np.bincount(2 * found[::2] + found[1::2], minlength=4), 100_000, np.outer(chances, chances).ravel()),
+    ):
+        is_rare = n * law < 5
+        assert seen[is_rare].sum() < 5
+        expected = n * law[~is_rare]
+        chi = float(((seen[~is_rare] - expected) ** 2 / expected).sum())
+        assert chi < float(chi2.isf(1e-4, max(1, len(expected) - 1)))
 
 
 @pytest.mark.spec("DN-V2", "DN-10")
