@@ -121,7 +121,7 @@ MECHANISM_PLANS: Final = bodies(
             "epsilon": 1,
             "delta": 0.000001,
             "least_records": 1000,
-            "dictionary": {"education": ["primary", "secondary"]},
+            "dictionary": {"education": ["Master", "Doctorate"]},
             "trade_off": 0.5,
         },
     },

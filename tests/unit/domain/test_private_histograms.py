@@ -493,8 +493,8 @@ def test_a_second_file_of_the_same_records_is_told_not_to_be_recognised():
 def test_records_are_counted_as_their_best_against_a_public_dictionary():
     """A record that no entity is like counts as one itself; noise is of the combinations that they become.
 
-    With Φ = 1 + values shown and u = levels kept, ⊥ is worth 4λ, (Chi, Eng) 2λ/3 + 3, all else that is counted
-    here λ/3 + 3 as it is, and all other generalisations less than one of these.
+    With Φ = 1 + values shown and u = levels kept, ⊥ is worth 4λ, (Chi, Eng) 2λ/3 + 3, all else that is
+    counted here λ/3 + 3 as it is, and all other generalisations less than one of these.
     """
     found = {}
     for trade_off in (0.5, 0.85, 1.0):
