@@ -27,7 +27,6 @@ from app.domain.classes.ratios import as_written
 from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.mechanisms.declared_samples import (
     BYTES_PER_RECORD,
-    SECONDS_PER_RECORD,
     DeclaredObjective,
     faults_of_objective,
     generalisations_up_to_most,
@@ -73,6 +72,8 @@ from app.domain.tables.distinct import distinct_rows
 LIKELY: Final = Fraction(19, 20)
 SECONDS: Final = 0.01
 BYTES: Final = 16 * 1024**2
+SECONDS_PER_CHOICE: Final = 1.4e-7
+"""For each record and each generalisation that it has at most, where all records differ."""
 DICTIONARY_IS_PUBLIC: Final = Hypothesis("dictionary_is_public", "assumed", OF_DICTIONARY)
 _DICTIONARY: Final = "/mechanism/dictionary"
 
@@ -218,7 +219,7 @@ def _plan(context: MechanismContext, parameters: StabilityHistogram) -> Mechanis
         bytes=BYTES,
         guarantees=() if missing else (_guarantee(context, own),),
         rows_per_record=1 + own.rows_of_noise,
-        seconds_per_record=SECONDS_PER_RECORD * generalisations,
+        seconds_per_record=SECONDS_PER_CHOICE * generalisations,
         bytes_per_record=BYTES_PER_RECORD if generalisations else 0.0,
         warnings=(
             *_of_threshold(own),
