@@ -303,6 +303,41 @@ async def test_a_sample_of_generalised_records_is_drawn_and_says_what_it_is(clie
     assert "each generalised by chance" in problem_of(answer, 422, "not-supported")["detail"]
 
 
+async def test_records_are_counted_as_generalised_against_a_public_dictionary(client: httpx.AsyncClient):
+    """⊥ is worth 3λ, (Rome, flu) 2λ/3 + 2, (Bari, gout) λ/3 + 2: between 3/4 and 6/7 only the last is ⊥."""
+    await described(client, "people", ONE_MORE)
+    known = {"town": ["Rome", "Rome", "Pisa"], "illness": ["flu", "flu", "gout"]}
+    chosen = STABLE | {"dictionary": known, "trade_off": 0.8}
+    plan = (await client.post("/v1/releases/plans", json=asked(mechanism=chosen))).json()
+    plain = (await client.post("/v1/releases/plans", json=asked(mechanism=STABLE))).json()
+    assert (plan["missing"], plan["seconds"], plan["constants"].pop("generalisations")) == ([], None, 4)
+    assert plan["constants"] == plain["constants"]
+    manifest = await made(client.post("/v1/releases", json=asked(mechanism=chosen)))
+    (guarantee,) = manifest["mechanism"]["guarantees"]
+    assert (guarantee["standing"], guarantee["parameters"]["delta"]) == ("certified", 1e-4)
+    assumed = {own["id"]: own["holds"] for own in guarantee["hypotheses"]}
+    assert assumed["dictionary_is_public"] == "assumed"
+    assert manifest["mechanism"]["parameters"]["dictionary"] == known
+    rows = Counter((await data(client)).decode().splitlines()[1:])
+    # Noise of ±30 has a probability below 10⁻¹².
+    assert rows.keys() == {"Rome,flu", "*,*"}
+    assert all(abs(own - 40) < 30 for own in rows.values())
+    run = await client.post(
+        "/v1/releases/runs", json=asked("later", mechanism=chosen) | {"independent_of_earlier": True}
+    )
+    assert run.status_code == 202
+    for wrong, code in (
+        ({"trade_off": 0}, "without-the-other"),
+        ({"dictionary": None}, "without-the-other"),
+        ({"dictionary": {"town": ["Rome"], "illness": []}}, None),
+        ({"dictionary": {"town": ["Oslo"]}}, "unknown-value"),
+    ):
+        refused = await client.post("/v1/releases", json=asked("wrong", mechanism=chosen | wrong))
+        problem = problem_of(refused, 422, "invalid-input")
+        assert code is None or problem["errors"][0]["code"] == code
+    problem_of(await client.post("/v1/releases/previews", json=asked(mechanism=chosen)), 422, "not-supported")
+
+
 async def test_only_who_may_read_the_data_sees_what_a_sample_is_worth(api: Api, client: httpx.AsyncClient):
     await described(client, "people", ["Rome,flu"] * 399 + ["Bari,gout"])
     body = asked(mechanism=GENERALISED)

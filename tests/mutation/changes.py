@@ -277,13 +277,13 @@ CHANGES = (
         ("test_sampled_generalisation",),
     ),
     Change(
-        "counts = published_counts(cells.counts, noise, parameters.threshold)",
-        "counts = published_counts(cells.counts, noise * 0, parameters.threshold)",
+        "counts = published_counts(of_cells, noise, parameters.threshold)",
+        "counts = published_counts(of_cells, noise * 0, parameters.threshold)",
         ("test_private_histograms",),
     ),
     Change(
-        "noise = two_sided_geometric(cells.size, parameters.law.epsilon, bits)",
-        "noise = two_sided_geometric(cells.size, parameters.law.epsilon * 2, bits)",
+        "noise = two_sided_geometric(len(cells), parameters.law.epsilon, bits)",
+        "noise = two_sided_geometric(len(cells), parameters.law.epsilon * 2, bits)",
         ("test_private_histograms",),
     ),
     Change(

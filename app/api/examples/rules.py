@@ -113,8 +113,21 @@ MECHANISM_PLANS: Final = bodies(
             "least_records": 1000,
         },
     },
+    {
+        "name": "residents-counted-generalised",
+        "dataset": "residents",
+        "mechanism": {
+            "kind": "stability_histogram",
+            "epsilon": 1,
+            "delta": 0.000001,
+            "least_records": 1000,
+            "dictionary": {"education": ["Master", "Doctorate"]},
+            "trade_off": 0.5,
+        },
+    },
     residents_perturbed="the residents, with the education of each drawn anew",
     residents_counted="how many residents there are of each kind, with noise: differentially private",
+    residents_counted_generalised="the same, each resident as generalised against a public dictionary",
 )
 
 MECHANISM_AUDITS: Final[Examples] = {

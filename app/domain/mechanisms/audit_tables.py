@@ -4,7 +4,8 @@ A table has one attribute. Many releases are drawn as one of a larger table: the
 with the number of the release as a further attribute. The code that draws is the one of a release: noise is
 drawn for every cell of its own, coins and choices for every record. Of a histogram it is the whole draw. Of a
 sample it is :func:`~app.domain.mechanisms.sampled_generalisation.drawn_generalisations`, in which the number
-of a release is never suppressed, and what is worth how much is counted within each release.
+of a release is never suppressed, and what is worth how much is counted within each release. What records
+become of which each is chosen against a dictionary is chosen without that number, which no dictionary knows.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from app.domain.mechanisms.sampled_generalisation import (
     noisy_decision,
     score_of,
 )
+from app.domain.mechanisms.stability_histogram import StabilityHistogram, best_of
 from app.domain.tables.table import Table
 
 ATTRIBUTE: Final = "leaf"
@@ -79,11 +81,16 @@ def draws_of(mechanism: AnyMechanism, parameters: Any, counts: Counts, bits: Bit
     """Releases of a table, as the mechanism draws them."""
     if isinstance(parameters, SampledGeneralisation):
         return sampled_draws(steps_of(parameters, counts, bits), counts, bits)
+    nodes = _nodes()
+    if isinstance(parameters, StabilityHistogram) and parameters.dictionary is not None:
+        records, (best,) = best_of(table_of((1, 1, 1)), parameters, parameters.dictionary)
+        nodes = best[np.searchsorted(records.codes[:, 0], nodes)]
+        parameters = parameters.without_choice
 
     def draw(runs: int) -> Longs:
         found = [np.empty((0, len(COLUMNS)), dtype=np.int64)]
         for n in _batches(runs, sum(counts)):
-            leaves = np.tile(np.repeat(_nodes(), counts), n)
+            leaves = np.tile(np.repeat(nodes, counts), n)
             release = np.repeat(_numbers(n).leaves[:n], sum(counts))
             codes = np.stack([release, leaves], axis=1).astype(np.int32)
             table = Table((_RELEASE, ATTRIBUTE), (_numbers(n), LEAVES), codes)

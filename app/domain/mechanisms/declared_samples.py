@@ -57,23 +57,9 @@ BYTES_PER_SCORE: Final = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeclaredSample:
-    """How near neighbours are, how many records are shown, and what a generalisation is worth."""
+class DeclaredObjective:
+    """What a generalisation is worth."""
 
-    epsilon: Epsilon
-    delta: Delta
-    sampling_rate: Annotated[
-        float,
-        Gt(0),
-        Lt(1),
-        doc(
-            "The probability s with which a record is shown at all. Taken as the decimal it is written as, "
-            "of at most 18 places. "
-            "The smaller, the better is what is shown chosen, and the more records must be below each."
-        ),
-        Example(0.1),
-    ]
-    least_records: LeastRecords
     trade_off: Annotated[
         float,
         Ge(0),
@@ -105,11 +91,8 @@ class DeclaredSample:
         DerivedUtility,
         doc("u: levels kept (`depth_sum`), sum of 1 / values covered, or nats kept (`log_leaves`)."),
     ] = "depth_sum"
-    rule_is_public: RuleIsPublic = False
 
     def __post_init__(self) -> None:
-        require_private(self, self.epsilon)
-        require_decimals("sampling_rate", self.sampling_rate, DECIMALS_OF_RATE)
         faults = faults_of_weights(self.sensitivity)
         if not isinstance(self.kappa, int):
             faults.append(
@@ -117,6 +100,32 @@ class DeclaredSample:
             )
         if faults:
             raise InvalidInput(faults)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeclaredSample(DeclaredObjective):
+    """How near neighbours are, how many records are shown, and what a generalisation is worth."""
+
+    epsilon: Epsilon
+    delta: Delta
+    sampling_rate: Annotated[
+        float,
+        Gt(0),
+        Lt(1),
+        doc(
+            "The probability s with which a record is shown at all. Taken as the decimal it is written as, "
+            "of at most 18 places. "
+            "The smaller, the better is what is shown chosen, and the more records must be below each."
+        ),
+        Example(0.1),
+    ]
+    least_records: LeastRecords
+    rule_is_public: RuleIsPublic = False
+
+    def __post_init__(self) -> None:
+        require_private(self, self.epsilon)
+        require_decimals("sampling_rate", self.sampling_rate, DECIMALS_OF_RATE)
+        super().__post_init__()
 
     @property
     def rate(self) -> Fraction:
@@ -166,7 +175,7 @@ def generalisations_up_to_most(context: MechanismContext) -> int:
     return min(generalisations_of(depths_of(context)), MOST_GENERALISATIONS)
 
 
-def scores_of(context: MechanismContext, asked: DeclaredSample) -> PublicScores:
+def scores_of(context: MechanismContext, asked: DeclaredObjective) -> PublicScores:
     """What generalisations are worth, from declarations alone.
 
     Below the depths that the rule leaves nothing is shown: bounds are of what can be.
@@ -221,6 +230,11 @@ def faults_of_declarations(context: MechanismContext, asked: DeclaredSample) -> 
     """What of the declarations is in the way."""
     yield from rule_faults(context, asked.rule_is_public)
     yield from faults_of_delta(asked.delta, asked.least_records)
+    yield from faults_of_objective(context, asked)
+
+
+def faults_of_objective(context: MechanismContext, asked: DeclaredObjective) -> Iterator[Fault]:
+    """What of the objective is in the way, and whether records have too many generalisations."""
     for name in asked.sensitivity:
         if name not in context.table.attributes:
             yield Fault(
@@ -250,8 +264,8 @@ def faults_of_declarations(context: MechanismContext, asked: DeclaredSample) -> 
         yield Fault(
             "/mechanism",
             "too-many-generalisations",
-            f"A record may have {MOST_GENERALISATIONS:,} generalisations or more; fewer are drawn from, and "
-            "each needs many times as many records.",
+            f"A record may have {MOST_GENERALISATIONS:,} generalisations or more; it is shown as one of "
+            "fewer.",
             "Disclose fewer columns, or give a rule with more general levels.",
         )
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+import numpy as np
+
 from app.domain.classes.ratios import as_written
 from app.domain.errors import InvalidInput, NotSupported, TooLarge, refuse
 from app.domain.mechanisms.audit_tables import COLUMNS, Counts, draws_of, table_of
@@ -31,6 +33,7 @@ from app.domain.mechanisms.privacy_audit import ROOM, Neighbours, Refutation, au
 from app.domain.mechanisms.sample_audit import Need, SamplePromise, greatest_needs
 from app.domain.mechanisms.sample_laws import SampleSteps, noise_reaches, noisy_sets
 from app.domain.mechanisms.sampled_generalisation import SampledGeneralisation, constants_of, score_of
+from app.domain.mechanisms.stability_histogram import StabilityHistogram, cells_of
 
 AuditMethod = Literal["exact", "draws"]
 ERROR: Final = 1e-6
@@ -89,12 +92,22 @@ def exact_needs(own: AuditedMechanism, most_crowd: int = MOST_CROWD) -> tuple[Ne
     _, beyond = out_of_reach(noise)
     # Of outcomes that are lumped together, what is beyond takes part in e^ε times the other law.
     error = 2 * beyond * (1 + math.exp(own.epsilon)) + 1e-12
-    threshold = getattr(own.parameters, "threshold", None)
+    asked = own.parameters
 
     def law(counts: tuple[int, ...]) -> Law:
-        return laplace_law(counts, noise) if threshold is None else stability_law(counts, noise, threshold)
+        if isinstance(asked, StabilityHistogram):
+            return stability_law(_shown(counts, asked), noise, asked.threshold)
+        return laplace_law(counts, noise)
 
     return (Need("delta", greatest_delta(law, 3, 2, own.epsilon), own.delta, error),)
+
+
+def _shown(counts: tuple[int, ...], asked: StabilityHistogram) -> tuple[int, ...]:
+    """How many records each node is counted with, of a table of so many records of each leaf."""
+    nodes, n = cells_of(table_of((counts[0], counts[1], 0)), asked)
+    found = np.zeros(len(COLUMNS), dtype=np.int64)
+    found[nodes[:, 0]] = n
+    return tuple(found.tolist())
 
 
 def _too_large(why: str, remedy: str) -> TooLarge:

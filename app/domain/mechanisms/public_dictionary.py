@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Final
 
 import numpy as np
+from annotated_types import Len
 
-from app.domain.arrays import Ints, Longs
+from app.domain.arrays import Floats, Ints, Longs
+from app.domain.catalogue.catalogue_types import ColumnName, LabelText
 from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.generalised_records import GeneralisedRecords
 from app.domain.mechanisms.mechanism import MechanismContext
 from app.domain.mechanisms.private_release import levels_of
+from app.domain.mechanisms.public_scores import PublicScores
 from app.domain.tables.distinct import group, row_keys
+
+MOST_ENTITIES: Final = 10_000
+OF_DICTIONARY: Final = (
+    "The dictionary is taken to be known without the data, which nobody checks: if it is the table itself, "
+    "or was made of it, nothing is promised."
+)
+Entities = Mapping[ColumnName, Annotated[tuple[LabelText, ...], Len(1, MOST_ENTITIES)]]
+"""Attribute → its value of each entity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +76,22 @@ class PublicDictionary:
         first, of_row = group(keys, limit)
         found = np.bincount(of_row[: len(reaching)], minlength=len(first))
         return np.maximum(found[of_row[len(reaching) :]], 1)
+
+    def worth(self, scores: PublicScores, nodes: Sequence[Ints]) -> Floats:
+        """(n,) the objective of such generalisations, counted among the entities."""
+        return scores.score(nodes, self.counts(nodes))
+
+
+def require_entities(entities: Entities | None) -> None:
+    """InvalidInput for what is no table: every attribute has a value of each of the entities."""
+    sizes = {len(own) for own in (entities or {}).values()}
+    if entities is not None and (len(sizes) != 1 or not 0 < max(sizes) <= MOST_ENTITIES):
+        raise InvalidInput.of(
+            "/dictionary",
+            "wrong-shape",
+            f"The dictionary is no table of 1 to {MOST_ENTITIES:,} entities.",
+            "Give every attribute that it has one value per entity.",
+        )
 
 
 def faults_of_dictionary(columns: Iterable[str], context: MechanismContext, pointer: str) -> Iterator[Fault]:

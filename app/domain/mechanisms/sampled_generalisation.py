@@ -15,14 +15,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Annotated, Final
 
 import numpy as np
 from annotated_types import Gt, Le, Len, doc
 
 from app.domain.arrays import Bools, Floats, Ints, Longs
-from app.domain.catalogue.catalogue_types import ColumnName, Example, LabelText
+from app.domain.catalogue.catalogue_types import Example
 from app.domain.classes.ratios import as_written
 from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.mechanisms.declared_samples import (
@@ -51,7 +50,13 @@ from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.plan_constants import RATES_COMPARED, SAMPLED_CONSTANTS
 from app.domain.mechanisms.private_release import fewer_records, private_guarantee, private_warnings
-from app.domain.mechanisms.public_dictionary import PublicDictionary, faults_of_dictionary
+from app.domain.mechanisms.public_dictionary import (
+    OF_DICTIONARY,
+    Entities,
+    PublicDictionary,
+    faults_of_dictionary,
+    require_entities,
+)
 from app.domain.mechanisms.public_scores import PublicScores
 from app.domain.mechanisms.sampled_constants import (
     MOST_RECORDS,
@@ -66,11 +71,6 @@ from app.domain.mechanisms.sampled_constants import (
 
 SECONDS: Final = 0.02
 BYTES: Final = 16 * 1024**2
-MOST_ENTITIES: Final = 10_000
-_OF_DICTIONARY: Final = (
-    "The dictionary is taken to be known without the data, which nobody checks: if it is the table itself, "
-    "or was made of it, nothing is promised."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ class SampledGeneralisation(DeclaredSample):
     """How near neighbours are, how many records are shown, and what a generalisation is worth."""
 
     dictionary: Annotated[
-        Mapping[ColumnName, Annotated[tuple[LabelText, ...], Len(1, MOST_ENTITIES)]] | None,
+        Entities | None,
         Len(1, 10_000),
         doc(
             "Attribute → its value of each entity that anybody can look up, known without the data: |ρ(x)| "
@@ -107,14 +107,7 @@ class SampledGeneralisation(DeclaredSample):
                 "A dictionary and an exponent_range are given together, or neither.",
                 "Give both, or leave both out.",
             )
-        sizes = {len(own) for own in (self.dictionary or {}).values()}
-        if self.dictionary is not None and (len(sizes) != 1 or not 0 < max(sizes) <= MOST_ENTITIES):
-            raise InvalidInput.of(
-                "/dictionary",
-                "wrong-shape",
-                f"The dictionary is no table of 1 to {MOST_ENTITIES:,} entities.",
-                "Give every attribute that it has one value per entity.",
-            )
+        require_entities(self.dictionary)
         most = most_rate(as_written(self.epsilon))
         if self.sampling_rate >= most:
             raise InvalidInput.of(
@@ -213,7 +206,7 @@ def _plan(context: MechanismContext, parameters: SampledGeneralisation) -> Mecha
         bytes_per_record=BYTES_PER_RECORD + sampled_scores + generalisations / 8,
         warnings=(
             *warnings_of_sample(scores_of(context, own), own),
-            *(() if own.dictionary is None else (_OF_DICTIONARY,)),
+            *(() if own.dictionary is None else (OF_DICTIONARY,)),
             *private_warnings(own.epsilon, own.delta, own.least_records),
         ),
     )
@@ -283,7 +276,7 @@ def _against(dictionary: PublicDictionary, scores: PublicScores, found: SampleCo
     least = scores.least_score()
 
     def score(nodes: Sequence[Ints], counts: Longs) -> Floats:
-        return np.asarray(found.exponent * (_worth_in(dictionary, scores, nodes, counts) - least))
+        return np.asarray(found.exponent * (dictionary.worth(scores, nodes) - least))
 
     return score
 
@@ -349,7 +342,7 @@ def value_of(context: MechanismContext, parameters: SampledGeneralisation) -> Ex
     exponent = found.exponent / context.table.n_records
     if parameters.dictionary is not None:
         known = PublicDictionary.read(parameters.dictionary, context, "/mechanism/dictionary")
-        worth, exponent = partial(_worth_in, known, scores), found.exponent
+        worth, exponent = lambda nodes, counts: known.worth(scores, nodes), found.exponent
 
     def in_doubt(counts: Longs) -> Floats:
         steps = np.where(counts >= found.threshold, counts - found.threshold + 1, found.threshold - counts)
@@ -363,13 +356,6 @@ def value_of(context: MechanismContext, parameters: SampledGeneralisation) -> Ex
         worth,
         exponent,
     )
-
-
-def _worth_in(
-    dictionary: PublicDictionary, scores: PublicScores, nodes: Sequence[Ints], counts: Longs
-) -> Floats:
-    """The objective, counted in a dictionary."""
-    return np.asarray(scores.score(nodes, dictionary.counts(nodes)))
 
 
 SAMPLED_GENERALISATION: Final = Mechanism(

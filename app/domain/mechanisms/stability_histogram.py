@@ -1,27 +1,43 @@
 """Stability histogram: combinations that occur are counted with exact noise, and published above a threshold.
 
-Every record becomes what one public rule makes of it alone. Each combination that occurs is counted,
-two-sided geometric noise is added, and it is published as often as its noisy count says if that reaches the
-threshold (Korolova et al. (2009); Bun et al. (2016)), with discrete noise.
+Every record becomes what one public rule makes of it alone or, against a public dictionary, the one of its
+generalisations that is of most worth. Each combination that occurs is counted, two-sided geometric noise is
+added, and it is published as often as its noisy count says if that reaches the threshold (Korolova et al.
+(2009); Bun et al. (2016)), with discrete noise.
 
-A record touches one combination. Where others have the same, its count changes by one, which the noise covers
-by ε. Where it is alone, the combination can be published only with it: with the probability
-α^(τ−1) / (1 + α), α = e^−ε, which is all of δ, in both orders of neighbours.
+What a record becomes follows from it and from what is public, so that it touches one combination. Where
+others have the same, its count changes by one, which the noise covers by ε. Where it is alone, the
+combination can be published only with it: with the probability α^(τ−1) / (1 + α), α = e^−ε, which is all of
+δ, in both orders of neighbours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Annotated, Final
 
-from annotated_types import doc
+import numpy as np
+from annotated_types import Ge, Le, Len, doc
 
-from app.domain.arrays import Longs
+from app.domain.arrays import Ints, Longs
+from app.domain.catalogue.catalogue_types import Example, Hypothesis
 from app.domain.classes.ratios import as_written
-from app.domain.errors import Fault, NotSupported, refuse
+from app.domain.errors import Fault, InvalidInput, refuse
+from app.domain.mechanisms.declared_samples import (
+    BYTES_PER_RECORD,
+    DeclaredObjective,
+    faults_of_objective,
+    generalisations_up_to_most,
+    records_of,
+    require,
+    scores_of,
+    why_unsampled,
+)
 from app.domain.mechanisms.exact_noise import two_sided_geometric
+from app.domain.mechanisms.generalised_records import GeneralisedRecords
+from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.noise_law import NoiseLaw, not_less
@@ -42,25 +58,92 @@ from app.domain.mechanisms.private_release import (
     rule_faults,
     why_no_public_rule,
 )
+from app.domain.mechanisms.public_dictionary import (
+    OF_DICTIONARY,
+    Entities,
+    PublicDictionary,
+    faults_of_dictionary,
+    require_entities,
+)
+from app.domain.mechanisms.public_scores import LARGEST_NUMBER
 from app.domain.mechanisms.rule_before import disclosed
 from app.domain.tables.distinct import distinct_rows
 
 LIKELY: Final = Fraction(19, 20)
 SECONDS: Final = 0.01
 BYTES: Final = 16 * 1024**2
+SECONDS_PER_CHOICE: Final = 1.4e-7
+"""For each record and each generalisation that it has at most, where all records differ."""
+DICTIONARY_IS_PUBLIC: Final = Hypothesis("dictionary_is_public", "assumed", OF_DICTIONARY)
+_DICTIONARY: Final = "/mechanism/dictionary"
 
 
 @dataclass(frozen=True, kw_only=True)
-class StabilityHistogram:
-    """How near neighbours are, and what is declared of the data."""
+class StabilityHistogram(DeclaredObjective):
+    """How near neighbours are, what is declared of the data, and by what each record is generalised.
+
+    What tells the worth of generalisations is for a dictionary alone.
+    """
 
     epsilon: Epsilon
     delta: Delta
     least_records: LeastRecords
     rule_is_public: RuleIsPublic = False
+    dictionary: Annotated[
+        Entities | None,
+        Len(1, 10_000),
+        doc(
+            "Attribute → its value of each entity that anybody can look up, known without the data. Each "
+            "record is then counted as that of its generalisations x for which λ·|ρ(x)|/Φ(x) + u(x)^κ is "
+            "greatest, |ρ(x)| being how many of these entities x stands for, at least 1; of equals, as the "
+            "more general. At most 10,000 entities. Needs trade_off."
+        ),
+        Example(None),
+    ] = None
+    trade_off: Annotated[
+        float,
+        Ge(0),
+        Le(LARGEST_NUMBER),
+        doc(
+            "With a dictionary: λ of its objective, above 0. The greater, the more general is what is "
+            "counted."
+        ),
+        Example(0),
+    ] = 0.0
 
     def __post_init__(self) -> None:
         require_private(self, self.epsilon)
+        super().__post_init__()
+        require_entities(self.dictionary)
+        if (self.dictionary is None) == (self.trade_off > 0):
+            raise InvalidInput.of(
+                "/trade_off",
+                "without-the-other",
+                "A dictionary and a trade_off above 0 are given together, or neither.",
+                "Give both, or leave both out.",
+            )
+        if self.dictionary is None and self._is_weighed:
+            raise InvalidInput.of(
+                "/dictionary",
+                "without-the-other",
+                "Without a dictionary no generalisation is chosen, and nothing is weighed.",
+                "Give a dictionary, or leave out sensitivity, phi_offset, utility and kappa.",
+            )
+
+    @property
+    def _is_weighed(self) -> bool:
+        plain = DeclaredObjective(trade_off=0.0)
+        return any(getattr(self, own.name) != getattr(plain, own.name) for own in fields(plain))
+
+    @property
+    def without_choice(self) -> StabilityHistogram:
+        """The same of records as they are under the rule."""
+        return StabilityHistogram(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            least_records=self.least_records,
+            rule_is_public=self.rule_is_public,
+        )
 
     @property
     def law(self) -> NoiseLaw:
@@ -102,12 +185,18 @@ class PublishedStability(PublishedNoisyCounts):
 
 
 def _supports(context: MechanismContext, parameters: StabilityHistogram) -> str | None:
-    return why_no_public_rule(context)
+    return why_no_public_rule(context) if parameters.dictionary is None else why_unsampled(context)
 
 
 def _missing(context: MechanismContext, parameters: StabilityHistogram) -> Iterator[Fault]:
     yield from rule_faults(context, parameters.rule_is_public)
     yield from faults_of_delta(parameters.delta, parameters.least_records)
+    if parameters.dictionary is not None:
+        yield from faults_of_objective(context, parameters)
+        unfit = tuple(faults_of_dictionary(parameters.dictionary, context, _DICTIONARY))
+        yield from unfit
+        if not unfit:
+            PublicDictionary.read(parameters.dictionary, context, _DICTIONARY)
 
 
 def _bars(context: MechanismContext, parameters: StabilityHistogram) -> tuple[Fault, ...]:
@@ -116,23 +205,36 @@ def _bars(context: MechanismContext, parameters: StabilityHistogram) -> tuple[Fa
 
 def _plan(context: MechanismContext, parameters: StabilityHistogram) -> MechanismPlan:
     missing, law, own = tuple(_missing(context, parameters)), parameters.law, parameters
-    of_delta = {"delta_of_threshold": own.delta_of_threshold}
+    generalisations = 0 if own.dictionary is None else generalisations_up_to_most(context)
     return MechanismPlan(
         constants={
             **law_constants(law),
             "threshold": own.threshold,
             "delta_of_threshold": own.delta_of_threshold,
             "count_likely": law.reaching(own.threshold, LIKELY),
+            **({"generalisations": generalisations} if generalisations else {}),
         },
         missing=missing,
         seconds=SECONDS,
         bytes=BYTES,
-        guarantees=()
-        if missing
-        else (private_guarantee(context, own.epsilon, own.delta, of_delta, own.least_records),),
+        guarantees=() if missing else (_guarantee(context, own),),
         rows_per_record=1 + own.rows_of_noise,
-        warnings=(*_of_threshold(own), *private_warnings(own.epsilon, own.delta, own.least_records)),
+        seconds_per_record=SECONDS_PER_CHOICE * generalisations,
+        bytes_per_record=BYTES_PER_RECORD if generalisations else 0.0,
+        warnings=(
+            *_of_threshold(own),
+            *(() if own.dictionary is None else (OF_DICTIONARY,)),
+            *private_warnings(own.epsilon, own.delta, own.least_records),
+        ),
     )
+
+
+def _guarantee(context: MechanismContext, own: StabilityHistogram) -> PrivacyGuarantee:
+    of_delta = {"delta_of_threshold": own.delta_of_threshold}
+    promised = private_guarantee(context, own.epsilon, own.delta, of_delta, own.least_records)
+    if own.dictionary is None:
+        return promised
+    return replace(promised, hypotheses=(*promised.hypotheses, DICTIONARY_IS_PUBLIC))
 
 
 def _of_threshold(own: StabilityHistogram) -> Iterator[str]:
@@ -152,15 +254,33 @@ def published_counts(counts: Longs, noise: Longs, threshold: int) -> Longs:
     return noisy
 
 
+def best_of(
+    context: MechanismContext, asked: StabilityHistogram, dictionary: Entities
+) -> tuple[GeneralisedRecords, tuple[Ints, ...]]:
+    """The distinct records, and per attribute the node of what each becomes against the dictionary."""
+    scores, records = scores_of(context, asked), records_of(context)
+    known = PublicDictionary.read(dictionary, context, _DICTIONARY)
+    return records, records.best(lambda nodes: known.worth(scores, nodes))
+
+
+def cells_of(context: MechanismContext, asked: StabilityHistogram) -> tuple[Ints, Longs]:
+    """(cells, attributes) nodes of the combinations that occur, and how many records become each."""
+    table = context.table
+    if asked.dictionary is None:
+        shown = disclosed(context)
+        rows = distinct_rows([shown[:, j] for j in range(shown.shape[1])], table.sizes, table.n_records)
+        return rows.codes, rows.counts
+    records, best = best_of(context, asked, asked.dictionary)
+    rows = distinct_rows(list(best), table.sizes, len(records.codes))
+    return rows.codes, np.bincount(rows.inverse, records.counts, rows.size).astype(np.int64)
+
+
 def _draw(context: MechanismContext, parameters: StabilityHistogram, bits: Bits) -> Drawn[PublishedStability]:
-    reason = _supports(context, parameters)
-    if reason is not None:
-        raise NotSupported.because(reason)
+    require(_supports(context, parameters))
     refuse((*_missing(context, parameters), *_bars(context, parameters)))
-    shown, table = disclosed(context), context.table
-    cells = distinct_rows([shown[:, j] for j in range(shown.shape[1])], table.sizes, table.n_records)
-    noise = two_sided_geometric(cells.size, parameters.law.epsilon, bits)
-    counts = published_counts(cells.counts, noise, parameters.threshold)
+    cells, of_cells = cells_of(context, parameters)
+    noise = two_sided_geometric(len(cells), parameters.law.epsilon, bits)
+    counts = published_counts(of_cells, noise, parameters.threshold)
     published = PublishedStability(
         "add_or_remove_one_record",
         parameters.epsilon,
@@ -168,7 +288,7 @@ def _draw(context: MechanismContext, parameters: StabilityHistogram, bits: Bits)
         parameters.threshold,
         parameters.delta_of_threshold,
     )
-    columns = [cells.codes[:, j] for j in range(table.n_attributes)]
+    columns = [cells[:, j] for j in range(context.table.n_attributes)]
     return Drawn(repeated(columns, counts), published)
 
 

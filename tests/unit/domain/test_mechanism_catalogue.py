@@ -17,6 +17,7 @@ _SAMPLED = {
     "least_records": 100_000,
     "trade_off": 0.001,
 }
+_STABLE = {"epsilon": 1.0, "delta": 1e-6, "least_records": 1000}
 QUESTIONS = {
     "perturbation": [
         {"beta": 1.0},
@@ -35,7 +36,10 @@ QUESTIONS = {
         {"p": 0.3, "rho_1": 0.1, "rho_2": 0.2, "bound": "chernoff_full"},
         {"p": 0.5, "p_cap": 0.4},
     ],
-    "stability_histogram": [{"epsilon": 1.0, "delta": 1e-6, "least_records": 1000}],
+    "stability_histogram": [
+        _STABLE,
+        _STABLE | {"dictionary": {"illness": ("v0", "v1")}, "trade_off": 0.5},
+    ],
     "laplace_histogram": [{"epsilon": 1.0}],
     "sampled_generalisation": [
         _SAMPLED,

@@ -54,6 +54,10 @@ def stable(**more):
     return StabilityHistogram(**STABLE | more)
 
 
+KNOWN = {"town": ("Laf", "Day", "Chi", "Chi"), "job": ("Eng", "Nur", "Eng", "Eng")}
+WEIGHED = {"dictionary": KNOWN, "trade_off": 1.0}
+
+
 def shown(drawn):
     """How often each row is published."""
     rows = zip(*(own.tolist() for own in drawn.columns), strict=True)
@@ -75,6 +79,16 @@ def shown(drawn):
         (lambda: stable(delta=0.0), "/delta", "out-of-range"),
         (lambda: stable(delta=0.02), "/delta", "out-of-range"),
         (lambda: stable(least_records=0), "/least_records", "out-of-range"),
+        (lambda: stable(dictionary=KNOWN), "/trade_off", "without-the-other"),
+        (lambda: stable(trade_off=1.0), "/trade_off", "without-the-other"),
+        (lambda: stable(phi_offset=2.0), "/dictionary", "without-the-other"),
+        (lambda: stable(sensitivity={"town": (1.0, 0.5)}), "/sensitivity/town", "not-monotone"),
+        (lambda: stable(sensitivity={"town": (0.0, math.inf)}), "/sensitivity/town", "invalid-weight"),
+        (
+            lambda: stable(dictionary={"town": ("Laf",), "job": ()}, trade_off=1.0),
+            "/dictionary",
+            "wrong-shape",
+        ),
     ],
 )
 def test_what_is_refused_without_a_table(make, pointer, code):
@@ -474,3 +488,64 @@ def test_a_second_file_of_the_same_records_is_told_not_to_be_recognised():
     (guarantee,) = STABILITY_HISTOGRAM.plan(context(), stable()).guarantees
     (own,) = (own for own in guarantee.hypotheses if own.id == "drawn_once")
     assert "is recognised in another file" in own.reason
+
+
+def test_records_are_counted_as_their_best_against_a_public_dictionary():
+    """A record that no entity is like counts as one itself; noise is of the combinations that they become.
+
+    With Φ = 1 + values shown and u = levels kept, ⊥ is worth 4λ, (Chi, Eng) 2λ/3 + 3, all else that is
+    counted here λ/3 + 3 as it is, and all other generalisations less than one of these.
+    """
+    found = {}
+    for trade_off in (0.5, 0.85, 1.0):
+        asked = stable(**WEIGHED | {"trade_off": trade_off})
+        drawn = STABILITY_HISTOGRAM.draw(context(), asked, stream("own"))
+        found[trade_off] = set(shown(drawn))
+        assert drawn.published.threshold == asked.threshold == stable().threshold
+    root = TOWNS.labels[0], JOBS.labels[0]
+    as_they_are = {("Laf", "Eng"), ("Day", "Nur"), ("Chi", "Eng")}
+    assert found == {0.5: as_they_are, 0.85: {root, ("Chi", "Eng")}, 1.0: {root}}
+
+
+def test_plans_with_a_dictionary_look_at_no_record_and_say_what_it_rests_on():
+    other = table({("Chi", "Nur"): 3})
+    asked = stable(**WEIGHED)
+    plans = [STABILITY_HISTOGRAM.plan(context(own), asked) for own in (WHOLE, other)]
+    assert repr(plans[0]) == repr(plans[1])
+    assert plans[0].constants["generalisations"] == 6
+    (guarantee,) = plans[0].guarantees
+    (plain,) = STABILITY_HISTOGRAM.plan(context(), stable()).guarantees
+    assert (guarantee.parameters, guarantee.sentence) == (plain.parameters, plain.sentence)
+    told = {own.id: own.holds for own in guarantee.hypotheses}
+    assert told == {own.id: own.holds for own in plain.hypotheses} | {"dictionary_is_public": "assumed"}
+    assert any("if it is the table itself" in own for own in plans[0].warnings)
+
+
+@pytest.mark.parametrize(
+    ("more", "rule", "pointer", "code"),
+    [
+        ({"dictionary": {"age": ("1",)}}, None, "/mechanism/dictionary/age", "unknown-attribute"),
+        ({}, TableRule((2, 0)), "/mechanism/dictionary/town", "attribute-not-public"),
+        ({"phi_offset": 0.0}, None, "/mechanism/phi_offset", "phi-not-bounded-away-from-zero"),
+        ({"sensitivity": {"age": (0.0, 1.0)}}, None, "/mechanism/sensitivity/age", "unknown-attribute"),
+        ({"trade_off": 1e12}, None, "/mechanism/trade_off", "scores-too-large"),
+    ],
+)
+def test_what_a_dictionary_cannot_do(more, rule, pointer, code):
+    asked = stable(**WEIGHED | more, rule_is_public=True)
+    faults = STABILITY_HISTOGRAM.plan(context(rule=rule), asked).missing
+    assert [(own.pointer, own.code) for own in faults] == [(pointer, code)]
+    with pytest.raises(InvalidInput):
+        STABILITY_HISTOGRAM.draw(context(rule=rule), asked, stream("a"))
+
+
+def test_what_is_worth_how_much_must_not_follow_from_records():
+    asked = stable(**WEIGHED)
+    of_data = context(public=frozenset({"town"}))
+    assert "'job'" in STABILITY_HISTOGRAM.supports(of_data, asked)
+    with pytest.raises(NotSupported):
+        STABILITY_HISTOGRAM.draw(of_data, asked, stream("a"))
+    assert STABILITY_HISTOGRAM.supports(of_data, stable()) is None
+    with pytest.raises(InvalidInput) as refused:
+        STABILITY_HISTOGRAM.plan(context(), stable(**WEIGHED | {"dictionary": {"job": ("Cook",)}}))
+    assert refused.value.faults[0].code == "unknown-value"

@@ -3,11 +3,13 @@
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from app.domain.mechanisms.audit_tables import draws_of
 from app.domain.mechanisms.catalogue import MECHANISMS
 from app.domain.mechanisms.exchange_bounds import exchange_factor, exchange_tail
 from app.domain.mechanisms.histogram_laws import (
@@ -17,7 +19,7 @@ from app.domain.mechanisms.histogram_laws import (
     least_delta,
     stability_law,
 )
-from app.domain.mechanisms.mechanism_audit import exact_needs, least_runs, refutations_of
+from app.domain.mechanisms.mechanism_audit import AuditedMechanism, exact_needs, least_runs, refutations_of
 from app.domain.mechanisms.noise_law import NoiseLaw
 from app.domain.mechanisms.privacy_audit import (
     Neighbours,
@@ -287,6 +289,23 @@ def test_no_draw_of_a_hard_pair_refutes_what_is_certified(name):
     found = refutations_of(own, least_runs(own), bits_of(7))
     assert {one.verdict for one in found} == {"not refuted"}
     assert len(found) == 6
+
+
+@pytest.mark.parametrize(("trade_off", "alike"), [(0.5, False), (5.0, True)])
+def test_the_histogram_of_chosen_generalisations_is_audited_as_it_chooses(trade_off, alike):
+    """λ = 5 makes all records ⊥: beside another none is alone in what it is counted as, and needs no δ."""
+    (mechanism,) = [own for own in MECHANISMS if own.name == "stability_histogram"]
+    asked = {"epsilon": 1.0, "delta": 0.01, "least_records": 1, "dictionary": {"leaf": ("a", "b")}}
+    own = AuditedMechanism.of(mechanism, mechanism.parameters(**asked, trade_off=trade_off))
+    (need,) = exact_needs(own)
+    assert not need.is_refuted
+    (plain,) = exact_needs(replace(own, parameters=own.parameters.without_choice))
+    assert plain.least > 0.004
+    assert need.least == (near(0, 1e-9) if alike else plain.least)
+    draw = draws_of(mechanism, own.parameters, (20, 20, 0), bits_of(3))(50)
+    assert (draw[:, 1:] == 0).all() == alike
+    assert (draw[:, 0] > 0).all() == alike
+    assert {one.verdict for one in refutations_of(own, least_runs(own), bits_of(7))} == {"not refuted"}
 
 
 @pytest.mark.deep
