@@ -380,8 +380,17 @@ async def test_an_evaluation_goes_on_behind_what_its_searches_had_found(api, jou
         run = await work.runs.get(run_id)
         resource = await work.resources.get(run.resource_kind, run.resource_id)
     first, second = [await execution._prepared(claim, resource) for _ in range(2)]
-    blocks = [first.run_block(number, no_tick) for number in range(first.n_blocks)]
+    blocks = [first.run_block(number, no_tick) for number in range(first.n_blocks - 2)]
+    asked: list[tuple[int, ...]] = []
+
+    def once(evaluator, rule, *of, find=PrivacyModelEvaluator.find, **how):
+        asked.append(rule.levels)
+        return find(evaluator, rule, *of, **how)
+
+    monkeypatch.setattr(PrivacyModelEvaluator, "find", once)
+    blocks += [first.run_block(number, no_tick) for number in range(first.n_blocks - 2, first.n_blocks)]
     assert any(own["examined"] for own in json.loads(blocks[-2])["found"])
+    assert len(asked) == len(set(asked)) > 0, "the changes for one criterion and for all ask about the same"
 
     def not_again(*of, **how):
         raise AssertionError("it is known")

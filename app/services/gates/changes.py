@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -37,15 +36,21 @@ from app.services.rules.rule_definitions import AtLeastDefinition
 from app.services.rules.rule_documents import TABLE_LEVEL, suppression_document, suppression_in_short
 
 FOR_ALL: Final = "all"
+_NOBODY: Final = -1
 
 
 @dataclass(frozen=True, eq=False)
 class _Remembered:
-    """A requirement whose answers are kept, by how many were asked before of all requirements."""
+    """A requirement whose answers are kept, by what they depend on: which one it is, and the candidate.
+
+    ``number`` says which one. Whom a candidate suppresses besides its levels depends on ``among``, all that
+    the change is to meet.
+    """
 
     own: ChangeRequirement
     answers: Answers
-    numbers: Iterator[int]
+    number: int
+    among: int
 
     @property
     def cost(self) -> float:
@@ -69,13 +74,16 @@ class _Remembered:
             answer = self.own.answer(candidate)
             return bytes((answer.holds, answer.refutes_below))
 
-        return Answer(*map(bool, self.answers.of((next(self.numbers),), found)))
+        suppressed_for = self.among if candidate.suppresses else _NOBODY
+        asked = (self.number, suppressed_for, *candidate.levels)
+        return Answer(*map(bool, self.answers.of(asked, found)))
 
 
 class Changes:
     """Searches for changes; ``rules`` are examined at most, shared between the searches.
 
-    ``answers`` are those of the requirements: with those of an interrupted attempt they soon go on.
+    ``answers`` are those of the requirements, each of which is asked about a rule once, by whichever search:
+    with those of an interrupted attempt they soon go on.
     """
 
     def __init__(
@@ -86,7 +94,7 @@ class Changes:
         rules: int,
         answers: Answers,
     ) -> None:
-        self._answers, self._numbers = answers, itertools.count()
+        self._answers = answers
         self._subject = subject
         self._context = context
         self._evaluators = evaluators
@@ -188,13 +196,16 @@ class Changes:
         rules: int,
         halted: Halted,
     ) -> Change:
+        numbers = [self._evaluators.index(evaluator) for evaluator in evaluators]
+        # Searches are for one criterion, or for all that are asked.
+        among = numbers[0] if len(numbers) == 1 else len(self._evaluators)
         return nearest_change(
             self._context.table,
             rule,
             self._context.base.utility,
             [
-                _Remembered(self._requirement(evaluator, rule), self._answers, self._numbers)
-                for evaluator in evaluators
+                _Remembered(self._requirement(evaluator, rule), self._answers, number, among)
+                for evaluator, number in zip(evaluators, numbers, strict=True)
             ],
             attributes=attributes,
             suppression=self._suppression(evaluators),
