@@ -16,6 +16,8 @@ from app.api.examples.files import MEMBERS_CSV
 from app.api.examples.gates import EVALUATIONS, NAME, RUN_NAME, WAIVER
 from app.api.examples.policies import RELEASE
 from app.composition.run_process import run_execution
+from app.domain.rules.rule import TableRule
+from app.domain.search.answers import Answers
 from app.domain.search.budget import never
 from app.domain.search.full_domain.plan import AnonymityPlan
 from app.evidence.envelope import opened
@@ -372,6 +374,7 @@ async def test_an_evaluation_goes_on_behind_what_its_searches_had_found(api, jou
         "recalled",
         criterion("best", {"kind": "optimum", "objective": objective, "scope": "table_level", "gap": 1}),
         criterion("model", {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 5}}),
+        criterion("weak", {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}}),
     )
     run_id = (await journey.post(f"{gate}/runs", json=QUESTION | {"name": "recalled"})).json()["id"]
     claim = await api.registry.claim(run_id, "first", 0.0)
@@ -379,18 +382,22 @@ async def test_an_evaluation_goes_on_behind_what_its_searches_had_found(api, jou
     async with api.store.work(claim.tenant) as work:
         run = await work.runs.get(run_id)
         resource = await work.resources.get(run.resource_kind, run.resource_id)
-    first, second = [await execution._prepared(claim, resource) for _ in range(2)]
+    first, second, forgetful = [await execution._prepared(claim, resource) for _ in range(3)]
     blocks = [first.run_block(number, no_tick) for number in range(first.n_blocks - 2)]
-    asked: list[tuple[int, ...]] = []
+    asked: list[tuple[Any, ...]] = []
 
     def once(evaluator, rule, *of, find=PrivacyModelEvaluator.find, **how):
-        asked.append(rule.levels)
+        if isinstance(rule, TableRule):  # others suppress records, whom depends on what else is to be met
+            asked.append((evaluator, rule.levels))
         return find(evaluator, rule, *of, **how)
 
     monkeypatch.setattr(PrivacyModelEvaluator, "find", once)
     blocks += [first.run_block(number, no_tick) for number in range(first.n_blocks - 2, first.n_blocks)]
     assert any(own["examined"] for own in json.loads(blocks[-2])["found"])
     assert len(asked) == len(set(asked)) > 0, "the changes for one criterion and for all ask about the same"
+    with monkeypatch.context() as nothing_kept:
+        nothing_kept.setattr(Answers, "of", lambda answers, question, find: find())
+        assert [forgetful.run_block(number, no_tick) for number in range(forgetful.n_blocks)] == blocks
 
     def not_again(*of, **how):
         raise AssertionError("it is known")

@@ -35,7 +35,8 @@ LEAST_OF_EACH: Final = 50
 EFFORT: Final = 0.15
 _FLOOR: Final = 10
 _MOST_TIMES: Final = 10
-_ROUNDS: Final = 3
+_ROUNDS: Final = 6
+_MARGIN: Final = 1.2
 _ORACLE: Final = re.compile(r"tests\.oracles(?: import|\.(?!effort\b))")
 _WITH_ORACLES_OF_THEIR_OWN: Final = ("tests/unit/measures/", "tests/unit/criteria/", "tests/unit/domain/")
 _LEFT_OUT: Final = "not deep and not real_data and not faults and not readme and not ui"
@@ -91,7 +92,8 @@ def short_of(counts: Counter[str]) -> dict[str, int]:
 def again(found: Compared, asked: argparse.Namespace) -> Compared:
     """Compare the entries that are short of instances on more, each by the test that has most of it.
 
-    How many a test has of an entry is chance, so that some are still short after it, and are compared again.
+    How many a test has of an entry is chance, so that somewhat more are asked for, and what is still short
+    after it is compared again.
     """
     for more in range(1, _ROUNDS + 1):
         tests, times = set(), 1
@@ -100,7 +102,8 @@ def again(found: Compared, asked: argparse.Namespace) -> Compared:
             if by_test:
                 most = max(by_test, key=lambda test: (by_test[test], test))
                 tests.add(most)
-                times = max(times, math.ceil((LEAST_OF_EACH - count) / min(by_test[most], _FLOOR)))
+                missing = _MARGIN * (LEAST_OF_EACH - count)
+                times = max(times, math.ceil(missing / min(by_test[most], _FLOOR)))
         if not tests:
             break
         floor = _FLOOR * min(times, _MOST_TIMES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 
 import pyarrow as pa
@@ -12,7 +13,8 @@ from app.services.datasets.ingest.rows_hash import RowsHash
 from app.services.datasets.ingest.table_hash import TableHash
 from app.services.releases.same_tables import contents_alike
 
-CELLS = st.none() | st.sampled_from(["", "a", "b", "ab", "ba", "é", "\x00"])
+TEXTS = ("", "a", "b", "ab", "ba", "é", "\x00")
+CELLS = st.none() | st.sampled_from(TEXTS)
 ROWS = st.lists(st.tuples(CELLS, CELLS), max_size=6)
 
 
@@ -54,6 +56,12 @@ def test_tables_have_the_same_hash_in_any_order_exactly_if_they_have_the_same_ro
     assert hashed_in_any_order([row[::-1] for row in mixed], ("y", "x")) == same
     assert hashed_in_any_order(one, ("x", "z")) != same
     assert (hashed_in_any_order(one, ("x", "y"), cut, most_rows=5) is None) == (len(one) > 5)
+
+
+def test_where_a_cell_ends_and_whether_it_is_missing_changes_both_hashes():
+    rows = list(itertools.product((None, *TEXTS), repeat=2))
+    assert len({hashed([row], ("x", "y")) for row in rows}) == len(rows)
+    assert len({hashed_in_any_order([row], ("x", "y")) for row in rows}) == len(rows)
 
 
 def test_long_cells_and_many_rows_are_hashed_in_parts_that_change_nothing():
