@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,8 @@ from tests.campaign.figures import TOP, Figure
 _REQUIREMENTS: Final = TOP / "tests" / "fuzz" / "requirements.lock"
 _OWN_ENVIRONMENT: Final = "PRIVACY_RISK_FUZZ_PYTHON"
 _ROUNDS: Final = 40
+_SHOWN: Final = 3000
+"""Characters of an example of a wrong answer that are printed."""
 _CHECKS: Final = (
     "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 )
@@ -33,8 +36,8 @@ def fuzzed(extent: Extent) -> Iterator[Figure]:
         python = _environment(Path(folder))
         with own.client() as client:
             client.example_data.create()
-        statuses: dict[str, int] = {}
-        failed: list[str] = []
+        statuses: Counter[str] = Counter()
+        wrong: Counter[tuple[str, str]] = Counter()
         slowest: list[tuple[float, str]] = []
         answered, rounds, broken = 0, 0, 0
         while answered < extent.cases and rounds < _ROUNDS:
@@ -44,21 +47,28 @@ def fuzzed(extent: Extent) -> Iterator[Figure]:
             rounds += 1
             broken += status not in (0, 1)
             answered += told["with_key"]
-            for code, number in told["statuses"].items():
-                statuses[code] = statuses.get(code, 0) + number
-            failed += told["failed"]
+            statuses.update(told["statuses"])
+            for one in told["wrong"]:
+                place = (one["operation"], one["what"])
+                if place not in wrong:
+                    print(f"{place[0]}: {place[1]}: {one['example'][:_SHOWN]}", file=sys.stderr, flush=True)
+                wrong[place] += one["number"]
             slowest += [tuple(one) for one in told["slowest"]]
-        seconds, slow = max(slowest)
-        told_statuses = ", ".join(f"{number:,} × {code}" for code, number in sorted(statuses.items()))
-        for one in failed[:10]:
-            print(one, file=sys.stderr)
-        text = (
-            f"{answered:,} cases answered with a valid key, {len(failed)} of them by an error of the "
-            "service's own; "
-            f"{told_statuses}; the slowest {seconds:.1f} s ({slow}); seeds {extent.seed} to "
-            f"{extent.seed + rounds - 1}"
+        seconds, slow = max(slowest, default=(0.0, "none"))
+        yield Figure(
+            "fuzz-api",
+            f"{answered:,} cases answered with a valid key, {_told(wrong)}; "
+            f"{', '.join(f'{number:,} × {code}' for code, number in sorted(statuses.items()))}; the slowest "
+            f"{seconds:.1f} s ({slow}); seeds {extent.seed} to {extent.seed + rounds - 1}",
+            not wrong and not broken and answered >= extent.cases,
         )
-        yield Figure("fuzz-api", text, not failed and not broken and answered >= extent.cases)
+
+
+def _told(wrong: Counter[tuple[str, str]]) -> str:
+    """How many answers were wrong, and where."""
+    none = "none of them by an error of the service's own or against the OpenAPI document"
+    places = "; ".join(f"{operation}: {what}" for operation, what in list(wrong)[:3])
+    return f"{wrong.total():,} of them wrong in {len(wrong)} ways ({places})" if wrong else none
 
 
 def _environment(folder: Path) -> str:
@@ -99,6 +109,7 @@ def _ask(
         "PYTHONPATH": str(TOP / "tests" / "fuzz"),
         "SCHEMATHESIS_HOOKS": "counted_answers",
         "PRIVACY_RISK_FUZZ_COUNTS": str(counts),
+        "PRIVACY_RISK_FUZZ_KEY": own.key,
     }
     with (own.folder / "schemathesis.log").open("ab") as log:
         status = subprocess.run(
@@ -107,6 +118,6 @@ def _ask(
     told = (
         json.loads(counts.read_text())
         if counts.exists()
-        else {"statuses": {}, "with_key": 0, "failed": [], "slowest": []}
+        else {"statuses": {}, "with_key": 0, "wrong": [], "slowest": []}
     )
     return told, status
