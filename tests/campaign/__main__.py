@@ -70,8 +70,7 @@ def _run(part: str, extent: Extent, *, is_kept: bool) -> bool:
             print(f"{'kept' if figure.is_kept else 'NOT KEPT'} {figure.promise}: {figure.text}", flush=True)
             good = good and figure.is_kept
             if is_kept:
-                keep(measured([figure], time.monotonic() - began))
-                write(kept())
+                keep(measured([figure], time.monotonic() - began), shown=write)
     except Exception:
         traceback.print_exc()
         return False

@@ -19,6 +19,11 @@ from tests.campaign.figures import TOP, Figure
 _REQUIREMENTS: Final = TOP / "tests" / "fuzz" / "requirements.lock"
 _OWN_ENVIRONMENT: Final = "PRIVACY_RISK_FUZZ_PYTHON"
 _ROUNDS: Final = 40
+_ROUND_SECONDS: Final = 900
+_EACH: Final = 40
+"""Examples of each operation in a round; another seed draws others."""
+_PHASES: Final = ("examples,coverage,fuzzing,stateful", "fuzzing,stateful")
+"""Those of the first round and of all others: what is not drawn needs no second time."""
 _SHOWN: Final = 3000
 """Characters of an example of a wrong answer that are printed."""
 _CHECKS: Final = (
@@ -42,7 +47,7 @@ def fuzzed(extent: Extent) -> Iterator[Figure]:
         answered, rounds, broken = 0, 0, 0
         while answered < extent.cases and rounds < _ROUNDS:
             told, status = _ask(
-                python, own, Path(folder), extent, extent.seed + rounds, extent.cases - answered
+                python, own, Path(folder), extent.seed + rounds, extent.cases - answered, _PHASES[rounds > 0]
             )
             rounds += 1
             broken += status not in (0, 1)
@@ -86,7 +91,7 @@ def _environment(folder: Path) -> str:
 
 
 def _ask(
-    python: str, own: Bench, folder: Path, extent: Extent, seed: int, wanted: int
+    python: str, own: Bench, folder: Path, seed: int, wanted: int, phases: str
 ) -> tuple[dict[str, Any], int]:
     """One run of schemathesis: what was answered, and its exit status."""
     counts = folder / "counts.json"
@@ -94,14 +99,13 @@ def _ask(
     document = TOP / "openapi" / "openapi.json"
     described = json.loads(document.read_text(encoding="utf-8"))
     operations = sum(map(len, described["paths"].values()))
-    each = max(min(wanted // operations, 100), 1)
-    phases = "fuzzing,stateful" if wanted < 5_000 else "examples,coverage,fuzzing,stateful"
+    each = max(min(wanted // operations, _EACH), 1)
     command = [
         python, "-m", "schemathesis.cli", "run", str(document), "--url", own.url,
         "--header", f"Authorization: Bearer {own.key}", "--phases", phases, "--max-examples", str(each),
         "--checks", _CHECKS, "--continue-on-failure", "--workers", "2", "--seed", str(seed), "--no-shrink",
         "--request-timeout", "60", "--generation-database", "none", "--suppress-health-check", "all",
-        "--warnings", "off", "--no-color", "--max-time", str(max(60, wanted)),
+        "--warnings", "off", "--no-color", "--max-time", str(_ROUND_SECONDS),
     ]  # fmt: skip
     for method, path in _LEFT_OUT:
         command += ["--exclude-operation-id", described["paths"][path][method]["operationId"]]

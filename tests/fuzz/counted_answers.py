@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import sys
 import threading
 from collections import Counter
 from pathlib import Path
@@ -60,6 +61,8 @@ def _take_down(case: Any, what: str, message: str) -> None:
     with _LOCK:
         place = (f"{case.method} {case.path}", what)
         number, example = _WRONG.get(place, (0, ""))
+        if not number:
+            print(*place, message, case.as_curl_command(), file=sys.stderr, flush=True)
         _WRONG[place] = (number + 1, example or f"{message}\n{case.as_curl_command()}")
 
 
