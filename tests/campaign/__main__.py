@@ -64,13 +64,14 @@ def main(arguments: Sequence[str]) -> int:
         write(kept())
         return 0
     extent = _with(SUBSET if asked.subset else WHOLE, asked.set)
+    less = _less(extent)
     parts = asked.parts or (_OF_THE_SUBSET if asked.subset else PARTS)
-    failed = [part for part in parts if not _run(part, extent, is_kept=not asked.subset)]
+    failed = [part for part in parts if not _run(part, extent, less, is_kept=not asked.subset)]
     print(f"not kept: {', '.join(failed)}" if failed else "every promise was kept")
     return int(bool(failed))
 
 
-def _run(part: str, extent: Extent, *, is_kept: bool) -> bool:
+def _run(part: str, extent: Extent, less: str, *, is_kept: bool) -> bool:
     """Run one part, print and keep its figures as they come; whether all its promises were kept."""
     print(f"== {part}", flush=True)
     began, good = time.monotonic(), True
@@ -79,12 +80,19 @@ def _run(part: str, extent: Extent, *, is_kept: bool) -> bool:
             print(f"{'kept' if figure.is_kept else 'NOT KEPT'} {figure.promise}: {figure.text}", flush=True)
             good = good and figure.is_kept
             if is_kept:
-                keep(measured([figure], time.monotonic() - began))
-                write(kept())
+                figure = replace(figure, text=figure.text + less)
+                keep(measured([figure], time.monotonic() - began), shown=write)
     except Exception:
         traceback.print_exc()
         return False
     return good
+
+
+def _less(extent: Extent) -> str:
+    """What to add to figures of a campaign in which something was done less than promises ask for."""
+    found = [own for own in _lengths() if own != "seed" and getattr(extent, own) < getattr(WHOLE, own)]
+    said = ", ".join(f"{own}={getattr(extent, own)}" for own in found)
+    return f" (less than the whole campaign: {said})" if found else ""
 
 
 def _lengths() -> list[str]:

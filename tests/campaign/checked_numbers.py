@@ -32,7 +32,7 @@ def compared(extent: Extent) -> Iterator[Figure]:
         counts = Path(folder) / "counts.json"
         done = subprocess.run(
             [sys.executable, "-m", "tests.selfcheck", "--seed", str(extent.seed), "--effort",
-             str(extent.effort),             "--json", str(counts)],
+             str(extent.effort), "--json", str(counts)],
             cwd=TOP, capture_output=True, text=True, check=False,
         )  # fmt: skip
         told = done.stdout.strip().splitlines()
@@ -46,7 +46,6 @@ def parsers(extent: Extent) -> Iterator[Figure]:
     own = {"PRIVACY_RISK_TEST_LEAST": str(extent.inputs)}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o",
-
          f"timeout={_SECONDS_OF_A_PARSER}",
          "-n", "2", "--dist=load", f"--hypothesis-seed={extent.seed}", _HOSTILE],
         cwd=TOP, env=os.environ | own, capture_output=True, text=True, check=False,

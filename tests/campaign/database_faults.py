@@ -42,7 +42,7 @@ class Undergone:
 
     def text(self, what: str) -> str:
         """In words."""
-        told = ", ".join(map(str, sorted(self.statuses))) or "none"
+        told = ", ".join(str(own or "no answer") for own in sorted(self.statuses)) or "not asked"
         wrong = f"; wrong: {'; '.join(self.wrong)}" if self.wrong else "; its result as undisturbed"
         return (
             f"{what}: answers meanwhile {told}; ready {self.ready_after:.1f} s after; the run took "
@@ -96,7 +96,7 @@ def _undergo(
 
 
 def _ask(own: Bench, statuses: set[int]) -> None:
-    """What the API answers just now; 0 for none within five seconds."""
+    """What the API answers just now; 0 for nothing within five seconds."""
     key = {"Authorization": f"Bearer {own.key}"}
     try:
         statuses.add(httpx.get(f"{own.url}/v1/rules", headers=key, timeout=5.0, trust_env=False).status_code)

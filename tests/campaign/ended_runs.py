@@ -60,29 +60,43 @@ def given_back(extent: Extent) -> Iterator[Figure]:
 
 
 def exhausted(extent: Extent) -> Iterator[Figure]:
-    """A run that always takes longer than it may, and others beside it."""
-    limits = {"PRIVACY_RISK_RUN_SECONDS": "20", "PRIVACY_RISK_WORKER_CONCURRENCY": "2"}
+    """Runs that always take longer, or need more memory, than they may, and others beside them."""
+    limits = {
+        "PRIVACY_RISK_RUN_SECONDS": "20",
+        "PRIVACY_RISK_RUN_MEMORY_MIB": "512",
+        "PRIVACY_RISK_WORKER_CONCURRENCY": "2",
+    }
     with bench(workers=1, variables=limits) as own, own.patient_client() as client:
-        hungry = client.optimisations.start_run(_endless(own, "hungry"))
-        others = []
-        for number in range(10):
-            body = {
-                **own.question,
-                "name": f"beside-{number}",
-                "absent_policy": ("zero", "add_self")[number % 2],
-            }
-            levels = {"city": number % 5, "race": 1, "birth_date": 1, "income": 1}
-            others.append(
-                client.assessments.start_run({**body, "rule": {"kind": "table_level", "levels": levels}}).id
+        for promise, code, population in (
+            ("exhausted", "time-limit", 10_000), ("memory", "memory-limit", 50_000_000),
+        ):  # fmt: skip
+            hungry = client.optimisations.start_run(_endless(own, promise, population))
+            beside = [client.assessments.start_run(body).id for body in _beside(own, promise)]
+            ended = own.until_ended(hungry.id)
+            good = [own.until_ended(run_id).state for run_id in beside].count("succeeded")
+            said = (ended.error or {}).get("code")
+            text = (
+                f"ended as {ended.state} ({said}) at attempt {ended.attempt}; {good} of {len(beside)} runs "
+                "beside it succeeded"
             )
-        ended = own.until_ended(hungry.id)
-        good = [own.until_ended(run_id).state for run_id in others].count("succeeded")
-        code = (ended.error or {}).get("code")
-        text = (
-            f"ended as {ended.state} ({code}) at attempt {ended.attempt}; {good} of {len(others)} runs "
-            "beside it succeeded"
-        )
-        yield Figure("exhausted", text, code == "time-limit" and good == len(others))
+            yield Figure(promise, text, said == code and good == len(beside))
+
+
+def _beside(own: Bench, name: str) -> list[dict[str, object]]:
+    """Ten small questions; other ones for each name."""
+    race = 1 + (name == "memory")
+    return [
+        {
+            **own.question,
+            "name": f"beside-{name}-{number}",
+            "absent_policy": ("zero", "add_self")[number % 2],
+            "rule": {
+                "kind": "table_level",
+                "levels": {"city": number % 5, "race": race, "birth_date": 1, "income": 1},
+            },
+        }
+        for number in range(10)
+    ]
 
 
 def clocks(extent: Extent) -> Iterator[Figure]:
@@ -105,9 +119,10 @@ def clocks(extent: Extent) -> Iterator[Figure]:
     yield Figure("clock", "; ".join(said), good)
 
 
-def _endless(own: Bench, name: str) -> dict[str, object]:
+def _endless(own: Bench, name: str, population: int = 10_000) -> dict[str, object]:
     solver = {
-        "kind": "genetic", "seed": 1, "population": 10_000, "generations": 1_000_000, "stagnation": 1_000_000,
+        "kind": "genetic", "seed": 1, "population": population, "generations": 1_000_000,
+        "stagnation": 1_000_000,
     }  # fmt: skip
     return {
         **own.question,

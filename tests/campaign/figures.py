@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -76,9 +77,25 @@ def kept(path: Path = KEPT) -> dict[str, Measured]:
     return {one["promise"]: Measured(**one) for one in json.loads(path.read_text(encoding="utf-8"))}
 
 
-def keep(figures: Iterable[Measured], path: Path = KEPT) -> None:
-    """Keep these figures in the place of earlier ones of the same promises."""
-    known = kept(path) | {own.promise: own for own in figures}
+def keep(
+    figures: Iterable[Measured],
+    path: Path = KEPT,
+    shown: Callable[[Mapping[str, Measured]], None] | None = None,
+) -> None:
+    """Keep these figures in the place of earlier ones of the same promises, and let all of them be shown.
+
+    Campaigns that run at the same time wait for each other; whoever reads meanwhile sees the earlier ones.
+    """
     path.parent.mkdir(exist_ok=True)
-    lines = [asdict(known[promise]) for promise in sorted(known)]
-    path.write_text(json.dumps(lines, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        known = kept(path) | {own.promise: own for own in figures}
+        lines = [asdict(known[promise]) for promise in sorted(known)]
+        coming = path.with_suffix(".coming")
+        coming.write_text(json.dumps(lines, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        coming.replace(path)
+        if shown is not None:
+            shown(known)
+    finally:
+        os.close(folder)

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,13 @@ from tests.campaign.figures import TOP, Figure
 _REQUIREMENTS: Final = TOP / "tests" / "fuzz" / "requirements.lock"
 _OWN_ENVIRONMENT: Final = "PRIVACY_RISK_FUZZ_PYTHON"
 _ROUNDS: Final = 40
+_ROUND_SECONDS: Final = 900
+_EACH: Final = 40
+"""Examples of each operation in a round; another seed draws others."""
+_PHASES: Final = ("examples,coverage,fuzzing,stateful", "fuzzing,stateful")
+"""Those of the first round and of all others: what is not drawn needs no second time."""
+_SHOWN: Final = 3000
+"""Characters of an example of a wrong answer that are printed."""
 _CHECKS: Final = (
     "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 )
@@ -33,32 +41,40 @@ def fuzzed(extent: Extent) -> Iterator[Figure]:
         python = _environment(Path(folder))
         with own.client() as client:
             client.example_data.create()
-        statuses: dict[str, int] = {}
-        failed: list[str] = []
+        statuses: Counter[str] = Counter()
+        wrong: Counter[tuple[str, str]] = Counter()
         slowest: list[tuple[float, str]] = []
         answered, rounds, broken = 0, 0, 0
         while answered < extent.cases and rounds < _ROUNDS:
             told, status = _ask(
-                python, own, Path(folder), extent, extent.seed + rounds, extent.cases - answered
+                python, own, Path(folder), extent.seed + rounds, extent.cases - answered, _PHASES[rounds > 0]
             )
             rounds += 1
-            broken += status not in (0, 1)
+            # What it calls a failure is among what its hooks took down, or is an error of its own.
+            broken += status != bool(told["wrong"])
             answered += told["with_key"]
-            for code, number in told["statuses"].items():
-                statuses[code] = statuses.get(code, 0) + number
-            failed += told["failed"]
+            statuses.update(told["statuses"])
+            for one in told["wrong"]:
+                place = (one["operation"], one["what"])
+                if place not in wrong:
+                    print(f"{place[0]}: {place[1]}: {one['example'][:_SHOWN]}", file=sys.stderr, flush=True)
+                wrong[place] += one["number"]
             slowest += [tuple(one) for one in told["slowest"]]
-        seconds, slow = max(slowest)
-        told_statuses = ", ".join(f"{number:,} × {code}" for code, number in sorted(statuses.items()))
-        for one in failed[:10]:
-            print(one, file=sys.stderr)
-        text = (
-            f"{answered:,} cases answered with a valid key, {len(failed)} of them by an error of the "
-            "service's own; "
-            f"{told_statuses}; the slowest {seconds:.1f} s ({slow}); seeds {extent.seed} to "
-            f"{extent.seed + rounds - 1}"
+        seconds, slow = max(slowest, default=(0.0, "none"))
+        yield Figure(
+            "fuzz-api",
+            f"{answered:,} cases answered with a valid key, {_told(wrong)}; "
+            f"{', '.join(f'{number:,} × {code}' for code, number in sorted(statuses.items()))}; the slowest "
+            f"{seconds:.1f} s ({slow}); seeds {extent.seed} to {extent.seed + rounds - 1}",
+            not wrong and not broken and answered >= extent.cases,
         )
-        yield Figure("fuzz-api", text, not failed and not broken and answered >= extent.cases)
+
+
+def _told(wrong: Counter[tuple[str, str]]) -> str:
+    """How many answers were wrong, and where."""
+    none = "none of them by an error of the service's own or against the OpenAPI document"
+    places = "; ".join(f"{operation}: {what}" for operation, what in list(wrong)[:3])
+    return f"{wrong.total():,} of them wrong in {len(wrong)} ways ({places})" if wrong else none
 
 
 def _environment(folder: Path) -> str:
@@ -76,7 +92,7 @@ def _environment(folder: Path) -> str:
 
 
 def _ask(
-    python: str, own: Bench, folder: Path, extent: Extent, seed: int, wanted: int
+    python: str, own: Bench, folder: Path, seed: int, wanted: int, phases: str
 ) -> tuple[dict[str, Any], int]:
     """One run of schemathesis: what was answered, and its exit status."""
     counts = folder / "counts.json"
@@ -84,14 +100,13 @@ def _ask(
     document = TOP / "openapi" / "openapi.json"
     described = json.loads(document.read_text(encoding="utf-8"))
     operations = sum(map(len, described["paths"].values()))
-    each = max(min(wanted // operations, 100), 1)
-    phases = "fuzzing,stateful" if wanted < 5_000 else "examples,coverage,fuzzing,stateful"
+    each = max(min(wanted // operations, _EACH), 1)
     command = [
         python, "-m", "schemathesis.cli", "run", str(document), "--url", own.url,
         "--header", f"Authorization: Bearer {own.key}", "--phases", phases, "--max-examples", str(each),
         "--checks", _CHECKS, "--continue-on-failure", "--workers", "2", "--seed", str(seed), "--no-shrink",
         "--request-timeout", "60", "--generation-database", "none", "--suppress-health-check", "all",
-        "--warnings", "off", "--no-color", "--max-time", str(max(60, wanted)),
+        "--warnings", "off", "--no-color", "--max-time", str(_ROUND_SECONDS),
     ]  # fmt: skip
     for method, path in _LEFT_OUT:
         command += ["--exclude-operation-id", described["paths"][path][method]["operationId"]]
@@ -99,6 +114,7 @@ def _ask(
         "PYTHONPATH": str(TOP / "tests" / "fuzz"),
         "SCHEMATHESIS_HOOKS": "counted_answers",
         "PRIVACY_RISK_FUZZ_COUNTS": str(counts),
+        "PRIVACY_RISK_FUZZ_KEY": own.key,
     }
     with (own.folder / "schemathesis.log").open("ab") as log:
         status = subprocess.run(
@@ -107,6 +123,6 @@ def _ask(
     told = (
         json.loads(counts.read_text())
         if counts.exists()
-        else {"statuses": {}, "with_key": 0, "failed": [], "slowest": []}
+        else {"statuses": {}, "with_key": 0, "wrong": [], "slowest": []}
     )
     return told, status

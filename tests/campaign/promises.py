@@ -79,9 +79,12 @@ GROUPS: Final = (
         Promise("exhausted",
                 "A run that always takes longer than it may fails and says so; others beside it succeed",
                 (f"{_SUPERVISION}::test_a_run_beyond_its_time_fails_and_its_child_is_dead",), "exhausted"),
-        Promise("memory", "A run that always needs more memory than it may fails and states the limit",
+        Promise("memory",
+                "A run that always needs more memory than it may fails and states the limit; others beside "
+                "it succeed",
                 (f"{_SUPERVISION}::test_memory_beyond_the_limit_fails_the_run_and_states_the_limit",
-                 f"{_SUPERVISION}::test_a_child_never_holds_more_memory_of_its_own_than_the_limit")),
+                 f"{_SUPERVISION}::test_a_child_never_holds_more_memory_of_its_own_than_the_limit"),
+                "exhausted"),
     )),
     Group("Database, disk and clock", (
         Promise("backends", "All connections to the database are ended: what runs goes on",
