@@ -60,6 +60,7 @@ class _Service(Calls[Pool]):
         self.releases = Releases(connection, "/releases")
         self.sequential_disclosures = SequentialDisclosures(connection, "/sequential-disclosures")
         self.relational_schemas = Collection(connection, "/relational-schemas")
+        self.mechanism_audits = Answered(connection, "/mechanism-audits")
         self.view_checks = Answered(connection, "/view-checks")
         self.runs = Runs(connection, "/runs")
         self.policies = Policies(connection, "/policies")
@@ -78,11 +79,6 @@ class _Service(Calls[Pool]):
     async def catalogue(self) -> Json:
         """What can be measured and chosen, with the parameters of each."""
         return await self._connection.get_json(f"{VERSION}/catalogue")
-
-    @call
-    async def audit_mechanism(self, body: Json) -> Json:
-        """What an attempt found to refute a certified mechanism on made-up tables; nothing is stored."""
-        return await self._connection.post(f"{VERSION}/mechanism-audits", body)
 
     @call
     async def propose_dialect(self, sample: bytes) -> Json:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from app.services.gates.policies import PolicyService
     from app.services.gates.waivers import WaiverService
     from app.services.releases.budget_service import BudgetService
+    from app.services.releases.mechanism_audits import MechanismAuditService
     from app.services.releases.releases import ReleaseService
     from app.services.rules.rules import RuleService
     from app.services.rules.sequential_disclosures import SequentialDisclosureService
@@ -58,6 +59,7 @@ class Services:
     direct_runs: DirectRuns
     releases: ReleaseService
     budgets: BudgetService
+    mechanism_audits: MechanismAuditService
     sequential_disclosures: SequentialDisclosureService
     relational_schemas: RelationalSchemaService
     view_checks: ViewCheckService

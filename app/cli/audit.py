@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from app.cli.operations import Operations
@@ -43,16 +42,23 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
     """Audit; 1 if anything is refuted."""
     # Imported here: no other command needs them.
-    from app.domain.mechanisms.mechanism_audit import MOST_CROWD_ALONE, audit_by_draws, exact_audit
+    from app.domain.mechanisms.mechanism_audit import (
+        audit_by_draws,
+        drawn_parts,
+        exact_audit,
+        exact_parts,
+    )
+    from app.services.releases.audit_work import document_of_audit
 
     own = _asked(arguments.mechanism, arguments.parameters)
     audits = []
     if arguments.only != "draws":
-        audits.append(exact_audit(own, MOST_CROWD_ALONE))
+        audits.append(exact_audit(own, [part() for part in exact_parts(own)]))
     if arguments.only != "exact":
-        audits.append(audit_by_draws(own, arguments.runs, os.urandom))
+        drawn = drawn_parts(own, arguments.runs, os.urandom)
+        audits.append(audit_by_draws(own, [part() for part in drawn]))
     if arguments.json:
-        print(json.dumps({"audits": [_document(audit) for audit in audits]}, ensure_ascii=False))
+        print(json.dumps({"audits": [document_of_audit(audit) for audit in audits]}, ensure_ascii=False))
     else:
         print("\n".join(line for audit in audits for line in _lines(audit)))
     return 1 if any(audit.is_refuted for audit in audits) else 0
@@ -78,17 +84,6 @@ def _asked(name: str, parameters: dict[str, Any] | None) -> Any:  # noqa: ANN401
         place = "/".join(map(str, first["loc"]))
         raise InvalidInput.of(f"--parameters /{place}", "invalid", f"{first['msg']}.") from None
     return AuditedMechanism.of(BY_NAME[name], value_of(body))
-
-
-def _document(audit: Audit) -> dict[str, Any]:
-    """The same as the service answers."""
-    found = {"verdict": audit.verdict, "is_refuted": audit.is_refuted}
-    return asdict(audit) | found | {
-        "needs": [asdict(one) | {"is_refuted": one.is_refuted} for one in audit.needs],
-        "tests": [
-            asdict(one) | {"is_refuted": one.is_refuted, "verdict": one.verdict} for one in audit.tests
-        ],
-    }  # fmt: skip
 
 
 def _lines(audit: Audit) -> list[str]:

@@ -17,6 +17,7 @@ from app.services.gates.completion import Completion
 from app.services.gates.evaluations import EvaluationPreparation
 from app.services.gates.evidence import EvidenceIssuer
 from app.services.ports import Clock, Store
+from app.services.releases.audit_work import audit_preparation
 from app.services.releases.draw_work import DrawPreparation
 from app.services.resources import Claim, Kind
 from app.services.runs.run_execution import Prepare, Report, RunExecution
@@ -58,6 +59,7 @@ def run_execution(
         Kind.OPTIMISATION: OptimisationPreparation(store, loader, processors()),
         Kind.FRONTIER: FrontierPreparation(store, loader, processors()),
         Kind.VIEW_CHECK: CheckPreparation(store),
+        Kind.MECHANISM_AUDIT: audit_preparation,
         Kind.EVALUATION: EvaluationPreparation(store, of_evaluations, Completion(EvidenceIssuer(clock))),
     }
     return RunExecution(store, prepare, {Kind.DRAW: DrawPreparation(store, loader)})

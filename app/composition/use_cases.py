@@ -28,6 +28,7 @@ from app.services.gates.waivers import WaiverService
 from app.services.ports import Clock, Registry, RunSignals, Store
 from app.services.questions import RUN_BYTES, Claimant, DirectBudget
 from app.services.releases.budget_service import BudgetService
+from app.services.releases.mechanism_audits import MechanismAuditService
 from app.services.releases.releases import ReleaseService
 from app.services.rules.rules import RuleService
 from app.services.rules.sequential_disclosures import SequentialDisclosureService
@@ -114,6 +115,7 @@ def use_cases_within(
         direct_runs=DirectRuns(store, execution, claimant),
         releases=ReleaseService(store, loader, budget, run_bytes),
         budgets=BudgetService(store),
+        mechanism_audits=MechanismAuditService(store, loader, budget, run_bytes),
         sequential_disclosures=SequentialDisclosureService(store, loader),
         relational_schemas=RelationalSchemaService(store),
         view_checks=ViewCheckService(store, loader, budget),

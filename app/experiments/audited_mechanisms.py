@@ -24,7 +24,6 @@ from app.domain.mechanisms.exact_choice import sampled
 from app.domain.mechanisms.mechanism import Bits
 from app.domain.mechanisms.mechanism_audit import (
     ERROR,
-    MOST_CROWD_ALONE,
     AuditedMechanism,
     exact_needs,
     least_runs,
@@ -139,7 +138,7 @@ def run(effort: Effort) -> Report:
     sample = sampled_one().mechanism
     counted = AuditedMechanism.of(sample, sample.parameters(**COUNTED))
     exactly = {own.mechanism.name: exact_needs(own) for own in owns}
-    exactly[f"{sample.name}, counted in the data"] = exact_needs(counted, MOST_CROWD_ALONE)
+    exactly[f"{sample.name}, counted in the data"] = exact_needs(counted)
     drawn = {own.mechanism.name: refutations_of(own, runs[own.mechanism.name], bits_of(SEED)) for own in owns}
     controls = audit_of_broken(max(RUNS_OF_BROKEN, *runs.values()))
     rows = [(name, one) for name, found in drawn.items() for one in found]

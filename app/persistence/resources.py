@@ -35,7 +35,7 @@ DELETIONS_CHANNEL: Final = "deletions"
 
 _HELD: Final = frozenset(Kind) - {
     Kind.ASSESSMENT, Kind.MEASUREMENT, Kind.EVALUATION, Kind.OPTIMISATION, Kind.FRONTIER, Kind.DRAW,
-    Kind.VIEW_CHECK,
+    Kind.VIEW_CHECK, Kind.MECHANISM_AUDIT,
 }  # fmt: skip
 """Kinds of what questions name, which processes keep in memory beyond one request or run."""
 

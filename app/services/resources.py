@@ -59,6 +59,7 @@ class Kind(StrEnum):
     DRAW = "draw"
     RELATIONAL_SCHEMA = "relational_schema"
     VIEW_CHECK = "view_check"
+    MECHANISM_AUDIT = "mechanism_audit"
     SEQUENTIAL_DISCLOSURE = "sequential_disclosure"
     DISCLOSURE_STEP = "disclosure_step"
     POLICY = "policy"

@@ -36,6 +36,7 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "measurements": ("Measurements", "Single measures of a dataset or a rule."),
     "releases": ("Releases", "Tables as they are published."),
     "relational-schemas": ("Relational schemas", "The tables that views and secrets are queries of."),
+    "mechanism-audits": ("Audits of mechanisms", "Attempts to refute what mechanisms promise."),
     "view-checks": ("View checks", "Whether views of a database disclose anything about secrets."),
 }
 """Kinds of resource that have pages: the heading, and what they are."""
@@ -155,5 +156,10 @@ _FACTS: Final[Mapping[str, Any]] = {
     "measurements": lambda d: [d["measure"], d["dataset"]],
     "releases": lambda d: [d["dataset"], f"{d['rows']:,} {_rows_of(d)}"],
     "relational-schemas": lambda d: [f"relations: {d['n_relations']:,}", f"warnings: {len(d['warnings']):,}"],
+    "mechanism-audits": lambda d: [
+        d["mechanism"],
+        f"ε = {d['epsilon']:g}, δ = {d['delta']:g}",
+        "exact" if d["runs"] is None else f"{d['runs']:,} draws of each table",
+    ],
     "view-checks": lambda d: [f"secrets: {d['n_secrets']}", f"views: {d['n_views']}", d["language"]],
 }

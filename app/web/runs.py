@@ -25,6 +25,7 @@ RESULTS: Final = {
     "frontier": ("frontiers",),
     "evaluation": ("evaluations",),
     "view_check": ("view-checks",),
+    "mechanism_audit": ("mechanism-audits",),
 }
 """Kinds whose results have a page: what stands before its name, and behind it."""
 

@@ -28,6 +28,7 @@ from app.web import (
     hierarchy_editor,
     manifests,
     measurements,
+    mechanism_audits,
     overview,
     perturbed_groups,
     profiles,
@@ -99,6 +100,7 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/policies/{ref}", verdicts.policy),
     ("/relational-schemas/{ref}", relational_schemas.relational_schema),
     ("/view-checks/{ref}", view_checks.view_check),
+    ("/mechanism-audits/{ref}", mechanism_audits.mechanism_audit),
     ("/policies/{ref}/evaluate", gates.evaluate),
     *((f"/{kind}", overview.listing(kind)) for kind in overview.KINDS),
 )

@@ -1,17 +1,12 @@
-"""Audits of mechanisms over HTTP: what is found, and what is refused."""
+"""Audits of mechanisms over HTTP: at once and by runs, kept, interrupted, cancelled, and refused."""
 
 from __future__ import annotations
 
-import asyncio
-import threading
-import time
 from typing import Any
 
 import pytest
 
-from app.api.routers import mechanism_audits
-from app.api.schemas.mechanism_audits import NewMechanismAudit
-from app.domain.mechanisms.mechanism_audit import Audit
+from app.services.releases.audit_work import AuditWork
 from tests.api.problem_documents import problem_of
 from tests.api.service import build_api
 
@@ -37,49 +32,125 @@ REFUSED: tuple[tuple[dict[str, Any], dict[str, Any], int, str], ...] = (
     (LAPLACE, {"method": "draws", "runs": 400}, 422, "invalid-input"),
     (SAMPLED | {"least_records": 1000}, {}, 422, "invalid-input"),
 )
+COUNTED = {
+    "kind": "sampled_generalisation",
+    "epsilon": 4,
+    "delta": 0.006,
+    "sampling_rate": 0.5,
+    "least_records": 152,
+    "trade_off": 1,
+    "sensitivity": {"leaf": [0, 0]},
+}
+"""Of a threshold of 131 records: its exact audit takes seconds."""
+DRAWN = {"mechanism": LAPLACE | {"epsilon": 1}, "method": "draws", "runs": 1000}
 
 
-async def test_audits_are_made_of_what_is_certified_and_refused_of_all_else(store, registry, clock):
-    api = build_api(store, registry, clock)
+@pytest.fixture
+def api(store, registry, clock):
+    return build_api(store, registry, clock)
+
+
+@pytest.fixture
+async def client(api):
     _, token = await api.tenant_with_key()
-    async with api.client(token) as client:
+    async with api.client(token) as made:
+        yield made
 
-        async def asked(mechanism: dict[str, Any], **more: Any) -> tuple[int, dict[str, Any]]:
-            response = await client.post("/v1/mechanism-audits", json={"mechanism": mechanism, **more})
-            return response.status_code, response.json()
 
-        status, found = await asked(STABLE)
-        assert (status, found["verdict"], found["tests"]) == (200, "not refuted", [])
-        (need,) = found["needs"]
-        assert (need["part"], need["promised"]) == ("delta", 0.01)
-        assert 0.004 < need["least"] < 0.01
+async def test_audits_are_made_of_what_is_certified_and_refused_of_all_else(client):
+    async def asked(mechanism: dict[str, Any], **more: Any) -> dict[str, Any]:
+        response = await client.post("/v1/mechanism-audits", json={"mechanism": mechanism, **more})
+        assert response.status_code == 201, response.text
+        return response.json()
 
-        status, found = await asked(STABLE, method="draws", runs=1000)
-        assert (status, found["verdict"], found["needs"]) == (200, "not refuted", [])
-        assert {own["pair"] for own in found["tests"]} == {"alone", "alike", "threshold"}
-        assert all(own["least_epsilon"] <= 1 < own["attainable"] for own in found["tests"])
+    made = await asked(STABLE, name="exactly")
+    found = made["result"]
+    assert (made["mechanism"], made["method"], made["runs"]) == ("stability_histogram", "exact", None)
+    assert (found["verdict"], found["tests"]) == ("not refuted", [])
+    (need,) = found["needs"]
+    assert (need["part"], need["promised"]) == ("delta", 0.01)
+    assert 0.004 < need["least"] < 0.01
 
-        for mechanism, more, status, code in REFUSED:
-            response = await client.post("/v1/mechanism-audits", json={"mechanism": mechanism, **more})
+    found = (await asked(STABLE, method="draws", runs=1000))["result"]
+    assert (found["verdict"], found["needs"]) == ("not refuted", [])
+    assert {own["pair"] for own in found["tests"]} == {"alone", "alike", "threshold"}
+    assert all(own["least_epsilon"] <= 1 < own["attainable"] for own in found["tests"])
+
+    for mechanism, more, status, code in REFUSED:
+        for path in ("", "/runs"):
+            response = await client.post(f"/v1/mechanism-audits{path}", json={"mechanism": mechanism, **more})
             problem = problem_of(response, status, code)
             if mechanism is LAPLACE:
                 assert "3,200 or more" in problem["errors"][0]["remedy"]
+    assert len((await client.get("/v1/mechanism-audits")).json()["items"]) == 2
 
 
-async def test_audits_wait_for_each_other_in_a_thread_of_their_own(monkeypatch):
-    """Each may take seconds: several at once would take all threads by which others are answered."""
-    at_work, seen, threads = [], [], set()
+async def test_an_audit_that_is_asked_for_again_is_not_drawn_again(client):
+    first = (await client.post("/v1/mechanism-audits", json=DRAWN | {"name": "drawn"})).json()
+    again = await client.post("/v1/mechanism-audits", json=DRAWN | {"name": "drawn"})
+    assert (again.status_code, again.json()) == (200, first)
+    other = await client.post("/v1/mechanism-audits", json=DRAWN | {"name": "other"})
+    assert (other.status_code, other.json()["result"]) == (201, first["result"])
+    problem_of(
+        await client.post("/v1/mechanism-audits", json={"mechanism": STABLE, "name": "drawn"}),
+        409,
+        "conflict",
+    )
 
-    def slow(asked: Any) -> Audit:
-        at_work.append(asked)
-        seen.append(len(at_work))
-        threads.add(threading.current_thread().name)
-        time.sleep(0.01)
-        at_work.pop()
-        return Audit(asked.mechanism, 1, 0.01, (), ())
 
-    monkeypatch.setattr(mechanism_audits, "mechanism_audit", slow)
-    body = NewMechanismAudit.model_validate({"mechanism": STABLE})
-    await asyncio.gather(*(mechanism_audits.audit_mechanism(None, body) for _ in range(4)))
-    assert (seen, len(threads)) == ([1] * 4, 1)
-    assert threads.pop().startswith("audits")
+async def test_a_long_audit_is_a_run(client):
+    """Of a threshold above 60, or of more than ten million records: both were refused over HTTP once."""
+    for body, units in (
+        ({"mechanism": COUNTED}, 5),
+        (DRAWN | {"mechanism": STABLE, "runs": 1_000_000}, 3),
+    ):
+        problem = problem_of(
+            await client.post("/v1/mechanism-audits", json=body), 422, "direct-budget-exceeded"
+        )
+        assert "/v1/mechanism-audits/runs" in str(problem)
+        plan = (await client.post("/v1/mechanism-audits/plans", json=body)).json()
+        assert (plan["route"], plan["units"], plan["missing"]) == ("run", units, [])
+    assert (await client.get("/v1/mechanism-audits")).json()["items"] == []
+
+
+async def test_a_run_that_is_interrupted_keeps_the_pairs_that_are_done(api, client, monkeypatch):
+    queued = (await client.post("/v1/mechanism-audits/runs", json=DRAWN | {"name": "drawn"})).json()
+    block, done = AuditWork.run_block, []
+
+    def killed(self, index, tick, halted):
+        if index == 2:
+            raise RuntimeError("the worker is gone")
+        done.append(block(self, index, tick, halted))
+        return done[-1]
+
+    monkeypatch.setattr(AuditWork, "run_block", killed)
+    with pytest.raises(RuntimeError):
+        await api.execute(await api.registry.claim(queued["id"], "first", 60.0))
+    assert len(done) == 2
+    half = (await client.get("/v1/mechanism-audits/drawn")).json()
+    assert half["result"] is None
+    later = []
+
+    def noted(self, index, tick, halted):
+        later.append(index)
+        return block(self, index, tick, halted)
+
+    monkeypatch.setattr(AuditWork, "run_block", noted)
+    await api.execute(await api.registry.claim(queued["id"], "second", 0.0))
+    assert later == [2]
+    run = (await client.get("/v1/runs/drawn")).json()
+    assert (run["state"], run["resource"]["kind"]) == ("succeeded", "mechanism_audit")
+    assert (run["progress"]["done"], run["progress"]["total"]) == (3, 3)
+    result = (await client.get("/v1/runs/drawn/result")).json()
+    assert (await client.get("/v1/mechanism-audits/drawn")).json()["result"] == result
+    assert [own["pair"] for own in result["tests"]] == [*["alone"] * 2, *["alike"] * 2, *["threshold"] * 2]
+
+
+async def test_a_cancelled_audit_leaves_nothing(api, client):
+    queued = await client.post("/v1/mechanism-audits/runs", json={"mechanism": COUNTED, "name": "long"})
+    assert queued.status_code == 202
+    problem_of(await client.delete("/v1/mechanism-audits/long"), 409, "conflict")
+    assert (await client.post("/v1/runs/long/cancel")).json()["state"] == "cancelled"
+    assert await api.registry.claim(queued.json()["id"], "late", 0.0) is None
+    assert (await client.get("/v1/mechanism-audits/long")).json()["result"] is None
+    assert (await client.delete("/v1/mechanism-audits/long")).status_code == 204

@@ -117,6 +117,7 @@ class Disturber:
                 "evaluation": self.client.evaluations.delete,
                 "release": lambda own: None,
                 "view check": self.client.view_checks.delete,
+                "mechanism audit": self.client.mechanism_audits.delete,
             }[kind](name)
         if kind == "optimisation":
             with contextlib.suppress(Exception):

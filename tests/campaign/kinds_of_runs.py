@@ -22,6 +22,17 @@ _HOSPITAL: Final = {
         },
     },
 }
+_SAMPLED: Final = {
+    "kind": "sampled_generalisation",
+    "epsilon": 4,
+    "delta": 0.0078,
+    "sampling_rate": 0.5,
+    "least_records": 127,
+    "trade_off": 1,
+    "dictionary": {"leaf": ["a", "a", "b"]},
+    "exponent_range": 0.5,
+}
+"""A mechanism whose exact audit takes some seconds."""
 _LEVELS: Final = {"city": 1, "race": 1, "birth_date": 1, "income": 1}
 
 
@@ -70,6 +81,9 @@ def prepared(client: Client, question: Json) -> Mapping[str, RunKind]:
         "release": RunKind(_perturbed, _rows),
         "view check": RunKind(
             lambda own, name: own.view_checks.start_run({**_secrets_and_views(), "name": name}), _pairs
+        ),
+        "mechanism audit": RunKind(
+            lambda own, name: own.mechanism_audits.start_run({"name": name, "mechanism": _SAMPLED}), _result
         ),
     }
 

@@ -48,6 +48,7 @@ async def make_journey(api: Api) -> Journey:
         await _drawn(client)
         await _made(client, "/v1/view-checks", VIEW_CHECK)
         await _made(client, "/v1/relational-schemas", SCHEMA)
+        await _made(client, "/v1/mechanism-audits", AUDIT)
         waiting = await _made(
             client, "/v1/optimisations", best | {"name": "waiting", "solver": "branch_and_bound"}
         )
@@ -129,6 +130,11 @@ MEASURED = {
     "dataset": "example-members",
     "rule": "example-proposal",
     "measure": {"kind": "equivalence_classes"},
+}
+
+AUDIT = {
+    "name": "example-audit",
+    "mechanism": {"kind": "stability_histogram", "epsilon": 1, "delta": 0.01, "least_records": 1},
 }
 
 VIEW_CHECK = {

@@ -78,6 +78,7 @@ PAGES = {
     ),
     "view-checks": ("/view-checks", "View checks"),
     "view-check": ("/view-checks/example-views", "example-views"),
+    "mechanism-audit": ("/mechanism-audits/example-audit", "example-audit"),
     "relational-schema": ("/relational-schemas/example-schema", "example-schema"),
     "manifest": ("/releases/example-release", "example-release"),
     "drawn-release": ("/releases/example-illness", "example-illness"),

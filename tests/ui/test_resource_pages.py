@@ -571,7 +571,7 @@ def test_every_kind_is_listed_from_the_overview(visitor: Visitor):
     overview = visitor.browser.get("/").text
     for kind in (
         "hierarchies", "dictionaries", "sensitivity-profiles", "measurements", "releases", "view-checks",
-        "relational-schemas",
+        "relational-schemas", "mechanism-audits",
     ):  # fmt: skip
         assert f'<a href="/{kind}">' in overview
         assert "example-" in visitor.browser.get(f"/{kind}").text
@@ -581,6 +581,12 @@ def test_a_measurement_says_what_its_numbers_mean(visitor: Visitor):
     page = visitor.browser.get("/measurements/example-measurement").text
     assert "Size of the smallest class; null if no record was judged." in html.unescape(page)
     assert "The result is exact." in page
+
+
+def test_an_audit_shows_what_is_needed_of_what_is_promised(visitor: Visitor):
+    page = visitor.browser.get("/mechanism-audits/example-audit").text
+    assert "<strong>not refuted</strong> <span>Nothing was found, which is no proof.</span>" in page
+    assert '<th scope="row">delta</th><td class="num">0.00492583</td><td class="num">0.01</td>' in page
 
 
 def test_a_check_shows_each_pair_by_its_letter_and_the_chosen_one_with_its_rows(visitor: Visitor):

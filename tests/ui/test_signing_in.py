@@ -52,6 +52,7 @@ ADDRESSES = [
     "/releases/example-release",
     "/policies/example-policy/document",
     "/view-checks/example-views",
+    "/mechanism-audits/example-audit",
     "/relational-schemas/example-schema",
 ]
 """A page of each kind that names a resource of the journey's tenant."""

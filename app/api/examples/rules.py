@@ -130,18 +130,39 @@ MECHANISM_PLANS: Final = bodies(
     residents_counted_generalised="the same, each resident as generalised against a public dictionary",
 )
 
-MECHANISM_AUDITS: Final[Examples] = {
-    "exact": {
-        "summary": "what small tables need of δ",
-        "value": {
-            "mechanism": {"kind": "stability_histogram", "epsilon": 1, "delta": 0.01, "least_records": 1}
+MECHANISM_AUDITS: Final[Examples] = bodies(
+    {
+        "name": "histogram-exactly",
+        "mechanism": {"kind": "stability_histogram", "epsilon": 1, "delta": 0.01, "least_records": 1},
+    },
+    {
+        "name": "histogram-drawn",
+        "mechanism": {"kind": "laplace_histogram", "epsilon": 1},
+        "method": "draws",
+        "runs": 2000,
+    },
+    histogram_exactly="what small tables need of δ",
+    histogram_drawn="what draws of hard pairs bound ε by",
+)
+
+MECHANISM_AUDIT_RUNS: Final[Examples] = bodies(
+    {
+        "name": "sample-drawn",
+        "mechanism": {
+            "kind": "sampled_generalisation",
+            "epsilon": 4,
+            "delta": 0.0078,
+            "sampling_rate": 0.5,
+            "least_records": 127,
+            "trade_off": 1,
+            "dictionary": {"leaf": ["a", "a", "b"]},
+            "exponent_range": 0.5,
         },
+        "method": "draws",
     },
-    "draws": {
-        "summary": "what draws of hard pairs bound ε by",
-        "value": {"mechanism": {"kind": "laplace_histogram", "epsilon": 1}, "method": "draws", "runs": 2000},
-    },
-}
+    sample_drawn="draws of a sample, in the background",
+)
+
 MECHANISM_PREVIEWS: Final = bodies(
     {
         "name": "residents-sampled",

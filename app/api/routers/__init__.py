@@ -34,7 +34,7 @@ _loading: Final = threading.Lock()
 _COLLECTIONS: Final = (
     "hierarchies", "uploads", "datasets", "dictionaries", "dictionary-sets", "sensitivity-profiles", "rules",
     "assessments", "optimisations", "frontiers", "releases", "measurements", "sequential-disclosures",
-    "relational-schemas", "view-checks", "policies", "evaluations", "waivers",
+    "mechanism-audits", "relational-schemas", "view-checks", "policies", "evaluations", "waivers",
 )  # fmt: skip
 
 PARTS: Final = (

@@ -135,7 +135,8 @@ async def stop_run(actor: Assessor, services: UseCases, run_id: RunId) -> Run:
     what can be said without searching; one that has succeeded stays as it is. A frontier shows the points
     found so far and is not `complete`; one of single records has no point before all records were looked at.
     An evaluation ends with a verdict in which the criteria that were not computed say so. Scores, measures,
-    releases and checks of views have no best so far: 422. Refused with 409 if the run ended without a result.
+    releases, checks of views and audits have no best so far: 422. Refused with 409 if the run ended without a
+    result.
     Needs the scope `assess`.
     """
     return Run.of(await services.runs.stop(actor, run_id))

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Number, Request
+from app.api.schemas.common import Answer, Name, Number, Request, Resource
 from app.api.schemas.derived import value_of
 from app.api.schemas.mechanisms import AskedMechanism
-from app.domain.mechanisms.mechanism_audit import AuditMethod
+from app.domain.mechanisms.mechanism_audit import MOST_RUNS, AuditMethod
 from app.services.releases.mechanism_audits import AskAudit
 
 
 class NewMechanismAudit(Request):
     """A mechanism that is called certified, and how its promise is put to the test."""
 
+    name: Name | None = None
+    """Its name; without one it is made of the content's hash."""
     mechanism: Annotated[AskedMechanism, Field(description="Which mechanism, with its parameters.")]
     """Attributes that it names are those of the made-up tables: their only one is `leaf`, of the values a and
     b.
@@ -24,12 +26,13 @@ class NewMechanismAudit(Request):
     """`exact`: the laws of all that small tables can be released as. `draws`: many releases of pairs that are
     hard to hide.
     """
-    runs: Annotated[int | None, Field(strict=True, ge=2, le=10_000_000, examples=[None])] = None
+    runs: Annotated[int | None, Field(strict=True, ge=2, le=MOST_RUNS, examples=[None])] = None
     """How many releases of each table are drawn; without it as few as could refute anything."""
 
     def request(self) -> AskAudit:
         """What was sent, as the use case takes it."""
-        return AskAudit(self.mechanism.kind, value_of(self.mechanism, "/mechanism"), self.method, self.runs)
+        parameters = value_of(self.mechanism, "/mechanism")
+        return AskAudit(self.mechanism.kind, parameters, self.method, self.runs, self.name)
 
 
 class AuditedPart(Answer):
@@ -52,6 +55,7 @@ class AuditedPair(Answer):
     event: Annotated[str, Field(max_length=200, examples=["6 or more rows a"])]
     """The event by which half of the draws differ most; the other half counts it."""
     least_epsilon: Annotated[Number, Field(description="No smaller ε holds.", examples=[0.63])]
+    claimed: Annotated[Number, Field(description="The ε that is promised.", examples=[1])]
     attainable: Annotated[Number, Field(examples=[4.1])]
     """No greater ε could have been found by so many draws."""
     is_refuted: Annotated[bool, Field(description="Whether ε must be greater than is promised.")]
@@ -59,7 +63,7 @@ class AuditedPair(Answer):
     """`refuted: ε ≥ …`, or `not refuted`, which is no proof."""
 
 
-class MechanismAudit(Answer):
+class MechanismAuditResult(Answer):
     """What an audit found. That nothing is refuted is no proof."""
 
     mechanism: Annotated[str, Field(max_length=100, examples=["stability_histogram"])]
@@ -72,3 +76,23 @@ class MechanismAudit(Answer):
     """By the exact laws; empty for draws."""
     tests: Annotated[list[AuditedPair], Field(max_length=100)]
     """By draws; all together err with at most 10⁻⁶. Empty for exact laws."""
+
+
+class MechanismAuditSummary(Resource):
+    """An audit of a mechanism without what it found."""
+
+    mechanism: Annotated[str, Field(max_length=100, examples=["stability_histogram"])]
+    """Its name."""
+    method: Annotated[AuditMethod, Field(description="How it is put to the test.", examples=["exact"])]
+    runs: Annotated[int | None, Field(examples=[None])]
+    """How many releases of each table are drawn; null for exact laws."""
+    epsilon: Annotated[Number, Field(description="The ε that is promised.", examples=[1])]
+    delta: Annotated[Number, Field(description="The δ that is promised.", examples=[0.01])]
+
+
+class MechanismAudit(MechanismAuditSummary):
+    """An audit of a mechanism with what it found."""
+
+    parameters: Annotated[dict[str, Any], Field(examples=[{"epsilon": 1, "delta": 0.01}])]
+    """By which the mechanism was asked for; what names values is left out for keys without `data:read`."""
+    result: Annotated[MechanismAuditResult | None, Field(description="Null until a run has brought it.")]

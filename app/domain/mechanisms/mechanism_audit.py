@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -29,8 +30,15 @@ from app.domain.mechanisms.histogram_laws import (
 )
 from app.domain.mechanisms.mechanism import Bits
 from app.domain.mechanisms.noise_law import NoiseLaw
-from app.domain.mechanisms.privacy_audit import ROOM, Neighbours, Refutation, audited, greatest_epsilon
-from app.domain.mechanisms.sample_audit import Need, SamplePromise, greatest_needs
+from app.domain.mechanisms.privacy_audit import (
+    ROOM,
+    Neighbours,
+    Refutation,
+    error_of_each,
+    greatest_epsilon,
+    tested,
+)
+from app.domain.mechanisms.sample_audit import Need, SamplePromise, greatest_needs, worst_needs
 from app.domain.mechanisms.sample_laws import SampleSteps, noise_reaches, noisy_sets
 from app.domain.mechanisms.sampled_generalisation import SampledGeneralisation, constants_of, score_of
 from app.domain.mechanisms.stability_histogram import StabilityHistogram, cells_of
@@ -44,9 +52,11 @@ MOST_RECORDS: Final = 400
 MOST_OF_A_TABLE: Final = 100_000
 """Records of a table that is drawn again and again."""
 MOST_CROWD: Final = 60
-"""Beside a leaf of more records another of as many has too many outcomes, and an answer takes long."""
+"""Beside a leaf of more records another of as many has too many outcomes."""
 MOST_CROWD_ALONE: Final = 250
-"""So many a leaf may have where there is time, and no other leaf is beside it."""
+"""So many a leaf may have where no other leaf is beside it."""
+MOST_RUNS: Final = 10_000_000
+"""Releases of a table that are drawn and kept until they are counted."""
 CERTIFIED: Final = "certified"
 
 
@@ -79,16 +89,34 @@ class AuditedMechanism:
         return int(getattr(self.parameters, "least_records", 1))
 
 
-def exact_needs(own: AuditedMechanism, most_crowd: int = MOST_CROWD) -> tuple[Need, ...]:
+ExactPart = Callable[[], tuple[Need, ...]]
+"""A table, or all of them, with its neighbours: what they need of δ at most, and of its parts."""
+DrawnPart = Callable[[], tuple[Refutation, ...]]
+"""A hard pair: what draws of it bound ε by, in both orders."""
+
+
+def exact_parts(own: AuditedMechanism) -> tuple[ExactPart, ...]:
+    """The tables about the mechanism's thresholds with all neighbours, part by part.
+
+    TooLarge where they have too many outcomes; nothing is computed before a part is called.
+    """
+    if isinstance(own.parameters, SampledGeneralisation):
+        return _parts_of_sample(own.parameters)
+    noise = NoiseLaw(as_written(own.epsilon))
+    if 2 * noise.tail(MOST_NOISE // 2) >= BEYOND:  # before a reach is looked for that takes long to find
+        raise _too_large("ε is so small that noise has too many values", "Give a greater epsilon.")
+    return (partial(_needs_of_histogram, own, noise),)
+
+
+def exact_needs(own: AuditedMechanism) -> tuple[Need, ...]:
     """What small tables need of δ at most, in both orders of all neighbours, and of its parts.
 
     TooLarge where the tables about the mechanism's thresholds have too many outcomes.
     """
-    if isinstance(own.parameters, SampledGeneralisation):
-        return _needs_of_sample(own.parameters, most_crowd)
-    noise = NoiseLaw(as_written(own.epsilon))
-    if 2 * noise.tail(MOST_NOISE // 2) >= BEYOND:  # before a reach is looked for that takes long to find
-        raise _too_large("ε is so small that noise has too many values", "Give a greater epsilon.")
+    return worst_needs([part() for part in exact_parts(own)])
+
+
+def _needs_of_histogram(own: AuditedMechanism, noise: NoiseLaw) -> tuple[Need, ...]:
     _, beyond = out_of_reach(noise)
     # Of outcomes that are lumped together, what is beyond takes part in e^ε times the other law.
     error = 2 * beyond * (1 + math.exp(own.epsilon)) + 1e-12
@@ -114,17 +142,18 @@ def _too_large(why: str, remedy: str) -> TooLarge:
     return TooLarge(f"No exact audit is made: {why}.", f"{remedy} Or draw.")
 
 
-def _needs_of_sample(asked: SampledGeneralisation, most_crowd: int) -> tuple[Need, ...]:
+def _parts_of_sample(asked: SampledGeneralisation) -> tuple[ExactPart, ...]:
     found = constants_of(table_of((1, 0, 0)), asked)
     crowd, threshold = int(found.crowd), int(found.threshold)
-    if threshold > most_crowd or asked.least_records > MOST_RECORDS:
+    if threshold > MOST_CROWD_ALONE or asked.least_records > MOST_RECORDS:
         raise _too_large(
             f"a table about the threshold has {max(threshold, asked.least_records):,} records, and too many "
-            f"outcomes; at most {most_crowd} for the threshold and {MOST_RECORDS} declared records",
-            "Audit with a greater epsilon and delta, with a dictionary, or by the command audit.",
+            f"outcomes; at most {MOST_CROWD_ALONE} for the threshold and {MOST_RECORDS} declared records",
+            "Audit with a greater epsilon and delta, or with a dictionary.",
         )
     reaches = noise_reaches(found.scale, threshold)
 
+    @cache
     def steps(counts: tuple[int, ...]) -> SampleSteps:
         context = table_of((counts[0], counts[1], counts[2]))
         records, score = records_of(context), score_of(context, asked)
@@ -142,7 +171,7 @@ def _needs_of_sample(asked: SampledGeneralisation, most_crowd: int) -> tuple[Nee
     places = (1, crowd, threshold - 1, threshold, threshold + 1)
     others = (0, 2, threshold) if threshold <= MOST_CROWD else (0,)
     tables = [(a, b, max(0, asked.least_records - a - b)) for a, b in itertools.product(places, others)]
-    return greatest_needs(tables, steps, promise)
+    return tuple(partial(greatest_needs, [table], steps, promise) for table in tables)
 
 
 def hard_pairs(own: AuditedMechanism) -> Mapping[str, tuple[Counts, Counts]]:
@@ -183,17 +212,23 @@ def records_drawn(own: AuditedMechanism, runs: int) -> int:
     return runs * sum(sum(more) + sum(less) for more, less in hard_pairs(own).values())
 
 
-def refutations_of(own: AuditedMechanism, runs: int, bits: Bits) -> tuple[Refutation, ...]:
-    """What so many draws of each hard pair find.
+def drawn_parts(own: AuditedMechanism, runs: int, bits: Bits) -> tuple[DrawnPart, ...]:
+    """The hard pairs, each to be drawn so often; nothing is drawn before a part is called.
 
-    InvalidInput for too few to refute anything, TooLarge for tables that are not drawn so often.
+    InvalidInput for too few to refute anything, TooLarge for more than are kept, and for tables that are not
+    drawn so often.
     """
-    largest = max(sum(more) for more, _ in hard_pairs(own).values())
+    pairs = hard_pairs(own)
+    largest = max(sum(more) for more, _ in pairs.values())
     if largest > MOST_OF_A_TABLE:
         raise TooLarge(
             f"A table about its thresholds has {largest:,} records; at most {MOST_OF_A_TABLE:,} are drawn.",
             "Declare fewer records, or give a greater delta.",
             MOST_OF_A_TABLE,
+        )
+    if runs > MOST_RUNS:
+        raise TooLarge(
+            f"{runs:,} runs are more than are kept to be counted.", f"Give at most {MOST_RUNS:,}.", MOST_RUNS
         )
     if runs < (least := least_runs(own)):
         raise InvalidInput.of(
@@ -202,16 +237,18 @@ def refutations_of(own: AuditedMechanism, runs: int, bits: Bits) -> tuple[Refuta
             f"{runs:,} runs could hardly refute ε = {own.epsilon:g}, whatever is drawn.",
             f"Give {least:,} or more.",
         )
-    pairs = [
-        Neighbours(
-            name,
-            COLUMNS,
-            draws_of(own.mechanism, own.parameters, more, bits),
-            draws_of(own.mechanism, own.parameters, less, bits),
-        )
-        for name, (more, less) in hard_pairs(own).items()
-    ]
-    return audited(pairs, own.epsilon, own.delta, runs, ERROR)
+    each = error_of_each(ERROR, len(pairs))
+
+    def part(name: str, more: Counts, less: Counts) -> tuple[Refutation, ...]:
+        draws = (draws_of(own.mechanism, own.parameters, counts, bits) for counts in (more, less))
+        return tested(Neighbours(name, COLUMNS, *draws), own.epsilon, own.delta, runs, each)
+
+    return tuple(partial(part, name, *pair) for name, pair in pairs.items())
+
+
+def refutations_of(own: AuditedMechanism, runs: int, bits: Bits) -> tuple[Refutation, ...]:
+    """What so many draws of each hard pair find; refused as ``drawn_parts`` is."""
+    return tuple(itertools.chain.from_iterable(part() for part in drawn_parts(own, runs, bits)))
 
 
 @dataclass(frozen=True)
@@ -239,11 +276,11 @@ class Audit:
         return max(self.tests, key=lambda one: one.least_epsilon).verdict if self.tests else "not refuted"
 
 
-def exact_audit(own: AuditedMechanism, most_crowd: int = MOST_CROWD) -> Audit:
-    """Of all small tables about the mechanism's thresholds; TooLarge where they have too many outcomes."""
-    return Audit(own.mechanism.name, own.epsilon, own.delta, exact_needs(own, most_crowd), ())
+def exact_audit(own: AuditedMechanism, found: Sequence[Sequence[Need]]) -> Audit:
+    """What the parts of an exact audit have found, together."""
+    return Audit(own.mechanism.name, own.epsilon, own.delta, worst_needs(found), ())
 
 
-def audit_by_draws(own: AuditedMechanism, runs: int, bits: Bits) -> Audit:
-    """Of hard pairs, each drawn so often. InvalidInput for too few draws to refute anything."""
-    return Audit(own.mechanism.name, own.epsilon, own.delta, (), refutations_of(own, runs, bits))
+def audit_by_draws(own: AuditedMechanism, found: Sequence[Sequence[Refutation]]) -> Audit:
+    """What the hard pairs have shown, together."""
+    return Audit(own.mechanism.name, own.epsilon, own.delta, (), tuple(itertools.chain.from_iterable(found)))

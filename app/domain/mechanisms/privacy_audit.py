@@ -105,20 +105,32 @@ def audited(
 
     ValueError for so few runs that hardly any event could refute ε.
     """
-    each = error / (_TESTS_OF_A_PAIR * len(pairs))
+    each = error_of_each(error, len(pairs))
     attainable = greatest_epsilon(runs, delta, each)
     if attainable < epsilon + ROOM:
         raise ValueError(f"{runs} runs cannot find more than ε = {attainable:.3f}; draw more")
-    found = []
-    for pair in pairs:
-        more, less = pair.more(runs), pair.less(runs)
-        for order, one, other in (("more over less", more, less), ("less over more", less, more)):
-            half = runs // 2
-            event = _telling(one[:half], other[:half])
-            counts = [int(holds(event, side[half:]).sum()) for side in (one, other)]
-            least = least_epsilon(counts[0], runs - half, counts[1], runs - half, delta, each)
-            found.append(Refutation(pair.name, order, told(event, pair.columns), least, epsilon, attainable))
-    return tuple(found)
+    return tuple(found for pair in pairs for found in tested(pair, epsilon, delta, runs, each))
+
+
+def error_of_each(error: float, pairs: int) -> float:
+    """What each test of so many pairs may err with so that all together err with ``error`` (Bonferroni)."""
+    return error / (_TESTS_OF_A_PAIR * pairs)
+
+
+def tested(
+    pair: Neighbours, epsilon: float, delta: float, runs: int, each: float
+) -> tuple[Refutation, Refutation]:
+    """One pair in both orders, from so many runs of each table; each test errs with ``each``."""
+    more, less = pair.more(runs), pair.less(runs)
+    half, attainable = runs // 2, greatest_epsilon(runs, delta, each)
+
+    def found(order: str, one: Longs, other: Longs) -> Refutation:
+        event = _telling(one[:half], other[:half])
+        seen, seen_other = (int(holds(event, side[half:]).sum()) for side in (one, other))
+        least = least_epsilon(seen, runs - half, seen_other, runs - half, delta, each)
+        return Refutation(pair.name, order, told(event, pair.columns), least, epsilon, attainable)
+
+    return found("more over less", more, less), found("less over more", less, more)
 
 
 def _telling(one: Longs, other: Longs) -> Event:

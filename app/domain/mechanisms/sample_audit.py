@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -192,15 +193,15 @@ def greatest_needs(
     promise: SamplePromise,
 ) -> tuple[Need, ...]:
     """Part by part the greatest need of these tables with all neighbours that have one record less."""
-    known: dict[tuple[int, ...], SampleSteps] = {}
+    steps = cache(steps_of)
+    return worst_needs(
+        [
+            needs_of(steps(more), steps(less), promise)
+            for more, less in itertools.chain.from_iterable(map(neighbours, tables))
+        ]
+    )
 
-    def steps(counts: tuple[int, ...]) -> SampleSteps:
-        if counts not in known:
-            known[counts] = steps_of(counts)
-        return known[counts]
 
-    found = [
-        needs_of(steps(more), steps(less), promise)
-        for more, less in itertools.chain.from_iterable(map(neighbours, tables))
-    ]
+def worst_needs(found: Sequence[Sequence[Need]]) -> tuple[Need, ...]:
+    """Part by part the need that is nearest to what is promised, or farthest above it."""
     return tuple(max(own, key=lambda one: one.least - one.promised) for own in zip(*found, strict=True))

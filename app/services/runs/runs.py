@@ -38,6 +38,7 @@ _WITH_RUNS: Final = (
     Kind.EVALUATION,
     Kind.DRAW,
     Kind.VIEW_CHECK,
+    Kind.MECHANISM_AUDIT,
 )
 
 
@@ -46,6 +47,7 @@ _WITHOUT_BEST_SO_FAR: Final = {
     Kind.MEASUREMENT: "a measure of some of the data bounds nothing.",
     Kind.DRAW: "a release is drawn whole or not at all.",
     Kind.VIEW_CHECK: "it holds only if every pair was looked at.",
+    Kind.MECHANISM_AUDIT: "its error is that of all its tests together.",
 }
 
 

@@ -21,7 +21,7 @@ ANSWER = {
 COLLECTIONS = (
     "hierarchies", "datasets", "dictionaries", "dictionary_sets", "sensitivity_profiles", "rules",
     "assessments", "measurements", "releases", "sequential_disclosures", "policies", "waivers",
-    "relational_schemas", "view_checks",
+    "relational_schemas", "view_checks", "mechanism_audits",
 )  # fmt: skip
 DELETABLE = (*COLLECTIONS, "uploads", "optimisations", "frontiers", "evaluations")
 
@@ -33,7 +33,14 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     **{f"{name}.delete": lambda c, n=name: getattr(c, n).delete("r") for name in DELETABLE},
     **{
         f"{name}.{verb}": lambda c, n=name, v=verb: getattr(getattr(c, n), v)({})
-        for name in ("assessments", "measurements", "optimisations", "frontiers", "view_checks")
+        for name in (
+            "assessments",
+            "measurements",
+            "optimisations",
+            "frontiers",
+            "view_checks",
+            "mechanism_audits",
+        )
         for verb in ("start_run", "plan")
     },
     "hierarchies.create_from_csv": lambda c: c.hierarchies.create_from_csv("n", b"a;b"),
@@ -110,7 +117,6 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     "tenants.all": lambda c: c.tenants.all(),
     "tenants.create": lambda c: c.tenants.create("acme"),
     "catalogue": lambda c: c.catalogue(),
-    "audit_mechanism": lambda c: c.audit_mechanism({}),
     "propose_dialect": lambda c: c.propose_dialect(b"a,b"),
     "health": lambda c: c.health(),
     "readiness": lambda c: c.readiness(),
