@@ -60,6 +60,6 @@ def grandchildren(process: psutil.Process) -> list[psutil.Process]:
 def until(found: Callable[[], bool]) -> None:
     """Wait until it is found."""
     deadline = time.monotonic() + HANG_SECONDS
-    while not found() and time.monotonic() < deadline:
+    while not found():
+        assert time.monotonic() < deadline
         time.sleep(0.05)
-    assert found()
