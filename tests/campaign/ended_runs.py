@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import psutil
 
-from privacy_risk import Client
+from privacy_risk import Client, Run
 from tests.benchmarks.service.waiting import until
 from tests.campaign.bench import LOOK_SECONDS, Bench, bench
 from tests.campaign.extent import Extent
@@ -72,12 +72,13 @@ def exhausted(extent: Extent) -> Iterator[Figure]:
     """Runs that always take longer, or need more memory, than they may, and others beside them."""
     with bench(workers=0) as own, own.patient_client() as client:
         # Limits of the worker alone: the API would refuse what it estimates to need more memory.
-        for promise, code, limit, start in (
+        asked: Sequence[tuple[str, str, dict[str, str], Callable[[], Run]]] = (
             ("exhausted", "time-limit", {"PRIVACY_RISK_RUN_SECONDS": "20"},
              lambda: client.optimisations.start_run(_endless(own, "too-long"))),
             ("memory", "memory-limit", {"PRIVACY_RISK_RUN_MEMORY_MIB": "512"},
              lambda: client.mechanism_audits.start_run(_MANY_DRAWS)),
-        ):  # fmt: skip
+        )  # fmt: skip
+        for promise, code, limit, start in asked:
             worker = own.start_worker(PRIVACY_RISK_WORKER_CONCURRENCY="2", **limit)
             hungry = start()
             beside = [client.assessments.start_run(body).id for body in _beside(own, promise)]
