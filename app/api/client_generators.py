@@ -23,6 +23,16 @@ data: {"state": "succeeded", "attempt": 1}
 
 """
 
+_EVENT: Final = {
+    "type": "object",
+    "properties": {
+        "event": {"type": "string"},
+        "id": {"type": "string", "pattern": "^[0-9]+$"},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+    "required": ["event", "id", "data"],
+}
+
 _NAMED: Final = ("properties", "patternProperties")
 """Keywords of names, which may be those of other keywords, with a schema each."""
 _VALUES: Final = ("example", "examples", "default", "const", "enum", "mapping")
@@ -85,13 +95,18 @@ def _answer_existing_as_created(responses: dict[str, Any]) -> None:
 
 
 def _describe_stream(content: dict[str, Any]) -> None:
-    """OpenAPI 3.1 knows no schema of one event: `itemSchema` came with 3.2."""
+    """OpenAPI 3.1 knows no schema of one event: `itemSchema` came with 3.2.
+
+    Some tools read the schema as that of the whole text, others as that of each event: it is true of both.
+    """
     if EVENT_STREAM in content:
         content[EVENT_STREAM] = {
             "schema": {
-                "type": "string",
+                "contentMediaType": EVENT_STREAM,
                 "description": "Server-sent events: `event` is the kind, `id` its number, `data` an object "
                 "as JSON. Lines that begin with a colon keep the connection open.",
+                "if": {"type": "object"},
+                "then": _EVENT,
             },
             "examples": {"progress and end": {"value": _EVENTS}},
         }

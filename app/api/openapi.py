@@ -17,7 +17,7 @@ from app.api.places import kind_of_place
 from app.api.problems import MEDIA_TYPE, PROBLEM_TYPES, ProblemType
 from app.api.rate_fields import DOCUMENTED as RATE_FIELDS
 from app.api.routers import routers
-from app.api.routers.answers import problems
+from app.api.routers.answers import PLAN_MEDIA_TYPE, problems
 from app.api.routers.collection import CLEAN_UP
 from app.api.routes import Route
 from app.api.schemas.problems import Problem
@@ -179,6 +179,7 @@ def made_document() -> dict[str, Any]:
     _take_tokens(document)
     _share_problems(document)
     suit_generators(document)
+    _describe_dry_runs(document["paths"])
     return document
 
 
@@ -270,6 +271,17 @@ def _describe_post(operation: dict[str, Any], limit: int | None) -> None:
     for parameter in parameters:
         if parameter["name"] == "name" and keys:
             parameter["examples"] = {key: {"value": key} for key in keys}
+
+
+def _describe_dry_runs(paths: dict[str, Any]) -> None:
+    """Add the plan to what an operation with `dry_run` answers: that of its operation for plans."""
+    for address, path in paths.items():
+        for operation in path.values():
+            if any(parameter.get("name") == "dry_run" for parameter in operation.get("parameters", ())):
+                plan = paths[f"{address}/plans"]["post"]["responses"]["200"]["content"]["application/json"]
+                answer = operation["responses"]["200"]
+                answer["description"] += " With `dry_run`: what the work would cost."
+                answer["content"] = {**answer["content"], PLAN_MEDIA_TYPE: plan}
 
 
 def _take_tokens(document: dict[str, Any]) -> None:

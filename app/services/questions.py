@@ -196,7 +196,7 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
                 return Plan(missing=missing)
             question, _ = await self._resolve(self._store, actor, request, "direct")
             return await asyncio.to_thread(self._plan, await self._prepare(actor, question))
-        except (InvalidInput, NotSupported, Withdrawn) as error:
+        except (InvalidInput, NotSupported, NotFound, Withdrawn) as error:
             return Plan(missing=faults_of(error))
 
     async def create_run(self, actor: Actor, request: R, claimant: Claimant | None = None) -> RunStarted:

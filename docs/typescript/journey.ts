@@ -21,7 +21,9 @@ if (address === undefined || key === undefined || file === undefined) {
   console.error("usage: node build/journey.js ADDRESS KEY FILE");
   process.exit(2);
 }
-const service = createClient<paths>({ baseUrl: address, headers: { Authorization: `Bearer ${key}` } });
+// The media types that are read as objects: the answers of `dry_run` have another one.
+type Read = "application/json" | "application/problem+json";
+const service = createClient<paths, Read>({ baseUrl: address, headers: { Authorization: `Bearer ${key}` } });
 
 /** What the service answered; a refusal is an error that says what to do about it. */
 function answered<Body>({ data, error }: { data?: Body; error?: components["schemas"]["Problem"] }): Body {

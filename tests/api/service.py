@@ -29,6 +29,7 @@ from app.services.ports import Clock
 from app.services.questions import Claimant, DirectBudget
 from app.services.resources import Actor, Claim, Scope
 from privacy_risk import AsyncClient, Retries
+from tests.api.described_answers import check_described
 
 UPLOAD_BYTES = 200_000
 BODY_BYTES = 400_000
@@ -62,6 +63,7 @@ class Api:
             transport=httpx.ASGITransport(app=self.app, raise_app_exceptions=False),
             base_url="http://service",
             headers={"Authorization": f"Bearer {token}"} if token else {},
+            event_hooks={"response": [check_described]},
         )
 
     def python_client(self, token: str) -> AsyncClient:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from app.api.openapi import TAGS, made_document
+from app.api.routers.answers import PLAN_MEDIA_TYPE
 from tests.api.compatibility import breaking_changes
 from tests.api.operations import DOCUMENT, answers_of
 from tests.words import found
@@ -69,11 +70,25 @@ def test_an_operation_answers_one_type_whatever_its_success_is_called():
     """Generated clients return the union of these types, whose fields are those that all of them have."""
     for path, method, operation in operations():
         answers = [
-            answer.get("content", {}) for status, answer in operation["responses"].items() if status[0] == "2"
+            {name: own for name, own in answer.get("content", {}).items() if name != PLAN_MEDIA_TYPE}
+            for status, answer in operation["responses"].items()
+            if status[0] == "2"
         ]
         assert all(content == answers[0] for content in answers), f"{method} {path}"
         schemas = [content["schema"] for content in answers[0].values()]
         assert not any(schema.keys() & {"anyOf", "oneOf"} for schema in schemas), f"{method} {path}"
+
+
+def test_the_deprecated_way_to_plan_is_described_as_the_operation_for_plans_is():
+    asked = [
+        (path, operation)
+        for path, _, operation in operations()
+        if any(own["name"] == "dry_run" for own in operation.get("parameters", ()))
+    ]
+    assert len(asked) == 6
+    for path, operation in asked:
+        plan = DOCUMENT["paths"][f"{path}/plans"]["post"]["responses"]["200"]["content"]["application/json"]
+        assert operation["responses"]["200"]["content"][PLAN_MEDIA_TYPE] == plan, path
 
 
 def test_operation_ids_are_unique():

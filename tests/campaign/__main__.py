@@ -14,7 +14,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
-from typing import Final
+from typing import Any, Final
 
 from tests.campaign import (
     checked_numbers,
@@ -45,6 +45,8 @@ MEASURING: Final[dict[str, Part]] = {
 } | {TESTS: lambda extent: proven(own for own in PROMISES if own.part == TESTS)}  # fmt: skip
 """Part → what measures it."""
 
+_INTERRUPTED: Final = 130
+"""The exit status of what was ended from the keyboard."""
 _OF_THE_SUBSET: Final = ("cancels", "given_back", "exhausted", "backends", "long_queue")
 
 
@@ -66,7 +68,11 @@ def main(arguments: Sequence[str]) -> int:
     extent = _with(SUBSET if asked.subset else WHOLE, asked.set)
     less = _less(extent)
     parts = asked.parts or (_OF_THE_SUBSET if asked.subset else PARTS)
-    failed = [part for part in parts if not _run(part, extent, less, is_kept=not asked.subset)]
+    try:
+        failed = [part for part in parts if not _run(part, extent, less, is_kept=not asked.subset)]
+    except KeyboardInterrupt:
+        print("interrupted: what was measured until now is kept", flush=True)
+        return _INTERRUPTED
     print(f"not kept: {', '.join(failed)}" if failed else "every promise was kept")
     return int(bool(failed))
 
@@ -75,24 +81,45 @@ def _run(part: str, extent: Extent, less: str, *, is_kept: bool) -> bool:
     """Run one part, print and keep its figures as they come; whether all its promises were kept."""
     print(f"== {part}", flush=True)
     began, good = time.monotonic(), True
+    for figure in _figures(part, extent):
+        print(f"{'kept' if figure.is_kept else 'NOT KEPT'} {figure.promise}: {figure.text}", flush=True)
+        good = good and figure.is_kept
+        if is_kept:
+            figure = replace(figure, text=figure.text + less)
+            keep(measured([figure], time.monotonic() - began), shown=write)
+    return good
+
+
+def _figures(part: str, extent: Extent) -> Iterator[Figure]:
+    """One of every promise of a part: where it breaks off, what it has not measured is not kept.
+
+    Else the page would go on showing what an earlier campaign measured of them.
+    """
+    left = {own.id for own in PROMISES if own.part == part}
+    reason = "nothing measured it"
     try:
         for figure in MEASURING[part](extent):
-            print(f"{'kept' if figure.is_kept else 'NOT KEPT'} {figure.promise}: {figure.text}", flush=True)
-            good = good and figure.is_kept
-            if is_kept:
-                figure = replace(figure, text=figure.text + less)
-                keep(measured([figure], time.monotonic() - began), shown=write)
-    except Exception:
+            left.discard(figure.promise)
+            yield figure
+    except Exception as error:
         traceback.print_exc()
-        return False
-    return good
+        reason = f"the measurement broke off: {type(error).__name__}"
+    yield from (Figure(promise, reason, False) for promise in sorted(left))
 
 
 def _less(extent: Extent) -> str:
     """What to add to figures of a campaign in which something was done less than promises ask for."""
-    found = [own for own in _lengths() if own != "seed" and getattr(extent, own) < getattr(WHOLE, own)]
+    pairs = ((own, getattr(extent, own), getattr(WHOLE, own)) for own in _lengths() if own != "seed")
+    found = [own for own, done, whole in pairs if _is_less(done, whole)]
     said = ", ".join(f"{own}={getattr(extent, own)}" for own in found)
     return f" (less than the whole campaign: {said})" if found else ""
+
+
+def _is_less(done: Any, whole: Any) -> bool:
+    """Of several numbers, whether there are fewer, or the greatest is less."""
+    if isinstance(whole, tuple):
+        return len(done) < len(whole) or max(done) < max(whole)
+    return bool(done < whole)
 
 
 def _lengths() -> list[str]:

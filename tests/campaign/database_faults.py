@@ -30,6 +30,10 @@ _TERMINATE = """SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"""
 
 
+_SAID = {200, 503, 0}
+"""What the API may answer meanwhile, 0 for nothing within five seconds."""
+
+
 @dataclass
 class Undergone:
     """One run under way while something happens to its database."""
@@ -71,8 +75,11 @@ def _undergo(
     found = Undergone()
     name, later = f"disturbed-{number}", f"later-{number}"
     run = search.start(client, name)
-    own.until_run(run.id, lambda run: run.progress is not None and run.progress.done > 0)
+    if own.until_run(run.id, lambda run: run.progress is not None and run.progress.done > 0).is_final:
+        found.wrong.append("the run had ended before anything happened")
     happen(found.statuses)
+    if not found.statuses <= _SAID:
+        found.wrong.append("the API answered what it should not")
     ended_at = time.monotonic()
     found.ready_after = own.until_ready()
     another = client.assessments.start_run(
@@ -155,6 +162,8 @@ def away(extent: Extent) -> Iterator[Figure]:
                 own.postgres.ensure_running()
 
             found = _undergo(own, client, search, shown, number, happen)
+            if 503 not in found.statuses:
+                found.wrong.append("the API did not say that the database is away")
             said.append(found.text(f"PostgreSQL down for {seconds:g} s"))
             wrong = wrong or bool(found.wrong)
         yield Figure("database-away", "; ".join(said), not wrong)

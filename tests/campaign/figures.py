@@ -58,7 +58,11 @@ def commit_of(top: Path) -> str:
         return done.stdout.strip()
 
     commit = git("rev-parse", "--short=12", "HEAD") or "unknown"
-    return f"{commit}+" if git("status", "--porcelain", "--", "app", "privacy_risk", "migrations") else commit
+    return (
+        f"{commit}+"
+        if git("status", "--porcelain", "--", "app", "privacy_risk", "migrations", "tests")
+        else commit
+    )
 
 
 def machine() -> str:

@@ -20,15 +20,17 @@ def proven(promises: Iterable[Promise]) -> Iterator[Figure]:
     places = sorted({place for promise in wanted for place in promise.tests})
     outcomes = _run(places)
     for promise in wanted:
-        own: Counter[str] = Counter()
-        for place in promise.tests:
-            for (file, name), outcome in outcomes.items():
-                if _is_of(place, file, name):
-                    own[outcome] += 1
+        by_place = {
+            place: Counter(outcome for (file, name), outcome in outcomes.items() if _is_of(place, file, name))
+            for place in promise.tests
+        }
+        own = sum(by_place.values(), Counter[str]())
+        without = [place for place, found in by_place.items() if not found["passed"]]
         said = (
             ", ".join(f"{number} {outcome}" for outcome, number in sorted(own.items())) or "no test was run"
         )
-        yield Figure(promise.id, f"tests: {said}", own["passed"] > 0 and not own["failed"])
+        none = f"; none passed of {', '.join(without)}" if without else ""
+        yield Figure(promise.id, f"tests: {said}{none}", not without and not own["failed"])
 
 
 def _run(places: list[str]) -> dict[tuple[str, str], str]:

@@ -45,9 +45,7 @@ def after_call(context: Any, case: Any, response: Any) -> None:
 
 @schemathesis.hook
 def filter_failure(context: Any, failure: Any, case: Any, response: Any) -> bool:
-    """Take down what a check found; a service that has no place says so, and that is no failure."""
-    if response.status_code == 503:
-        return False
+    """Take down what a check found."""
     _take_down(case, f"{response.status_code} {failure.title}", failure.message)
     return True
 

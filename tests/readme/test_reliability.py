@@ -8,8 +8,9 @@ import ast
 
 import pytest
 
+import tests.campaign.__main__ as campaign
 from tests.campaign.__main__ import MEASURING
-from tests.campaign.figures import Measured, keep, kept
+from tests.campaign.figures import Figure, Measured, keep, kept
 from tests.campaign.page import NOT_YET, PAGE, page
 from tests.campaign.promises import PARTS, PROMISES
 from tests.tiers import ROOT
@@ -53,3 +54,48 @@ def test_a_later_figure_takes_the_place_of_an_earlier_one(tmp_path):
     shown = page(kept(place))
     assert "**not kept**: 9 s" in shown
     assert shown.count(NOT_YET) == len(PROMISES) - 2 + 0
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """What the campaign keeps, by promise."""
+    figures: dict[str, Measured] = {}
+    monkeypatch.setattr(
+        campaign, "keep", lambda own, shown: figures.update({one.promise: one for one in own})
+    )
+    return figures
+
+
+def ended_by(error):
+    """A part with two promises that measures one of them."""
+
+    def part(extent):
+        yield Figure("exhausted", "20 s", True)
+        if error is not None:
+            raise error
+
+    return part
+
+
+@pytest.mark.parametrize("error", [None, ValueError("too many")], ids=["silent", "broken off"])
+def test_a_promise_that_a_part_does_not_come_to_is_not_kept(monkeypatch, written, error):
+    monkeypatch.setitem(MEASURING, "exhausted", ended_by(error))
+    assert campaign.main(["--parts", "exhausted"]) == 1
+    assert {promise: own.is_kept for promise, own in written.items()} == {"exhausted": True, "memory": False}
+
+
+def test_what_was_measured_before_an_interruption_is_kept(monkeypatch, written, capsys):
+    monkeypatch.setitem(MEASURING, "exhausted", ended_by(KeyboardInterrupt()))
+    assert campaign.main(["--parts", "exhausted", "cancels"]) == 130
+    assert list(written) == ["exhausted"]
+    assert "== cancels" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("asked", "said"), [
+    ([], ""), (["seed=9", "kills=40"], ""), (["kills=1"], "kills=1"), (["away=60"], "away=(60.0,)"),
+    (["away=5,9"], "away=(5.0, 9.0)"), (["away=3,60"], ""),
+])  # fmt: skip
+def test_a_figure_says_that_less_was_done_than_the_promises_ask_for(monkeypatch, written, asked, said):
+    monkeypatch.setitem(MEASURING, "clocks", lambda extent: iter([Figure("clock", "all", True)]))
+    campaign.main(["--parts", "clocks", *(["--set", *asked] if asked else [])])
+    assert written["clock"].text == ("all" + (f" (less than the whole campaign: {said})" if said else ""))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import jsonschema_rs
+
 from app.api.client_generators import EVENT_STREAM, suit_generators
 
 RESOURCE = {"application/json": {"schema": {"$ref": "#/components/schemas/Resource"}}}
@@ -68,12 +70,18 @@ def test_what_was_there_already_has_the_form_of_what_is_created():
     }
 
 
-def test_events_are_a_text_to_openapi_3_1():
+def test_a_schema_of_events_is_true_of_their_text_and_of_each_of_them():
     answers = responses_after({"200": {"content": {EVENT_STREAM: {"itemSchema": {"type": "object"}}}}})
     (stream,) = answers["200"]["content"].values()
     assert "itemSchema" not in stream
-    assert stream["schema"]["type"] == "string"
-    assert all(isinstance(example["value"], str) for example in stream["examples"].values())
+    is_valid = jsonschema_rs.Draft202012Validator(stream["schema"]).is_valid
+    assert all(is_valid(example["value"]) for example in stream["examples"].values())
+    event = {"event": "state", "id": "3", "data": '{"state": "succeeded"}'}
+    assert is_valid(event)
+    for name in event:
+        assert not is_valid({key: own for key, own in event.items() if key != name})
+    assert not is_valid(event | {"id": "last"})
+    assert not is_valid(event | {"data": {}})
 
 
 def test_examples_that_nothing_refers_to_are_left_out():

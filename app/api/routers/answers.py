@@ -59,20 +59,23 @@ QUEUED: Final[Responses] = {
 }
 """The further answers of an operation that starts a run."""
 
+PLAN_MEDIA_TYPE: Final = "application/vnd.privacy-risk.plan+json"
+"""Of a plan where the same status also tells of a resource: so each of the two has one type."""
+
 DryRun = Annotated[
     bool,
     Query(
         deprecated=True,
         description="Only estimate, as the operation with `/plans` behind this address does: with `true` the "
-        "answer is that operation's, with status 200, and not one of those below.",
+        f"answer is that operation's, with status 200, and its media type is `{PLAN_MEDIA_TYPE}`.",
     ),
 ]
 """How plans were asked for before they had operations of their own."""
 
 
 def dry(plan: Body) -> JSONResponse:
-    """A plan where the document promises another type of answer."""
-    return JSONResponse(plan.model_dump(mode="json"))
+    """A plan where a resource is answered otherwise."""
+    return JSONResponse(plan.model_dump(mode="json"), media_type=PLAN_MEDIA_TYPE)
 
 
 def located(response: Response, address: str, created: bool, status: int = 201) -> None:

@@ -103,7 +103,9 @@ NonNegative = Annotated[
 
 
 def _show_number(value: float | str) -> float | str:
-    return "inf" if value == math.inf else value
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return value
 
 
 Number = Annotated[

@@ -97,7 +97,7 @@ class MechanismReleases:
             return ReleasePlan(missing)
         try:
             prepared = await self._prepared(actor, request)
-        except (InvalidInput, NotSupported) as error:
+        except (InvalidInput, NotSupported, NotFound) as error:
             return ReleasePlan(faults_of(error))
         async with self._store.work(actor.tenant) as work:
             earlier = tuple(await work.draws.of_subject(prepared.subject, prepared.beside))

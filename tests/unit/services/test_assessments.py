@@ -12,6 +12,7 @@ from app.domain.errors import Conflict, DirectBudgetExceeded, Forbidden, Invalid
 from app.services.questions import DirectBudget
 from app.services.resources import Actor, DataFormat, Kind, RunState, Scope
 from app.services.rules.rule_definitions import (
+    AtLeastDefinition,
     IdentityDefinition,
     SuppressionDefinition,
     TableLevelDefinition,
@@ -197,6 +198,13 @@ async def test_a_dry_run_lists_everything_that_is_missing(world: World, actor: A
         ("/sensitivity", "not-found"),
         ("/rule", "not-found"),
     ]
+
+
+async def test_a_dry_run_lists_what_only_a_definition_names(world: World, actor: Actor) -> None:
+    plan = await service(world).plan(actor, asked(AtLeastDefinition("nothing", {"city": 1})))
+    (fault,) = plan.missing
+    assert (plan.route, fault.code) == (None, "not-found")
+    assert "'nothing'" in fault.message
 
 
 async def test_a_dry_run_lists_a_dataset_that_needs_attention(world: World, actor: Actor) -> None:
