@@ -157,6 +157,28 @@ def test_a_killed_process_is_replaced_and_requests_go_on(together: Together):
     )
 
 
+ARENA_BYTES = 64 * 1024**2
+"""What glibc reserves, at a multiple of as much, where a thread allocates from memory of its own."""
+
+
+def arenas(pid: int) -> int:
+    """How many a process has beside its first: what is in use of each, and the rest that may not be touched."""
+    lines = [line.split() for line in Path(f"/proc/{pid}/maps").read_text().splitlines()]
+    parts = [(*(int(end, 16) for end in line[0].split("-")), line[1]) for line in lines]
+    return sum(
+        begin % ARENA_BYTES == 0 and used == "rw-p" and rest == "---p" and last == begin + ARENA_BYTES
+        for (begin, _, used), (_, last, rest) in zip(parts, parts[1:], strict=False)
+    )
+
+
+def test_their_threads_have_no_memory_apart_that_would_fill_once_for_each(together: Together):
+    with together.each() as clients:  # the first request for a resource loads its operations in a thread
+        assert [client.get("/v1/hierarchies").status_code for client in clients] == [200] * SEVERAL
+    threads = [psutil.Process(pid).num_threads() for pid in together.answering()]
+    assert min(threads) > 1
+    assert [arenas(pid) for pid in together.answering()] == [0] * SEVERAL
+
+
 def counted(together: Together) -> float:
     lines = httpx.get(f"{together.metrics_url}/metrics").text.splitlines()
     ours = [line for line in lines if line.startswith("privacy_risk_http_requests_total{")]
