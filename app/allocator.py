@@ -1,8 +1,8 @@
 """How the C library keeps what a process has freed.
 
-Each thread that allocates is given an arena of its own, of up to 64 MiB, and what it frees there serves no other
-thread. Work that threads take in turns then fills one arena after the other: a process that answers requests
-seems to leak for hours, though it holds no more than before.
+Each thread that allocates is given an arena of its own, and what it frees there serves no other thread. Work
+that threads take in turns then fills one arena after the other: a process that answers requests grows for
+hours, though it holds no more than before.
 """
 
 from __future__ import annotations

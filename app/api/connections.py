@@ -55,7 +55,7 @@ class ConnectionLimits:
     answer_seconds: float = 10
     """How often it is looked at how much of a large answer was read, and how long the end of one may take."""
 
-    idle_seconds: float = 75
+    idle_seconds: int = 75
     """How long a connection stays open between two requests.
 
     Longer than clients and proxies usually keep theirs (httpx 5 s, nginx and load balancers 60 s), so that it

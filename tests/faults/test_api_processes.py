@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -162,12 +163,12 @@ ARENA_BYTES = 64 * 1024**2
 
 
 def arenas(pid: int) -> int:
-    """How many a process has beside its first: what is in use of each, and the rest that may not be touched."""
+    """How many a process has beside its first: of each what is in use, and the rest that is reserved."""
     lines = [line.split() for line in Path(f"/proc/{pid}/maps").read_text().splitlines()]
     parts = [(*(int(end, 16) for end in line[0].split("-")), line[1]) for line in lines]
     return sum(
         begin % ARENA_BYTES == 0 and used == "rw-p" and rest == "---p" and last == begin + ARENA_BYTES
-        for (begin, _, used), (_, last, rest) in zip(parts, parts[1:], strict=False)
+        for (begin, _, used), (_, last, rest) in pairwise(parts)
     )
 
 
