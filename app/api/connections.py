@@ -1,9 +1,9 @@
 """Connections: how long a request may take to arrive, and how many may be open.
 
-The server below this has a limit for idle connections only. Here whoever sends the head of a request too
-slowly, or its body, is cut off, nothing is read of a body before the application asks for it, and of what
-nobody wants to read only so much is taken in as lets the sender see the answer. Whoever does not read an
-answer is cut off, too.
+The server below this has a limit for idle connections only, and is told it here. Whoever sends the head of a
+request too slowly, or its body, is cut off, nothing is read of a body before the application asks for it, and
+of what nobody wants to read only so much is taken in as lets the sender see the answer. Whoever does not read
+an answer is cut off, too.
 
 Where a request ends must never be in doubt, or a proxy and this server could see different requests in the
 same bytes. h11 refuses most of what is in doubt; a body with both a length and chunks is refused here. A
@@ -55,8 +55,15 @@ class ConnectionLimits:
     answer_seconds: float = 10
     """How often it is looked at how much of a large answer was read, and how long the end of one may take."""
 
+    idle_seconds: int = 75
+    """How long a connection stays open between two requests.
+
+    Longer than clients and proxies usually keep theirs (httpx 5 s, nginx and load balancers 60 s), so that it
+    is they who close it: a request that is sent while this side closes is lost.
+    """
+
     connections: int = 500
-    """Most open connections; at more, those that wait for a head give way, the oldest first."""
+    """Most open connections; at more, those that wait for a request give way, the longest waiting first."""
 
 
 class _UnambiguousRequests(h11.Connection):
@@ -90,8 +97,9 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - as the server calls it
         super().__init__(*args, **kwargs)
         self.conn = _UnambiguousRequests(h11.SERVER, _HEAD_BYTES)
+        self.timeout_keep_alive = self.limits.idle_seconds
         self._phase: Phase | None = None
-        self._since = 0.0
+        self._since = self._answered = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._reading: asyncio.TimerHandle | None = None
         self._received = self._unread = 0
@@ -163,6 +171,7 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
     def on_response_complete(self) -> None:
         """Wait for the next request, or for the rest of this one."""
         super().on_response_complete()
+        self._answered = self.loop.time()
         self._watch()
         if self._is_ended:
             self._end()
@@ -187,8 +196,14 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
 
     @property
     def waits_since(self) -> float | None:
-        """When it began to wait for a head, or for the other side to hang up; None if it does not."""
-        return self._since if self._phase in ("head", "closing") else None
+        """When it began to wait for a request, or for the other side to hang up; None if it does not."""
+        if self.transport.is_closing():
+            return None
+        if self._phase in ("head", "closing"):
+            return self._since
+        # Of requests that came together the limit of idle connections holds while the next one is answered.
+        is_idle = self.timeout_keep_alive_task is not None and self.conn.their_state is h11.IDLE
+        return self._answered if is_idle else None
 
     def _watch(self) -> None:
         if self._phase == "unread" and self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]:

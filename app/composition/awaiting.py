@@ -12,6 +12,7 @@ import select
 import sys
 from pathlib import Path
 
+from app.allocator import share_one_arena
 from app.cli.program import told
 from app.composition.configured import MIB
 from app.composition.database import Database
@@ -23,6 +24,7 @@ from app.settings import Settings
 
 def main() -> int:
     """Load, wait for the database, answer requests until asked to end; the exit status."""
+    share_one_arena()
     end_with_starter()
     settings = Settings()
     configure_logs(settings.log_level)

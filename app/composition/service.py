@@ -15,6 +15,7 @@ from typing import Final
 
 import uvloop
 
+from app.allocator import share_one_arena
 from app.cli.ending import leaving_on_sigterm
 from app.cli.program import told
 from app.composition.addresses import held_addresses
@@ -35,6 +36,7 @@ _FIRST_WORDS: Final = ("api-keys", "datasets")
 
 def serve(settings: Settings, host: str | None, port: int | None, processes: int | None) -> None:
     """Serve until interrupted; without a database address with an embedded PostgreSQL and one worker."""
+    share_one_arena()
     end_with_starter()
     configure_logs(settings.log_level)
     chosen = settings.model_copy(

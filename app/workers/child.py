@@ -27,6 +27,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
+from app.allocator import share_one_arena
 from app.domain.errors import PrivacyRiskError
 from app.services.ports import Fenced
 from app.services.resources import Claim, JsonObject, Progress
@@ -55,7 +56,6 @@ FIRST_TO_GO: Final = "500"
 
 REPORT_SECONDS: Final = 0.1
 PR_SET_PDEATHSIG: Final = 1
-M_ARENA_MAX: Final = -8
 
 
 @dataclass(frozen=True)
@@ -197,11 +197,11 @@ class _Memory:
     The kernel caps address space, of which a fresh interpreter has reserved far more than it uses.
     That difference is added, so that the limit speaks of memory in use. What earlier runs have left counts
     for none: whether a run gets by with its memory does not depend on them. The allocator would reserve
-    64 MiB for each thread that allocates: it is told to have one arena for all of them.
+    64 MiB for each thread that allocates: all of them share one arena.
     """
 
     def __init__(self, limit: int) -> None:
-        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+        share_one_arena()
         # What the process that this one was forked from had freed would count for what runs leave.
         ctypes.CDLL(None).malloc_trim(0)
         self._limit = limit

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Final
 
 import psutil
@@ -15,7 +16,7 @@ from app.main import operations
 from app.settings import Settings
 from tests.benchmarks.service.asked import Asked
 from tests.benchmarks.service.costs import Roles
-from tests.benchmarks.service.load import Loads, under_load
+from tests.benchmarks.service.load import Loads, Sent, under_load
 from tests.benchmarks.service.percentiles import percentile, slope
 from tests.benchmarks.service.sample import QUESTIONS_A_PROFILE, assessments
 from tests.benchmarks.service.waiting import until
@@ -49,15 +50,19 @@ def many_clients(extent: Extent) -> Iterator[Figure]:
                 f"{name} {_ms(taken, 0.5)}/{_ms(taken, 0.95)}/{_ms(taken, 0.99)}"
                 for name, taken in told.milliseconds.items()
             )
-            examples = (
-                f" ({'; '.join([*told.examples, *sent.errors][:3])})" if told.failed or sent.errors else ""
-            )
             text = (
                 f"{told.answered:,} answers in {told.seconds:.0f} s, {told.throughput:.0f}/s; "
                 f"{told.failed} failed, "
-                f"{told.refused:,} refused for want of a place{examples}; p50/p95/p99 in ms: {kinds}"
+                f"{told.refused:,} refused for want of a place{_failures(sent)}; p50/p95/p99 in ms: {kinds}"
             )
             yield Figure(f"clients-{clients}", text, not (told.failed or sent.errors) and told.answered > 0)
+
+
+def _failures(sent: Sent) -> str:
+    """What failed, by kind of request, status, route and problem, and what the service logged as its own."""
+    if not (sent.told.failed or sent.errors):
+        return ""
+    return f" ({'; '.join([*sent.told.examples, *sent.errors][:3])})"
 
 
 def _ms(taken: Sequence[float], share: float) -> str:
@@ -93,32 +98,53 @@ def long_queue(extent: Extent) -> Iterator[Figure]:
 
 
 def long_mix(extent: Extent) -> Iterator[Figure]:
-    """Mixed work for a long time: what all processes hold, and the connections to the database."""
+    """Mixed work for a long time: the memory of all processes, and the connections to the database."""
     new = math.ceil(0.3 * _RATE * extent.mixed)
     with under_load(_asked(extent.mixed), new) as loads:
         with _Watch(loads.loaded.roles, extent.mixed / _SAMPLES) as watch:
             sent = loads.send(loads.mix.kinds(new), extent.mixed, rate=_RATE)
-        yield _steadiness(watch, loads, sent.told.failed, sent.told.answered)
+        yield _steadiness(watch, loads, sent)
 
 
-def _steadiness(watch: _Watch, loads: Loads, failed: int, answered: int) -> Figure:
+def _steadiness(watch: _Watch, loads: Loads, sent: Sent) -> Figure:
+    """Growth is that of the second half: caches fill in the first."""
     half = watch.seen[len(watch.seen) // 2 :]
-    grown = 60 * slope([(at, sum(held.values())) for at, held, _ in half])
-    roles = ", ".join(
-        f"{role} {60 * slope([(at, held[role]) for at, held, _ in half]):+.2f}" for role in half[0][1]
-    )
-    least, most = min(number for _, _, number in half), max(number for _, _, number in half)
+    grown = _grown([(own.at, sum(own.mib.values())) for own in half])
+    by_role = {role: _grown([(own.at, own.mib[role]) for own in half]) for role in half[0].mib}
+    least, most = min(own.connections for own in half), max(own.connections for own in half)
+    told = sent.told
     text = (
-        f"{answered:,} answers, {failed} failed, in {watch.seen[-1][0] / 60:.1f} min at {_RATE:g} "
-        "requests a second; "
-        f"memory of all processes in the second half {grown:+.2f} MiB a minute ({roles}); "
-        f"{least} to {most} connections"
+        f"{told.answered:,} answers, {told.failed} failed{_failures(sent)}, in {watch.seen[-1].at / 60:.1f} "
+        f"min at {_RATE:g} requests a second; memory of all processes, files and PostgreSQL's shared buffers "
+        f"left out, in the second half {grown:+.2f} MiB a minute "
+        f"({', '.join(f'{role} {mib:+.2f}' for role, mib in by_role.items())}), "
+        f"{1000 * grown / (60 * _RATE):+.2f} MiB in 1,000 requests; "
+        f"shared buffers {half[0].buffers:.0f} to {half[-1].buffers:.0f} MiB; {least} to {most} connections"
     )
-    return Figure("hour", text, failed == 0 and grown <= _STEADY_MIB and most - least <= loads.processes * 2)
+    is_kept = told.failed == 0 and grown <= _STEADY_MIB and most - least <= loads.processes * 2
+    return Figure("hour", text, is_kept)
+
+
+def _grown(points: Sequence[tuple[float, float]]) -> float:
+    """MiB a minute."""
+    return 60 * slope(points)
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """What was seen ``at`` so many seconds.
+
+    ``mib`` of each role's own memory, ``buffers`` MiB that PostgreSQL shares, and connections to it.
+    """
+
+    at: float
+    mib: dict[str, float]
+    buffers: float
+    connections: int
 
 
 class _Watch:
-    """Samples memory by role and connections; ``seen`` are (seconds, MiB by role, connections)."""
+    """Samples memory and connections until it is left; ``seen`` are the samples, the first from before."""
 
     def __init__(self, roles: Roles, pause: float) -> None:
         self._roles, self._pause = roles, pause
@@ -140,8 +166,9 @@ class _Watch:
         while not self._ended.wait(self._pause):
             self.seen.append(self._now())
 
-    def _now(self) -> tuple[float, dict[str, float], int]:
-        return time.monotonic() - self._began, self._roles.memory_mib(), _connections(self._roles.postgres)
+    def _now(self) -> _Sample:
+        roles, at = self._roles, time.monotonic() - self._began
+        return _Sample(at, roles.own_memory_mib(), roles.shared_buffers_mib(), _connections(roles.postgres))
 
 
 def _connections(postmaster: psutil.Process) -> int:

@@ -34,6 +34,7 @@ class Group:
     promises: tuple[Promise, ...]
 
 
+_API: Final = "tests/faults/test_api_processes.py"
 _SURVIVE: Final = "tests/faults/test_runs_survive.py"
 _SEARCH: Final = "tests/faults/test_search_survives.py"
 _CONTAINERS: Final = "tests/unit/test_containers.py"
@@ -50,7 +51,7 @@ GROUPS: Final = (
                 (f"{_SURVIVE}::test_a_killed_worker_loses_no_finished_block",
                  "tests/property/test_table_portfolio.py"), "kills"),
         Promise("kill-api", "Runs go on when the API is killed, and it answers again once it is started",
-                ("tests/faults/test_api_processes.py::test_a_killed_process_is_replaced_and_requests_go_on",),
+                (f"{_API}::test_a_killed_process_is_replaced_and_requests_go_on",),
                 "kills"),
         Promise("worker-replaced", "A worker that its service sees die is replaced within 3 s",
                 ("tests/faults/test_worker_replaced.py", "tests/faults/test_service_processes.py"),
@@ -112,7 +113,9 @@ GROUPS: Final = (
         Promise("queue", "1,000 queued runs and four workers: none lost, none computed twice",
                 ("tests/integration/test_runs.py",), "long_queue"),
         Promise("hour", "An hour of mixed work: memory does not grow, connections stay as many",
-                ("tests/benchmarks/test_service.py",), "long_mix"),
+                ("tests/unit/services/test_bounded_caches.py",
+                 f"{_API}::test_their_threads_have_no_memory_apart_that_would_fill_once_for_each"),
+                "long_mix"),
         Promise("turns",
                 "A run behind thirty of another tenant is the second to begin; each tenant's go in order",
                 (f"{_SURVIVE}::test_a_run_behind_thirty_of_another_tenant_is_the_second_to_begin",

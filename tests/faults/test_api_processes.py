@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -155,6 +156,28 @@ def test_a_killed_process_is_replaced_and_requests_go_on(together: Together):
         f"pages: {together.url}/\nAPI documentation: {together.url}/docs\n"
         "sign in with a key of: python -m app bootstrap\n"
     )
+
+
+ARENA_BYTES = 64 * 1024**2
+"""What glibc reserves, at a multiple of as much, where a thread allocates from memory of its own."""
+
+
+def arenas(pid: int) -> int:
+    """How many a process has beside its first: of each what is in use, and the rest that is reserved."""
+    lines = [line.split() for line in Path(f"/proc/{pid}/maps").read_text().splitlines()]
+    parts = [(*(int(end, 16) for end in line[0].split("-")), line[1]) for line in lines]
+    return sum(
+        begin % ARENA_BYTES == 0 and used == "rw-p" and rest == "---p" and last == begin + ARENA_BYTES
+        for (begin, _, used), (_, last, rest) in pairwise(parts)
+    )
+
+
+def test_their_threads_have_no_memory_apart_that_would_fill_once_for_each(together: Together):
+    with together.each() as clients:  # the first request for a resource loads its operations in a thread
+        assert [client.get("/v1/hierarchies").status_code for client in clients] == [200] * SEVERAL
+    threads = [psutil.Process(pid).num_threads() for pid in together.answering()]
+    assert min(threads) > 1
+    assert [arenas(pid) for pid in together.answering()] == [0] * SEVERAL
 
 
 def counted(together: Together) -> float:

@@ -45,6 +45,21 @@ class Roles:
         """Proportional set size of every role: pages that processes share are divided among them."""
         return {role: sum(map(pss_mib, processes)) for role, processes in self.living().items()}
 
+    def own_memory_mib(self) -> dict[str, float]:
+        """Memory of every role that is neither of files nor PostgreSQL's shared memory.
+
+        Those are bounded: files can be read again, and shared buffers fill once, to a size that is set when
+        the server starts. Pages that processes share since they were forked are divided among them.
+        """
+        return {
+            role: sum(pss_mib(process, "Pss_Anon") for process in processes)
+            for role, processes in self.living().items()
+        }
+
+    def shared_buffers_mib(self) -> float:
+        """How much of PostgreSQL's shared memory has been used so far; at most what was set at its start."""
+        return sum(pss_mib(process, "Pss_Shmem") for process in family(self.postgres))
+
 
 def settled(roles: Roles, seconds: float = 15.0) -> None:
     """Wait until the service has nothing to do any more, but no longer than this."""
@@ -92,10 +107,10 @@ def difference(before: Mapping[str, float], after: Mapping[str, float]) -> dict[
     return {name: after[name] - before[name] for name in after}
 
 
-def pss_mib(process: psutil.Process) -> float:
-    """Proportional set size in MiB; 0 once the process has ended."""
+def pss_mib(process: psutil.Process, part: str = "Pss") -> float:
+    """Proportional set size in MiB, or a part of it as the kernel calls it; 0 once the process has ended."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
+            if line.startswith(f"{part}:"):
                 return int(line.split()[1]) / 1024
     return 0.0

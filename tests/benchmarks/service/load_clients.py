@@ -106,9 +106,10 @@ class Load:
                 headers=self._headers(asking),
             )
         except httpx.HTTPError as error:
-            self.told.note(kind, BROKEN, 0.0, repr(error))
+            self.told.note(kind, BROKEN, 0.0, f"{_place(asking)} {error!r}")
             return
-        self.told.note(kind, answer.status_code, 1000 * (time.perf_counter() - since), _said(answer))
+        milliseconds = 1000 * (time.perf_counter() - since)
+        self.told.note(kind, answer.status_code, milliseconds, f"{_place(asking)} {_said(answer)}")
         if answer.status_code == 429 and not self._plan.rate:
             await asyncio.sleep(float(answer.headers.get("Retry-After", 1)))
 
@@ -134,6 +135,14 @@ class Load:
                 self._listening.set()
             async for _ in answer.aiter_lines():
                 self.told.events += 1
+
+
+def _place(asking: Asking) -> str:
+    """The method and the collection that was asked, without the names of what is in it."""
+    words = asking.path.partition("?")[0].split("/")
+    named = 3 if words[1:2] == ["v1"] else 2
+    rest = ["…"] if len(words) > named else []
+    return f"{asking.method} {'/'.join([*words[:named], *rest])}"
 
 
 def _said(answer: httpx.Response) -> str:

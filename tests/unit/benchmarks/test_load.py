@@ -167,6 +167,22 @@ def test_a_broken_connection_is_a_failure():
     assert (told.answered, told.failed) == (0, 40)
 
 
+def test_what_failed_is_told_by_its_route_and_problem_and_without_names():
+    def answer(request):
+        if request.url.path.startswith("/v1"):
+            return httpx.Response(503, json={"type": "/problems/unavailable", "detail": "of members"})
+        raise httpx.ReadError("")
+
+    asked = [Asking("GET", "/v1/datasets/members/preview?limit=2"), Asking("GET", "/datasets/members")]
+    kinds = [Kind("look", 1.0, [*asked, Asking("POST", "/v1/rules", {})], False)]
+    told = asyncio.run(Answering(plan(*kinds, seconds=5.0), answer).run(lambda: None))
+    assert told.examples == [
+        "look 503 GET /v1/datasets/… /problems/unavailable",
+        "look 599 GET /datasets/… ReadError('')",
+        "look 503 POST /v1/rules /problems/unavailable",
+    ]
+
+
 def test_a_load_begins_once_its_listeners_listen():
     seen = []
 

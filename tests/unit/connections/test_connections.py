@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 import pytest
 import uvicorn
 from uvicorn.server import ServerState
@@ -17,6 +18,9 @@ pytestmark = pytest.mark.anyio
 
 LIMITS = BoundedConnection.limits
 POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4000000\r\n\r\n"
+OF_PROXIES = 60
+"""Seconds for which nginx and load balancers keep a connection that nobody uses."""
+
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
@@ -253,6 +257,44 @@ async def test_at_too_many_connections_the_one_that_waits_longest_for_a_head_giv
     assert (status, problem["type"]) == (503, "/problems/unavailable")
     assert b"retry-after: 5" in refused.transport.written
     assert refused.transport.is_closed
+
+
+async def test_at_too_many_connections_one_between_requests_gives_way_but_none_that_is_answered(
+    monkeypatch,
+):
+    monkeypatch.setattr(BoundedConnection, "limits", ConnectionLimits(connections=3))
+    loop, state = Loop(), ServerState()
+    visits = [Visit(loop, reads=False, state=state) for _ in range(3)]
+    idle, idle_since_later, answered = visits
+    for visit in (idle, idle_since_later):
+        loop.advance(1)
+        await visit.send(GET)
+    answered.go_on.clear()
+    await answered.send(GET)
+    closed = []
+    for _ in range(3):
+        more = Visit(loop, reads=False, state=state)
+        more.go_on.clear()
+        await more.send(GET)
+        closed.append([visit.transport.is_closed for visit in (*visits, more)])
+        for visit in visits:
+            if visit.transport.is_closed:
+                visit.connection.connection_lost(None)
+    assert closed == [[True, False, False, False], [True, True, False, False], [True, True, False, True]]
+    for visit in (answered, more):
+        visit.go_on.set()
+    await settled()
+
+
+async def test_clients_and_proxies_end_a_connection_between_two_requests_before_the_service_does():
+    visit = Visit(Loop(), reads=False)
+    await visit.send(GET)
+    visit.loop.advance(max(httpx.Limits().keepalive_expiry or 0, OF_PROXIES) + LIMITS.answer_seconds)
+    assert not visit.transport.is_closed, "a request that is on its way would be lost"
+    await visit.send(GET)
+    assert visit.transport.written.count(b"HTTP/1.1 401") == 2
+    visit.loop.advance(LIMITS.idle_seconds)
+    assert visit.transport.is_closed
 
 
 async def test_what_is_no_http_is_refused_with_a_problem():

@@ -1,0 +1,21 @@
+"""How the C library keeps what a process has freed.
+
+Each thread that allocates is given an arena of its own, and what it frees there serves no other thread. Work
+that threads take in turns then fills one arena after the other: a process that answers requests grows for
+hours, though it holds no more than before.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Final
+
+M_ARENA_MAX: Final = -8
+
+
+def share_one_arena() -> None:
+    """Have all threads of this process, and of those that it forks, allocate from the same arena.
+
+    To be called before there is a thread: an arena that is there already is used on.
+    """
+    ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
