@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import given, settings
@@ -17,7 +18,7 @@ from app.domain.tables.table import Table
 from tests.oracles.effort import examples
 
 SOME = settings(max_examples=examples(60), deadline=None)
-NAMES = ("one", "two")
+NAMES = ("one", "two", "three")
 
 
 def tree(random) -> Hierarchy:
@@ -41,7 +42,7 @@ class ByHand:
     """
 
     def __init__(self, random):
-        self.trees = tree(random), tree(random)
+        self.trees = tuple(tree(random) for _ in NAMES)
         self.cut = tuple(int(random.integers(0, own.height + 1)) for own in self.trees)
         # Of what the rule suppresses no dictionary may tell.
         self.known = [j for j, own in enumerate(self.trees) if self.cut[j] < own.height]
@@ -78,12 +79,15 @@ class ByHand:
         )
 
     def context(self, rows) -> MechanismContext:
-        table = Table(NAMES, self.trees, np.array(rows, dtype=np.int32).reshape(-1, 2))
+        table = Table(NAMES, self.trees, np.array(rows, dtype=np.int32).reshape(-1, len(NAMES)))
         return MechanismContext(table, TableRule(self.cut), frozenset(NAMES))
 
 
 def counted(context, asked) -> Counter:
-    nodes, counts = cells_of(context, asked)
+    """In pieces of two records, and these in pieces of one: there are no seams."""
+    small = {"RECORDS_AT_ONCE": 2, "ROWS_AT_ONCE": 1}
+    with patch.multiple("app.domain.mechanisms.best_generalisations", **small):
+        nodes, counts = cells_of(context, asked)
     return Counter({tuple(own): n for own, n in zip(nodes.tolist(), counts.tolist(), strict=True)})
 
 
