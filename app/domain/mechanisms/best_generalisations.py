@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Bools, Floats, Ints, Longs
+from app.domain.arrays import Floats, Ints, Longs
 from app.domain.mechanisms.generalised_records import GeneralisedRecords
 from app.domain.mechanisms.public_dictionary import PublicDictionary
 from app.domain.mechanisms.public_scores import PublicScores
@@ -62,16 +62,15 @@ class Crowds:
         sizes = np.array([1] if alone else [1, len(entities)])
         return cls(entities[: 0 if alone else None], np.ones(0 if alone else len(entities), np.uint16), sizes)
 
-    def narrowed(self, place: int, nodes: Ints, is_deep: Bools) -> tuple[Crowds, Step]:
+    def narrowed(self, place: int, nodes: Ints) -> tuple[Crowds, Step]:
         """By the node of one more attribute, and how generalisations are led to their groups.
 
-        ``nodes`` and ``is_deep`` tell of each value of the attribute at ``place`` in the dictionary by what
-        it is generalised, and whether it reaches so deep.
+        ``nodes`` tells by what each value of the attribute at ``place`` in the dictionary is generalised.
         """
         own = self.entities[:, place]
-        below = np.bincount(nodes[own[is_deep[own]]], minlength=len(nodes))
+        below = np.bincount(nodes[own], minlength=len(nodes))
         numbers = np.where(below > 1, np.cumsum(below > 1), 0)
-        of_value = np.where(is_deep, numbers[nodes], 0)
+        of_value = numbers[nodes]
         width = int(numbers.max()) + 1
         keys = self.groups.astype(np.int64) * width + of_value[own]
         kept = np.flatnonzero(of_value[own])
@@ -116,7 +115,6 @@ class Depth:
     weights: Floats
     utilities: Floats
     nodes: Ints
-    is_deep: Bools
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +184,7 @@ def _depths(
     place = dictionary.attributes.index(j) if j in dictionary.attributes else None
     above = [own.ancestors_at(own.height - depth) for depth in range(records.depths[j] + 1)]
     return tuple(
-        Depth(depth, place, scores.weights[j][nodes], scores.utilities[j][nodes], nodes, own.depth >= depth)
+        Depth(depth, place, scores.weights[j][nodes], scores.utilities[j][nodes], nodes)
         for depth, nodes in enumerate(above)
     )
 
@@ -226,7 +224,7 @@ class _Choice:
         for own in self.depths[j]:
             number, crowds, step = begun.number * len(self.depths[j]) + own.depth, begun.crowds, None
             if begun.groups is not None and own.depth and own.place is not None:
-                crowds, step = crowds.narrowed(own.place, own.nodes, own.is_deep)
+                crowds, step = crowds.narrowed(own.place, own.nodes)
             if j + 1 == len(self.depths):
                 self._compare(number, begun, own, crowds, step)
                 continue
