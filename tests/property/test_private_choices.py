@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import Counter
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.mechanisms.best_generalisations import best_generalisations
+from app.domain.mechanisms.generalised_records import GeneralisedRecords
 from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.mechanisms.public_dictionary import PublicDictionary
+from app.domain.mechanisms.public_scores import PublicScores
 from app.domain.mechanisms.stability_histogram import StabilityHistogram, best_of, cells_of
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
 
 SOME = settings(max_examples=examples(60), deadline=None)
-NAMES = ("one", "two")
+NAMES = ("one", "two", "three")
+IN_SMALL_PIECES = patch.multiple(
+    "app.domain.mechanisms.best_generalisations", RECORDS_AT_ONCE=8, ROWS_AT_ONCE=3
+)
 
 
 def tree(random) -> Hierarchy:
@@ -41,7 +50,7 @@ class ByHand:
     """
 
     def __init__(self, random):
-        self.trees = tree(random), tree(random)
+        self.trees = tuple(tree(random) for _ in NAMES)
         self.cut = tuple(int(random.integers(0, own.height + 1)) for own in self.trees)
         # Of what the rule suppresses no dictionary may tell.
         self.known = [j for j, own in enumerate(self.trees) if self.cut[j] < own.height]
@@ -78,7 +87,7 @@ class ByHand:
         )
 
     def context(self, rows) -> MechanismContext:
-        table = Table(NAMES, self.trees, np.array(rows, dtype=np.int32).reshape(-1, 2))
+        table = Table(NAMES, self.trees, np.array(rows, dtype=np.int32).reshape(-1, len(NAMES)))
         return MechanismContext(table, TableRule(self.cut), frozenset(NAMES))
 
 
@@ -102,6 +111,52 @@ def test_every_record_is_counted_as_its_best_whatever_the_others_are(seed, n):
         less = counted(own.context(rows[:left_out] + rows[left_out + 1 :]), own.asked)
         assert more - less == Counter([own.becomes(rows[left_out])])
         assert not less - more
+
+
+def deeper_tree(random) -> Hierarchy:
+    """Up to twelve nodes, each below one before it, up to four levels deep."""
+    parents: dict[str, list[str | None]] = {"0": [None]}
+    depths = {"0": 1}
+    for node in range(1, int(random.integers(2, 12))):
+        above = str(random.choice([own for own in depths if depths[own] < 4] + ["⊥"]))
+        parents[str(node)] = [None if above == "⊥" else above]
+        depths[str(node)] = depths.get(above, 0) + 1
+    return Hierarchy.from_parents(parents)
+
+
+@SOME
+@given(st.integers(0, 2**32 - 1), st.integers(0, 3), st.sampled_from([0.02, 0.1, 0.3, 1.0]))
+def test_the_best_is_that_of_a_table_of_all_generalisations(seed, kappa, trade_off):
+    """Of worths that are rounded, to that; in pieces, without seams. Of one attribute nothing is known."""
+    random = np.random.default_rng(seed)
+    trees = tuple(deeper_tree(random) for _ in range(4))
+    depths = tuple(int(random.integers(1, own.height + 1)) for own in trees)
+    weights, utilities = ([random.random(own.n_nodes).round(1) for own in trees] for _ in range(2))
+    scores = PublicScores(tuple(weights), tuple(utilities), trade_off, kappa, 0.1)
+    known = tuple(random.permutation(4)[:3].tolist())
+    codes = [random.integers(0, own.n_nodes, 20).astype(np.int32) for own in trees]
+    codes = [
+        own.ancestors_at(own.height - most)[at] for own, most, at in zip(trees, depths, codes, strict=True)
+    ]
+    records = GeneralisedRecords(trees, depths, np.stack(codes, axis=1), np.ones(20, dtype=np.int64))
+    entities = np.stack([random.integers(0, trees[j].n_nodes, 15) for j in known], axis=1).astype(np.int32)
+    of_known = tuple(trees[j] for j in known)
+    book = PublicDictionary(
+        known,
+        GeneralisedRecords(of_known, tuple(own.height for own in of_known), entities, np.ones(15, np.int64)),
+    )
+    with IN_SMALL_PIECES:
+        found = np.stack(best_generalisations(records, book, scores), axis=1)
+    below = [np.ones((own.n_nodes, 15), dtype=int) for own in trees]
+    for j, column in zip(known, entities.T, strict=True):
+        below[j] = np.array([[x in trees[j].up(at) for at in column] for x in range(trees[j].n_nodes)], int)
+    counts = np.maximum(np.einsum("ae,be,ce,de->abcd", *below), 1)
+    phi, use = (functools.reduce(np.add.outer, own) for own in (weights, utilities))
+    worth = trade_off * counts / (0.1 + phi) + use**kappa
+    for row, best in zip(records.codes.tolist(), found.tolist(), strict=True):
+        chains = [chain(own, at, most) for own, at, most in zip(trees, row, depths, strict=True)]
+        expected = max(itertools.product(*chains), key=lambda x: worth[x])
+        assert tuple(best) == expected or worth[tuple(best)] >= worth[expected] * (1 - 1e-14)
 
 
 def test_of_equals_the_more_general_is_shown():

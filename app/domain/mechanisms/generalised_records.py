@@ -166,30 +166,6 @@ class GeneralisedRecords:
             for j, (own, most) in enumerate(zip(self.hierarchies, self.depths, strict=True))
         )
 
-    def best(self, worth: Callable[[Sequence[Ints]], Floats]) -> tuple[Ints, ...]:
-        """Per attribute (d,) the nodes of each record's generalisation of most worth; of equals the first.
-
-        All of a record are looked at, ⊥ first, then in the order of their depths: of equals the one that
-        shows less of the first attribute in which they differ. ``worth`` says of each generalisation the
-        same wherever it stands; then each choice is a function of its record alone. ValueError for a worth
-        that is no finite number.
-        """
-        greatest = np.full(len(self.codes), -math.inf)
-        found = tuple(np.zeros(len(self.codes), dtype=np.int32) for _ in self.hierarchies)
-        for vector in self.vectors():
-            rows = np.flatnonzero(self.reaching(vector))
-            if not len(rows):
-                continue
-            nodes = self.nodes(vector, rows)
-            own = worth(nodes)
-            if not np.isfinite(own).all():
-                raise ValueError("the worth of a generalisation is no finite number")
-            better = own > greatest[rows]
-            greatest[rows[better]] = own[better]
-            for column, at in zip(found, nodes, strict=True):
-                column[rows[better]] = at[better]
-        return found
-
     def of_rows(self, rows: Longs) -> GeneralisedRecords:
         """Some of the records."""
         return GeneralisedRecords(self.hierarchies, self.depths, self.codes[rows], self.counts[rows])

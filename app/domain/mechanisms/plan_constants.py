@@ -71,7 +71,7 @@ STABILITY_CONSTANTS: Final[Mapping[str, str]] = {
     "threshold": "τ: a combination is published if its noisy count is at least this.",
     "delta_of_threshold": "The probability that a combination of one record is published: all of δ.",
     "count_likely": "A combination of so many records is published with a probability of at least 0.95.",
-    "generalisations": "H: no record is given one of more generalisations; with a dictionary only.",
+    "generalisations": "H: no record has more generalisations to choose from; told with a dictionary only.",
 }
 
 LAPLACE_CONSTANTS: Final[Mapping[str, str]] = {

@@ -62,7 +62,7 @@ class PublicScores:
     @property
     def greatest_gain(self) -> float:
         """ν^κ."""
-        return float(self._gain(_places(self.utilities, np.argmax))[0])
+        return float(self._gain(self.utility(_places(self.utilities, np.argmax)))[0])
 
     def per_record(self, records: int) -> float:
         """R = λ/φ_l + ν^κ/m: no score is above R·m in a table of m records, m at least this number."""
@@ -70,7 +70,8 @@ class PublicScores:
 
     def least_score(self) -> float:
         """No score that counts among entities, of which one at least is below, is less."""
-        return float(self.trade_off / self.greatest_phi + self._gain(_places(self.utilities, np.argmin))[0])
+        gain = self._gain(self.utility(_places(self.utilities, np.argmin)))
+        return float(self.trade_off / self.greatest_phi + gain[0])
 
     def greatest_score(self, entities: int) -> float:
         """No score that counts among so many entities is greater."""
@@ -92,18 +93,23 @@ class PublicScores:
         """U of the same."""
         return _summed(self.utilities, nodes, 0.0)
 
-    def _gain(self, nodes: Sequence[Ints]) -> Floats:
-        """U^κ of the same, 1 where κ is 0: by products, which unlike powers are rounded in order."""
-        utility = self.utility(nodes)
-        found = np.ones_like(utility)
+    def _gain(self, utility: Floats) -> Floats:
+        """U^κ of what is of so much use, 1 where κ is 0: by products, which unlike powers keep the order."""
+        if not self.kappa:
+            return np.ones_like(utility)
+        found = utility.copy()
         with np.errstate(over="ignore"):
-            for _ in range(self.kappa):
+            for _ in range(self.kappa - 1):
                 found *= utility
         return found
 
+    def worth(self, phi: Floats, utility: Floats, counts: Longs | int) -> Floats:
+        """F of what has this Φ and u, and so many below it."""
+        return self.trade_off * counts / phi + self._gain(utility)
+
     def score(self, nodes: Sequence[Ints], counts: Longs) -> Floats:
-        """F of the same, (n,)."""
-        return self.trade_off * counts / self.phi(nodes) + self._gain(nodes)
+        """F of generalisations, (n,)."""
+        return self.worth(self.phi(nodes), self.utility(nodes), counts)
 
     def risk(self, nodes: Sequence[Ints], counts: Longs) -> Floats:
         """R = Φ / |ρ|."""

@@ -25,6 +25,7 @@ from app.domain.arrays import Ints, Longs
 from app.domain.catalogue.catalogue_types import Example, Hypothesis
 from app.domain.classes.ratios import as_written
 from app.domain.errors import Fault, InvalidInput, refuse
+from app.domain.mechanisms.best_generalisations import ChoiceCost, best_generalisations
 from app.domain.mechanisms.declared_samples import (
     BYTES_PER_RECORD,
     DeclaredObjective,
@@ -72,8 +73,6 @@ from app.domain.tables.distinct import distinct_rows
 LIKELY: Final = Fraction(19, 20)
 SECONDS: Final = 0.01
 BYTES: Final = 16 * 1024**2
-SECONDS_PER_CHOICE: Final = 1.4e-7
-"""For each record and each generalisation that it has at most, where all records differ."""
 DICTIONARY_IS_PUBLIC: Final = Hypothesis("dictionary_is_public", "assumed", OF_DICTIONARY)
 _DICTIONARY: Final = "/mechanism/dictionary"
 
@@ -205,28 +204,35 @@ def _bars(context: MechanismContext, parameters: StabilityHistogram) -> tuple[Fa
 
 def _plan(context: MechanismContext, parameters: StabilityHistogram) -> MechanismPlan:
     missing, law, own = tuple(_missing(context, parameters)), parameters.law, parameters
-    generalisations = 0 if own.dictionary is None else generalisations_up_to_most(context)
+    choice = _choice(context, own)
     return MechanismPlan(
         constants={
             **law_constants(law),
             "threshold": own.threshold,
             "delta_of_threshold": own.delta_of_threshold,
             "count_likely": law.reaching(own.threshold, LIKELY),
-            **({"generalisations": generalisations} if generalisations else {}),
+            **({} if choice is None else {"generalisations": choice.generalisations}),
         },
         missing=missing,
-        seconds=SECONDS,
-        bytes=BYTES,
+        seconds=SECONDS + (0.0 if choice is None else choice.seconds),
+        bytes=BYTES + (0 if choice is None else choice.bytes),
         guarantees=() if missing else (_guarantee(context, own),),
         rows_per_record=1 + own.rows_of_noise,
-        seconds_per_record=SECONDS_PER_CHOICE * generalisations,
-        bytes_per_record=BYTES_PER_RECORD if generalisations else 0.0,
+        seconds_per_record=0.0 if choice is None else choice.seconds_per_record,
+        bytes_per_record=0.0 if choice is None else BYTES_PER_RECORD,
         warnings=(
             *_of_threshold(own),
-            *(() if own.dictionary is None else (OF_DICTIONARY,)),
+            *(() if choice is None else (OF_DICTIONARY,)),
             *private_warnings(own.epsilon, own.delta, own.least_records),
         ),
     )
+
+
+def _choice(context: MechanismContext, own: StabilityHistogram) -> ChoiceCost | None:
+    if own.dictionary is None:
+        return None
+    entities = max(map(len, own.dictionary.values()))
+    return ChoiceCost(generalisations_up_to_most(context), entities, context.table.n_attributes)
 
 
 def _guarantee(context: MechanismContext, own: StabilityHistogram) -> PrivacyGuarantee:
@@ -260,7 +266,7 @@ def best_of(
     """The distinct records, and per attribute the node of what each becomes against the dictionary."""
     scores, records = scores_of(context, asked), records_of(context)
     known = PublicDictionary.read(dictionary, context, _DICTIONARY)
-    return records, records.best(lambda nodes: known.worth(scores, nodes))
+    return records, best_generalisations(records, known, scores)
 
 
 def cells_of(context: MechanismContext, asked: StabilityHistogram) -> tuple[Ints, Longs]:

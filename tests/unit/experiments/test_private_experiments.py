@@ -35,7 +35,7 @@ from app.domain.search.aggregate.approximation import outcomes, point_of
 from app.domain.search.aggregate.chain_records import ChainRecord
 from app.experiments import audited_mechanisms, published_samples
 from app.experiments.audited_mechanisms import audit_of_broken, bits_of, certified
-from app.experiments.private_samples import over_rates
+from app.experiments.private_samples import Sample, over_epsilon, over_rates
 from app.experiments.release_laws import OneAttribute, binomial
 from app.experiments.report import Effort
 from app.experiments.sample_point import (
@@ -436,7 +436,20 @@ def test_samples_have_at_most_their_share_of_the_optimum():
     report = over_rates(Effort(seeds=2))
     assert report.holds
     for rate, *values in report.tables[0].rows:
-        assert all(values[at] <= rate for at in range(9) if at % 3 < 2)
+        assert all(values[at] <= rate for at in range(12) if at % 4 < 2)
+
+
+@pytest.mark.spec("D1")
+def test_against_a_dictionary_a_histogram_suppresses_rare_records_and_loses_none():
+    report = over_epsilon(Effort(seeds=1))
+    assert report.holds
+    assert report.tables[0].columns[-2:] == ("histogram", "histogram against a dictionary")
+    assert all(lost < shown <= 1 for *_, lost, shown in report.tables[0].rows)
+    own = Sample.drawn(0)
+    assert {own.weighed.vectors[at] for at in own.chosen.tolist()} == {(0, 0), (2, 2)}
+    rarest = own.records.counts[own.chosen == own.weighed.vectors.index((0, 0))]
+    assert own.suppressed == rarest.sum() / own.records.counts.sum()
+    assert rarest.min() < 15 < rarest.max()
 
 
 def test_questions_of_published_constants_know_what_is_left_out():
