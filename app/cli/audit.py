@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from app.cli.operations import Operations
 from app.cli.shared_arguments import add_json_argument
-from app.domain.errors import InvalidInput
+from app.domain.errors import Fault, InvalidInput
 
 if TYPE_CHECKING:
     from app.domain.mechanisms.mechanism_audit import Audit
@@ -50,13 +51,16 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     )
     from app.services.releases.audit_work import document_of_audit
 
-    own = _asked(arguments.mechanism, arguments.parameters)
     audits = []
-    if arguments.only != "draws":
-        audits.append(exact_audit(own, [part() for part in exact_parts(own)]))
-    if arguments.only != "exact":
-        drawn = drawn_parts(own, arguments.runs, os.urandom)
-        audits.append(audit_by_draws(own, [part() for part in drawn]))
+    try:
+        own = _asked(arguments.mechanism, arguments.parameters)
+        if arguments.only != "draws":
+            audits.append(exact_audit(own, [part() for part in exact_parts(own)]))
+        if arguments.only != "exact":
+            drawn = drawn_parts(own, arguments.runs, os.urandom)
+            audits.append(audit_by_draws(own, [part() for part in drawn]))
+    except InvalidInput as error:
+        raise InvalidInput([_by_argument(fault) for fault in error.faults]) from None
     if arguments.json:
         print(json.dumps({"audits": [document_of_audit(audit) for audit in audits]}, ensure_ascii=False))
     else:
@@ -64,7 +68,7 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     return 1 if any(audit.is_refuted for audit in audits) else 0
 
 
-def _asked(name: str, parameters: dict[str, Any] | None) -> Any:  # noqa: ANN401 - loaded with the command
+def _asked(name: str, parameters: Any) -> Any:  # noqa: ANN401 - loaded with the command
     from pydantic import ValidationError
 
     from app.api.schemas.derived import value_of
@@ -73,6 +77,10 @@ def _asked(name: str, parameters: dict[str, Any] | None) -> Any:  # noqa: ANN401
     from app.experiments.audited_mechanisms import CERTIFIED
     from app.services.releases.mechanism_manifests import BY_NAME
 
+    if not isinstance(parameters, dict | None):
+        raise InvalidInput.of(
+            "--parameters", "wrong-type", "It is no JSON object.", "Give the parameters by name."
+        )
     if name not in BY_NAME:
         raise InvalidInput.of("MECHANISM", "unknown", f"{name!r} is none of {', '.join(sorted(BY_NAME))}.")
     try:
@@ -82,8 +90,15 @@ def _asked(name: str, parameters: dict[str, Any] | None) -> Any:  # noqa: ANN401
     except ValidationError as error:
         first = error.errors()[0]
         place = "/".join(map(str, first["loc"]))
-        raise InvalidInput.of(f"--parameters /{place}", "invalid", f"{first['msg']}.") from None
-    return AuditedMechanism.of(BY_NAME[name], value_of(body))
+        raise InvalidInput.of(f"/mechanism/{place}", "invalid", f"{first['msg']}.") from None
+    return AuditedMechanism.of(BY_NAME[name], value_of(body, "/mechanism"))
+
+
+def _by_argument(fault: Fault) -> Fault:
+    """At the argument that has the field of a request."""
+    if fault.pointer == "/runs":
+        return replace(fault, pointer="--runs")
+    return replace(fault, pointer=fault.pointer.replace("/mechanism/", "--parameters /", 1))
 
 
 def _lines(audit: Audit) -> list[str]:

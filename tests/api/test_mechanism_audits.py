@@ -31,6 +31,8 @@ REFUSED: tuple[tuple[dict[str, Any], dict[str, Any], int, str], ...] = (
     (SAMPLED, {"method": "draws", "runs": 200_000}, 413, "too-large"),
     (LAPLACE, {"method": "draws", "runs": 400}, 422, "invalid-input"),
     (SAMPLED | {"least_records": 1000}, {}, 422, "invalid-input"),
+    (STABLE, {"runs": 1000}, 422, "invalid-input"),
+    (LAPLACE | {"epsilon": 13}, {"method": "draws"}, 413, "too-large"),
 )
 COUNTED = {
     "kind": "sampled_generalisation",
@@ -82,6 +84,8 @@ async def test_audits_are_made_of_what_is_certified_and_refused_of_all_else(clie
             problem = problem_of(response, status, code)
             if mechanism is LAPLACE:
                 assert "3,200 or more" in problem["errors"][0]["remedy"]
+            if more == {"runs": 1000}:
+                assert problem["errors"][0]["pointer"] == "/runs"
     assert len((await client.get("/v1/mechanism-audits")).json()["items"]) == 2
 
 

@@ -27,7 +27,9 @@ class NewMechanismAudit(Request):
     hard to hide.
     """
     runs: Annotated[int | None, Field(strict=True, ge=2, le=MOST_RUNS, examples=[None])] = None
-    """How many releases of each table are drawn; without it as few as could refute anything."""
+    """How many releases of each table are drawn, for `draws` alone; without it as few as could refute
+    anything.
+    """
 
     def request(self) -> AskAudit:
         """What was sent, as the use case takes it."""
@@ -94,5 +96,5 @@ class MechanismAudit(MechanismAuditSummary):
     """An audit of a mechanism with what it found."""
 
     parameters: Annotated[dict[str, Any], Field(examples=[{"epsilon": 1, "delta": 0.01}])]
-    """By which the mechanism was asked for; what names values is left out for keys without `data:read`."""
+    """By which the mechanism was asked for."""
     result: Annotated[MechanismAuditResult | None, Field(description="Null until a run has brought it.")]

@@ -15,6 +15,7 @@ import numpy as np
 from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.mechanisms.exact_noise import uniform_below
 from app.domain.mechanisms.mechanism import Bits
+from app.domain.tables.distinct import starts_of_runs
 
 _HIGH: Final = 40
 _LOW: Final = 42
@@ -25,8 +26,14 @@ _NUMBERS_AT_ONCE: Final = 2**20
 
 def sampled(n: int, rate: Fraction, bits: Bits) -> Bools:
     """(n,) each true with the probability ``rate``, exactly."""
-    below = uniform_below(np.full(n, rate.denominator, dtype=np.uint64), bits)
+    below = uniform_below(n, rate.denominator, bits)
     return np.asarray(below < np.uint64(rate.numerator))
+
+
+def numbered(ordered: Longs) -> tuple[Longs, Longs]:
+    """The distinct values of an ascending array, and which of them stands at each place."""
+    starts = starts_of_runs(ordered)
+    return ordered[starts], np.repeat(np.arange(len(starts)), np.diff(starts, append=len(ordered)))
 
 
 def whole_weights(exponents: Floats) -> tuple[Longs, Longs]:
@@ -70,7 +77,7 @@ def chosen(exponents: Floats, rows: Longs, bits: Bits) -> Ints:
     at_once = max(1, _NUMBERS_AT_ONCE // max(1, exponents.shape[1]))
     for start in range(0, len(rows), at_once):
         piece = rows[start : start + at_once]
-        own, of_row = np.unique(piece, return_inverse=True)
+        own, of_row = numbered(piece)
         found[start : start + at_once] = _chosen_of(exponents[own], of_row, bits)
     return found
 
@@ -90,12 +97,10 @@ def _chosen_of(exponents: Floats, of_row: Longs, bits: Bits) -> Ints:
 
 def _below(high: Longs, low: Longs, bits: Bits) -> tuple[Longs, Longs]:
     """Whole numbers of two words, each below its bound and as likely as any other; drawn again if not."""
-    found_high, found_low = np.zeros_like(high), np.zeros_like(low)
-    still = np.arange(len(high))
-    while len(still):
-        at_high = uniform_below((high[still] + 1).astype(np.uint64), bits).astype(np.int64)
-        at_low = uniform_below(np.full(len(still), 1 << _LOW, dtype=np.uint64), bits).astype(np.int64)
-        stands = (at_high < high[still]) | ((at_high == high[still]) & (at_low < low[still]))
-        found_high[still[stands]], found_low[still[stands]] = at_high[stands], at_low[stands]
-        still = still[~stands]
-    return found_high, found_low
+    n = len(high)
+    at_high = uniform_below(n, (high + 1).astype(np.uint64), bits).astype(np.int64)
+    at_low = uniform_below(n, 1 << _LOW, bits).astype(np.int64)
+    again = np.flatnonzero((at_high > high) | ((at_high == high) & (at_low >= low)))
+    if len(again):
+        at_high[again], at_low[again] = _below(high[again], low[again], bits)
+    return at_high, at_low

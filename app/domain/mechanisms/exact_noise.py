@@ -20,7 +20,7 @@ LARGEST_SCALE_PART: Final = 2**40
 """Numerator and denominator of a rate stay below: sums of their multiples are then exact in 64 bits."""
 DRAWS_AT_ONCE: Final = 2**16
 _WORD_BYTES: Final = 8
-_WORDS: Final = 2**64
+_LAST_WORD: Final = np.uint64(2**64 - 1)
 
 _Words = npt.NDArray[np.uint64]
 
@@ -56,7 +56,7 @@ def _attempts(n: int, rate: Fraction, bits: Bits) -> tuple[Longs, Bools]:
     numerator it is the magnitude. The magnitude 0 with the sign − is drawn again, or 0 would have two signs.
     """
     below = rate.denominator
-    uniform = uniform_below(np.full(n, below, dtype=np.uint64), bits)
+    uniform = uniform_below(n, below, bits)
     is_accepted = _is_exponential(uniform, below, bits)
     size = uniform.astype(np.int64)
     still = np.flatnonzero(is_accepted)
@@ -66,7 +66,7 @@ def _attempts(n: int, rate: Fraction, bits: Bits) -> tuple[Longs, Bools]:
         still = still[goes_on]
         size[still] += below
     size //= rate.numerator
-    is_negative = uniform_below(np.full(n, 2, dtype=np.uint64), bits).astype(bool)
+    is_negative = uniform_below(n, 2, bits).astype(bool)
     is_accepted &= ~(is_negative & (size == 0))
     return np.where(is_negative, -size, size), is_accepted
 
@@ -82,27 +82,29 @@ def _is_exponential(numerators: _Words, denominator: int, bits: Bits) -> Bools:
     running, k = np.arange(n), 1
     while len(running):
         own = numerators[running]
-        holds = uniform_below(np.full(len(own), denominator, dtype=np.uint64), bits) < own
+        holds = uniform_below(len(own), denominator, bits) < own
         if k > 1:
-            holds &= uniform_below(np.full(len(own), k, dtype=np.uint64), bits) == 0
+            holds &= uniform_below(len(own), k, bits) == 0
         is_odd[running[~holds]] = k % 2 == 1
         running, k = running[holds], k + 1
     return is_odd
 
 
-def uniform_below(bounds: _Words, bits: Bits) -> _Words:
-    """(n,) whole numbers from 0 to below each bound, each exactly as likely as any other.
+def uniform_below(n: int, bounds: int | _Words, bits: Bits) -> _Words:
+    """(n,) whole numbers from 0 to below the bound, or below each of (n,) bounds, each exactly as likely.
 
-    A word of 64 bits that is above the greatest multiple of its bound is drawn again.
+    A word of 64 bits that is above the greatest multiple of its bound is drawn again. Such a word is one of
+    the last: 2^64 mod bound, which costs a division, is computed for these alone.
     """
-    found = np.zeros(len(bounds), dtype=np.uint64)
-    open_draws = np.arange(len(bounds))
-    # 2^64 mod bound, in 64 bits.
-    excess = (np.uint64(_WORDS - 1) % bounds + np.uint64(1)) % bounds
-    while len(open_draws):
-        words = np.frombuffer(bits(_WORD_BYTES * len(open_draws)), dtype="<u8")
-        own = bounds[open_draws]
-        stands = words <= np.uint64(_WORDS - 1) - excess[open_draws]
-        found[open_draws[stands]] = words[stands] % own[stands]
-        open_draws = open_draws[~stands]
+    words = np.frombuffer(bits(_WORD_BYTES * n), dtype="<u8")
+    own = np.asarray(bounds, dtype=np.uint64)
+    found = words % own
+    (late,) = (words > _LAST_WORD - own).nonzero()
+    if len(late):
+        own = np.broadcast_to(own, n)[late]
+        excess = (_LAST_WORD % own + np.uint64(1)) % own
+        is_above = words[late] > _LAST_WORD - excess
+        if is_above.any():
+            again = late[is_above]
+            found[again] = uniform_below(len(again), own[is_above], bits)
     return found

@@ -226,11 +226,19 @@ def drawn_parts(own: AuditedMechanism, runs: int, bits: Bits) -> tuple[DrawnPart
             "Declare fewer records, or give a greater delta.",
             MOST_OF_A_TABLE,
         )
+    least = least_runs(own)
+    if least > MOST_RUNS:
+        raise TooLarge(
+            f"To refute ε = {own.epsilon:g} takes {least:,} runs, and at most {MOST_RUNS:,} are kept to be "
+            "counted.",
+            "Audit exactly, or give a smaller epsilon.",
+            MOST_RUNS,
+        )
     if runs > MOST_RUNS:
         raise TooLarge(
             f"{runs:,} runs are more than are kept to be counted.", f"Give at most {MOST_RUNS:,}.", MOST_RUNS
         )
-    if runs < (least := least_runs(own)):
+    if runs < least:
         raise InvalidInput.of(
             "/runs",
             "out-of-range",
@@ -271,7 +279,7 @@ class Audit:
         """The worst of what was found; never that a promise holds, which takes a proof."""
         broken = [one for one in self.needs if one.is_refuted]
         if broken:
-            worst = max(broken, key=lambda one: one.least - one.promised)
+            worst = max(broken, key=lambda one: one.excess)
             return f"refuted: {worst.part} ≥ {worst.least - worst.error:.6g}"
         return max(self.tests, key=lambda one: one.least_epsilon).verdict if self.tests else "not refuted"
 

@@ -68,9 +68,14 @@ class Need:
     error: float
 
     @property
+    def excess(self) -> float:
+        """By so much at least more is needed than is promised; below 0 if less is."""
+        return self.least - self.error - self.promised
+
+    @property
     def is_refuted(self) -> bool:
         """Whether more is needed than is promised, whatever the error."""
-        return self.least - self.error > self.promised
+        return self.excess > 0
 
 
 def needs_of(more: SampleSteps, less: SampleSteps, promise: SamplePromise) -> tuple[Need, ...]:
@@ -203,5 +208,5 @@ def greatest_needs(
 
 
 def worst_needs(found: Sequence[Sequence[Need]]) -> tuple[Need, ...]:
-    """Part by part the need that is nearest to what is promised, or farthest above it."""
-    return tuple(max(own, key=lambda one: one.least - one.promised) for own in zip(*found, strict=True))
+    """Part by part the need that is nearest to what is promised, or farthest above it, whatever the error."""
+    return tuple(max(own, key=lambda one: one.excess) for own in zip(*found, strict=True))

@@ -38,7 +38,7 @@ from app.domain.mechanisms.declared_samples import (
     warnings_of_sample,
     why_unsampled,
 )
-from app.domain.mechanisms.exact_choice import chosen, require_range, sampled
+from app.domain.mechanisms.exact_choice import chosen, numbered, require_range, sampled
 from app.domain.mechanisms.exact_noise import two_sided_geometric
 from app.domain.mechanisms.expected_value import ExpectedValue, expected_value
 from app.domain.mechanisms.generalised_records import (
@@ -304,7 +304,7 @@ def drawn_generalisations(
     """
     of_record = np.repeat(np.arange(len(records.codes)), records.counts)
     shown = of_record[sampled(len(of_record), rate, bits)]
-    wanted, row = np.unique(shown, return_inverse=True)
+    wanted, row = numbered(shown)
     candidates = Candidates.of(records, wanted, decide, score)
     require_range(candidates.scores, most_range)
     row = row[np.isfinite(candidates.scores).any(axis=1)[row]]

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from app.domain.errors import MemoryLimitExceeded
+from app.domain.errors import InvalidInput, MemoryLimitExceeded
 from app.domain.mechanisms.mechanism_audit import AuditedMechanism, AuditMethod, least_runs
-from app.services.datasets.cell_values import without_cell_values
 from app.services.datasets.tables import TableLoader
 from app.services.direct_questions import DirectService
 from app.services.fingerprints import new_resource
@@ -21,7 +20,7 @@ from app.services.ports import Store, UnitOfWork
 from app.services.questions import DirectBudget, Plan, Route, faults_of
 from app.services.releases.audit_work import AuditQuestion, AuditWork
 from app.services.releases.mechanism_manifests import BY_NAME
-from app.services.resources import Actor, JsonObject, Kind, NewResource, Scope, Stored, document_of
+from app.services.resources import Actor, JsonObject, Kind, NewResource, Stored, document_of
 from app.services.scoring.measurement_documents import document_of_parameters
 
 _VERSION: Final = 1
@@ -82,16 +81,19 @@ class MechanismAuditService(DirectService[AskAudit, AuditQuestion, AuditWork]):
             raise MemoryLimitExceeded(estimate["bytes"], self._run_bytes, estimate)
 
     async def _beside(self, work: UnitOfWork, actor: Actor, stored: Stored) -> JsonObject:
-        """The mechanism's parameters; without data:read what names values is left out."""
-        asked = document_of(stored)["mechanism"]
-        parameters = asked["parameters"]
-        if Scope.DATA_READ not in actor.scopes:
-            parameters = without_cell_values(BY_NAME[asked["name"]].parameters, parameters)
-        return {"parameters": parameters}
+        """The mechanism's parameters, which name values of the made-up tables at most."""
+        return {"parameters": document_of(stored)["mechanism"]["parameters"]}
 
 
 def _question(asked: AskAudit) -> tuple[AuditQuestion, NewResource]:
     """The audit as it is made, and as it will be stored."""
+    if asked.method == "exact" and asked.runs is not None:
+        raise InvalidInput.of(
+            "/runs",
+            "nothing-drawn",
+            "An exact audit draws nothing.",
+            "Leave runs out, or ask for the method draws.",
+        )
     mechanism = BY_NAME[asked.mechanism]
     own = AuditedMechanism.of(mechanism, asked.parameters)
     runs = None if asked.method == "exact" else asked.runs or least_runs(own)
@@ -113,4 +115,4 @@ def _question(asked: AskAudit) -> tuple[AuditQuestion, NewResource]:
         "delta": own.delta,
     }
     new = new_resource(Kind.MECHANISM_AUDIT, asked.name, meaning, {}, summary, {}, ())
-    return AuditQuestion(own, asked.method, runs), new
+    return AuditQuestion(own, runs), new

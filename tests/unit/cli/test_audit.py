@@ -6,6 +6,15 @@ import pytest
 
 from app.cli.program import run
 
+CHOSEN = {
+    "epsilon": 1,
+    "delta": 0.01,
+    "least_records": 1,
+    "dictionary": {"leaf": ["a", "a", "b"]},
+    "trade_off": 0.05,
+}
+"""Of a histogram whose generalisations are chosen against a dictionary."""
+
 
 def told(capsys, *words):
     status = run(["audit", *words], None)
@@ -35,7 +44,25 @@ def test_the_document_is_the_one_of_the_service(capsys):
         (("guess",), "'guess' is none of"),
         (("perturbation", "--parameters", '{"beta": 2}'), "promises no differential privacy"),
         (("laplace_histogram", "--parameters", '{"epsilon": "x"}'), "--parameters /epsilon"),
+        (("laplace_histogram", "--parameters", "[1]"), "--parameters: It is no JSON object."),
+        (("laplace_histogram", "--only", "draws", "--runs", "10"), "--runs: 10 runs could hardly"),
         (("laplace_histogram", "--only", "draws", "--runs", "10"), "Give 400 or more"),
+        (
+            ("laplace_histogram", "--only", "draws", "--parameters", '{"epsilon": 13}'),
+            "takes 52,428,800 runs, and at most 10,000,000 are kept to be counted. Audit exactly,",
+        ),
+        (
+            (
+                "stability_histogram",
+                "--parameters",
+                json.dumps(CHOSEN | {"dictionary": {"leaf": ["a", "c"]}}),
+            ),
+            "--parameters /dictionary/leaf/1: ",
+        ),
+        (
+            ("stability_histogram", "--parameters", json.dumps(CHOSEN | {"trade_off": 0})),
+            "--parameters /trade_off: A dictionary and a trade_off above 0 are given together",
+        ),
         (("laplace_histogram", "--parameters", '{"epsilon": 0.01}'), "No exact audit is made"),
         (
             (
@@ -50,6 +77,17 @@ def test_what_is_refused(capsys, words, what):
     status, _, err = told(capsys, *words)
     assert status == 1
     assert what in err
+
+
+@pytest.mark.parametrize(("trade_off", "needed"), [(0.05, 0.00492583), (0.5, 0.0)])
+def test_what_is_chosen_against_a_dictionary_is_audited(capsys, trade_off, needed):
+    """Where leaves are shown δ is needed as without a dictionary; where all become ⊥, nothing is."""
+    given = json.dumps(CHOSEN | {"trade_off": trade_off})
+    words = ("--parameters", given, "--runs", "400", "--json")
+    status, out, _ = told(capsys, "stability_histogram", *words)
+    exactly, drawn = json.loads(out)["audits"]
+    assert (status, exactly["verdict"], drawn["verdict"]) == (0, "not refuted", "not refuted")
+    assert exactly["needs"][0]["least"] == pytest.approx(needed, abs=1e-8)
 
 
 def test_what_is_refuted_ends_with_one(capsys, monkeypatch):

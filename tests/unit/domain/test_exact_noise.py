@@ -87,14 +87,31 @@ def test_no_number_of_the_release_path_is_a_floating_point_one():
     assert two_sided_geometric(5, Fraction(1), stream("a")).dtype == np.int64
 
 
-def test_uniform_numbers_are_exact_where_words_do_not_divide_evenly():
-    """Of a bound of 3·2^62 a quarter of the words is drawn again, and none of the others is likelier."""
-    bound = 3 * 2**62
-    given = iter([bound, 2**64 - 1, bound - 1, 5])
+@pytest.mark.parametrize(
+    ("bounds", "words", "found"),
+    [
+        # A quarter of the words is drawn again.
+        (3 * 2**62, [3 * 2**62, 2**64 - 1, 3 * 2**62 - 1, 5], [3 * 2**62 - 1, 5]),
+        ([3 * 2**62, 7], [2**64 - 1, 2**64 - 1, 11, 12], [11, 5]),
+        # Of the last words, those that stand.
+        (3, [2**64 - 1, 2**64 - 2, 4], [1, 2]),
+        (2, [2**64 - 1, 2**64 - 2], [1, 0]),
+        (2**63 + 1, [2**63, 2**63 + 1, 2**64 - 1, 0], [2**63, 0]),
+        ([10, 1], [2**64 - 7, 2**64 - 1], [9, 0]),
+        ([10, 10], [2**64 - 6, 2**64 - 1, 3, 4], [3, 4]),
+    ],
+)
+def test_uniform_numbers_are_exact_where_words_do_not_divide_evenly(bounds, words, found):
+    """A word stands below the greatest multiple of its bound; those that do not are drawn again, in order."""
+    given = iter(words)
     bits = lambda n: b"".join(next(given).to_bytes(8, "little") for _ in range(n // 8))  # noqa: E731
-    assert uniform_below(np.array([bound, bound], dtype=np.uint64), bits).tolist() == [bound - 1, 5]
-    assert uniform_below(np.full(3, 1, dtype=np.uint64), stream("one")).tolist() == [0, 0, 0]
-    shown = np.bincount(uniform_below(np.full(60_000, 6, dtype=np.uint64), stream("die")).astype(int))
+    asked = bounds if isinstance(bounds, int) else np.array(bounds, dtype=np.uint64)
+    assert uniform_below(2, asked, bits).tolist() == found
+    assert next(given, None) is None
+
+
+def test_uniform_numbers_are_equally_frequent():
+    shown = np.bincount(uniform_below(60_000, 6, stream("die")).astype(int))
     assert ((shown - 10_000) ** 2 / 10_000).sum() < chi2.isf(REJECTED, 5)
 
 

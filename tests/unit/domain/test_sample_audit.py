@@ -20,7 +20,14 @@ from app.domain.mechanisms.declared_samples import records_of, scores_of
 from app.domain.mechanisms.exact_choice import whole_weights
 from app.domain.mechanisms.mechanism import MechanismContext
 from app.domain.mechanisms.noise_law import NoiseLaw
-from app.domain.mechanisms.sample_audit import SamplePromise, both_orders, greatest_needs, needs_of
+from app.domain.mechanisms.sample_audit import (
+    Need,
+    SamplePromise,
+    both_orders,
+    greatest_needs,
+    needs_of,
+    worst_needs,
+)
 from app.domain.mechanisms.sample_laws import (
     Grouping,
     SampleSteps,
@@ -347,3 +354,10 @@ def test_the_error_that_is_told_covers_what_fractions_give():
     ]  # fmt: skip
     for found, true in zip(law.chances.ravel().tolist(), exact, strict=True):
         assert abs(Fraction(found) - true) <= Fraction(law.error) * true
+
+
+def test_a_need_that_is_refuted_is_not_hidden_by_a_greater_one_that_may_be_off():
+    broken, doubtful = Need("delta", 0.02, 0.01, 0.001), Need("delta", 0.03, 0.01, 0.025)
+    assert (broken.is_refuted, doubtful.is_refuted) == (True, False)
+    for found in ([broken], [doubtful]), ([doubtful], [broken]):
+        assert worst_needs(found) == (broken,)

@@ -18,6 +18,7 @@ from app.services.datasets.cell_values import (
     shown_result,
     without_cell_values,
 )
+from app.services.releases.mechanism_manifests import BY_NAME
 from app.services.resources import Actor, Scope, TenantId
 
 
@@ -124,3 +125,10 @@ def test_of_results_that_nothing_tells_the_types_of_only_the_kind_is_shown():
     asked = {"name": "forgotten", "version": 3, "parameters": {"harmless": ["flu"]}}
     assert shown_parameters(actor(), asked) == {}
     assert shown_parameters(actor(Scope.DATA_READ), asked) == {"harmless": ["flu"]}
+
+
+def test_parameters_of_what_can_be_audited_name_no_values():
+    """They are shown with an audit to every key of the tenant."""
+    hiding = [own for own in BY_NAME.values() if own.hides_records]
+    assert len(hiding) >= 4
+    assert not any(names_cell_values(own.parameters) for own in hiding)
