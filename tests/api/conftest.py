@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 
+from app.cli import gate_service
+from app.cli.operations import Operations, RunningService
+from app.cli.program import run
 from app.persistence.encryption import MasterKey
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
-from privacy_risk import AsyncClient
+from privacy_risk import AsyncClient, Client
+from tests.api.blocking import Blocking
 from tests.api.fixture_f import make_fixture_f
 from tests.api.journey import Answers, walk
 from tests.api.prepared import Go, Prepared, prepared
@@ -19,6 +24,7 @@ from tests.api.service import Api, build_api
 from tests.api.tables import rows_of_tables
 from tests.conftest import DatabaseUrls, PostgresServer
 
+Command = Callable[..., Awaitable[int]]
 PREPARED = ("journey_and_access", "journeys_end", "assessable", "with_datasets", "fixture_f_made")
 """The fixtures that a test's database may be a copy of; those that go on from another one stand before it."""
 
@@ -162,3 +168,24 @@ async def python_journey(api: Api, journeys_end: Prepared) -> AsyncIterator[Asyn
     """The same tenant through the client of programs in Python."""
     async with api.python_client(journeys_end.token) as client:
         yield client
+
+
+@pytest.fixture
+def command(api: Api, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """The command's exit status; the service that it starts, and any server, is the application."""
+    token = client.headers["Authorization"].removeprefix("Bearer ")
+    running = RunningService("http://service", token, 1, lambda: None, lambda: None)
+    verbs = dict.fromkeys(Operations.__dataclass_fields__, lambda *_: None)
+    operations = Operations(**verbs | {"start_service": lambda home, **_: running})
+    monkeypatch.setenv("PRIVACY_RISK_API_KEY", token)
+
+    def client_of(*_: object) -> Client:
+        return Client("http://service", token, transport=Blocking(api))
+
+    monkeypatch.setattr(gate_service, "client_of", client_of)
+    monkeypatch.setattr(gate_service, "Client", client_of)
+
+    async def called(*argv: str) -> int:
+        return await anyio.to_thread.run_sync(lambda: run(list(argv), operations))
+
+    return called

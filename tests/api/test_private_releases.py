@@ -9,6 +9,7 @@ import re
 import tempfile
 from collections import Counter
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,6 +19,8 @@ import pytest
 
 from app.composition.run_process import run_execution
 from app.domain.search.budget import never
+from app.evidence.envelope import opened
+from app.evidence.statement import statement_of
 from app.persistence.draws import SECRET_BYTES, PostgresDraws
 from app.services.releases import draw_work
 from app.services.resources import Progress, RunState, Scope
@@ -336,6 +339,33 @@ async def test_records_are_counted_as_generalised_against_a_public_dictionary(cl
         problem = problem_of(refused, 422, "invalid-input")
         assert code is None or problem["errors"][0]["code"] == code
     problem_of(await client.post("/v1/releases/previews", json=asked(mechanism=chosen)), 422, "not-supported")
+
+
+async def test_a_gate_and_who_reproduces_its_verdict_read_what_a_dictionary_rests_on(
+    client: httpx.AsyncClient, command: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """By the commands of a pipeline: it is certified, and assumed that the dictionary is public."""
+    await described(client, "people", ONE_MORE)
+    chosen = STABLE | {"dictionary": {"town": ["Rome", "Rome", "Pisa"]}, "trade_off": 0.8}
+    await made(client.post("/v1/releases", json=asked(mechanism=chosen)))
+    model = {"kind": "differential_privacy", "epsilon": {"at_most": 1}, "delta": {"at_most": 1e-4}}
+    report, server = tmp_path / "verdict.json", ("--server", "http://service")
+    for name, may_rest, status in (("strict", False, 1), ("lax", True, 0)):
+        demand = {"kind": "guarantee", "model": model, "may_rest_on_assumptions": may_rest}
+        policy = {
+            "format": "privacy-risk/policy/2", "name": name, "version": 1, "title": "Of releases",
+            "assumes": {"attacker": "Who finds a person's record."},
+            "schema": {"attributes": {"town": "quasi_identifier", "illness": "sensitive"}},
+            "requirements": [{"id": "0", "title": "It holds", "reason": "Test.", "requirement": demand}],
+        }  # fmt: skip
+        await made(client.post("/v1/policies", json=policy))
+        gate = ("gate", name, *server, "--dataset-id", "people", "--stored-release", "drawn")
+        assert await command(*gate, "--report", str(report)) == status
+        assert ("dictionary is public" in capsys.readouterr().out) == (status == 1)
+    stated = statement_of(opened(report.read_bytes()).content).predicate
+    assumed = {own["id"]: own["holds"] for own in stated["hypotheses"]}
+    assert assumed["dictionary_is_public"] == "assumed"
+    assert await command("reproduce", str(report), *server, "--dataset-id", "people") == 0
 
 
 async def test_only_who_may_read_the_data_sees_what_a_sample_is_worth(api: Api, client: httpx.AsyncClient):

@@ -10,22 +10,14 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-import anyio
-import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from app.cli import gate_service
-from app.cli.operations import Operations, RunningService
-from app.cli.program import run
 from app.evidence.envelope import opened
 from app.evidence.private_keys import private_key_pem
 from app.evidence.statement import statement_of
 from app.services.runs.webhook_values import Attempt
 from app.workers.webhook_delivery import WebhookDelivery
-from privacy_risk import Client
-from tests.api.blocking import Blocking
-from tests.api.service import Api
 
 pytestmark = pytest.mark.anyio
 
@@ -57,27 +49,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("key.pem").write_bytes(private_key_pem(Ed25519PrivateKey.generate()))
     Path("key.pem").chmod(0o600)
     return tmp_path
-
-
-@pytest.fixture
-def command(api: Api, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """The command's exit status; the service that it starts, and any server, is the application."""
-    token = client.headers["Authorization"].removeprefix("Bearer ")
-    running = RunningService("http://service", token, 1, lambda: None, lambda: None)
-    verbs = dict.fromkeys(Operations.__dataclass_fields__, lambda *_: None)
-    operations = Operations(**verbs | {"start_service": lambda home, **_: running})
-    monkeypatch.setenv("PRIVACY_RISK_API_KEY", token)
-
-    def client_of(*_: object) -> Client:
-        return Client("http://service", token, transport=Blocking(api))
-
-    monkeypatch.setattr(gate_service, "client_of", client_of)
-    monkeypatch.setattr(gate_service, "Client", client_of)
-
-    async def called(*argv: str) -> int:
-        return await anyio.to_thread.run_sync(lambda: run(list(argv), operations))
-
-    return called
 
 
 def content(path: str) -> bytes:

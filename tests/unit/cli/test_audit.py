@@ -46,6 +46,10 @@ def test_the_document_is_the_one_of_the_service(capsys):
         (("laplace_histogram", "--parameters", '{"epsilon": "x"}'), "--parameters /epsilon"),
         (("laplace_histogram", "--parameters", "[1]"), "--parameters: It is no JSON object."),
         (("laplace_histogram", "--only", "draws", "--runs", "10"), "--runs: 10 runs could hardly"),
+        (
+            ("stability_histogram", "--parameters", json.dumps(CHOSEN | {"dictionary": {"town": ["a"]}})),
+            "no attribute 'town'",
+        ),
         (("laplace_histogram", "--only", "draws", "--runs", "10"), "Give 400 or more"),
         (
             ("laplace_histogram", "--only", "draws", "--parameters", '{"epsilon": 13}'),

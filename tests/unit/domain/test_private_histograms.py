@@ -1,6 +1,7 @@
 """Differentially private histograms: what is refused, planned, promised, and drawn."""
 
 import dataclasses
+import itertools
 import math
 import re
 from decimal import Decimal
@@ -520,6 +521,12 @@ def test_plans_with_a_dictionary_look_at_no_record_and_say_what_it_rests_on():
     told = {own.id: own.holds for own in guarantee.hypotheses}
     assert told == {own.id: own.holds for own in plain.hypotheses} | {"dictionary_is_public": "assumed"}
     assert any("if it is the table itself" in own for own in plans[0].warnings)
+    many = stable(**WEIGHED | {"dictionary": {"town": ("Laf",) * 10_000}})
+    costs = [
+        (plan.seconds, plan.seconds_per_record, plan.bytes)
+        for plan in (STABILITY_HISTOGRAM.plan(context(), own) for own in (stable(), asked, many))
+    ]
+    assert all(less < more for one in zip(*costs, strict=True) for less, more in itertools.pairwise(one))
 
 
 @pytest.mark.parametrize(
