@@ -1,8 +1,9 @@
 """Fixtures of every tier that needs a database.
 
 One PostgreSQL per session: the server at ``TEST_DATABASE_URL`` (a superuser's address) or an embedded
-one. The schema is migrated once into a template, which each test file gets a clone of. Asynchronous
-tests and fixtures run by anyio's plugin: mark the module with ``pytestmark = pytest.mark.anyio``.
+one. The schema is migrated once into a template. What a test file has written is taken back before the
+next begins. Asynchronous tests and fixtures run by anyio's plugin: mark the module with
+``pytestmark = pytest.mark.anyio``.
 """
 
 from __future__ import annotations
@@ -244,12 +245,34 @@ def _templated(admin_url: str, data: Path | None) -> Iterator[PostgresServer]:
         server.close()
 
 
-@pytest.fixture(scope="module")
-def database_urls(postgres: PostgresServer) -> Iterator[DatabaseUrls]:
-    """The addresses of this file's own database."""
+@pytest.fixture(scope="session")
+def emptied_database(postgres: PostgresServer) -> Iterator[str]:
+    """A database that one file after the other finds as the template: to copy one takes much longer."""
     name = postgres.clone()
-    yield postgres.urls(name)
+    postgres.keep_rows(name)
+    yield name
     postgres.drop(name)
+
+
+@pytest.fixture(scope="module")
+def own_database(postgres: PostgresServer) -> Iterator[str]:
+    """A database that no other file is given: for what goes beyond rows, or may not end with its test."""
+    name = postgres.clone()
+    yield name
+    postgres.drop(name)
+
+
+@pytest.fixture(scope="module")
+def file_database(postgres: PostgresServer, emptied_database: str) -> Iterator[str]:
+    """The database of this file's tests that begin with nothing."""
+    yield emptied_database
+    postgres.restore(emptied_database)
+
+
+@pytest.fixture(scope="module")
+def database_urls(postgres: PostgresServer, file_database: str) -> DatabaseUrls:
+    """The addresses of the file's database."""
+    return postgres.urls(file_database)
 
 
 @pytest.fixture(scope="module")

@@ -78,14 +78,6 @@ def fixture_f_made(postgres: PostgresServer, master_key: MasterKey) -> Iterator[
     yield from prepared(postgres, master_key, lambda api, client: make_fixture_f(client))
 
 
-@pytest.fixture(scope="module")
-def file_database(postgres: PostgresServer) -> Iterator[str]:
-    """The database of this file's tests that begin with nothing."""
-    name = postgres.clone()
-    yield name
-    postgres.drop(name)
-
-
 @pytest.fixture(scope="session")
 def copies(postgres: PostgresServer) -> Iterator[dict[str, str]]:
     """What was prepared → the copy of it that one test after the other works with."""

@@ -99,6 +99,11 @@ class Bench:
         return canonical_json(await self.service.result(self.actor, run_id))
 
 
+@pytest.fixture(scope="module")
+def file_database(own_database: str) -> str:
+    return own_database
+
+
 @pytest.fixture
 async def bench(store: PostgresStore, tenant: TenantId, database_urls: DatabaseUrls) -> AsyncIterator[Bench]:
     async with PostgresRunSignals(database_urls.runtime) as signals:

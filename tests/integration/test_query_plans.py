@@ -48,6 +48,11 @@ HOT = {
 
 
 @pytest.fixture(scope="module")
+def file_database(own_database):
+    return own_database
+
+
+@pytest.fixture(scope="module")
 def crowded(database_urls):
     """A connection as the runtime role to tables whose statistics say that they are large."""
     with psycopg.connect(database_urls.admin, autocommit=True) as superuser:

@@ -56,7 +56,10 @@ class NameLists:
 
 def plain(text: str) -> str:
     """A text without case, accents and signs that nobody sees, for comparison with the lists."""
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    folded = text.casefold()
+    if folded.isascii():
+        return folded
+    decomposed = unicodedata.normalize("NFKD", folded)
     kept = (s for s in decomposed if not unicodedata.combining(s) and unicodedata.category(s) != "Cf")
     return unicodedata.normalize("NFC", "".join(kept))
 

@@ -236,10 +236,13 @@ def _relation(name: str, own: RelationDefinition) -> Relation:
     everything = tuple(range(len(place)))
     dependencies = [(_positions(key, place), everything) for key in own.keys]
     dependencies += [(_positions(x, place), _positions(y, place)) for x, y in own.dependencies]
+    # Columns of the same list have one range in common: others would be compared value by value each time.
+    ranges: dict[Range, Range] = {}
+    of_columns = [_range(own.domains.get(attribute, "any")) for attribute in own.attributes]
     return Relation(
         name,
         tuple(own.attributes),
-        tuple(_range(own.domains.get(attribute, "any")) for attribute in own.attributes),
+        tuple(ranges.setdefault(range_, range_) for range_ in of_columns),
         tuple((x, y) for x, y in dependencies if not set(y) <= set(x)),
         frozenset(place[attribute] for attribute in own.nullable),
     )
