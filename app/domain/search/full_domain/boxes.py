@@ -107,6 +107,7 @@ class Conflicts:
 
     @rows.setter
     def rows(self, rows: Numbers) -> None:
+        """Take these in the place of all others."""
         self._rows, self._size = rows, len(rows)
 
     def add(self, levels: Levels) -> None:

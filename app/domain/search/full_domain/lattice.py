@@ -223,6 +223,7 @@ class RankedRules(OpenRules):
 
     @all_bounds.setter
     def all_bounds(self, bounds: Floats) -> None:
+        """Bound the rules by these keys instead."""
         self.keys, self.bounds = bounds, bounds[0]
 
     def keep(self, mask: Bools) -> None:

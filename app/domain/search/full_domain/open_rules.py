@@ -60,6 +60,7 @@ class _Ridge:
 
     @learnt.setter
     def learnt(self, learnt: Floats) -> None:
+        """Go on from what was learnt."""
         self._matrix, self._vector = learnt[:, :-1].copy(), learnt[:, -1].copy()
 
     def learn(self, levels: Levels, found: float) -> None:
@@ -150,6 +151,7 @@ class LossForecast:
 
     @learnt.setter
     def learnt(self, learnt: Floats) -> None:
+        """Go on from what was learnt."""
         self._ridge.learnt = learnt
 
     def learn(self, levels: Levels, loss: float) -> None:
@@ -222,6 +224,7 @@ class OpenRules:
 
     @all_bounds.setter
     def all_bounds(self, bounds: Floats) -> None:
+        """Bound the rules by these instead."""
         self.bounds = bounds
 
     def keep(self, mask: Bools) -> None:
