@@ -111,6 +111,7 @@ class Disturber:
         with contextlib.suppress(Exception):
             {
                 "optimisation": self.client.optimisations.delete,
+                "least loss": self.client.optimisations.delete,
                 "frontier": self.client.frontiers.delete,
                 "assessment": self.client.assessments.delete,
                 "measurement": self.client.measurements.delete,
@@ -119,7 +120,7 @@ class Disturber:
                 "view check": self.client.view_checks.delete,
                 "mechanism audit": self.client.mechanism_audits.delete,
             }[kind](name)
-        if kind == "optimisation":
+        if kind in ("optimisation", "least loss"):
             with contextlib.suppress(Exception):
                 self.client.rules.delete(name)
 

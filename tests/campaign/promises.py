@@ -58,6 +58,12 @@ GROUPS: Final = (
                 "replaced"),
         Promise("pause", "A worker that stands still for 60 s and goes on overwrites nothing",
                 (f"{_SURVIVE}::test_a_worker_that_comes_back_from_a_pause_overwrites_nothing",), "pauses"),
+        Promise("search-resumed",
+                "A search whose process is killed goes on from what was kept, at most 60 s before, "
+                "and ends with the same bytes",
+                (f"{_SURVIVE}::"
+                 "test_a_search_for_the_least_loss_goes_on_from_its_state_when_its_process_is_killed",
+                 "tests/property/test_interrupted_least_loss.py")),
         Promise("lost-three-times",
                 "A run whose own process dies three times, or takes every worker with it, fails and says so",
                 (f"{_SURVIVE}::test_a_run_that_takes_every_worker_with_it_fails_and_says_so",

@@ -18,7 +18,7 @@ from app.persistence.encryption import MasterKey
 from app.persistence.signals import PostgresRunSignals
 from app.persistence.store import PostgresStore
 from app.services.fingerprints import canonical_json
-from app.services.resources import Actor, Run, RunState, Scope, TenantId
+from app.services.resources import Actor, NewResource, Run, RunState, Scope, TenantId
 from app.services.runs.runs import RunService
 from tests.conftest import DatabaseUrls
 from tests.faults.hash_chains import chains
@@ -66,8 +66,11 @@ class Bench:
         return Actor(self.tenant, "key", frozenset(Scope))
 
     async def start_run(self, name: str, blocks: int, units_per_block: int, *, enqueue: bool = True) -> str:
+        return await self.start(chains(name, blocks, units_per_block), enqueue=enqueue)
+
+    async def start(self, asked: NewResource, *, enqueue: bool = True) -> str:
         async with self.store.work(self.tenant) as work:
-            resource, _ = await work.resources.add(chains(name, blocks, units_per_block))
+            resource, _ = await work.resources.add(asked)
             run = await work.runs.create(resource, resource.sha256, {})
             if enqueue:
                 await work.enqueue(run.id)

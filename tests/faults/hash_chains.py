@@ -14,8 +14,10 @@ from app.persistence.encryption import MasterKey
 from app.persistence.store import PostgresStore
 from app.services.fingerprints import sha256_of
 from app.services.resources import Kind, NewResource, Stored, TenantId
+from app.services.runs import run_execution
 from app.services.runs.run_execution import Conclusion, RunExecution
 from app.workers.child import Execute
+from tests.faults.least_losses import KEEP_SECONDS, LeastLoss
 
 LINKS_PER_UNIT = 40_000
 
@@ -60,8 +62,10 @@ def chains(name: str, n_blocks: int, units_per_block: int) -> NewResource:
     return NewResource(Kind.OPTIMISATION, name, sha256_of(document), {}, document)
 
 
-async def _prepare(tenant: TenantId, resource: Stored) -> HashChains:
+async def _prepare(tenant: TenantId, resource: Stored) -> HashChains | LeastLoss:
     assert resource.document is not None
+    if "seed" in resource.document:
+        return LeastLoss(**resource.document)
     return HashChains(resource.name, **resource.document)
 
 
@@ -78,5 +82,6 @@ class ChainEntry:
             MasterKey.from_text(self.master_key),
             lambda: datetime.now(UTC),
         )
+        run_execution.KEEP_SECONDS = KEEP_SECONDS  # in the process of the run alone
         execution, loop = RunExecution(store, {Kind.OPTIMISATION: _prepare}), asyncio.Runner()
         return lambda *told: loop.run(execution.execute(*told))

@@ -15,9 +15,11 @@ import pytest
 
 from app.services.fingerprints import canonical_json as canonical
 from app.services.resources import Kind, NewResource, RunState
+from app.services.runs.kept_blocks import HEADER, STATE_NUMBER
 from app.workers.executor import MOST_ATTEMPTS
 from tests.faults.conftest import SILENT_SECONDS
 from tests.faults.hash_chains import HashChains
+from tests.faults.least_losses import LeastLoss, least_loss, steps_in
 from tests.processes import HANG_SECONDS, is_alive
 
 pytestmark = pytest.mark.anyio
@@ -61,13 +63,40 @@ async def test_killing_the_child_then_the_worker_changes_no_byte_of_the_result(b
     assert canonical(rule.document) == disturbed
 
 
+async def test_a_search_for_the_least_loss_goes_on_from_its_state_when_its_process_is_killed(
+    bench, start_worker
+):
+    worker = start_worker()
+    run_id = await bench.start(least_loss("killed", seed=1))
+    whole = LeastLoss(1, step_seconds=0.0)
+    block = whole.run_block(0, lambda _: None)
+
+    await bench.until_done(run_id, whole.steps // 2)
+    async with asyncio.timeout(HANG_SECONDS):
+        while STATE_NUMBER not in (saved := await saved_blocks(bench, run_id)):  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.02)
+    (child,) = worker.children()
+    child.kill()
+
+    found = json.loads(await bench.result_bytes(run_id))
+    assert (await bench.run(run_id)).attempt == 2
+    assert found["block"] == block.hex()
+    kept = steps_in(saved[STATE_NUMBER][HEADER.size :])
+    assert kept > 0
+    assert 0 < found["steps"] <= whole.steps - kept
+
+
+async def saved_blocks(bench, run_id: str) -> dict[int, bytes]:
+    async with bench.store.work(bench.tenant) as work:
+        return await work.runs.blocks(run_id)
+
+
 async def test_a_killed_worker_loses_no_finished_block(bench, start_worker):
     worker = start_worker()
     run_id = await bench.start_run("blocks", BLOCKS, UNITS)
     await bench.until_done(run_id, TOTAL // 2)
     worker.process.kill()
-    async with bench.store.work(bench.tenant) as work:
-        saved = await work.runs.blocks(run_id)
+    saved = await saved_blocks(bench, run_id)
     assert len(saved) >= BLOCKS // 2 - 1
     start_worker()
     await bench.result_bytes(run_id)

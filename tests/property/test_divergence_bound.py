@@ -19,6 +19,7 @@ from app.domain.search.local_recoding import bounds as bound
 from app.domain.search.local_recoding.bounds import DivergenceBound
 from app.domain.search.local_recoding.cells import Cells, cell_loss_of
 from app.domain.search.local_recoding.class_criteria import ClassCriteria
+from app.domain.search.local_recoding.course import Course
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
 from tests.oracles.recodings import ILLNESS, SMALL, above, meets, solved
@@ -101,7 +102,7 @@ def is_divergence_bounded(table, problem, levels_at_once):
     found = DivergenceBound(cells, ClassCriteria(table, problem), problem.loss.leaves)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(bound.ROUNDS, "much", levels_at_once)
-        found.raise_by("much", math.inf, lambda: True)
+        found.raise_by("much", math.inf, Course())
     if least is not None:
         assert found.least <= least + 1e-9
     # A rule of levels for the whole table may be the answer, and is read by its levels.

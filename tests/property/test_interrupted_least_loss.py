@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from app.domain.search.full_domain.checks import Progress
 from app.domain.search.full_domain.class_losses import ClassProgress
 from app.domain.search.full_domain.plan import AnonymityPlan
 from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.local_recoding.plan import RecodingPlan
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
 from tests.oracles.engines import ENGINES, searched_by
@@ -73,6 +75,67 @@ def test_it_ends_with_the_same_bytes_and_finds_nothing_out_twice(engine, world, 
         told.answers.recall(again.answers.kept())
         assert told.run_block(0, lambda _: None) == block
         assert asked == []
+
+
+class Killed(Exception):
+    """The process ends here."""
+
+
+def goes_on_alike(plan, steps):
+    """Kill a search after so many steps, again and again, each time going on from what was kept; its block.
+
+    Each attempt takes its state as often as it can, and is killed later than the one before.
+    """
+    kept, state = b"", None
+    for first in itertools.count(steps, steps):
+        search = plan()
+        search.answers.recall(kept)
+        if state is not None:
+            search.answers.recall_state(state)
+        told = []
+
+        def tick(done, search=search, last=first, told=told):
+            told.append(done)
+            search.answers.want_state()
+            if done > last:
+                raise Killed
+
+        try:
+            return search.run_block(0, tick)
+        except Killed:
+            kept, state = search.answers.kept(), search.answers.kept_state()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@given(world=worlds(), steps=st.integers(1, 12))
+@settings(deadline=None, max_examples=examples(6))
+def test_one_that_is_killed_again_and_again_goes_on_from_its_state(engine, world, steps):
+    table, problem = world
+    if engine.startswith("boxes") and (problem.minimal_rules or problem.loss.is_ranked):
+        return
+    with searched_by(engine):
+        block = goes_on_alike(lambda: AnonymityPlan(table, problem), steps)
+        assert block == AnonymityPlan(table, problem).run_block(0, lambda _: None)
+
+
+@given(
+    world=worlds(),
+    steps=st.integers(1, 12),
+    scope=st.sampled_from(["table_level", "record_level"]),
+    kind=st.sampled_from([*KINDS, "height"]),
+)
+@settings(deadline=None, max_examples=examples(30))
+def test_a_recoding_that_is_killed_again_and_again_goes_on_from_its_state(world, steps, scope, kind):
+    table, problem = world
+    problem = replace(
+        problem,
+        scope=scope,
+        local_recoding=scope == "table_level",
+        minimal_rules=False,
+        loss=LossChoice(kind),
+    )
+    block = goes_on_alike(lambda: RecodingPlan(table, problem), steps)
+    assert block == RecodingPlan(table, problem).run_block(0, lambda _: None)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

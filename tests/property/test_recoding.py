@@ -27,6 +27,7 @@ from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.local_recoding.bounds import LossBound
 from app.domain.search.local_recoding.cells import Cells
 from app.domain.search.local_recoding.class_criteria import ClassCriteria
+from app.domain.search.local_recoding.course import Course
 from app.domain.search.local_recoding.plan import RecodingPlan
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
@@ -149,7 +150,7 @@ def is_bounded(table, problem):
     for known in (least + 0.05, math.inf):
         bound = LossBound(cells, criteria)
         for work in ("little", "some", "much"):
-            bound.raise_by(work, known, lambda: True)
+            bound.raise_by(work, known, Course())
         assert bound.least <= least + 1e-12
 
 

@@ -29,6 +29,7 @@ from app.domain.search.local_recoding.bounds import bound_of
 from app.domain.search.local_recoding.cells import Cells, cell_loss_of
 from app.domain.search.local_recoding.class_criteria import ClassCriteria
 from app.domain.search.local_recoding.class_losses import recoding_loss_of
+from app.domain.search.local_recoding.course import Course
 from app.domain.search.local_recoding.plan import RecodingPlan
 from app.domain.search.local_recoding.recoding import Recoding
 from app.domain.tables.table import Table
@@ -319,7 +320,7 @@ def is_bounded(world, problem):
     criteria = ClassCriteria(table, problem, dictionary)
     bound = bound_of(cells, criteria, problem.loss, lambda: 0.0)
     for work in ("little", "some", "much"):
-        bound.raise_by(work, math.inf, lambda: True)
+        bound.raise_by(work, math.inf, Course())
     assert bound.least <= least + 1e-9
     if found.rule is not None and not isinstance(found.rule, TableRule):
         assert found.loss >= least - 1e-9

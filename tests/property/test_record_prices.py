@@ -20,6 +20,7 @@ from app.domain.search.local_recoding import bounds as bound
 from app.domain.search.local_recoding.bounds import AmbiguityBound
 from app.domain.search.local_recoding.cells import Cells, cell_loss_of
 from app.domain.search.local_recoding.class_criteria import ClassCriteria
+from app.domain.search.local_recoding.course import Course
 from app.domain.search.local_recoding.record_costs import cheapest_alone, record_prices
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
@@ -137,7 +138,7 @@ def is_ambiguity_bounded(table, problem, levels_at_once):
     found = AmbiguityBound(cells, criteria, "declared")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(bound.ROUNDS, "much", levels_at_once)
-        found.raise_by("much", math.inf, lambda: True)
+        found.raise_by("much", math.inf, Course())
     assert found.least <= cheapest_partition(table, problem, cost) * (1 + 1e-9)
 
 

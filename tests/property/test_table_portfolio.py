@@ -223,9 +223,14 @@ def test_a_search_goes_on_from_what_another_has_found_out_and_ends_alike(questio
     ):
         block = make().run_block(0, lambda _: None)
         left = itertools.count(calls, -1)
-        begun, again = make(), make()
-        begun.run_block(0, lambda _: None, lambda: next(left) <= 0)  # noqa: B023
+        begun, again, resumed = make(), make(), make()
+        begun.run_block(0, lambda _: begun.answers.want_state(), lambda: next(left) <= 0)  # noqa: B023
         again.answers.recall(begun.answers.kept())
+        resumed.answers.recall(begun.answers.kept())
+        state = begun.answers.kept_state()
+        if state is not None:
+            resumed.answers.recall_state(state)
+        assert resumed.run_block(0, lambda _: None) == block
         compute, asked = again._ratings._rating, []
 
         def rating(levels):

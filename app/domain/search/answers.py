@@ -3,15 +3,28 @@
 A search that is one sequence of decisions cannot be cut in blocks. But it decides by nothing other than the
 answers to the questions that it asks, nearly all of its time goes into them, and they depend on nothing but
 the question. Given the answers of an interrupted search, another one makes the same decisions until it has
-caught up, in hardly any time, and its result is the same.
+caught up, and its result is the same.
+
+Where decisions themselves take long, a search also says at which points it could go on from its state, and
+takes that of the last such point if somebody wants to keep it. One state is enough: it takes the place of any
+before, and what is finished is kept as an answer.
 """
 
 from __future__ import annotations
 
+import io
+import json
 import struct
+import zlib
 from array import array
-from collections.abc import Callable, Sequence
-from typing import Final, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.search.budget import Halted
 
 MOST_BYTES: Final = 2**26
 """What is found out beyond that is not kept, and would be computed again."""
@@ -19,8 +32,12 @@ MOST_BYTES: Final = 2**26
 MEMORY_PER_BYTE: Final = 2.0
 """Bytes of memory per byte that is kept, at most, with what tells where each is; 1.1 to 1.4 measured."""
 
+STATE_COPIES: Final = 4.0
+"""A state is compressed; it is there once as it is and once as it is sealed, of two states at most."""
+
 _SIZES: Final = struct.Struct("<HI")
 _NUMBER: Final = struct.Struct("<d")
+_LENGTH: Final = struct.Struct("<H")
 _FEWEST_PLACES: Final = 2**10
 
 
@@ -33,18 +50,21 @@ class Answers:
     def __init__(self) -> None:
         self._all = _Records()
         self._part: tuple[int, ...] = ()
+        self._keeps_state = True
 
     @property
     def size(self) -> int:
         """Bytes that are kept, of all parts together."""
         return self._all.size
 
-    def become_part(self, whole: Answers, number: int) -> None:
+    def become_part(self, whole: Answers, number: int, *, keeps_state: bool = True) -> None:
         """Be kept with others from now on: these are the answers to a part's questions, by its number.
 
-        To be called before anything is asked.
+        To be called before anything is asked. Unless it ``keeps_state`` the part makes all its decisions
+        again, as work does whose steps count elsewhere.
         """
         self._all, self._part = whole._all, (*whole._part, number)
+        self._keeps_state = keeps_state
 
     def of(self, question: Sequence[int], find: Callable[[], bytes]) -> bytes:
         """The answer that is known, or else found and kept."""
@@ -53,6 +73,15 @@ class Answers:
         if answer is None:
             answer = find()
             self._all.add(asked, answer)
+        return answer
+
+    def whole(self, question: Sequence[int], find: Callable[[], bytes], halted: Halted) -> bytes:
+        """The same of what is found in part if it is ``halted``: then it is not kept."""
+        answer = self.known(question)
+        if answer is None:
+            answer = find()
+            if not halted():
+                self.keep(question, answer)
         return answer
 
     def number_of(self, question: Sequence[int], find: Callable[[], float]) -> float:
@@ -75,15 +104,67 @@ class Answers:
         """Take over answers of interrupted work on the same."""
         self._all.extend(kept)
 
+    def offer(self, question: Sequence[int], state: Callable[[], bytes]) -> None:
+        """The work could go on from here: its state is taken if one is wanted, unless it is too large."""
+        kept = self._all
+        if self._keeps_state and kept.wants_state:
+            kept.wants_state = False
+            found = state()
+            if len(found) <= MOST_BYTES:
+                kept.state = _Kept.of(self._asked(question), found)
+
+    def state(self, question: Sequence[int]) -> bytes | None:
+        """The state to go on from, if the last one kept is of this question."""
+        kept = self._all.state
+        return kept.state if kept is not None and kept.asked == self._asked(question) else None
+
+    def want_state(self) -> None:
+        """Have the work take its state as soon as it can; a thread beside it may ask."""
+        self._all.wants_state = True
+
+    def kept_state(self) -> bytes | None:
+        """The last state that was taken, for :meth:`recall_state`, also of a thread at work."""
+        kept = self._all.state
+        return None if kept is None else kept.packed
+
+    def recall_state(self, kept: bytes) -> None:
+        """Take over the state of interrupted work on the same."""
+        self._all.state = _Kept(kept)
+
     def _asked(self, question: Sequence[int]) -> bytes:
         words = (*self._part, *question)
         return struct.pack(f"<{len(words)}i", *words)
 
 
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """A state, and whose it is, as bytes."""
+
+    packed: bytes
+
+    @classmethod
+    def of(cls, asked: bytes, state: bytes) -> _Kept:
+        return cls(_LENGTH.pack(len(asked)) + asked + state)
+
+    @property
+    def asked(self) -> bytes:
+        return self.packed[_LENGTH.size : self._begins]
+
+    @property
+    def state(self) -> bytes:
+        return self.packed[self._begins :]
+
+    @property
+    def _begins(self) -> int:
+        return int(_LENGTH.size + _LENGTH.unpack_from(self.packed)[0])
+
+
 class _Records:
-    """Questions with their answers, as bytes."""
+    """Questions with their answers, as bytes, and the last state."""
 
     def __init__(self) -> None:
+        self.wants_state = False
+        self.state: _Kept | None = None
         self._kept = bytearray()
         self._places = array("I", bytes(4 * _FEWEST_PLACES))
         self._n = 0
@@ -146,6 +227,30 @@ def memory_of(answers: float, words: int, answer_bytes: int) -> int:
     """Most bytes of memory that so many answers take to questions of so many numbers."""
     kept = min(float(MOST_BYTES), answers * (_SIZES.size + 4 * words + answer_bytes))
     return int(MEMORY_PER_BYTE * kept)
+
+
+def memory_of_state(n_bytes: float) -> int:
+    """Most bytes of memory that taking and keeping a state takes whose arrays have so many bytes."""
+    return int(n_bytes + STATE_COPIES * min(n_bytes, float(MOST_BYTES)))
+
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+def packed_state(numbers: object, arrays: Arrays) -> bytes:
+    """Numbers as JSON has them, infinities included, and arrays: as bytes, every number exactly as it is."""
+    file = io.BytesIO()
+    first = json.dumps([numbers, list(arrays)]).encode()
+    for own in (np.frombuffer(first, np.uint8), *arrays.values()):
+        np.save(file, own, allow_pickle=False)
+    return zlib.compress(file.getbuffer(), 1)
+
+
+def unpacked_state(packed: bytes) -> tuple[Any, dict[str, npt.NDArray[Any]]]:
+    """What was packed, tuples as lists."""
+    file = io.BytesIO(zlib.decompress(packed))
+    numbers, names = json.loads(np.load(file, allow_pickle=False).tobytes())
+    return numbers, {name: np.load(file, allow_pickle=False) for name in names}
 
 
 @runtime_checkable

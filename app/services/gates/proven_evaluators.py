@@ -99,13 +99,11 @@ class OptimumEvaluator(Evaluator):
 
     def _block(self, index: int, halted: Halted) -> bytes:
         """A block of the search, kept beside what others have found out on the way."""
-        asked = (_BLOCK, index)
-        block = self.answers.known(asked)
-        if block is None:
-            block = self._search.run_block(index, lambda done: None, halted)
-            if not halted():  # else it may not be finished
-                self.answers.keep(asked, block)
-        return block
+
+        def found() -> bytes:
+            return self._search.run_block(index, lambda done: None, halted)
+
+        return self.answers.whole((_BLOCK, index), found, halted)
 
 
 async def optimum_evaluator(

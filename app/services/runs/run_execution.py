@@ -1,9 +1,10 @@
 """What happens in an attempt of a run: load, compute block by block, combine, finish in one transaction.
 
 Finished blocks are kept in the store, so a second attempt computes only the others; so is, every 20 s, what
-long work that cannot be cut in blocks has found out since it was kept before. A block's bytes depend
-on nothing but the work and its number, and the result on nothing but the blocks: it is the same however
-often the run was interrupted. What other code has computed, or the same for another question, is not used.
+long work that cannot be cut in blocks has found out since it was kept before, and its last state. A block's
+bytes depend on nothing but the work and its number, and the result on nothing but the blocks: it is the same
+however often the run was interrupted. What other code has computed, or the same for another question, is not
+used.
 
 A run that is halted, by its user or at the time limit of its work, ends with the blocks that there are
 and from what its last one had found. That one may be incomplete and is not kept.
@@ -171,8 +172,8 @@ class RunExecution:
         blocks = {index: payload for index, payload in own.items() if index >= 0}
         finished = sum(HEADER.unpack_from(payload)[1] for payload in blocks.values())
         tracker.begin(_units(work), finished, work.seconds, work.time_limit)
-        keeper = Keeper(answers_of(work), mark, min((*saved, 0)) - 1)
-        keeper.recall(payload for index, payload in own.items() if index < 0)
+        keeper = Keeper(answers_of(work), mark, saved)
+        keeper.recall(own)
         del saved, own
 
         def halted() -> bool:
@@ -209,16 +210,16 @@ class RunExecution:
         block = await computing
         payload = HEADER.pack(keeper.mark, tracker.end_block()) + block
         if not halted():  # else it may not be finished
-            await self._with_store(claim, partial(_save, claim, index, payload))
+            await self._with_store(claim, partial(_save, claim, {index: payload}))
         return payload
 
     async def _keep_answers(self, claim: Claim, keeper: Keeper, computing: asyncio.Task[bytes]) -> None:
         """Keep now and then what the block has found out, until it is computed."""
         while not (await asyncio.wait({computing}, timeout=KEEP_SECONDS))[0]:
-            payload = keeper.news()
-            if payload is not None:
-                await self._with_store(claim, partial(_save, claim, keeper.number, payload))
-                keeper.has_kept(payload)
+            news = keeper.news()
+            if news:
+                await self._with_store(claim, partial(_save, claim, news))
+            keeper.has_kept(news)
 
     async def _finish(
         self, claim: Claim, run: Run, resource: Stored, conclusion: Conclusion, last: Progress
@@ -275,8 +276,9 @@ class RunExecution:
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
 
-async def _save(claim: Claim, number: int, payload: bytes, work: UnitOfWork) -> None:
-    await work.runs.save_block(claim, number, payload)
+async def _save(claim: Claim, blocks: Mapping[int, bytes], work: UnitOfWork) -> None:
+    for number, payload in blocks.items():
+        await work.runs.save_block(claim, number, payload)
 
 
 async def _read(work: UnitOfWork, run_id: str) -> tuple[Run, Stored, dict[int, bytes]]:

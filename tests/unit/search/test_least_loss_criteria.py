@@ -23,7 +23,7 @@ from app.domain.models.sensitive_values import BY_ITSELF
 from app.domain.models.t_closeness import TCloseness
 from app.domain.search.budget import UNLIMITED
 from app.domain.search.full_domain.checks import Progress
-from app.domain.search.full_domain.lattice import minimal_rules
+from app.domain.search.full_domain.minimal_rules import minimal_rules
 from app.domain.search.full_domain.plan import AnonymityPlan
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.full_domain.verdicts import Judge

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import pytest
 
@@ -271,8 +273,10 @@ class Remembered:
         return Conclusion({"sum": int(blocks[0])})
 
 
-async def _lost_while_at_work(store: MemoryRuns, work: Remembered, kept_before: int = 0) -> None:
-    """Execute until what was found out is kept; then another worker has the run."""
+async def _lost_while_at_work(
+    store: MemoryRuns, work: Remembered, before: Mapping[int, bytes] = MappingProxyType({})
+) -> None:
+    """Execute until something is kept beside what was before; then another worker has the run."""
     claim = await store.claim("run-1", "worker", 15.0)
 
     async def prepare(tenant, resource):
@@ -280,7 +284,7 @@ async def _lost_while_at_work(store: MemoryRuns, work: Remembered, kept_before: 
 
     execution = RunExecution(store, {Kind.OPTIMISATION: prepare})
     executing = asyncio.create_task(execution.execute(claim, lambda _: None, lambda: False))
-    while len(store.state.blocks["run-1"]) <= kept_before:  # noqa: ASYNC110 - set by a thread's work
+    while store.state.blocks["run-1"] == before:  # noqa: ASYNC110 - set by a thread's work
         await asyncio.sleep(0.001)
     store._set("run-1", attempt=claim.attempt + 1)
     work.answers.of((99,), lambda: b"")
@@ -303,19 +307,47 @@ def test_each_time_what_is_new_is_kept_behind_what_was(store, monkeypatch):
     monkeypatch.setattr(run_execution, "KEEP_SECONDS", 0.005)
     lost = []
     for waits_at in (3, 7):
-        before = len(store.state.blocks["run-1"])
+        before = store.state.blocks["run-1"].copy()
         lost.append(Remembered(waits_at))
         asyncio.run(asyncio.wait_for(_lost_while_at_work(store, lost[-1], before), 60))
         store._set("run-1", state=RunState.QUEUED)
     assert [own.found for own in lost] == [[0, 1, 2], [3, 4, 5, 6]]
     kept = store.state.blocks["run-1"]
-    assert sorted(kept, reverse=True) == [-1 - number for number in range(len(kept))]
+    assert sorted(kept, reverse=True) == [kept_blocks.STATE_NUMBER - 1 - n for n in range(len(kept))]
     records = b"".join(
         payload[kept_blocks.HEADER.size :] for _, payload in sorted(kept.items(), reverse=True)
     )
     assert records == lost[1].answers.kept()[: len(records)]
     execute(store, last := Remembered())
     assert last.found == list(range(7, 12))
+
+
+class Counted(Remembered):
+    """Counts to 12, and can go on from any number."""
+
+    def run_block(self, index: int, tick, halted) -> bytes:
+        state = self.answers.state((0,))
+        for number in range(int(state or b"0"), 12):
+            self.found.append(number)
+            while number == self.waits_at:
+                if halted():
+                    return b"unfinished"
+                time.sleep(0.001)
+                self.answers.offer((0,), str(number).encode)
+        return b"66"
+
+
+def test_a_search_goes_on_from_its_last_state_in_whose_place_each_new_one_is_kept(store, monkeypatch):
+    monkeypatch.setattr(run_execution, "KEEP_SECONDS", 0.005)
+    for waits_at, began in ((3, 0), (7, 3)):
+        before = store.state.blocks["run-1"].copy()
+        lost = Counted(waits_at)
+        asyncio.run(asyncio.wait_for(_lost_while_at_work(store, lost, before), 60))
+        assert lost.found == list(range(began, waits_at + 1))
+        store._set("run-1", state=RunState.QUEUED)
+    execute(store, last := Counted())
+    assert last.found == list(range(7, 12))
+    assert store.state.run_results["run-1"] == {"sum": 66}
 
 
 def test_answers_of_other_code_are_not_used(store, monkeypatch):

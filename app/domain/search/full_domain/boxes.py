@@ -17,15 +17,16 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Bools, Floats, Indices, Levels, Longs
-from app.domain.search.full_domain.checks import ROUNDING, Checks
+from app.domain.search.answers import Arrays, packed_state, unpacked_state
+from app.domain.search.full_domain.checks import ROUNDING, Asks, Checks
 from app.domain.search.full_domain.class_sizes import ClassSizes
 from app.domain.tables.distinct import one_of_each
 
@@ -104,6 +105,11 @@ class Conflicts:
         """(conflicts, attributes) levels of the rules."""
         return self._rows[: self._size]
 
+    @rows.setter
+    def rows(self, rows: Numbers) -> None:
+        """Take these in the place of all others."""
+        self._rows, self._size = rows, len(rows)
+
     def add(self, levels: Levels) -> None:
         """Keep a rule, and drop those that are below it."""
         kept = self.rows[~(self.rows <= np.array(levels)).all(axis=1)]
@@ -128,6 +134,15 @@ class Descent:
         self.conflicts = Conflicts(len(self._terms))
         self.suppressed: dict[Levels, int] = {}
         self._refused: set[Levels] = set()
+
+    def kept(self) -> dict[str, Any]:
+        """What was learnt of rules beside the conflicts, as JSON has it."""
+        return {"suppressed": list(self.suppressed.items()), "refused": list(self._refused)}
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Go on from what was learnt."""
+        self.suppressed = {tuple(levels): records for levels, records in kept["suppressed"]}
+        self._refused = {tuple(levels) for levels in kept["refused"]}
 
     def run(self) -> None:
         """Descend from the most general rule allowed, then exchange; stops early if it may not go on."""
@@ -219,13 +234,44 @@ class BoxSearch:
         return self.progress.loss.of_sum(self._heap[0][0])
 
     def run(self) -> None:
-        """Find a good rule, then search boxes until none is open or the budget ends."""
+        """Find a good rule, then search boxes until none is open or the budget ends.
+
+        An interrupted search is gone on with from where it was.
+        """
+        answers = self.progress.answers
+        kept = answers.state((Asks.STATE,))
+        if kept is None:
+            self._begin()
+        else:
+            self._restore(*unpacked_state(kept))
+        while self._heap and self._heap[0][0] <= self.progress.limit and self._goes_on():
+            answers.offer((Asks.STATE,), lambda: packed_state(*self._kept()))
+            self._open(heapq.heappop(self._heap))
+
+    def _begin(self) -> None:
         self._learn_pairs()
         bound, lo, hi = self._heap[0]
         self._heap[0] = (bound + _disjoint(*self._ways_out(lo, hi, self._conflicts.rows)), lo, hi)
         self._descent.run()
-        while self._heap and self._heap[0][0] <= self.progress.limit and self._goes_on():
-            self._open(heapq.heappop(self._heap))
+
+    def _kept(self) -> tuple[dict[str, Any], Arrays]:
+        bounds, lowest, highest = zip(*self._heap, strict=True)
+        numbers = {"progress": self.progress.kept(), "descent": self._descent.kept()}
+        arrays = {
+            "bounds": np.array(bounds),
+            "lowest": np.array(lowest, dtype=np.int16),
+            "highest": np.array(highest, dtype=np.int16),
+            "conflicts": self._conflicts.rows,
+        }
+        return numbers, arrays
+
+    def _restore(self, numbers: Mapping[str, Any], arrays: Arrays) -> None:
+        self.progress.restore(numbers["progress"])
+        self._descent.restore(numbers["descent"])
+        self._conflicts.rows = arrays["conflicts"]
+        boxes = (arrays[name].tolist() for name in ("bounds", "lowest", "highest"))
+        # The order of a heap is kept with it.
+        self._heap = [(bound, tuple(lo), tuple(hi)) for bound, lo, hi in zip(*boxes, strict=True)]
 
     def _goes_on(self) -> bool:
         return self.progress.visited < MOST_STEPS and self.progress.goes_on(self._heap[0][0])

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -32,7 +32,7 @@ _WORDS: Final = struct.Struct("<2i")
 
 
 class Asks(IntEnum):
-    """What is asked of a rule."""
+    """What is asked of a rule, and what is kept of the search."""
 
     TOLD = 0
     CHOICE = 1
@@ -42,6 +42,10 @@ class Asks(IntEnum):
     LEAST_BELOW = 5
     LOSS = 6
     LOSS_OF_NECESSARY = 7
+    STATE = 8
+    STATE_OF_MINIMAL = 9
+    BEST = 10
+    BLOCK = 11
 
 
 class Progress:
@@ -63,6 +67,9 @@ class Progress:
     """
 
     bounds_others: bool = True
+    _kept_names: tuple[str, ...] = (
+        "best", "least_unproven", "counted", "evaluated", "visited", "bounds_others",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -84,6 +91,17 @@ class Progress:
         self._is_halted = halted
         self._good: dict[Levels, tuple[float, int]] = {}
         self._last: tuple[Levels, bool, Verdict] | None = None
+
+    def kept(self) -> dict[str, Any]:
+        """What a search goes on from, as JSON has it."""
+        kept = {name: getattr(self, name) for name in self._kept_names}
+        return kept | {"good": [(levels, *found) for levels, found in self._good.items()]}
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Be as something else of the kind was when it kept that."""
+        for name in self._kept_names:
+            setattr(self, name, kept[name])
+        self._good = {tuple(levels): (loss, suppressed) for levels, loss, suppressed in kept["good"]}
 
     def check(self, levels: Levels) -> Told:
         """Judge a rule."""
@@ -145,6 +163,8 @@ class Checks(Progress):
     limit
         Sums of terms above it belong to rules that are neither better than the best nor tie with it.
     """
+
+    _kept_names = (*Progress._kept_names, "limit")
 
     def __init__(
         self,

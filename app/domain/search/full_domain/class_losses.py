@@ -10,9 +10,9 @@ does even if nothing is suppressed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from app.domain.arrays import Bools, Floats, Indices, Levels, Longs
 from app.domain.classes.quasi_part import group_of_row
 from app.domain.losses.cells import DomainLoss
 from app.domain.losses.loss import ClassLoss, LossKind
-from app.domain.search.answers import Answers
+from app.domain.search.answers import Answers, Arrays
 from app.domain.search.budget import Budget, Halted, never
 from app.domain.search.full_domain.boxes import BoxSearch
 from app.domain.search.full_domain.checks import Asks, Checks, Progress
@@ -177,10 +177,16 @@ class ClassLossSearch(LatticeSearch[ClassProgress]):
         super().__init__(progress, OpenRules.of_terms([np.zeros(h + 1) for h in progress.table.heights]))
         self._losses = LossForecast(self._forecast.entropies)
 
-    def run(self) -> None:
-        """Check rules until none is open or the budget ends."""
+    def _begin(self) -> None:
         self._open.bounds[:] = self.progress.least(tuple(0 for _ in self.progress.table.heights))
-        super().run()
+
+    def _kept(self) -> tuple[dict[str, Any], Arrays]:
+        numbers, arrays = super()._kept()
+        return numbers, {**arrays, "losses": self._losses.learnt}
+
+    def _restore(self, numbers: Mapping[str, Any], arrays: Arrays) -> None:
+        super()._restore(numbers, arrays)
+        self._losses.learnt = arrays["losses"]
 
     def _scores(self, lowest: list[int], highest: list[int]) -> Floats:
         log_odds = self._forecast.log_odds(lowest, highest)
@@ -267,6 +273,15 @@ class _Guide(Checks):
         self._to = progress
         self.least = 0.0
         super().__init__(progress.judge, loss, Budget(), lambda _: None, answers=progress.answers)
+
+    def kept(self) -> dict[str, Any]:
+        """What both searches go on from."""
+        return {**super().kept(), "to": self._to.kept()}
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Be as something else of the kind was when it kept that."""
+        super().restore(kept)
+        self._to.restore(kept["to"])
 
     @property
     def visited(self) -> int:

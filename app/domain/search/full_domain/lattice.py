@@ -5,9 +5,6 @@ not above the best loss are open. The next rule to check is the one that is expe
 those below it if it turns out to suppress too many records, or if its bounds refute them, else those whose
 bounds are above the loss that it is expected to have. Few checks then refute all rules but the best.
 
-The rules that meet privacy criteria while no more specific one does are those of Machanavajjhala (2008),
-section 3.5.
-
 Where the losses of attributes are compared and not added up, a rule's *key* are its attributes' losses times
 their weights in descending order; of ``maximum`` the first alone. Keys are compared lexicographically,
 numbers that differ by rounding being equal.
@@ -26,15 +23,17 @@ of all; this is what settles them.
 from __future__ import annotations
 
 import math
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Bools, Floats, Levels
 from app.domain.losses.loss import SummedLoss
+from app.domain.search.answers import Arrays
 from app.domain.search.full_domain.boxes import Descent, pair_bounds
-from app.domain.search.full_domain.checks import ROUNDING, Checks, Progress
+from app.domain.search.full_domain.checks import ROUNDING, Checks
 from app.domain.search.full_domain.open_rules import (
     MOST_PER_SCORE,
     PER_SCORE,
@@ -42,7 +41,6 @@ from app.domain.search.full_domain.open_rules import (
     Numbers,
     OpenRules,
     Place,
-    count_above,
     count_below,
     rules_below,
 )
@@ -82,15 +80,22 @@ class SumSearch(LatticeSearch[Checks]):
         least = self._open.least
         return least if math.isinf(least) else self.progress.loss.of_sum(least)
 
-    def run(self) -> None:
-        """Check rules until none is open or the budget ends."""
+    def _begin(self) -> None:
+        """Close what little work refutes, and find a good rule where many are open."""
         is_strict = self.progress.allowed <= PAIRS_UP_TO * self.progress.table.n_records
         # Small classes of two attributes may be like others that lack a value.
         if is_strict and not self.progress.judge.overlaps:
             self._prune_pairs()
         if self._open.size > DESCENT_FROM:
             self._descend()
-        super().run()
+
+    def _kept(self) -> tuple[dict[str, Any], Arrays]:
+        numbers, arrays = super()._kept()
+        return {**numbers, "closed": self._closed, "last_bounded": self._last_bounded}, arrays
+
+    def _restore(self, numbers: Mapping[str, Any], arrays: Arrays) -> None:
+        super()._restore(numbers, arrays)
+        self._closed, self._last_bounded = numbers["closed"], numbers["last_bounded"]
 
     def _goes_on(self) -> bool:
         return self.progress.goes_on(self._open.least)
@@ -196,43 +201,6 @@ class SumSearch(LatticeSearch[Checks]):
         self._closed += MEMORY * (closed - self._closed)
 
 
-def minimal_rules(progress: Progress) -> tuple[Levels, ...] | None:
-    """The minimal allowed rules in ascending order of their levels; None if the search had to end early.
-
-    A rule below a conflict is not allowed, and one above an allowed rule is not minimal, whatever else holds
-    of it. Hence nothing is concluded that needs criteria to be monotone under suppression.
-    """
-    open_ = OpenRules.of_terms([np.zeros(height + 1) for height in progress.table.heights])
-    allowed: list[Levels] = []
-    while open_.size:
-        if not progress.may_go_on(0.0):
-            return None
-        rule = _middle(open_)
-        verdict = progress.check(rule)
-        if verdict.allowed:
-            allowed.append(rule)
-            settled = open_.above(rule)
-        elif verdict.unavoidable > progress.allowed:
-            settled = open_.below(rule)
-        else:
-            settled = open_.at(rule)
-        open_.keep(~settled)
-    return tuple(sorted(rule for rule in allowed if not any(_is_below(own, rule) for own in allowed)))
-
-
-def _middle(open_: OpenRules) -> Levels:
-    """The open rule that settles most of the others whatever is found."""
-    lowest = open_.levels.min(axis=1).tolist()
-    shape = tuple((open_.levels.max(axis=1) - open_.levels.min(axis=1) + 1).tolist())
-    places = open_.places(lowest, shape)
-    least = np.minimum(count_below(places, shape)[places], count_above(places, shape)[places])
-    return tuple(open_.levels[:, int(least.argmax())].tolist())
-
-
-def _is_below(one: Levels, other: Levels) -> bool:
-    return one != other and all(a <= b for a, b in zip(one, other, strict=True))
-
-
 def places_of(loss: SummedLoss) -> int:
     """How many places the key of a rule has: all attributes' of a rank, else one."""
     return loss.n_attributes if loss.aggregate == "rank" else 1
@@ -247,6 +215,16 @@ class RankedRules(OpenRules):
     def __init__(self, levels: Numbers, keys: Floats) -> None:
         super().__init__(levels, keys[0])
         self.keys = keys
+
+    @property
+    def all_bounds(self) -> Floats:
+        """The keys."""
+        return self.keys
+
+    @all_bounds.setter
+    def all_bounds(self, bounds: Floats) -> None:
+        """Bound the rules by these keys instead."""
+        self.keys, self.bounds = bounds, bounds[0]
 
     def keep(self, mask: Bools) -> None:
         """Close all rules that the mask (rules,) leaves out."""
@@ -287,6 +265,12 @@ class RankedChecks(Checks):
     """
 
     key: Key | None = None
+    _kept_names = (*Checks._kept_names, "key")
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Be as something else of the kind was when it kept that."""
+        super().restore(kept)
+        self.key = None if self.key is None else tuple(self.key)
 
     @property
     def places(self) -> int:

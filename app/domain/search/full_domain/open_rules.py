@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Final, Generic, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Bools, Floats, Indices, Levels
-from app.domain.search.full_domain.checks import Progress
+from app.domain.search.answers import Arrays, packed_state, unpacked_state
+from app.domain.search.full_domain.checks import Asks, Progress
 from app.domain.search.full_domain.class_sizes import numbered, summed
 from app.domain.search.record_risk import outer_sum
 from app.domain.tables.table import Table
@@ -51,6 +52,16 @@ class _Ridge:
         self._entropies = entropies
         self._matrix = RIDGE * np.eye(len(prior))
         self._vector = RIDGE * prior
+
+    @property
+    def learnt(self) -> Floats:
+        """What was learnt so far."""
+        return np.column_stack([self._matrix, self._vector])
+
+    @learnt.setter
+    def learnt(self, learnt: Floats) -> None:
+        """Go on from what was learnt."""
+        self._matrix, self._vector = learnt[:, :-1].copy(), learnt[:, -1].copy()
 
     def learn(self, levels: Levels, found: float) -> None:
         """Take in the number of a rule."""
@@ -90,6 +101,15 @@ class Forecast:
         self._forbidding = math.inf if allowed >= n else _log_odds(min(n, allowed + k), n)
         self._refuting = _log_odds(min(allowed, n // 20), n)
 
+    def kept(self) -> Arrays:
+        """What was learnt so far."""
+        return {"records": self._ridge.learnt, "thresholds": np.array([self._forbidding, self._refuting])}
+
+    def restore(self, kept: Arrays) -> None:
+        """Go on from what was learnt."""
+        self._ridge.learnt = kept["records"]
+        self._forbidding, self._refuting = map(float, kept["thresholds"])
+
     def log_odds(self, lowest: Sequence[int], highest: Sequence[int]) -> Floats:
         """Forecast log-odds of being suppressed, for the rules of a box of levels."""
         return np.clip(self._ridge.of(lowest, highest), -STEEPEST, STEEPEST)
@@ -123,6 +143,16 @@ class LossForecast:
 
     def __init__(self, entropies: list[Floats]) -> None:
         self._ridge = _Ridge(entropies, np.zeros(len(entropies) + 1))
+
+    @property
+    def learnt(self) -> Floats:
+        """What was learnt so far."""
+        return self._ridge.learnt
+
+    @learnt.setter
+    def learnt(self, learnt: Floats) -> None:
+        """Go on from what was learnt."""
+        self._ridge.learnt = learnt
 
     def learn(self, levels: Levels, loss: float) -> None:
         """Take in the loss of a rule."""
@@ -186,6 +216,16 @@ class OpenRules:
     def least(self) -> float:
         """The least bound of an open rule, ∞ if none is open."""
         return float(self.bounds.min()) if self.size else math.inf
+
+    @property
+    def all_bounds(self) -> Floats:
+        """All that the rules are bounded by, (rules,) last."""
+        return self.bounds
+
+    @all_bounds.setter
+    def all_bounds(self, bounds: Floats) -> None:
+        """Bound the rules by these instead."""
+        self.bounds = bounds
 
     def keep(self, mask: Bools) -> None:
         """Close all rules that the mask (rules,) leaves out."""
@@ -252,9 +292,41 @@ class LatticeSearch(Generic[P], ABC):
         return self._open.least
 
     def run(self) -> None:
-        """Check rules until none is open or the budget ends."""
+        """Check rules until none is open or the budget ends, from where an interrupted search was."""
+        answers = self.progress.answers
+        kept = answers.state((Asks.STATE,))
+        if kept is None:
+            self._begin()
+        else:
+            self._restore(*unpacked_state(kept))
         while self._open.size and self._goes_on():
             self._check_some()
+            if not self.progress.halted:
+                answers.offer((Asks.STATE,), lambda: packed_state(*self._kept()))
+
+    def _begin(self) -> None:
+        """What is done before rules are scored."""
+
+    def _kept(self) -> tuple[dict[str, Any], Arrays]:
+        """Numbers and arrays that the search goes on from, between two scores."""
+        n_rules = self._unseen.size
+        open_ = np.zeros(n_rules, dtype=bool)
+        open_[self._open.places([0] * self._unseen.ndim, self._unseen.shape)] = True
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "open": np.packbits(open_),
+            "bounds": self._open.all_bounds,
+            "unseen": np.packbits(self._unseen),
+        }
+        return {"progress": self.progress.kept()}, {**arrays, **self._forecast.kept()}
+
+    def _restore(self, numbers: Mapping[str, Any], arrays: Arrays) -> None:
+        """Be as a search of the same question was when it kept that; all rules are open."""
+        n_rules = self._unseen.size
+        self._open.keep(np.unpackbits(arrays["open"], count=n_rules).astype(bool))
+        self._open.all_bounds = arrays["bounds"]
+        self._unseen = np.unpackbits(arrays["unseen"], count=n_rules).astype(bool).reshape(self._unseen.shape)
+        self._forecast.restore(arrays)
+        self.progress.restore(numbers["progress"])
 
     def _goes_on(self) -> bool:
         return self.progress.may_go_on(self._open.least)

@@ -34,10 +34,10 @@ from app.domain.losses.loss import ClassLoss, SummedLoss
 from app.domain.models.class_suppression import ClassSuppression
 from app.domain.risk.bayes import PAIRS_AT_ONCE
 from app.domain.rules.rule import TableRule
-from app.domain.search.answers import Answers, memory_of
+from app.domain.search.answers import Answers, memory_of, memory_of_state
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.full_domain.boxes import MOST_STEPS, BoxSearch
-from app.domain.search.full_domain.checks import Checks, Progress
+from app.domain.search.full_domain.checks import Asks, Checks, Progress
 from app.domain.search.full_domain.class_losses import ClassLossSearch, ClassProgress, GuidedSearch
 from app.domain.search.full_domain.class_sizes import KEPT_ROWS
 from app.domain.search.full_domain.classes import MOST_KEPT
@@ -55,9 +55,9 @@ from app.domain.search.full_domain.lattice import (
     RankedChecks,
     RankedSearch,
     SumSearch,
-    minimal_rules,
     places_of,
 )
+from app.domain.search.full_domain.minimal_rules import minimal_rules
 from app.domain.search.full_domain.problem import (
     AnonymityOutcome,
     AnonymityProblem,
@@ -103,7 +103,12 @@ def suppressed_by_population(
     try:
         judge = Judge(table, problem, dictionary, order=suppression.order)
     except InvalidInput as error:
-        raise InvalidInput([replace(own, pointer=_pointer(own.pointer)) for own in error.faults]) from None
+        # Where a rule says what an objective says.
+        said = [(own, own.pointer.removeprefix("/objective")) for own in error.faults]
+        failing = "/suppress_classes_failing"
+        raise InvalidInput(
+            [replace(own, pointer=at.replace("/privacy", failing, 1)) for own, at in said]
+        ) from None
     return suppressed_at(table, judge, rule.levels)
 
 
@@ -112,11 +117,6 @@ def suppressed_at(table: Table, judge: Judge, levels: tuple[int, ...]) -> Bools:
     remaining = judge.remaining(tuple(levels[j] for j in table.quasi_identifiers))
     gone: Bools = remaining.class_of_group < 0
     return gone[judge.table.reduced.inverse]
-
-
-def _pointer(asked: str) -> str:
-    """Where a rule says what an objective says at ``asked``."""
-    return asked.removeprefix("/objective").replace("/privacy", "/suppress_classes_failing", 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,12 +273,31 @@ class AnonymityPlan:
         per_rule = BYTES_PER_HELD_RULE
         if self._problem.loss.is_ranked:
             per_rule += BYTES_PER_PLACE * self._places
+        open_ = (self.units, self._places) if self._holds_lattice else (self._steps, self._quasi.n_attributes)
+        rows += memory_of_state(9 * math.prod(open_))  # numbers, and whether their rule is open
         return rows + (per_rule * self.units if self._holds_lattice else 2_000 * self._steps)
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
-        """What the search found, as JSON; ``tick`` takes the rules checked so far."""
+        """What the search found, as JSON; ``tick`` takes the rules checked so far.
+
+        Once it is found it is kept, for what comes after the block.
+        """
+        return self.answers.whole((Asks.BLOCK, index), lambda: self._found(tick, halted), halted)
+
+    def _found(self, tick: Callable[[int], None], halted: Halted) -> bytes:
         if self._judge.refusals():
             return _Found(refused=True, minimal=[] if self._problem.minimal_rules else None).encoded()
+        found = self._best(tick, halted)
+        if self._problem.minimal_rules and found.complete:
+            minimal = minimal_rules(Progress(self._judge, self._budget, tick, halted, self.answers))
+            found = replace(found, minimal=None if minimal is None else [list(rule) for rule in minimal])
+        return found.encoded()
+
+    def _best(self, tick: Callable[[int], None], halted: Halted) -> _Found:
+        """The best rule, which is kept once it is found, for the search for minimal rules after it."""
+        known = self.answers.known((Asks.BEST,))
+        if known is not None:
+            return _Found(**json.loads(known))
         search = self._search(tick, halted)
         search.run()
         progress = search.progress
@@ -289,10 +308,9 @@ class AnonymityPlan:
                     progress.evaluate(levels, verdict)
                     break
         found = self._conclude(progress, search.least_open)
-        if self._problem.minimal_rules and found.complete:
-            minimal = minimal_rules(Progress(self._judge, self._budget, tick, halted, self.answers))
-            found = replace(found, minimal=None if minimal is None else [list(rule) for rule in minimal])
-        return found.encoded()
+        if found.complete:
+            self.answers.keep((Asks.BEST,), found.encoded())
+        return found
 
     def combine(self, blocks: Mapping[int, bytes]) -> AnonymityOutcome:
         """The best rule and a bound of the least loss; without the block, those known at once."""

@@ -44,6 +44,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final, Literal
 
 import numpy as np
@@ -53,6 +54,7 @@ from app.domain.hierarchies.hierarchy import TOP
 from app.domain.losses.loss import LeafDomain, LossChoice
 from app.domain.search.local_recoding.cells import Cells, Pairs, Side
 from app.domain.search.local_recoding.class_criteria import ClassCriteria, numbered
+from app.domain.search.local_recoding.course import Course, HeldArrays
 from app.domain.search.local_recoding.record_costs import GoesOn, cheapest_alone, record_prices
 
 Work = Literal["little", "some", "much"]
@@ -78,7 +80,7 @@ class Bound:
     def __init__(self, least: float) -> None:
         self.least = least
 
-    def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
+    def raise_by(self, work: Work, best: float, course: Course) -> None:
         """Bound the loss with so much work; ``best`` is the loss of a known recoding, ∞ if none is.
 
         Of a bound that is known beforehand nothing is left to do.
@@ -97,46 +99,52 @@ class LossBound(Bound):
         self._terms = [cells.term(i, total) for i, total in zip(q, self._from, strict=True)]
         self.least = cells.of_terms(self._terms)
 
-    def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
+    def raise_by(self, work: Work, best: float, course: Course) -> None:
         """Bound the loss with so much work; ``best`` is the loss of a known recoding, ∞ if none is.
 
         Work that was done before makes what follows bound better.
         """
-        if self._criteria.necessary and goes_on():
+        if self._criteria.necessary and course.goes_on():
             groups = groups_of_attributes(self._cells, most_levels(self._cells, work))
             if work == "much":
-                self._price(groups, goes_on)
+                self._price(groups, course)
             else:
                 # Only where terms bend do ranges matter, and rounds that narrow them.
-                self._narrow(groups, best if self._cells.loss.kind == "geometric" else None, goes_on)
+                self._narrow(groups, best if self._cells.loss.kind == "geometric" else None, course)
         self.least = min(self.least, best)
 
-    def _price(self, groups: Sequence[Sequence[int]], goes_on: GoesOn) -> None:
+    def _price(self, groups: Sequence[Sequence[int]], course: Course) -> None:
         """Bound the loss by the prices of records in groups of attributes."""
-        slopes = self._slopes()
-        prices = [
-            record_prices(self._cells, self._criteria, own, slopes[list(own)], goes_on) for own in groups
-        ]
-        self._raise_to([float(own @ self._cells.amounts) * (1 - SLACK) for own in prices])
+        slopes, amounts = self._slopes(), self._cells.amounts
 
-    def _narrow(self, groups: Sequence[Sequence[int]], best: float | None, goes_on: GoesOn) -> None:
+        def priced(own: Sequence[int]) -> float:
+            prices = record_prices(self._cells, self._criteria, own, slopes[list(own)], course.goes_on)
+            return float(prices @ amounts) * (1 - SLACK)
+
+        self._raise_to([course.of(partial(priced, own)) for own in groups])
+
+    def _narrow(self, groups: Sequence[Sequence[int]], best: float | None, course: Course) -> None:
         """Bound the loss by the records alone in groups of attributes; with a best loss ranges, too."""
         slopes, added = self._slopes(), []
+
+        def least_of(own: Sequence[int], weights: Floats) -> list[float]:
+            least = cheapest_alone(self._cells, self._criteria, own, weights, course.goes_on)
+            return [float(sum_) for sum_ in (least @ self._cells.amounts) * (1 - SLACK)]
+
         for own in groups:
             weights = slopes[list(own)][None, :]
             if best is not None:
                 # All rows but the first leave out an attribute each.
                 weights = np.tile(weights, (len(own) + 1, 1))
                 weights[1:][np.diag_indices(len(own))] = 0.0
-            least = cheapest_alone(self._cells, self._criteria, own, weights, goes_on)
-            added.append((least @ self._cells.amounts) * (1 - SLACK))
+            added.append(course.of(partial(least_of, own, weights)))
         terms = math.fsum(self._terms)
-        total = self._raise_to([float(bounds[0]) for bounds in added])
+        total = self._raise_to([bounds[0] for bounds in added])
         if best is None or math.isinf(best):
             return
         for own, bounds in zip(groups, added, strict=True):
             for place, i in enumerate(own):
-                others = terms - self._terms[i] + total - float(bounds[0]) + float(bounds[place + 1])
+                others = terms - self._terms[i] + total - bounds[0] + bounds[place + 1]
                 self._lower(i, self._cells.loss.sum_of(best) - others)
 
     def _raise_to(self, added: Sequence[float]) -> float:
@@ -202,24 +210,31 @@ class AmbiguityBound(Bound):
             self._as_they_are += np.log(leaves[cells.raw[:, i]])
         self.least = self._of(np.exp(self._as_they_are))
 
-    def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
+    def raise_by(self, work: Work, best: float, course: Course) -> None:
         """Take the attributes in greater groups the more work may be done."""
-        if not self._criteria.necessary or not goes_on():
+        if not self._criteria.necessary or not course.goes_on():
             return
-        cells = self._cells
+        cells, criteria, goes_on = self._cells, self._criteria, course.goes_on
         groups = groups_of_attributes(cells, most_levels(cells, work))
-        added = [
-            cheapest_alone(cells, self._criteria, own, np.ones((1, len(own))), goes_on)[0] for own in groups
-        ]
-        alone = self._as_they_are + sum(added)
-        self._raise_to(np.exp(alone))
-        if work == "much":
-            for own, of_group in zip(groups, added, strict=True):
-                weights = np.ones(len(own))
-                self._raise_to(record_prices(cells, self._criteria, own, weights, goes_on, alone - of_group))
+        added = HeldArrays()
 
-    def _raise_to(self, of_records: Floats) -> None:
-        self.least = max(self.least, self._of(of_records))
+        def alone(number: int) -> None:
+            own = groups[number]
+            least = cheapest_alone(cells, criteria, own, np.ones((1, len(own))), goes_on)
+            added[str(number)] = least[0]
+
+        def priced(number: int) -> float:
+            own = groups[number]
+            others = self._as_they_are + sum(added[str(n)] for n in range(len(groups))) - added[str(number)]
+            return self._of(record_prices(cells, criteria, own, np.ones(len(own)), goes_on, others))
+
+        with course.holding(added):
+            for number in range(len(groups)):
+                course.of(partial(alone, number))
+            found = [course.of(lambda: self._of(np.exp(self._as_they_are + sum(added.values()))))]
+            if work == "much":
+                found += [course.of(partial(priced, number)) for number in range(len(groups))]
+        self.least = max(self.least, *found)
 
     def _of(self, of_records: Floats) -> float:
         found = float(of_records @ self._cells.amounts) * (1 - SLACK)
@@ -267,22 +282,31 @@ class DivergenceBound(Bound):
             self._are_leaves.append(not records[TOP] and bool(tree.is_leaf[records > 0].all()))
         self.least = 0.0
 
-    def raise_by(self, work: Work, best: float, goes_on: GoesOn) -> None:
+    def raise_by(self, work: Work, best: float, course: Course) -> None:
         """Bound the divergence with so much work; ``best`` is that of a known recoding, ∞ if none is."""
         groups = groups_of_attributes(self._cells, most_levels(self._cells, work))
         own = [i for i in groups[0] if self._are_leaves[i]] if groups else []
         if self._criteria.necessary and own:
             densest = _Densest(self._cells, self._criteria, own, [self._areas[i] for i in own])
-            share = self._cells.amounts / int(self._cells.amounts.sum())
-            said = densest.share
-            for _ in range(SWEEPS[work]):
-                found = densest.over(share / said, goes_on)
-                if found is None:
-                    break
-                given, dense = float(share @ np.log(densest.share / said)), math.log(share @ found)
-                self.least = max(self.least, given - dense - SLACK * (1.0 + abs(given) + abs(dense)))
-                said = said * found
+            said = HeldArrays(said=densest.share)
+            with course.holding(said):
+                for _ in range(SWEEPS[work]):
+                    found = course.of(lambda: self._divergence(densest, said, course.goes_on))
+                    if found is None:
+                        break
+                    self.least = max(self.least, found)
         self.least = min(self.least, best)
+
+    def _divergence(self, densest: _Densest, said: HeldArrays, goes_on: GoesOn) -> float | None:
+        """The bound for the t that is held, in whose place the next one is put; None if it has to end."""
+        share = self._cells.amounts / int(self._cells.amounts.sum())
+        found = densest.over(share / said["said"], goes_on)
+        if found is None:
+            return None
+        given = float(share @ np.log(densest.share / said["said"]))
+        dense = math.log(share @ found)
+        said["said"] = said["said"] * found
+        return given - dense - SLACK * (1.0 + abs(given) + abs(dense))
 
 
 class _Densest:

@@ -25,6 +25,7 @@ from app.domain.counting.calibration import (
 )
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.losses.loss import LossKind
+from app.domain.search.answers import memory_of_state
 from app.domain.search.budget import Budget
 from app.domain.search.full_domain.estimates import seconds_of_believing, seconds_of_overlapping
 from app.domain.search.full_domain.problem import AnonymityProblem
@@ -56,12 +57,17 @@ TIMES_VALUES: Final = 2.0
 LEVELS_OF_HALVES: Final = 400
 """About twice the root of how many levels a group of attributes has at most."""
 
+STATE_PER_RECORD: Final = 16
+STATE_PER_CELL: Final = 5
+"""Bytes of two recodings' numbers of classes, and of their steps and what moves are barred."""
+
 
 def bytes_of_recoding(table: Table) -> int:
     """What moves keep of each cell, and bounds of each record at the levels of halves of the attributes."""
     rows, heights = table.reduced.size, [table.heights[j] for j in table.quasi_identifiers]
     halves = min(math.prod(height + 1 for height in heights), LEVELS_OF_HALVES)
-    return 120 * rows * len(heights) + BYTES_PER_KEPT_RECORD * min(MOST_KEPT, rows * halves)
+    kept = memory_of_state(rows * (STATE_PER_RECORD + STATE_PER_CELL * len(heights)))
+    return kept + 120 * rows * len(heights) + BYTES_PER_KEPT_RECORD * min(MOST_KEPT, rows * halves)
 
 
 def steps_of_moves(table: Table, problem: AnonymityProblem) -> int:

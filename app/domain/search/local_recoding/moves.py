@@ -6,17 +6,19 @@ Sweeps of moves improve a recoding until they no longer help.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from app.domain.arrays import Bools, Floats, Indices, Ints, Longs
 from app.domain.search.local_recoding.class_criteria import dense, numbered
+from app.domain.search.local_recoding.course import Course, HeldArrays
 from app.domain.search.local_recoding.losses import TINY, Split, exchanged
 from app.domain.search.local_recoding.recoding import Recoding
-from app.domain.search.local_recoding.record_costs import GoesOn
 from app.domain.tables.distinct import one_of_each
 from app.domain.tables.masks import rows_without_values
 
@@ -29,33 +31,43 @@ LEAST_IMPROVEMENT: Final = 1e-3
 """A sweep that lowers the loss by a smaller share is the last one."""
 
 
-def specialise(recoding: Recoding, goes_on: GoesOn) -> None:
+def specialise(recoding: Recoding, course: Course) -> None:
     """Move down one attribute of each class at a time, the one that gains most, while any gains."""
+    front = HeldArrays(active=recoding.movable.copy(), barred=np.zeros(recoding.cells.raw.shape, dtype=bool))
+    with course.holding(front):
+        active = course.of(lambda: bool(front["active"].any()))
+        while active and course.goes_on():
+            active = course.of(lambda: _split(recoding, front["active"], front["barred"]))
+
+
+def _split(recoding: Recoding, active: Bools, barred: Bools) -> bool:
+    """Make the best moves down of ``active`` records (d,), unless ``barred`` (d, q); whether any is left.
+
+    Both are changed to what they are for the next moves.
+    """
     cells = recoding.cells
-    active = recoding.movable.copy()
-    barred = np.zeros(cells.raw.shape, dtype=bool)
-    while active.any() and goes_on():
-        # Classes that others have joined are looked at again as a whole.
-        again = np.zeros(recoding.n_classes, dtype=bool)
-        again[recoding.of[active]] = True
-        rows = np.flatnonzero(again[recoding.of] & recoding.movable)
-        best = _best_splits(recoding, rows, barred)
-        active[:] = False
-        chosen = best.attribute[best.of] >= 0
-        active[rows[chosen]] = True
-        movers = rows[best.moves]
-        attribute = best.attribute[best.of[best.moves]]
-        target = recoding.steps[movers]
-        target[np.arange(len(movers)), attribute] -= 1
-        moved = recoding.move_if_lower(movers, target, strictly=False)
-        # Classes that nobody could leave are not split by this attribute again.
-        stuck = np.ones(len(best.attribute), dtype=bool)
-        place = np.full(cells.size, -1)
-        place[rows] = best.of
-        stuck[place[moved]] = False
-        held = rows[chosen & stuck[best.of]]
-        barred[held, best.attribute[place[held]]] = True
-        barred[moved] = False
+    # Classes that others have joined are looked at again as a whole.
+    again = np.zeros(recoding.n_classes, dtype=bool)
+    again[recoding.of[active]] = True
+    rows = np.flatnonzero(again[recoding.of] & recoding.movable)
+    best = _best_splits(recoding, rows, barred)
+    active[:] = False
+    chosen = best.attribute[best.of] >= 0
+    active[rows[chosen]] = True
+    movers = rows[best.moves]
+    attribute = best.attribute[best.of[best.moves]]
+    target = recoding.steps[movers]
+    target[np.arange(len(movers)), attribute] -= 1
+    moved = recoding.move_if_lower(movers, target, strictly=False)
+    # Classes that nobody could leave are not split by this attribute again.
+    stuck = np.ones(len(best.attribute), dtype=bool)
+    place = np.full(cells.size, -1)
+    place[rows] = best.of
+    stuck[place[moved]] = False
+    held = rows[chosen & stuck[best.of]]
+    barred[held, best.attribute[place[held]]] = True
+    barred[moved] = False
+    return bool(active.any())
 
 
 class _Splits:
@@ -180,25 +192,24 @@ def levels_in_use(recoding: Recoding) -> Iterator[tuple[int, ...]]:
         yield tuple(found[place].tolist())
 
 
-def improve(recoding: Recoding, suffices: Callable[[float], bool], goes_on: GoesOn) -> None:
+def improve(recoding: Recoding, suffices: Callable[[float], bool], course: Course) -> None:
     """Sweeps of all kinds of moves, until a loss suffices; each move lowers the loss or is not made."""
-    before, after = math.inf, recoding.loss
-    while before - after > LEAST_IMPROVEMENT * after and not suffices(after) and goes_on():
+    before, after = math.inf, course.of(lambda: recoding.loss)
+    while before - after > LEAST_IMPROVEMENT * after and not suffices(after) and course.goes_on():
         before = after
-        _sweep(recoding, goes_on)
-        after = recoding.loss
+        _sweep(recoding, course)
+        after = course.of(lambda: recoding.loss)
 
 
-def _sweep(recoding: Recoding, goes_on: GoesOn) -> None:
+def _sweep(recoding: Recoding, course: Course) -> None:
     q = range(recoding.cells.n_attributes)
-    for up in q:
-        for down in q:
-            if up != down and goes_on():
-                exchange(recoding, up, down)
-    specialise(recoding, goes_on)
-    join_above(recoding)
-    for levels in list(levels_in_use(recoding))[:MOST_JOINS]:
-        if not goes_on():
+    for up, down in itertools.permutations(q, 2):
+        if course.goes_on():
+            course.of(partial(exchange, recoding, up, down))
+    specialise(recoding, course)
+    course.of(lambda: join_above(recoding))
+    for levels in course.of(lambda: list(itertools.islice(levels_in_use(recoding), MOST_JOINS))):
+        if not course.goes_on():
             return
-        join(recoding, levels)
-    specialise(recoding, goes_on)
+        course.of(partial(join, recoding, tuple(levels)))
+    specialise(recoding, course)

@@ -21,8 +21,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
@@ -31,9 +32,10 @@ from app.domain.arrays import Bools, Indices, Levels, Longs
 from app.domain.search.local_recoding.cells import Steps
 from app.domain.search.local_recoding.class_criteria import NO_CLASS, Placed, codes_by_row
 from app.domain.search.local_recoding.class_losses import Height
+from app.domain.search.local_recoding.course import Course
+from app.domain.search.local_recoding.losses import After
 from app.domain.search.local_recoding.moves import join_above
 from app.domain.search.local_recoding.recoding import Recoding
-from app.domain.search.local_recoding.record_costs import GoesOn
 
 MOST_ROUNDS: Final = 1_000
 LEAST_SAVED: Final = 1e-12
@@ -53,41 +55,55 @@ class Round:
     records: int
 
 
-def recode_suppressed(recoding: Recoding, goes_on: GoesOn) -> list[Round]:
+def recode_suppressed(recoding: Recoding, course: Course) -> list[Round]:
     """Give levels to suppressed records, round after round, while that lowers the loss."""
-    cells = recoding.cells
     rounds: list[Round] = []
-    while len(rounds) < MOST_ROUNDS and goes_on():
-        rows = np.flatnonzero(cells.is_suppressed(recoding.steps) & recoding.movable)
-        if not len(rows):
+    while len(rounds) < MOST_ROUNDS and course.goes_on():
+        search = RoundSearch(recoding, course)
+        if not course.of(search.n_rows):
             break
-        search = RoundSearch(recoding, rows, goes_on)
         levels = search.best()
-        moved = recoding.move_if_lower(*search.recoded(levels))
-        if not len(moved):
+        moved = course.of(partial(_moved, recoding, search, levels))
+        if not moved:
             break
-        rounds.append(Round(levels, int(cells.amounts[moved].sum())))
-    join_above(recoding)
+        rounds.append(Round(levels, moved))
+    course.of(lambda: join_above(recoding))
     return rounds
 
 
-class RoundSearch:
-    """The best levels for some suppressed records, from the most general ones (``top``) down."""
+def _moved(recoding: Recoding, search: RoundSearch, levels: Levels) -> int:
+    """Give the records the levels; how many took them."""
+    moved = recoding.move_if_lower(*search.recoded(levels))
+    return int(recoding.cells.amounts[moved].sum())
 
-    def __init__(self, recoding: Recoding, rows: Indices, goes_on: GoesOn, top: Levels | None = None) -> None:
+
+class RoundSearch:
+    """The best levels for the suppressed records, from the most general ones (``top``) down."""
+
+    def __init__(self, recoding: Recoding, course: Course, top: Levels | None = None) -> None:
         self._recoding = recoding
         self._cells = recoding.cells
-        self._rows = rows
-        self._goes_on = goes_on
+        self._course = course
         self._top = self._cells.heights if top is None else top
-        self._after = recoding.losses.after(recoding)
-        nobody = np.empty(0, dtype=np.int64)
-        self._checked: dict[Levels, float] = {self._top: self._after(nobody, recoding.steps[nobody])}
+        self._checked: dict[Levels, float] = {}
+
+    def n_rows(self) -> int:
+        """Distinct records that are searched for."""
+        return len(self._rows)
+
+    # What is read of the recoding is read by a step of the course.
+    @cached_property
+    def _rows(self) -> Indices:
+        return np.flatnonzero(self._cells.is_suppressed(self._recoding.steps) & self._recoding.movable)
+
+    @cached_property
+    def _after(self) -> After:
+        return self._recoding.losses.after(self._recoding)
 
     def best(self) -> Levels:
         """Down from the top, always by the level that saves most, while that saves."""
         levels = self._top
-        while self._goes_on():
+        while self._course.goes_on():
             lower = [(*levels[:i], level - 1, *levels[i + 1 :]) for i, level in enumerate(levels) if level]
             best = min(lower, key=lambda own: (self._lost_after(own), own), default=levels)
             if self._lost_after(best) >= self._lost_after(levels) - LEAST_SAVED:
@@ -109,42 +125,71 @@ class RoundSearch:
     def _lost_after(self, levels: Levels) -> float:
         """What the loss says once the records are recoded by the levels."""
         if levels not in self._checked:
-            self._checked[levels] = self._after(*self.recoded(levels))
+            self._checked[levels] = self._course.of(lambda: self._loss_at(levels))
         return self._checked[levels]
 
+    def _loss_at(self, levels: Levels) -> float:
+        if levels == self._top:
+            nobody = np.empty(0, dtype=np.int64)
+            return self._after(nobody, self._recoding.steps[nobody])
+        return self._after(*self.recoded(levels))
 
-def lowest(begun: Recoding | None, everything: Recoding, losses: Height, goes_on: GoesOn) -> Recoding | None:
+
+def lowest(begun: Recoding | None, everything: Recoding, losses: Height, course: Course) -> Recoding | None:
     """The lowest recoding found; ``everything`` suppresses all records."""
-    highest = within(everything, everything.cells.heights, goes_on)
-    candidates = [own for own in (begun, everything, highest) if own is not None and own.is_valid]
-    best = min(candidates, key=lambda own: own.loss, default=None)
+    highest = within(everything, everything.cells.heights, course)
+    candidates = [own for own in (begun, everything, highest) if own is not None]
+    course.hold(*candidates)
+    best, least = least_valid(candidates, course)
     lowered = best is not None
-    while lowered and best is not None and goes_on():
-        caps = losses.caps(best)
+    while lowered and best is not None and course.goes_on():
+        caps = course.of(partial(losses.caps, best))
         lowered = False
         for i, cap in enumerate(caps):
-            if cap and goes_on():
-                lower = within(everything, (*caps[:i], cap - 1, *caps[i + 1 :]), goes_on)
-                if lower.is_valid and lower.loss < best.loss:
-                    best, lowered = lower, True
+            if cap and course.goes_on():
+                lower = within(everything, (*caps[:i], cap - 1, *caps[i + 1 :]), course)
+                with course.holding(lower):
+                    loss = course.of(partial(_loss_if_valid, lower))
+                if loss < least:
+                    best, least, lowered = lower, loss, True
+                    course.hold(best)
                     break
     return best
 
 
-def within(everything: Recoding, levels: Levels, goes_on: GoesOn) -> Recoding:
+def least_valid(recodings: Sequence[Recoding], course: Course) -> tuple[Recoding | None, float]:
+    """The first valid one of those that lose least, and what it loses; ∞ if none is valid."""
+    best, least = None, math.inf
+    for own in recodings:
+        loss = course.of(partial(_loss_if_valid, own))
+        if loss < least:
+            best, least = own, loss
+    return best, least
+
+
+def _loss_if_valid(recoding: Recoding) -> float:
+    return recoding.loss if recoding.is_valid else math.inf
+
+
+def within(everything: Recoding, levels: Levels, course: Course) -> Recoding:
     """A recoding of no record beyond the levels; not valid if none was found."""
     cells, criteria = everything.cells, everything.criteria
-    found = Recoding.of_rule(cells, criteria, everything.losses, levels)
-    while found.suppressed_records > criteria.allowed and goes_on():
-        rows = np.flatnonzero(cells.is_suppressed(found.steps) & found.movable)
-        search = RoundSearch(found, rows, goes_on, levels)
-        if not len(found.move(*search.recoded(search.best()))):
-            break
+    found = Recoding.of_rule(cells, criteria, everything.losses, tuple(levels))
+    with course.holding(found):
+        while course.of(lambda: found.suppressed_records > criteria.allowed) and course.goes_on():
+            search = RoundSearch(found, course, levels)
+            at = search.best()
+            if not course.of(partial(_moved_within, found, search, at)):
+                break
     return found
 
 
+def _moved_within(found: Recoding, search: RoundSearch, levels: Levels) -> int:
+    return len(found.move(*search.recoded(levels)))
+
+
 def best_levels(
-    begun: Recoding | None, start: Levels | None, everything: Recoding, goes_on: GoesOn
+    begun: Recoding | None, start: Levels | None, everything: Recoding, course: Course
 ) -> Recoding | None:
     """The best such recoding found.
 
@@ -156,37 +201,56 @@ def best_levels(
         Suppresses all records.
     """
     heights = everything.cells.heights
-    candidates = [own for own in (begun, everything) if own is not None and own.is_valid]
-    best = min(candidates, key=lambda own: own.loss, default=None)
+    known, least = least_valid([own for own in (begun, everything) if own is not None], course)
+    best: Levels | None = None
+
+    def is_better(levels: Levels) -> bool:
+        nonlocal best, least
+        loss = course.of(lambda: _loss_if_valid(at_levels(everything, levels)))
+        if loss >= least:
+            return False
+        best, least = levels, loss
+        return True
+
     rules = math.prod(height + 1 for height in heights)
     if rules * everything.cells.size <= MOST_TRIED:
         for levels in itertools.product(*(range(height + 1) for height in heights)):
-            if not goes_on():
+            if not course.goes_on():
                 break
-            best = _better(best, at_levels(everything, levels))
-        return best
-    beginnings = {heights} if start is None else {start, heights}
+            is_better(levels)
+    else:
+        _try_next_to({heights} if start is None else {start, heights}, heights, is_better, course)
+    return known if best is None else at_levels(everything, best)
+
+
+def _try_next_to(
+    beginnings: set[Levels], heights: Levels, is_better: Callable[[Levels], bool], course: Course
+) -> None:
+    """Try levels next to the best ones, from each beginning until none is better."""
     seen = set(beginnings)
     for levels in sorted(beginnings):
-        best = _better(best, at_levels(everything, levels))
+        is_better(levels)
         at, improved = levels, True
-        while improved and goes_on():
+        while improved and course.goes_on():
             improved = False
             for other in _next_to(at, heights):
-                if other not in seen and goes_on():
+                if other not in seen and course.goes_on():
                     seen.add(other)
-                    found = at_levels(everything, other)
-                    if _better(best, found) is found:
-                        best, at, improved = found, other, True
-    return best
+                    if is_better(other):
+                        at, improved = other, True
 
 
-def disclose_more(begun: Recoding, levels: Levels) -> list[Round]:
+def disclose_more(begun: Recoding, levels: Levels, course: Course) -> list[Round]:
     """Disclose records at the levels of the rule that suppresses them, where that lowers the loss."""
+    moved = course.of(lambda: _disclosed(begun, levels))
+    return [Round(levels, moved)] if moved else []
+
+
+def _disclosed(begun: Recoding, levels: Levels) -> int:
     more = at_levels(begun, levels)
     rows = np.flatnonzero(begun.cells.is_suppressed(begun.steps) & ~begun.cells.is_suppressed(more.steps))
     moved = begun.move_if_lower(rows, more.steps[rows])
-    return [Round(levels, int(begun.cells.amounts[moved].sum()))] if len(moved) else []
+    return int(begun.cells.amounts[moved].sum())
 
 
 def at_levels(everything: Recoding, levels: Levels) -> Recoding:
@@ -230,12 +294,6 @@ def _next_suppressed(at: Longs, failing: Bools, last_first: Longs) -> Longs:
     places = np.arange(len(rows))
     turn = places - np.maximum.accumulate(np.where(starts, places, 0))
     return rows[turn < np.maximum(1, sizes[at[rows]] // SHARE_AT_ONCE)]
-
-
-def _better(best: Recoding | None, found: Recoding) -> Recoding | None:
-    if not found.is_valid or (best is not None and found.loss >= best.loss):
-        return best
-    return found
 
 
 def _next_to(levels: Levels, heights: Levels) -> Iterator[Levels]:

@@ -42,12 +42,14 @@ from app.domain.search.local_recoding.bounds import Bound, Work, bound_of
 from app.domain.search.local_recoding.cells import Cells, cell_loss_of
 from app.domain.search.local_recoding.class_criteria import ClassCriteria
 from app.domain.search.local_recoding.class_losses import Height, recoding_loss_of
+from app.domain.search.local_recoding.course import Course
 from app.domain.search.local_recoding.estimates import bytes_of_recoding, seconds_of_recoding, steps_of_moves
 from app.domain.search.local_recoding.moves import improve, specialise
 from app.domain.search.local_recoding.one_rule import (
     Round,
     best_levels,
     disclose_more,
+    least_valid,
     lowest,
     recode_suppressed,
 )
@@ -60,6 +62,8 @@ FEW_RULES: Final = 50_000
 """Lattices of so many rules are searched for the best one before records get levels of their own."""
 MOST_BEFORE: Final = 100
 """Rules of a larger lattice that are visited before: enough for a good one."""
+_HEIGHT: Final = 100
+"""The part of the answers to a search for the least height; what is asked of rules has smaller numbers."""
 FOR_THE_TABLE: Final = (
     "ask for table_level without local_recoding, where such an attribute is shown as it is or not at all"
 )
@@ -78,26 +82,6 @@ class _Found(BlockFound):
     steps: str | None = None
     rounds: Sequence[tuple[Sequence[int], int]] = ()
     bound: float | None = None
-
-
-class _Steps:
-    """Counts the steps of a search and says when it has to end."""
-
-    def __init__(self, budget: Budget, used: int, tick: Callable[[int], None], halted: Halted) -> None:
-        self.visited = used
-        self.halted = False
-        self._most = math.inf if budget.max_nodes is None else budget.max_nodes
-        self._tick = tick
-        self._is_halted = halted
-
-    def goes_on(self) -> bool:
-        """Count a step, if there may be another one."""
-        self.halted = self.halted or self._is_halted()
-        if self.halted or self.visited >= self._most:
-            return False
-        self.visited += 1
-        self._tick(self.visited)
-        return True
 
 
 class RecodingPlan:
@@ -150,13 +134,16 @@ class RecodingPlan:
         if any(refusal.criterion for refusal in start.refusals):
             # What one class of all records cannot be split into is no recoding either.
             return _Found(for_table=packed, bound=None).encoded()
-        steps = _Steps(self._budget, start.counters.visited_nodes, tick, halted)
+        course = Course(self._budget, start.counters.visited_nodes, tick, halted, self.answers)
         criteria = ClassCriteria(self._table, self._problem, self._dictionary)
         cells = Cells(self._table, self._loss, overlapping=criteria.overlaps)
         bound = bound_of(
-            cells, criteria, self._problem.loss, lambda: self._least_height(criteria, start, steps)
+            cells,
+            criteria,
+            self._problem.loss,
+            lambda: course.of(lambda: self._least_height(criteria, start, course)),
         )
-        search = _Search(self._problem, cells, criteria, bound, start, steps)
+        search = _Search(self._problem, cells, criteria, bound, start, course)
         return search.run(packed, self._budget).encoded()
 
     def combine(self, blocks: Mapping[int, bytes]) -> AnonymityOutcome:
@@ -191,7 +178,7 @@ class RecodingPlan:
         """Which records (n,) a table-level rule suppresses, if that is the answer."""
         return self._for_table.suppressed_records(levels)
 
-    def _least_height(self, criteria: ClassCriteria, start: AnonymityOutcome, steps: _Steps) -> float:
+    def _least_height(self, criteria: ClassCriteria, start: AnonymityOutcome, course: Course) -> float:
         """What no recoding is lower than: the lowest table-level rule under what joining never breaks."""
         problem = self._problem
         necessary = criteria.necessary or (KAnonymity(1),)
@@ -207,7 +194,8 @@ class RecodingPlan:
             limit = min(1.0, limit + lacking / self._table.n_records)
         weaker = AnonymityProblem(necessary, limit, problem.loss, problem.missing, scope=problem.scope)
         plan = AnonymityPlan(self._table, weaker, _begin_with(self._table, weaker, self._budget))
-        bounds = plan.combine({0: plan.run_block(0, lambda _: None, lambda: not steps.goes_on())}).bounds
+        plan.answers.become_part(self.answers, _HEIGHT, keeps_state=False)
+        bounds = plan.combine({0: plan.run_block(0, lambda _: None, lambda: not course.goes_on())}).bounds
         return 0.0 if bounds is None else bounds.lower
 
     def _rule(self, packed: str) -> Rule:
@@ -229,33 +217,36 @@ class _Search:
         criteria: ClassCriteria,
         bound: Bound,
         start: AnonymityOutcome,
-        steps: _Steps,
+        course: Course,
     ) -> None:
         self._problem = problem
         self._cells = cells
         self._criteria = criteria
         self._bound = bound
         self._start = start
-        self._steps = steps
+        self._course = course
         self._losses = recoding_loss_of(cells, problem.loss)
 
     def run(self, packed: str, budget: Budget) -> _Found:
         """The best recoding, with a bound."""
         for_records = self._problem.scope == "record_level"
         begun = self._begun()
+        if begun is not None:
+            self._course.hold(begun)
         best, rounds = (begun, []) if begun is None else (begun, self._rounds(begun))
         self._raise_bound("little", best)
         if for_records:
             best, rounds = self._recoded(best), []
+            self._course.hold(*(() if best is None else (best,)))
         self._raise_bound("some", best)
         if for_records:
             self._raise_bound("much", best)
             if best is not None and self._moves_single_records:
-                improve(best, lambda loss: budget.suffices(loss, self._bound.least), self._steps.goes_on)
+                improve(best, lambda loss: budget.suffices(loss, self._bound.least), self._course)
         loss = math.inf if best is None else self._losses.of(best)
         least = min(self._bound.least, loss)
-        steps = self._steps
-        found = _Found(for_table=packed, bound=least, complete=not steps.halted, visited=steps.visited)
+        course = self._course
+        found = _Found(for_table=packed, bound=least, complete=not course.halted, visited=course.visited)
         return found if best is None else self._described(found, best, loss, rounds)
 
     @property
@@ -264,7 +255,8 @@ class _Search:
         return not self._criteria.shares_levels and not isinstance(self._losses, Height)
 
     def _raise_bound(self, work: Work, best: Recoding | None) -> None:
-        self._bound.raise_by(work, math.inf if best is None else best.loss, self._steps.goes_on)
+        known = math.inf if best is None else self._course.of(lambda: best.loss)
+        self._bound.raise_by(work, known, self._course)
 
     def _levels(self) -> Levels | None:
         """The levels of the best table-level rule."""
@@ -284,22 +276,22 @@ class _Search:
     def _rounds(self, begun: Recoding) -> list[Round]:
         """Recode what the table-level rule suppresses."""
         if not self._criteria.shares_levels:
-            return recode_suppressed(begun, self._steps.goes_on)
+            return recode_suppressed(begun, self._course)
         levels = self._levels()
-        return [] if levels is None else disclose_more(begun, levels)
+        return [] if levels is None else disclose_more(begun, levels, self._course)
 
     def _recoded(self, begun: Recoding | None) -> Recoding | None:
         """The best recoding found from the beginning and from suppressing everything."""
         everything = Recoding(self._cells, self._criteria, self._losses, self._cells.most)
         if self._criteria.shares_levels:
-            return best_levels(begun, self._levels(), everything, self._steps.goes_on)
+            return best_levels(begun, self._levels(), everything, self._course)
         if isinstance(self._losses, Height):
-            return lowest(begun, everything, self._losses, self._steps.goes_on)
+            return lowest(begun, everything, self._losses, self._course)
         candidates = [own for own in (begun, everything) if own is not None]
+        self._course.hold(*candidates)
         for recoding in candidates:
-            specialise(recoding, self._steps.goes_on)
-        valid = [recoding for recoding in candidates if recoding.is_valid]
-        return min(valid, key=lambda recoding: recoding.loss, default=None)
+            specialise(recoding, self._course)
+        return least_valid(candidates, self._course)[0]
 
     def _described(self, found: _Found, best: Recoding, loss: float, rounds: list[Round]) -> _Found:
         """The recoding, if it loses less than the best table-level rule."""

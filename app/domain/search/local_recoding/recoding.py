@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 
 from app.domain.arrays import Bools, Indices, Ints, Levels, Longs
+from app.domain.search.answers import Arrays
 from app.domain.search.local_recoding.cells import Cells, Steps
 from app.domain.search.local_recoding.class_criteria import (
     NO_CLASS,
@@ -159,6 +160,20 @@ class Recoding(Recoded):
         gone = criteria.to_suppress(cls(cells, criteria, losses, steps).placed)
         steps[gone] = cells.most[gone]
         return cls(cells, criteria, losses, steps)
+
+    def kept(self) -> Arrays:
+        """What moves go on from."""
+        fails = -1 if self._suppressed_fail is None else int(self._suppressed_fail)
+        numbers = np.array([self.n_classes, fails], dtype=np.int64)
+        return {"steps": self.steps, "of": self.of.astype(np.int32), "numbers": numbers}
+
+    def restore(self, kept: Arrays) -> None:
+        """Be as the recoding was when that was kept."""
+        self.steps = np.array(kept["steps"], dtype=np.int16, order="F")
+        self.codes = self.cells.codes(self.steps)
+        self.of = kept["of"].astype(np.int64)
+        self.n_classes, fails = map(int, kept["numbers"])
+        self._loss, self._suppressed_fail = None, None if fails < 0 else bool(fails)
 
     @property
     def loss(self) -> float:

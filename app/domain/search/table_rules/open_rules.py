@@ -30,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Bools, Floats, Longs
+from app.domain.search.answers import Arrays
 from app.domain.search.context import SearchContext
 from app.domain.search.problem import Problem
 from app.domain.search.record_risk import outer_sum
@@ -182,11 +183,26 @@ class OpenRules:
         """Hold open rules only, if that is much less."""
         if self.n_open > SHARE_TO_KEEP * len(self.ids):
             return
-        kept = self.is_open
+        self._hold(self.is_open)
+        self.is_open = np.ones(len(self.ids), dtype=bool)
+
+    def kept(self) -> Arrays:
+        """What was found of the rules."""
+        is_held = np.zeros(len(self._all_sizes), dtype=bool)
+        is_held[self.ids] = True
+        masks = {"held": np.packbits(is_held), "open": np.packbits(self.is_open)}
+        return {**masks, "lower": self.lower, "cap": self.cap}
+
+    def restore(self, kept: Arrays) -> None:
+        """Be as others of the same rules were when they kept that; all rules are held."""
+        self._hold(np.unpackbits(kept["held"], count=len(self._all_sizes)).astype(bool)[self.ids])
+        self.lower, self.cap = kept["lower"], kept["cap"]
+        self.is_open = np.unpackbits(kept["open"], count=len(self.ids)).astype(bool)
+
+    def _hold(self, kept: Bools) -> None:
         self.ids, self.utility, self.lower = self.ids[kept], self.utility[kept], self.lower[kept]
         self.cap, self._sizes = self.cap[kept], self._sizes[kept]
         self._levels = [held[kept] for held in self._levels]
-        self.is_open = np.ones(len(self.ids), dtype=bool)
 
     def open_below(self) -> npt.NDArray[np.int32]:
         """For every rule of the lattice, how many open rules are as fine or finer."""

@@ -312,7 +312,8 @@ def search_rules(
     if problem.objective.kind != "max_utility":
         # Some rule is feasible, but no finite risk was left open.
         return replace(found, code=PROHIBITED), None
-    least = RuleSearch(instance.ratings, terms, LeastRisk(-math.inf), budget, tick, halted).run()
+    lowest = LeastRisk(-math.inf)
+    least = RuleSearch(instance.ratings, terms, lowest, budget, tick, halted, keeps_state=False).run()
     return replace(found, reach=float(least.risk.min()) if least.is_complete else math.nan), None
 
 

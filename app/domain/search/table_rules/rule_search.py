@@ -10,15 +10,18 @@ and level, fitted to the rules that were rated by a few rounds of averaging the 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Floats, Longs
+from app.domain.search.answers import Arrays, packed_state, unpacked_state
 from app.domain.search.budget import UNLIMITED, Budget, EndedError, Halted, never
 from app.domain.search.record_risk import outer_sum
 from app.domain.search.table_rules.open_rules import Goal, OpenRules
@@ -28,6 +31,8 @@ ROUNDS = 3
 RIDGE = 0.5
 
 LEAST_GAIN = 1e-300
+_STATE: Final = (-1,)
+"""Nothing that is asked of a rule: levels are not below 0."""
 RATINGS_BETWEEN_FITS = 100
 RATINGS_BETWEEN_GAPS = 10
 RULES_PER_RATING_BETWEEN_FITS = 10_000
@@ -57,6 +62,16 @@ class RiskForecast:
                 change = np.bincount(held, residuals, len(term)) / (counts + RIDGE)
                 term += change
                 residuals = residuals - change[held]
+
+    def kept(self) -> Arrays:
+        """The fit."""
+        return {"fit": np.concatenate([[self._mean], *self._terms])}
+
+    def restore(self, kept: Arrays) -> None:
+        """Go on from a fit."""
+        self._mean = float(kept["fit"][0])
+        ends = np.cumsum([1, *map(len, self._terms)])
+        self._terms = [kept["fit"][first:last] for first, last in itertools.pairwise(ends)]
 
     def log_risks(self) -> Floats:
         """Of every rule, in lexicographic order of the levels."""
@@ -90,6 +105,9 @@ class RuleSearch:
         Rates rules; generalising must be proved never to raise a risk above the bound that comes with it.
     terms
         Mean utility per attribute (in the table's order) and level.
+    keeps_state
+        Whether it goes on from the state of an interrupted search: of several one after another only the
+        first can, for one state is kept.
     """
 
     def __init__(
@@ -100,8 +118,11 @@ class RuleSearch:
         budget: Budget = UNLIMITED,
         tick: Tick | None = None,
         halted: Halted = never,
+        *,
+        keeps_state: bool = True,
     ) -> None:
         self._scores = scores
+        self._answers = scores.answers if keeps_state else None
         self._shape = tuple(len(term) for term in terms)
         self._strides = [math.prod(self._shape[j + 1 :]) for j in range(len(self._shape))]
         self._utility = outer_sum(terms).reshape(-1)
@@ -122,9 +143,11 @@ class RuleSearch:
         ended = None
         self._goal.begin(self._open)
         try:
-            self._dive()
+            self._begin()
             while self._open.n_open:
                 self._settle_one()
+                if self._answers is not None:
+                    self._answers.offer(_STATE, self._kept)
         except EndedError as error:
             ended = error
         rules = np.array(self._rated, dtype=np.int64)
@@ -139,6 +162,29 @@ class RuleSearch:
             self._open.utility[left],
             self._open.lower[left],
         )
+
+    def _begin(self) -> None:
+        """Find a first rule, or be where an interrupted search was."""
+        kept = None if self._answers is None else self._answers.state(_STATE)
+        if kept is None:
+            self._dive()
+            return
+        (self._goal.best, self._next_fit), arrays = unpacked_state(kept)
+        self._rated, self._risks = arrays["rated"].tolist(), arrays["risks"].tolist()
+        for number in self._rated:
+            self._known[number] = 1
+        self._open.restore(arrays)
+        self._forecast.restore(arrays)
+        self._expected = self._forecast.log_risks()
+        self._queue, self._below = arrays["queue"].tolist(), arrays["below"]
+
+    def _kept(self) -> bytes:
+        own = {
+            "rated": np.array(self._rated), "risks": np.array(self._risks), "queue": np.array(self._queue),
+            "below": self._below,
+        }  # fmt: skip
+        arrays = {**own, **self._open.kept(), **self._forecast.kept()}
+        return packed_state((self._goal.best, self._next_fit), arrays)
 
     def _rate(self, levels: tuple[int, ...]) -> float:
         self._end_if_due()

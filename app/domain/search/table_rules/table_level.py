@@ -12,7 +12,7 @@ import numpy as np
 
 from app.domain.arrays import Floats, Levels
 from app.domain.rules.rule import TableRule
-from app.domain.search.answers import Answers
+from app.domain.search.answers import Answers, memory_of_state
 from app.domain.search.budget import UNLIMITED, Budget, Halted, HaltedError, added_up, never, stop_if
 from app.domain.search.context import SearchContext
 from app.domain.search.lattices.branch_and_bound import Found, search_boxes
@@ -26,6 +26,8 @@ from app.domain.tables.numbers import exact_sum
 
 SECONDS_PER_BLOCK = 0.5
 STATES_TO_SPLIT = 4
+STATE_PER_RULE = 21
+"""Bytes of what a rule's risk is between, of how many open ones are below it, and of whether it is one."""
 
 
 class TableInstance:
@@ -224,7 +226,9 @@ class RatingSearch:
         """Estimated memory: scores, the states and ratings that are kept, and what is held of each rule."""
         ratings = self._ratings
         kept = ratings.kept_bytes + ratings.answers_bytes(self.units)
-        return ratings.n_bytes + kept + self.units * self.bytes_per_rule
+        held = self.units * self.bytes_per_rule
+        state = memory_of_state(self.units * STATE_PER_RULE) if held else 0
+        return ratings.n_bytes + kept + held + state
 
     def _concluded(self, fields: Mapping[str, Any] | None, ties: int | None = None) -> Outcome:
         """The outcome of what a block found; without one, of a search that did not begin."""
