@@ -165,7 +165,8 @@ async def test_a_reply_is_not_stored_in_clear(store, tenant, database_urls):
     await begin(store, tenant)
     await complete(store, tenant)
     with psycopg.connect(database_urls.admin) as connection:
-        (reply,) = connection.execute("SELECT reply FROM idempotency_keys LIMIT 1").fetchone()
+        query = "SELECT reply FROM idempotency_keys WHERE tenant_id = %s"
+        (reply,) = connection.execute(query, [tenant]).fetchone()
     assert b"shown once" not in reply
 
 
