@@ -47,7 +47,7 @@ MEASURING: Final[dict[str, Part]] = {
 
 _INTERRUPTED: Final = 130
 """The exit status of what was ended from the keyboard."""
-_OF_THE_SUBSET: Final = ("cancels", "given_back", "exhausted", "backends", "long_queue")
+_OF_THE_SUBSET: Final = ("cancels", "given_back", "backends", "long_queue")
 
 
 def main(arguments: Sequence[str]) -> int:

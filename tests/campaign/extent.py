@@ -39,4 +39,4 @@ SUBSET: Final = Extent(
     kills=1, pause=5.0, frozen=3.0, away=(3.0,), load=5.0, mixed=20.0, queued=20, cases=300, inputs=30,
     effort=0.0,
 )  # fmt: skip
-"""A seeded part of at most five minutes, to see that every part works; its figures are not kept."""
+"""A seeded part of at most five minutes, to see that it works; its figures are not kept."""
