@@ -18,4 +18,16 @@ def share_one_arena() -> None:
 
     To be called before there is a thread: an arena that is there already is used on.
     """
-    ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+    _told("mallopt", M_ARENA_MAX, 1)
+
+
+def give_back_freed() -> None:
+    """Return to the system what this process has freed."""
+    _told("malloc_trim", 0)
+
+
+def _told(function: str, *arguments: int) -> None:
+    """Call what glibc has; other C libraries, as musl, keep their memory in ways of their own."""
+    own = getattr(ctypes.CDLL(None), function, None)
+    if own is not None:
+        own(*arguments)

@@ -27,7 +27,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
-from app.allocator import share_one_arena
+from app.allocator import give_back_freed, share_one_arena
 from app.domain.errors import PrivacyRiskError
 from app.services.ports import Fenced
 from app.services.resources import Claim, JsonObject, Progress
@@ -203,7 +203,7 @@ class _Memory:
     def __init__(self, limit: int) -> None:
         share_one_arena()
         # What the process that this one was forked from had freed would count for what runs leave.
-        ctypes.CDLL(None).malloc_trim(0)
+        give_back_freed()
         self._limit = limit
         _, self._resident_at_first = size_and_resident()
         # A crash that writes its memory to disk would write personal data in clear.
@@ -220,7 +220,7 @@ class _Memory:
 
     def is_modest(self) -> bool:
         """Whether the runs so far have left little enough for the process to be kept."""
-        ctypes.CDLL(None).malloc_trim(0)
+        give_back_freed()
         _, resident = size_and_resident()
         return resident - self._resident_at_first <= KEPT_SHARE * self._limit
 
