@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import select
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -154,6 +155,8 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
         """Forget the deadlines."""
         self._enter(None)
         self._stop_watching_reader()
+        # The server forgets its own only where no error has ended the connection.
+        self._unset_keepalive_if_required()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -178,6 +181,8 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
 
     def timeout_keep_alive_handler(self) -> None:
         """Close a connection on which nothing more has come."""
+        if not self.transport.is_closing() and self._has_more_to_read():  # it came in time, and the event loop was late
+            return
         super().timeout_keep_alive_handler()
         self._close()
 
@@ -291,12 +296,19 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
             for other in self.connections
             if isinstance(other, BoundedConnection) and other.waits_since is not None
         ]
-        if not waiting:
-            return False
-        _, oldest = min(waiting, key=lambda pair: pair[0])
-        oldest.transport.abort()
-        oldest._enter(None)  # the connection is lost later; nobody else should choose it until then
-        return True
+        # A request that has arrived and was not read yet would be lost without an answer.
+        for _, oldest in sorted(waiting, key=lambda pair: pair[0]):
+            if oldest._phase == "closing" or not oldest._has_more_to_read():
+                oldest.transport.abort()
+                oldest._enter(None)  # the connection is lost later; nobody else should choose it until then
+                return True
+        return False
+
+    def _has_more_to_read(self) -> bool:
+        """Whether something has arrived that the event loop has not come to, or the other side hung up."""
+        arrived = select.poll()
+        arrived.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return bool(arrived.poll(0))
 
     def _refuse(self, code: str, detail: str, headers: dict[str, str] | None = None) -> None:
         """Answer with a problem, if no answer has begun, and close the connection."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
@@ -62,11 +63,16 @@ class Loop:
 class Transport(asyncio.Transport):
     """A transport that keeps what is written, and gives what is sent if it reads."""
 
+    socket: socket.socket
+
     def __init__(self) -> None:
         super().__init__()
         self.written = b""
         self.unread = 0
         self.is_closed = self.is_paused = self.is_half_closed = False
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return self.socket if name == "socket" else default
 
     def write(self, data: bytes) -> None:  # type: ignore[override]
         self.written += data
@@ -92,6 +98,14 @@ class Transport(asyncio.Transport):
 
     def resume_reading(self) -> None:
         self.is_paused = False
+
+
+@pytest.fixture(autouse=True, scope="module")
+def sockets() -> Iterator[None]:
+    """Give all connections a socket at which nothing arrives."""
+    Transport.socket, other_side = socket.socketpair()
+    with Transport.socket, other_side:
+        yield
 
 
 class Visit:
@@ -286,6 +300,26 @@ async def test_at_too_many_connections_one_between_requests_gives_way_but_none_t
     await settled()
 
 
+async def test_a_request_that_has_arrived_and_was_not_read_yet_is_not_lost(monkeypatch):
+    monkeypatch.setattr(BoundedConnection, "limits", ConnectionLimits(connections=2))
+    loop, state = Loop(), ServerState()
+    asks_again, idle = (Visit(loop, reads=False, state=state) for _ in range(2))
+    for visit in (asks_again, idle):
+        loop.advance(1)
+        await visit.send(GET)
+    asks_again.transport.socket, other_side = socket.socketpair()
+    with asks_again.transport.socket, other_side:
+        other_side.send(GET)
+        more = Visit(loop, reads=False, state=state)
+        assert [visit.transport.is_closed for visit in (asks_again, idle, more)] == [False, True, False]
+        loop.advance(LIMITS.idle_seconds)
+        assert not asks_again.transport.is_closed
+        await asks_again.send(asks_again.transport.socket.recv(len(GET)))
+        assert asks_again.transport.written.count(b"HTTP/1.1 401") == 2
+        loop.advance(LIMITS.idle_seconds)
+        assert asks_again.transport.is_closed
+
+
 async def test_clients_and_proxies_end_a_connection_between_two_requests_before_the_service_does():
     visit = Visit(Loop(), reads=False)
     await visit.send(GET)
@@ -433,6 +467,7 @@ async def test_the_end_of_an_answer_that_nobody_reads_is_dropped():
 
 async def test_a_connection_that_is_lost_leaves_no_deadline():
     visit = Visit(Loop(), reads=False)
+    await visit.send(GET)
     visit.transport.unread = 100_000
     visit.connection.pause_writing()
     visit.connection.connection_lost(ConnectionResetError())
