@@ -39,6 +39,18 @@ from tests import tiers
 from tests.spec_coverage import SpecCoverage
 
 ENGINES_KEPT = 4
+BESIDE_ROWS = """
+SELECT
+  (SELECT array_agg((oid, relname, relacl, relrowsecurity)::text ORDER BY oid)
+    FROM pg_class WHERE relnamespace = 'public'::regnamespace),
+  (SELECT array_agg((oid, proname)::text ORDER BY oid)
+    FROM pg_proc WHERE pronamespace = 'public'::regnamespace),
+  (SELECT array_agg((oid, tgenabled)::text ORDER BY oid) FROM pg_trigger),
+  (SELECT array_agg(oid ORDER BY oid) FROM pg_policy),
+  (SELECT array_agg(setconfig::text ORDER BY setrole) FROM pg_db_role_setting d
+    WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())),
+  (SELECT count(*) FROM pg_largeobject_metadata)
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -180,6 +192,10 @@ class PostgresServer:
         """The rows that were kept, whatever was done to the tables'."""
         self.connection(self.urls(database).admin).execute("CALL kept.restore()")
 
+    def beside_rows(self, database: str) -> object:
+        """What tests might leave in a database beside rows, which restoring does not take back."""
+        return self.connection(self.urls(database).admin).execute(BESIDE_ROWS).fetchone()
+
     def written(self) -> str:
         """How far the server has written: as long as it stays there, no database has changed."""
         connection = self.connection(libpq_url(self.admin_url))
@@ -265,8 +281,10 @@ def own_database(postgres: PostgresServer) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def file_database(postgres: PostgresServer, emptied_database: str) -> Iterator[str]:
     """The database of this file's tests that begin with nothing."""
+    before = postgres.beside_rows(emptied_database)
     yield emptied_database
     postgres.restore(emptied_database)
+    assert postgres.beside_rows(emptied_database) == before, "such a file needs `own_database`"
 
 
 @pytest.fixture(scope="module")

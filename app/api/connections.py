@@ -181,7 +181,9 @@ class BoundedConnection(H11Protocol, asyncio.BufferedProtocol):
 
     def timeout_keep_alive_handler(self) -> None:
         """Close a connection on which nothing more has come."""
-        if not self.transport.is_closing() and self._has_more_to_read():  # it came in time, and the event loop was late
+        if (
+            not self.transport.is_closing() and self._has_more_to_read()
+        ):  # it came in time, and the event loop was late
             return
         super().timeout_keep_alive_handler()
         self._close()

@@ -6,6 +6,7 @@ import psycopg
 import pytest
 
 from tests.api.service import build_api
+from tests.conftest import BESIDE_ROWS
 
 
 def test_a_copy_counts_as_untouched_only_as_long_as_nothing_was_written(postgres):
@@ -37,6 +38,26 @@ def test_what_a_test_changes_adds_or_removes_is_restored_in_copies_of_a_copy(pos
         assert connection.execute(rows).fetchall() == [("a",), ("b",), ("c",)]
     postgres.drop(first)
     postgres.drop(second)
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        "CREATE TABLE left_over (x int)",
+        "CREATE FUNCTION left_over() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "ALTER TABLE tenants DISABLE TRIGGER ALL",
+        "ALTER TABLE tenants DISABLE ROW LEVEL SECURITY",
+        "GRANT DELETE ON tenants TO app_runtime",
+        "SELECT lo_create(0)",
+    ],
+)
+def test_what_restoring_would_not_take_back_is_noticed(postgres, emptied_database, left):
+    before = postgres.beside_rows(emptied_database)
+    with psycopg.connect(postgres.urls(emptied_database).admin) as connection:
+        connection.execute(left)
+        assert connection.execute(BESIDE_ROWS).fetchone() != before
+        connection.rollback()
+    assert postgres.beside_rows(emptied_database) == before
 
 
 @pytest.mark.anyio
