@@ -51,16 +51,15 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     )
     from app.services.releases.audit_work import document_of_audit
 
-    audits = []
     try:
         own = _asked(arguments.mechanism, arguments.parameters)
-        if arguments.only != "draws":
-            audits.append(exact_audit(own, [part() for part in exact_parts(own)]))
-        if arguments.only != "exact":
-            drawn = drawn_parts(own, arguments.runs, os.urandom)
-            audits.append(audit_by_draws(own, [part() for part in drawn]))
+        # What is refused is refused before anything is computed: it must not take the place of a verdict.
+        exactly = [] if arguments.only == "draws" else [exact_parts(own)]
+        drawn = [] if arguments.only == "exact" else [drawn_parts(own, arguments.runs, os.urandom)]
     except InvalidInput as error:
         raise InvalidInput([_by_argument(fault) for fault in error.faults]) from None
+    audits = [exact_audit(own, [part() for part in parts]) for parts in exactly]
+    audits += [audit_by_draws(own, [part() for part in parts]) for parts in drawn]
     if arguments.json:
         print(json.dumps({"audits": [document_of_audit(audit) for audit in audits]}, ensure_ascii=False))
     else:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 import itertools
+import tracemalloc
 from collections import Counter
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.mechanisms.best_generalisations import best_generalisations
+from app.domain.mechanisms.best_generalisations import BYTES_PER_NODE, MOST_CELLS, best_generalisations
 from app.domain.mechanisms.generalised_records import GeneralisedRecords
 from app.domain.mechanisms.mechanism import MechanismContext
 from app.domain.mechanisms.public_dictionary import PublicDictionary
@@ -27,6 +29,7 @@ NAMES = ("one", "two", "three")
 IN_SMALL_PIECES = patch.multiple(
     "app.domain.mechanisms.best_generalisations", RECORDS_AT_ONCE=8, ROWS_AT_ONCE=3
 )
+WITHOUT_CELLS = patch("app.domain.mechanisms.best_generalisations.MOST_CELLS", 0)
 
 
 def tree(random) -> Hierarchy:
@@ -124,10 +127,8 @@ def deeper_tree(random) -> Hierarchy:
     return Hierarchy.from_parents(parents)
 
 
-@SOME
-@given(st.integers(0, 2**32 - 1), st.integers(0, 3), st.sampled_from([0.02, 0.1, 0.3, 1.0]))
-def test_the_best_is_that_of_a_table_of_all_generalisations(seed, kappa, trade_off):
-    """Of worths that are rounded, to that; in pieces, without seams. Of one attribute nothing is known."""
+def chosen_among(seed, kappa, trade_off):
+    """Twenty records, fifteen entities of which one attribute is not known, and an objective."""
     random = np.random.default_rng(seed)
     trees = tuple(deeper_tree(random) for _ in range(4))
     depths = tuple(int(random.integers(1, own.height + 1)) for own in trees)
@@ -145,6 +146,58 @@ def test_the_best_is_that_of_a_table_of_all_generalisations(seed, kappa, trade_o
         known,
         GeneralisedRecords(of_known, tuple(own.height for own in of_known), entities, np.ones(15, np.int64)),
     )
+    return records, book, scores
+
+
+@SOME
+@given(st.integers(0, 2**32 - 1), st.integers(0, 3), st.sampled_from([0.02, 0.1, 0.3, 1.0]))
+def test_a_record_becomes_the_same_alone_as_in_any_table(seed, kappa, trade_off):
+    """To the last digit of worths that are rounded; in one piece or several, with cells or without."""
+    records, book, scores = chosen_among(seed, kappa, trade_off)
+    whole = np.stack(best_generalisations(records, book, scores), axis=1)
+    with WITHOUT_CELLS, IN_SMALL_PIECES:
+        assert (np.stack(best_generalisations(records, book, scores), axis=1) == whole).all()
+    for row in range(0, len(whole), 4):
+        alone = best_generalisations(records.of_rows(np.array([row])), book, scores)
+        assert np.concatenate(alone).tolist() == whole[row].tolist()
+
+
+def test_a_worth_that_is_no_number_is_refused_whatever_the_records_are():
+    own = Hierarchy.from_parents({"a": [None], "b": [None]})
+    none = GeneralisedRecords((own,), (1,), np.empty((0, 1), np.int32), np.empty(0, np.int64))
+    one = GeneralisedRecords((own,), (1,), np.array([[1]], np.int32), np.ones(1, np.int64))
+    fine, odd = np.array([0.0, 1.0, 1.0]), np.array([0.0, 1.0, np.nan])
+    for weights, utilities, offset in ((odd, fine, 1.0), (fine, odd, 1.0), (fine, fine, 0.0)):
+        scores = PublicScores((weights,), (utilities,), 1.0, 1, offset)
+        with pytest.raises(ValueError, match="no finite number"):
+            best_generalisations(none, PublicDictionary((0,), one), scores)
+
+
+def test_a_dictionary_of_many_groups_takes_no_more_memory_than_is_estimated():
+    """Each of 5,000 groups of two could meet any of 5,000 values of every other attribute."""
+    own = Hierarchy.from_parents({str(leaf): [None] for leaf in range(5_000)})
+    pairs = np.tile(np.arange(1, 5_001).repeat(2)[:, None], (1, 4)).astype(np.int32)
+    entities = GeneralisedRecords((own,) * 4, (1,) * 4, pairs, np.ones(10_000, np.int64))
+    depth = own.depth.astype(np.float64)
+    scores = PublicScores((depth,) * 4, (depth,) * 4, 1e-4, 1, 1.0)
+    tracemalloc.start()
+    best = best_generalisations(
+        entities.of_rows(np.array([0, 9_999])), PublicDictionary((0, 1, 2, 3), entities), scores
+    )
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [at.tolist() for at in best] == [[1, 5_000]] * 4
+    # Far below the estimate, nearly all of which is of as many records as are looked at together.
+    assert most < 4 * 2 * MOST_CELLS + BYTES_PER_NODE * 4 * 2 * own.n_nodes
+
+
+@SOME
+@given(st.integers(0, 2**32 - 1), st.integers(0, 3), st.sampled_from([0.02, 0.1, 0.3, 1.0]))
+def test_the_best_is_that_of_a_table_of_all_generalisations(seed, kappa, trade_off):
+    """Of worths that are rounded, to that; in pieces, without seams. Of one attribute nothing is known."""
+    records, book, scores = chosen_among(seed, kappa, trade_off)
+    trees, depths, known = records.hierarchies, records.depths, book.attributes
+    entities, weights, utilities = book.entities.codes, scores.weights, scores.utilities
     with IN_SMALL_PIECES:
         found = np.stack(best_generalisations(records, book, scores), axis=1)
     below = [np.ones((own.n_nodes, 15), dtype=int) for own in trees]

@@ -83,8 +83,10 @@ def draws_of(mechanism: AnyMechanism, parameters: Any, counts: Counts, bits: Bit
         return sampled_draws(steps_of(parameters, counts, bits), counts, bits)
     nodes = _nodes()
     if isinstance(parameters, StabilityHistogram) and parameters.dictionary is not None:
-        records, (best,) = best_of(table_of((1, 1, 1)), parameters, parameters.dictionary)
-        nodes = best[np.searchsorted(records.codes[:, 0], nodes)]
+        # Of this table: a choice that depended on its other records would differ between neighbours.
+        records, (best,) = best_of(table_of(counts), parameters, parameters.dictionary)
+        becomes = dict(zip(records.codes[:, 0].tolist(), best.tolist(), strict=True))
+        nodes = np.array([becomes.get(own, own) for own in nodes.tolist()], dtype=np.int32)
         parameters = parameters.without_choice
 
     def draw(runs: int) -> Longs:

@@ -33,6 +33,10 @@ BYTES_PER_ATTRIBUTE: Final = 22
 """Of a record that is looked at: its value, and Φ, u and group of what generalisations have in common."""
 BYTES_PER_CHOICE: Final = 40
 """Of a record that is looked at: what is best so far, and what is made on the way."""
+BYTES_PER_NODE: Final = 28
+"""Of a value of a hierarchy at each depth: its node, weight and utility, and what is made on the way."""
+MOST_CELLS: Final = 2**20
+"""Where more pairs of a group and a node are possible, those that there are are searched for."""
 Groups = npt.NDArray[np.uint16]
 """Numbers of groups of entities from 1, 0 for none; of 10,000 entities there are 5,000 groups of two."""
 
@@ -77,33 +81,48 @@ class Crowds:
         first, of_row = group(keys[kept], len(self.sizes) * width)
         sizes = np.bincount(of_row, minlength=len(first))
         found = np.where(sizes > 1, np.cumsum(sizes > 1), 0).astype(np.uint16)
-        cells = np.zeros(len(self.sizes) * width, dtype=np.uint16)
-        cells[keys[kept][first]] = found
         groups = found[of_row]
         crowded = groups > 0
         narrowed = Crowds(
             self.entities[kept[crowded]], groups[crowded], np.concatenate([[1], sizes[sizes > 1]])
         )
-        return narrowed, Step(of_value, width, cells)
+        return narrowed, Step.of(of_value, width, keys[kept][first][sizes > 1], len(self.sizes) * width)
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
     """From the group of a generalisation, and the value of one more attribute, to the group of both.
 
-    ``cells`` has a row of ``width`` numbers for each group, in which that of a value is ``of_value``.
+    A pair of a group and a value has the key group · ``width`` + ``of_value``; ``pairs`` are the keys of the
+    groups of both, ascending. ``cells`` has the number of the group for every possible key, None if these
+    are too many.
     """
 
     of_value: Longs
     width: int
-    cells: Groups
+    pairs: Longs
+    cells: Groups | None
+
+    @classmethod
+    def of(cls, of_value: Longs, width: int, pairs: Longs, possible: int) -> Step:
+        """With cells if so many keys are possible that there is room for them."""
+        cells = None
+        if possible <= MOST_CELLS:
+            cells = np.zeros(possible, dtype=np.uint16)
+            cells[pairs] = np.arange(1, len(pairs) + 1)
+        return cls(of_value, width, pairs, cells)
 
     def groups(self, before: Groups, values: Ints) -> Groups:
         """(n,) of such groups and values."""
         keys = before.astype(np.int64)
         keys *= self.width
         keys += self.of_value.take(values)
-        return self.cells.take(keys)
+        if self.cells is not None:
+            return self.cells.take(keys)
+        # From the right: of a key that is there this is its number from 1, and of what is less than all, 0.
+        found = np.searchsorted(self.pairs, keys, side="right")
+        is_there = (found > 0) & (self.pairs.take(found - 1, mode="wrap") == keys)
+        return np.where(is_there, found, 0).astype(np.uint16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +157,8 @@ class ChoiceCost:
     generalisations: int
     entities: int
     attributes: int
+    nodes: int
+    """Of the hierarchies of all attributes, at each of its depths."""
 
     @property
     def seconds(self) -> float:
@@ -151,9 +172,10 @@ class ChoiceCost:
 
     @property
     def bytes(self) -> int:
-        """However many records there are: of those looked at together, and cells for two groups of groups."""
-        groups = self.entities // 2 + 1
-        return RECORDS_AT_ONCE * (BYTES_PER_ATTRIBUTE * self.attributes + BYTES_PER_CHOICE) + 2 * groups**2
+        """However many records there are: of those looked at together, of nodes, and of cells."""
+        cells = min((self.entities // 2 + 1) ** 2, MOST_CELLS)
+        of_records = RECORDS_AT_ONCE * (BYTES_PER_ATTRIBUTE * self.attributes + BYTES_PER_CHOICE)
+        return of_records + BYTES_PER_NODE * self.nodes + 2 * cells * self.attributes
 
 
 def best_generalisations(
@@ -163,11 +185,13 @@ def best_generalisations(
 
     All of a record are looked at, ⊥ first, then in the order of their depths: of equals the one that shows
     less of the first attribute in which they differ. Each choice is a function of its record alone.
-    ValueError for a worth that is no finite number.
+    ValueError if a worth could be no finite number, whatever the records are.
 
     A value that is less deep stands for itself: such a generalisation was looked at before, is worth no less
     there, and is not chosen again.
     """
+    if not (scores.least_phi > 0 and math.isfinite(scores.width(dictionary.size))):
+        raise ValueError("the worth of a generalisation may be no finite number")
     depths = tuple(_depths(records, dictionary, scores, j) for j in range(len(records.hierarchies)))
     numbers = np.empty(len(records.codes), dtype=np.int32)
     for start in range(0, len(numbers), RECORDS_AT_ONCE):
@@ -215,8 +239,6 @@ class _Choice:
         n = len(self.numbers)
         groups = np.ones(n, dtype=np.uint16) if len(entities) > 1 else None
         self._under(0, Begun(0, np.full(n, self.scores.offset), np.zeros(n), Crowds.of(entities), groups))
-        if not np.isfinite(self.greatest).all():
-            raise ValueError("the worth of a generalisation is no finite number")
 
     def _under(self, j: int, begun: Begun) -> None:
         """All that begin so, in the order of the depths of the others."""
@@ -228,12 +250,12 @@ class _Choice:
             if j + 1 == len(self.depths):
                 self._compare(number, begun, own, crowds, step)
                 continue
-            groups = (
-                begun.groups if step is None or begun.groups is None else step.groups(begun.groups, values)
-            )
+            groups = begun.groups if len(crowds.sizes) > 1 else None
+            if groups is not None and step is not None:
+                groups = step.groups(groups, values)
             phi = begun.phi + own.weights.take(values)
             utility = begun.utility + own.utilities.take(values)
-            self._under(j + 1, Begun(number, phi, utility, crowds, groups if len(crowds.sizes) > 1 else None))
+            self._under(j + 1, Begun(number, phi, utility, crowds, groups))
 
     def _compare(self, number: int, begun: Begun, own: Depth, crowds: Crowds, step: Step | None) -> None:
         """Of all attributes, those of this depth the last: which are worth more than what is best so far."""

@@ -29,6 +29,7 @@ from app.domain.mechanisms.best_generalisations import ChoiceCost, best_generali
 from app.domain.mechanisms.declared_samples import (
     BYTES_PER_RECORD,
     DeclaredObjective,
+    depths_of,
     faults_of_objective,
     generalisations_up_to_most,
     records_of,
@@ -232,7 +233,9 @@ def _choice(context: MechanismContext, own: StabilityHistogram) -> ChoiceCost | 
     if own.dictionary is None:
         return None
     entities = max(map(len, own.dictionary.values()))
-    return ChoiceCost(generalisations_up_to_most(context), entities, context.table.n_attributes)
+    trees = context.table.hierarchies
+    nodes = sum(own.n_nodes * (depth + 1) for own, depth in zip(trees, depths_of(context), strict=True))
+    return ChoiceCost(generalisations_up_to_most(context), entities, len(trees), nodes)
 
 
 def _guarantee(context: MechanismContext, own: StabilityHistogram) -> PrivacyGuarantee:

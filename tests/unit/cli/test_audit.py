@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from app.cli.program import run
@@ -102,3 +103,30 @@ def test_what_is_refuted_ends_with_one(capsys, monkeypatch):
     status, out, _ = told(capsys, "stability_histogram", "--only", "exact")
     assert status == 1
     assert "exactly, of small tables: refuted: delta ≥ 0." in out
+
+
+def test_what_is_refused_is_refused_before_a_verdict(capsys, monkeypatch):
+    """Too few draws must not take the place of a refutation that was found before them."""
+    from app.domain.mechanisms import histogram_laws
+
+    monkeypatch.setattr(histogram_laws, "published_counts", lambda *_: pytest.fail("was computed"))
+    status, out, err = told(capsys, "stability_histogram", "--runs", "10")
+    assert (status, out) == (1, "")
+    assert "--runs: 10 runs could hardly" in err
+
+
+@pytest.mark.parametrize("method", ["exact", "draws"])
+def test_a_choice_that_depends_on_other_records_is_refuted(capsys, monkeypatch, method):
+    """Broken on purpose: where all records are alike each is suppressed, else it stays as it is."""
+    from app.domain.mechanisms import stability_histogram
+
+    def depends(records, dictionary, scores):
+        is_alike = len(records.codes) == 1
+        return (np.where(is_alike, 0, records.codes[:, 0]).astype(np.int32),)
+
+    monkeypatch.setattr(stability_histogram, "best_generalisations", depends)
+    given = json.dumps(CHOSEN | {"least_records": 40})
+    words = ("--only", method, "--runs", "2000", "--parameters", given)
+    status, out, _ = told(capsys, "stability_histogram", *words)
+    assert status == 1
+    assert ": refuted: " in out
