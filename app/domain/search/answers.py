@@ -61,7 +61,8 @@ class Answers:
         """Be kept with others from now on: these are the answers to a part's questions, by its number.
 
         To be called before anything is asked. Unless it ``keeps_state`` the part makes all its decisions
-        again, as work does whose steps count elsewhere.
+        again, as work does whose steps count elsewhere: neither its state nor what is found as a whole, which
+        would spare it steps, is kept.
         """
         self._all, self._part = whole._all, (*whole._part, number)
         self._keeps_state = keeps_state
@@ -77,6 +78,8 @@ class Answers:
 
     def whole(self, question: Sequence[int], find: Callable[[], bytes], halted: Halted) -> bytes:
         """The same of what is found in part if it is ``halted``: then it is not kept."""
+        if not self._keeps_state:
+            return find()
         answer = self.known(question)
         if answer is None:
             answer = find()
