@@ -244,7 +244,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 class _Packing:
-    """A file that is compressed as it is written; of one that gets too large to be kept the rest is left out."""
+    """A file that is compressed as it is written; once it is too large to be kept the rest is left out."""
 
     def __init__(self) -> None:
         self._packer = zlib.compressobj(1, zlib.DEFLATED, _GZIP)

@@ -83,8 +83,9 @@ def test_a_state_comes_back_exactly_and_one_that_is_too_large_leaves_the_last_on
         name: (kept.dtype, kept.shape, kept.tobytes()) for name, kept in arrays.items()
     }
     monkeypatch.setattr(answers_module, "MOST_BYTES", 100_000)
-    numbers = {"many": np.random.default_rng(1).random(200_000)}
-    assert 100_000 < len(packed_state([], numbers)) < 1_000_000
+    many = np.random.default_rng(1).random((2, 20_000))
+    large = dict(zip("ab", many, strict=True))
+    assert 100_000 < len(packed_state([], large)) < 200_000  # nothing of the second
     own.want_state()
-    own.offer((1,), lambda: packed_state([], numbers))
+    own.offer((1,), lambda: packed_state([], large))
     assert own.kept_state() is last
