@@ -10,12 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.losses.loss import LossChoice
+from app.domain.models.delta_presence import DeltaPresence
 from app.domain.search import answers
 from app.domain.search.full_domain.checks import Progress
 from app.domain.search.full_domain.class_losses import ClassProgress
 from app.domain.search.full_domain.plan import AnonymityPlan
 from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.local_recoding import one_rule
 from app.domain.search.local_recoding.plan import RecodingPlan
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
@@ -136,6 +139,59 @@ def test_a_recoding_that_is_killed_again_and_again_goes_on_from_its_state(world,
     )
     block = goes_on_alike(lambda: RecodingPlan(table, problem), steps)
     assert block == RecodingPlan(table, problem).run_block(0, lambda _: None)
+
+
+def ends_alike_from_any_state(plan):
+    """A search ends alike from each of its states, whether or not more answers were kept than at the time."""
+    whole, taken = plan(), [(None, b"")]
+
+    def tick(_):
+        state = whole.answers.kept_state()
+        if state is not taken[-1][0]:
+            taken.append((state, whole.answers.kept()))
+        whole.answers.want_state()
+
+    block = whole.run_block(0, tick)
+    for state, kept in taken:
+        for known in (kept, whole.answers.kept()):
+            again = plan()
+            again.answers.recall(known)
+            if state is not None:
+                again.answers.recall_state(state)
+            assert again.run_block(0, lambda _: None) == block
+    return len(taken)
+
+
+@given(world=worlds(), scope=st.sampled_from(["table_level", "record_level"]))
+@settings(deadline=None, max_examples=examples(4))
+def test_answers_beyond_the_last_state_spare_a_bound_of_the_height_no_steps(world, scope):
+    table, problem = world
+    problem = replace(
+        problem,
+        scope=scope,
+        local_recoding=scope == "table_level",
+        minimal_rules=False,
+        loss=LossChoice("height"),
+        suppressed="own_block",
+    )
+    ends_alike_from_any_state(lambda: RecodingPlan(table, problem))
+
+
+@pytest.mark.parametrize("most_tried", [0, one_rule.MOST_TRIED])
+@pytest.mark.parametrize("kind", ["geometric", "discernibility"])
+def test_a_recoding_by_one_rule_under_presence_goes_on_from_any_state(kind, most_tried, monkeypatch):
+    monkeypatch.setattr(one_rule, "MOST_TRIED", most_tried)
+    rng = np.random.default_rng(1)
+    people = np.stack([rng.choice(tree.leaves, 14) for tree in (LADDER, SMALL)], axis=1)
+    codes = np.column_stack([people[:8], rng.integers(1, 3, 8)]).astype(np.int32)
+    table = Table(("a0", "a1", "illness"), (LADDER, SMALL, ILLNESS), codes, sensitive=frozenset({"illness"}))
+    links = tuple(
+        link_nodes(name, tree, people[:, j].astype(np.int32))
+        for j, (name, tree) in enumerate((("a0", LADDER), ("a1", SMALL)))
+    )
+    problem = AnonymityProblem((DeltaPresence(0.2, 0.7),), 0.5, LossChoice(kind), scope="record_level")
+    population = Dictionary(len(people), links)
+    assert ends_alike_from_any_state(lambda: RecodingPlan(table, problem, dictionary=population)) > 5
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -12,6 +12,7 @@ before, and what is finished is kept as an answer.
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import struct
@@ -39,6 +40,8 @@ _SIZES: Final = struct.Struct("<HI")
 _NUMBER: Final = struct.Struct("<d")
 _LENGTH: Final = struct.Struct("<H")
 _FEWEST_PLACES: Final = 2**10
+_GZIP: Final = 16 + zlib.MAX_WBITS
+"""Bits that have zlib write the header of gzip."""
 
 
 class Answers:
@@ -61,7 +64,8 @@ class Answers:
         """Be kept with others from now on: these are the answers to a part's questions, by its number.
 
         To be called before anything is asked. Unless it ``keeps_state`` the part makes all its decisions
-        again, as work does whose steps count elsewhere.
+        again, as work does whose steps count elsewhere: neither its state nor what is found as a whole, which
+        would spare it steps, is kept.
         """
         self._all, self._part = whole._all, (*whole._part, number)
         self._keeps_state = keeps_state
@@ -77,6 +81,8 @@ class Answers:
 
     def whole(self, question: Sequence[int], find: Callable[[], bytes], halted: Halted) -> bytes:
         """The same of what is found in part if it is ``halted``: then it is not kept."""
+        if not self._keeps_state:
+            return find()
         answer = self.known(question)
         if answer is None:
             answer = find()
@@ -237,20 +243,47 @@ def memory_of_state(n_bytes: float) -> int:
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
+class _Packing:
+    """A file that is compressed as it is written; once it is too large to be kept the rest is left out."""
+
+    def __init__(self) -> None:
+        self._packer = zlib.compressobj(1, zlib.DEFLATED, _GZIP)
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def write(self, part: bytes) -> None:
+        """Take in the next part."""
+        if self._size <= MOST_BYTES:
+            self._add(self._packer.compress(part))
+
+    def packed(self) -> bytes:
+        """The file; more than ``MOST_BYTES`` if not all of it is there."""
+        if self._size <= MOST_BYTES:
+            self._add(self._packer.flush())
+        return b"".join(self._parts)
+
+    def _add(self, found: bytes) -> None:
+        self._parts.append(found)
+        self._size += len(found)
+
+
 def packed_state(numbers: object, arrays: Arrays) -> bytes:
-    """Numbers as JSON has them, infinities included, and arrays: as bytes, every number exactly as it is."""
-    file = io.BytesIO()
+    """Numbers as JSON has them, infinities included, and arrays: as bytes, every number exactly as it is.
+
+    More than ``MOST_BYTES``, and not all of it, if it is too large to be kept.
+    """
+    file = _Packing()
     first = json.dumps([numbers, list(arrays)]).encode()
     for own in (np.frombuffer(first, np.uint8), *arrays.values()):
         np.save(file, own, allow_pickle=False)
-    return zlib.compress(file.getbuffer(), 1)
+    return file.packed()
 
 
 def unpacked_state(packed: bytes) -> tuple[Any, dict[str, npt.NDArray[Any]]]:
     """What was packed, tuples as lists."""
-    file = io.BytesIO(zlib.decompress(packed))
-    numbers, names = json.loads(np.load(file, allow_pickle=False).tobytes())
-    return numbers, {name: np.load(file, allow_pickle=False) for name in names}
+    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+        numbers, names = json.loads(np.load(file, allow_pickle=False).tobytes())
+        return numbers, {name: np.load(file, allow_pickle=False) for name in names}
 
 
 @runtime_checkable

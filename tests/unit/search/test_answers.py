@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import tracemalloc
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.search import answers as answers_module
-from app.domain.search.answers import MEMORY_PER_BYTE, Answers, memory_of
+from app.domain.search.answers import MEMORY_PER_BYTE, Answers, memory_of, packed_state, unpacked_state
 
 QUESTIONS = st.lists(st.integers(-(2**31), 2**31 - 1), max_size=3).map(tuple)
 
@@ -67,3 +69,23 @@ def test_the_memory_of_answers_is_at_most_what_is_stated(words, size):
         tracemalloc.stop()
     assert answers.size < peak <= memory_of(5_000, words, size) == int(MEMORY_PER_BYTE * answers.size)
     assert memory_of(1e12, words, size) == MEMORY_PER_BYTE * answers_module.MOST_BYTES
+
+
+def test_a_state_comes_back_exactly_and_one_that_is_too_large_leaves_the_last_one(monkeypatch):
+    arrays = {"a": np.array([0.1, np.inf, -0.0]), "b": np.empty((0, 3), dtype=np.int16)}
+    own = Answers()
+    own.want_state()
+    own.offer((1,), lambda: packed_state([math.inf, None], arrays))
+    last = own.kept_state()
+    numbers, found = unpacked_state(own.state((1,)))
+    assert numbers == [math.inf, None]
+    assert {name: (kept.dtype, kept.shape, kept.tobytes()) for name, kept in found.items()} == {
+        name: (kept.dtype, kept.shape, kept.tobytes()) for name, kept in arrays.items()
+    }
+    monkeypatch.setattr(answers_module, "MOST_BYTES", 100_000)
+    many = np.random.default_rng(1).random((2, 20_000))
+    large = dict(zip("ab", many, strict=True))
+    assert 100_000 < len(packed_state([], large)) < 200_000  # nothing of the second
+    own.want_state()
+    own.offer((1,), lambda: packed_state([], large))
+    assert own.kept_state() is last

@@ -295,9 +295,10 @@ class AnonymityPlan:
 
     def _best(self, tick: Callable[[int], None], halted: Halted) -> _Found:
         """The best rule, which is kept once it is found, for the search for minimal rules after it."""
-        known = self.answers.known((Asks.BEST,))
-        if known is not None:
-            return _Found(**json.loads(known))
+        found = self.answers.whole((Asks.BEST,), lambda: self._searched(tick, halted).encoded(), halted)
+        return _Found(**json.loads(found))
+
+    def _searched(self, tick: Callable[[int], None], halted: Halted) -> _Found:
         search = self._search(tick, halted)
         search.run()
         progress = search.progress
@@ -307,10 +308,7 @@ class AnonymityPlan:
                 if verdict.allowed:
                     progress.evaluate(levels, verdict)
                     break
-        found = self._conclude(progress, search.least_open)
-        if found.complete:
-            self.answers.keep((Asks.BEST,), found.encoded())
-        return found
+        return self._conclude(progress, search.least_open)
 
     def combine(self, blocks: Mapping[int, bytes]) -> AnonymityOutcome:
         """The best rule and a bound of the least loss; without the block, those known at once."""

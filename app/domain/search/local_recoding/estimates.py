@@ -57,9 +57,9 @@ TIMES_VALUES: Final = 2.0
 LEVELS_OF_HALVES: Final = 400
 """About twice the root of how many levels a group of attributes has at most."""
 
-STATE_PER_RECORD: Final = 16
-STATE_PER_CELL: Final = 5
-"""Bytes of two recodings' numbers of classes, and of their steps and what moves are barred."""
+STATE_PER_RECORD: Final = 12
+STATE_PER_CELL: Final = 10
+"""Bytes of three recodings' numbers of classes; of their steps, or of one's and bounds of each attribute."""
 
 
 def bytes_of_recoding(table: Table) -> int:

@@ -141,6 +141,7 @@ def lowest(begun: Recoding | None, everything: Recoding, losses: Height, course:
     candidates = [own for own in (begun, everything, highest) if own is not None]
     course.hold(*candidates)
     best, least = least_valid(candidates, course)
+    course.hold(*(() if best is None else (best,)))
     lowered = best is not None
     while lowered and best is not None and course.goes_on():
         caps = course.of(partial(losses.caps, best))

@@ -26,8 +26,9 @@ from app.domain.tables.numbers import exact_sum
 
 SECONDS_PER_BLOCK = 0.5
 STATES_TO_SPLIT = 4
-STATE_PER_RULE = 21
-"""Bytes of what a rule's risk is between, of how many open ones are below it, and of whether it is one."""
+STATE_PER_RULE = 29
+"""Bytes of what a rule's risk is between, of its place in the queue, of how many open ones are below it, and
+of whether it is one."""
 
 
 class TableInstance:
