@@ -8,7 +8,6 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api.routers.answers import problems
 from app.api.routes import operation_id
 from app.domain.errors import Unavailable
 
@@ -49,7 +48,7 @@ async def check_health() -> Alive:
     return Alive(status="alive")
 
 
-@router.get("/readyz", openapi_extra=_WITHOUT_KEY, responses=problems("unavailable"))
+@router.get("/readyz", openapi_extra=_WITHOUT_KEY)
 async def check_readiness(request: Request) -> Ready:
     """Say whether requests can be served.
 

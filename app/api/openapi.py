@@ -177,6 +177,9 @@ def made_document() -> dict[str, Any]:
         if "get" in path:
             _describe_get(path["get"])
     _take_tokens(document)
+    # Not where it is answered: a server that is to be ready soon would load all that describes answers.
+    for status, refused in problems("unavailable").items():
+        document["paths"]["/readyz"]["get"]["responses"][str(status)] = refused
     _share_problems(document)
     suit_generators(document)
     _describe_dry_runs(document["paths"])

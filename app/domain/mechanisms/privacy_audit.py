@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.special import betaincinv
 
 from app.domain.arrays import Bools, Longs
 
@@ -30,11 +29,15 @@ ROOM: Final = 1.0
 
 def proportion_at_least(seen: int, of: int, error: float) -> float:
     """The probability is not below this, but for the error."""
+    from scipy.special import betaincinv
+
     return float(betaincinv(seen, of - seen + 1, error)) if seen else 0.0
 
 
 def proportion_at_most(seen: int, of: int, error: float) -> float:
     """The probability is not above this, but for the error."""
+    from scipy.special import betaincinv
+
     return float(betaincinv(seen + 1, of - seen, 1.0 - error)) if seen < of else 1.0
 
 
