@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from app.api.examples.rules import MECHANISM_AUDIT_RUNS
 from app.services.fingerprints import canonical_json
 from privacy_risk import Client, Run
 from tests.benchmarks.service.sample import Json, table_level
@@ -22,16 +23,7 @@ _HOSPITAL: Final = {
         },
     },
 }
-_SAMPLED: Final = {
-    "kind": "sampled_generalisation",
-    "epsilon": 4,
-    "delta": 0.0078,
-    "sampling_rate": 0.5,
-    "least_records": 127,
-    "trade_off": 1,
-    "dictionary": {"leaf": ["a", "a", "b"]},
-    "exponent_range": 0.5,
-}
+_SAMPLED: Final = MECHANISM_AUDIT_RUNS["sample-drawn"]["value"]["mechanism"]
 """A mechanism whose exact audit takes some seconds."""
 _LEVELS: Final = {"city": 1, "race": 1, "birth_date": 1, "income": 1}
 
