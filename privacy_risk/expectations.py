@@ -15,6 +15,7 @@ from great_expectations.expectations.expectation import BatchExpectation
 from privacy_risk.answers import ClientError
 from privacy_risk.gating import Verdict, gate
 from privacy_risk.parquet_folders import parquet_folder
+from privacy_risk.parquet_reading import pandas_frame
 
 
 class ExpectTableToPassPrivacyGate(BatchExpectation):  # type: ignore[misc]  # is not installed here
@@ -71,5 +72,5 @@ def _table(file: str) -> object:
     if path.is_dir():
         return parquet_folder(path)
     if path.suffix == ".parquet":
-        return pd.read_parquet(path)
+        return pandas_frame(path)
     return pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])

@@ -6,6 +6,7 @@ import io
 from typing import TYPE_CHECKING
 
 from privacy_risk.answers import AnswerError
+from privacy_risk.parquet_reading import pandas_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,9 +23,7 @@ def parquet_of(frame: pd.DataFrame) -> bytes:
 
 def frame_of(parquet: bytes) -> pd.DataFrame:
     """The table of a Parquet file; missing cells are None in columns of text. AnswerError for another one."""
-    import pandas as pd
-
     try:
-        return pd.read_parquet(io.BytesIO(parquet))
+        return pandas_frame(parquet)
     except (ValueError, OSError) as error:
         raise AnswerError("The answer is not a table in Parquet.") from error

@@ -94,7 +94,7 @@ def _require_same(first: Path, schema: pa.Schema, piece: Path, own: pa.Schema) -
 
 def _batches_of(piece: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     arrow = library("folder", "pyarrow")
-    batches = _opened(piece).iter_batches(batch_size=BATCH_ROWS)
+    batches = _opened(piece).iter_batches(batch_size=BATCH_ROWS, use_threads=False)
     while True:
         try:
             batch = next(batches, None)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from privacy_risk.arguments import InvalidArgument, WrongType, type_name
 from privacy_risk.frames import frame_of
+from privacy_risk.parquet_reading import arrow_table
 from privacy_risk.sources import Source
 
 if TYPE_CHECKING:
@@ -63,9 +64,7 @@ class Table:
             return frame_of(parquet)
         if self.library == "polars":
             return sys.modules["polars"].read_parquet(io.BytesIO(parquet))
-        import pyarrow.parquet
-
-        return pyarrow.parquet.read_table(io.BytesIO(parquet))
+        return arrow_table(parquet)
 
 
 def _number(text: str, written: str | None) -> float:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow import csv
 
 from app.cli.gate_loading import Loading
@@ -17,6 +15,7 @@ from app.domain.errors import InvalidInput, joined
 from privacy_risk import Client, Column, Progress, Release, Roles
 from privacy_risk.anonymisation import Criteria, released
 from privacy_risk.loading import Loaded
+from privacy_risk.parquet_reading import arrow_table
 
 
 def check_described(tables: Tables, criteria: Criteria) -> None:
@@ -55,7 +54,7 @@ def described_release(
             for own in tables.attributes
         )
     )
-    return released(client, Loaded(made.name, roles, ()), rows, criteria, tell, _table)
+    return released(client, Loaded(made.name, roles, ()), rows, criteria, tell, arrow_table)
 
 
 def release_file(frame: Any, tables: Tables | None) -> bytes:  # noqa: ANN401 - a table of pyarrow
@@ -75,7 +74,3 @@ def release_file(frame: Any, tables: Tables | None) -> bytes:  # noqa: ANN401 - 
             f"The release has signs that {encoding} cannot write.",
             'Write encoding = "utf-8" under [release] in the file that describes the table.',
         ) from None
-
-
-def _table(parquet: bytes) -> Any:  # noqa: ANN401 - a table of pyarrow
-    return pq.read_table(io.BytesIO(parquet))

@@ -50,8 +50,9 @@ class Together:
     """What it has written to standard output."""
 
     def answering(self) -> set[int]:
-        """The numbers of the processes that answer."""
-        return {one.pid for one in self.process.children()}
+        """The numbers of the processes that answer: one that was only started listens nowhere yet."""
+        port = httpx.URL(self.url).port
+        return {one.pid for one in self.process.children() if port in listened_to_by(one)}
 
     def client(self) -> httpx.Client:
         return httpx.Client(
@@ -92,6 +93,15 @@ class Together:
         finally:
             for client in found.values():
                 client.close()
+
+
+def listened_to_by(process: psutil.Process) -> set[int]:
+    """The ports at which it takes connections; none once it has ended."""
+    try:
+        connections = process.net_connections("tcp")
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return set()
+    return {one.laddr.port for one in connections if one.status == psutil.CONN_LISTEN}
 
 
 def ports_of(pid: int) -> set[int]:

@@ -68,7 +68,7 @@ async def read_drawn_release(
 def rows_of(parquet: bytes, original: Table, levels: Mapping[str, int]) -> Table:
     """The stored rows as nodes of the hierarchies; an attribute without a level may show any node."""
     names = list(original.attributes)
-    stored = pq.read_table(pa.BufferReader(parquet), columns=names, read_dictionary=names)
+    stored = pq.ParquetFile(pa.BufferReader(parquet), read_dictionary=names).read(columns=names)
     if not stored.num_rows:
         raise InvalidInput.of(
             "/release",
