@@ -301,6 +301,28 @@ def test_joined_rows_are_counted_right_on_dags_and_under_both_ways_of_comparing(
             assert count == len(expected)
 
 
+@pytest.mark.parametrize("most_held", [0, 6, 2_000_000])
+@settings(max_examples=examples(100), deadline=None)
+@given(worlds(trees=False), st.sampled_from(["compatible", "subsumed"]), st.randoms(use_true_random=False))
+def test_the_same_rows_are_consistent_whatever_is_kept_of_earlier_searches(most_held, world, mode, random):
+    table, rule, _, auxiliary, _ = world
+    disclosed = [*apply(rule, table), np.zeros(table.n_attributes, np.int32)] * 2
+    random.shuffle(disclosed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("app.domain.risk.linkage._MOST_HELD", most_held)
+        candidates = Candidates(table, under(auxiliary, Consistency(mode)))
+        found = [tuple(candidates.of(row).tolist()) for row in disclosed]
+    for row, own in zip(disclosed, found, strict=True):
+        cells = zip(table.hierarchies, row.tolist(), strict=True)
+        known = [None if node == 0 else below(h, node) for h, node in cells]
+        expected = [
+            e for e in range(auxiliary.n_entities)
+            if all(passes(known[j], auxiliary, table, j, e, mode) for j in range(table.n_attributes))
+        ]  # fmt: skip
+        assert sorted({*candidates.row_of_entity[expected].tolist()}) == list(own)
+    assert candidates.meanings(np.array(disclosed)) >= len(set(found))
+
+
 def passes(known, dictionary: Dictionary, table: Table, j: int, entity: int, mode: str) -> bool:
     cell = cell_of(dictionary, table.attributes[j], entity)
     if mode == "compatible" or known is None or table.attributes[j] not in dictionary.attributes:

@@ -30,7 +30,8 @@ from app.domain.risk.summaries import mean, quantiles
 from app.domain.rules.rule import apply
 
 PAIRS_PER_BLOCK: Final = 500_000
-SECONDS_PER_RECORD: Final = 2e-4
+SECONDS_PER_RECORD: Final = 1e-5
+SECONDS_PER_SEARCH: Final = 1e-4
 SECONDS_PER_COMPARISON: Final = 2e-9
 SECONDS_PER_LINKED_CELL: Final = 2.5e-7
 
@@ -318,18 +319,21 @@ def _cost(context: MeasureContext, parameters: LinkageParameters) -> Cost:
     n, rows = table.n_records, len(candidates.copies)
     pairs = _pairs(context, parameters)
     if pairs is not None:
-        links, comparisons = len(pairs.record), 0
+        links, most, searches = len(pairs.record), len(pairs.record), 0
     elif parameters.estimator == "own_row":
-        links, comparisons = n, 0
+        links, most, searches = n, n, 0
     else:
-        links = int(np.minimum(candidates.counter.count_records(codes).values, rows).sum())
-        comparisons = n * rows
+        entities = candidates.counter.count_records(codes).values
+        most = int(np.minimum(entities, rows).sum())
+        # As many entities are alike among those that are consistent as among all.
+        links = int(entities.sum() * rows / max(1, auxiliary.n_entities))
+        searches = candidates.meanings(codes)
     cells = table.n_attributes + given(context.dictionary).reduced.size / PAIRS_PER_BLOCK
     counting = context.counter.choose(min(links, PAIRS_PER_BLOCK), 1 + links // PAIRS_PER_BLOCK)
-    seconds = n * SECONDS_PER_RECORD + comparisons * SECONDS_PER_COMPARISON
+    seconds = n * SECONDS_PER_RECORD + searches * (SECONDS_PER_SEARCH + rows * SECONDS_PER_COMPARISON)
     seconds += links * cells * SECONDS_PER_LINKED_CELL + counting.seconds
     size = 8 * (
-        min(links, PAIRS_PER_BLOCK + rows) * (3 * table.n_attributes + 20) + rows * len(auxiliary.links)
+        min(most, PAIRS_PER_BLOCK + rows) * (3 * table.n_attributes + 20) + rows * len(auxiliary.links)
     )
     return Cost(seconds, size + counting.bytes, n, counting.engine)
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
 from app.domain.arrays import Bools, Floats, Ints, Longs, concatenated_ranges
+from app.domain.counting.compatibility import Compatibility
 from app.domain.counting.counter import MEMORY_CEILING, Counter
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
 from app.domain.errors import NotSupported
@@ -25,6 +26,9 @@ from app.domain.tables.table import Table
 FailedLink = Literal["zero", "fallback"]
 
 CONFLICT = -1
+
+_MOST_HELD: Final = 2_000_000
+"""Rows of an auxiliary source that candidates may keep together, 8 bytes each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,12 +312,42 @@ class Candidates:
         self.entity: Longs = np.zeros(rows.size, dtype=np.int64)
         self.entity[rows.inverse[::-1]] = np.arange(auxiliary.n_entities - 1, -1, -1)
         self._codes = [rows.codes[:, i] for i in range(len(links))]
+        self._alike = [_alike(compatibility) for compatibility in self.counter.compatibilities]
+        self._found: dict[tuple[int, ...], Longs] = {}
+        self._held = 0
+
+    def meanings(self, disclosed: Ints) -> int:
+        """How many of the disclosed rows (r, m) differ in what is consistent with them."""
+        columns = [self._alike[i][disclosed[:, j]] for i, j in enumerate(self.counter.linked)]
+        sizes = [int(alike.max(initial=0)) + 1 for alike in self._alike]
+        return distinct_rows(columns, sizes, len(disclosed)).size
 
     def of(self, disclosed: Ints) -> Longs:
-        """The distinct rows consistent with one disclosed row (m,), ascending."""
-        rows: Longs = np.arange(len(self.entity), dtype=np.int64)
-        for i, compatibility in enumerate(self.counter.compatibilities):
-            node = int(disclosed[self.counter.linked[i]])
-            if node != TOP:
-                rows = rows[compatibility.fitting(node)[self._codes[i][rows]]]
+        """The distinct rows consistent with one disclosed row (m,), ascending; not to be changed.
+
+        What was found is kept, within bounds, for disclosed rows of the same meaning.
+        """
+        nodes = disclosed.take(self.counter.linked).tolist()
+        meaning = tuple(alike.item(node) for alike, node in zip(self._alike, nodes, strict=True))
+        rows = self._found.get(meaning)
+        if rows is None:
+            rows = self._search(nodes)
+            self._held += len(rows) + 1
+            if self._held > _MOST_HELD:
+                self._found, self._held = {}, len(rows) + 1
+            self._found[meaning] = rows
         return rows
+
+    def _search(self, nodes: Sequence[int]) -> Longs:
+        rows: Longs = np.arange(len(self.entity), dtype=np.int64)
+        for node, compatibility, codes in zip(nodes, self.counter.compatibilities, self._codes, strict=True):
+            if node != TOP:
+                rows = rows[compatibility.fitting(node)[codes[rows]]]
+        return rows
+
+
+def _alike(compatibility: Compatibility) -> Ints:
+    """Per node a number that nodes have in common with which the same codes are consistent; ⊥ has 0."""
+    alike = compatibility.of_all_nodes.of_node + 2
+    alike[TOP] = 0
+    return alike
