@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import psutil
 
-from app.workers.names import WORKER
+from app.workers.names import NURSERY, WORKER
 
 HANG_SECONDS = 120.0
 """How long tests wait for what another process must do: a hang takes longer, a busy machine does not."""
@@ -55,6 +56,46 @@ def grandchildren(process: psutil.Process) -> list[psutil.Process]:
             if one.ppid() != process.pid:
                 below.append(one)
     return below
+
+
+def ready_workers(process: psutil.Process) -> list[psutil.Process]:
+    """The workers below this process that can start a run: whose own process for that is there.
+
+    What a worker has just forked is called as the worker is, and counts as none.
+    """
+    found = []
+    for one in descendants(process):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            worker = one.parent() if name_of(one) == NURSERY else None
+            if worker is not None:
+                found.append(worker)
+    return found
+
+
+def seconds_until_gone(process: psutil.Process) -> float:
+    """How long it still computes, by the time of the processor, which a busy machine does not stretch."""
+    seen = []
+
+    def is_gone() -> bool:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            seen.append(sum(process.cpu_times()[:2]))
+        return not is_alive(process)
+
+    until(is_gone)
+    return max(seen, default=0.0) - min(seen, default=0.0)
+
+
+@contextlib.contextmanager
+def held_port() -> Iterator[int]:
+    """A port of this machine that nobody listens on, and that nobody is given who asks for any.
+
+    What was only found free could be another program's by the time it is used. The socket that holds it does
+    not listen, so that a server that is told the number may: both say that they share it (SO_REUSEADDR).
+    """
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        yield int(held.getsockname()[1])
 
 
 def until(found: Callable[[], bool]) -> None:

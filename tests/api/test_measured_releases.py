@@ -80,7 +80,9 @@ async def test_what_was_drawn_is_measured_by_its_matrix_and_its_rows(client: htt
     counts = (await measured(client, queries, release="drawn"))["result"]
     assert (counts["attribute"], counts["answered"] + counts["dropped"]) == ("illness", 20)
     assert counts["baseline_error"] == pytest.approx(0, abs=1e-9)
-    assert counts["median_error"] > 0
+    # In one of seven draws most counts are met exactly, by chance.
+    assert counts["median_error"] >= 0
+    assert counts["median_standard_error"] > 0
     assert counts == (await measured(client, queries, release="drawn"))["result"]
 
 

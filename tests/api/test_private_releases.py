@@ -389,8 +389,13 @@ async def test_only_who_may_read_the_data_sees_what_a_sample_is_worth(api: Api, 
         assert (await reader.post("/v1/releases/plans", json=body)).status_code == 200
 
 
-async def test_no_number_of_records_is_stored_or_told(client: httpx.AsyncClient, database_urls: Any):
-    """83 records of which 79 are alike: neither number stands in what is kept of the release."""
+async def test_no_number_of_records_is_stored_or_told(
+    client: httpx.AsyncClient, one_secret: None, database_urls: Any
+):
+    """83 records of which 79 are alike: neither number stands in what is kept of the release.
+
+    By one secret: of others one in 500 has the four alike reach the threshold.
+    """
     await described(client, "counted", ["Rome,flu"] * 79 + ["Bari,gout"] * 4)
     manifest = await made(client.post("/v1/releases", json=asked("drawn", "counted", mechanism=STABLE)))
     assert manifest["classes"] == 1

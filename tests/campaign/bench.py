@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -26,7 +25,7 @@ from privacy_risk import Client, ClientError, Retries, Run
 from tests.benchmarks.service.commands import PROGRAM, BrokenError, environment
 from tests.benchmarks.service.sample import Json, load_sample
 from tests.benchmarks.service.waiting import until
-from tests.processes import grandchildren
+from tests.processes import grandchildren, held_port
 
 HANG_SECONDS: Final = 300.0
 LOOK_SECONDS: Final = 0.05
@@ -154,12 +153,6 @@ class Bench:
         self.processes.remove(process)
 
 
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
-
-
 @contextmanager
 def bench(
     *,
@@ -169,10 +162,14 @@ def bench(
     variables: Mapping[str, str] | None = None,
 ) -> Iterator[Bench]:
     """A bench with its API and workers running; ``through`` gives another way to the database."""
-    with temporary_folder(operations(Settings())) as folder, start_embedded(folder / "home") as postgres:
+    with (
+        temporary_folder(operations(Settings())) as folder,
+        start_embedded(folder / "home") as postgres,
+        held_port() as port,
+    ):
         runtime = libpq_url(postgres.runtime_url)
         place = runtime if through is None else through(runtime)
-        made = Bench(postgres, folder, place, free_port(), variables=variables or {}, ahead=ahead or {})
+        made = Bench(postgres, folder, place, port, variables=variables or {}, ahead=ahead or {})
         made.key = _bootstrapped(runtime, postgres)
         try:
             made.start_api()

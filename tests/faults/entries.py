@@ -58,6 +58,16 @@ def use_too_much_memory(claim: Claim, report, stopped) -> None:
     raise AssertionError(len(hoard))
 
 
+def hold_all_the_memory(claim: Claim, report, stopped) -> None:
+    """For as long as takes to look at it."""
+    hoard = []
+    with contextlib.suppress(MemoryError):
+        while True:
+            hoard.append(np.ones(16 * 1024**2 // 8))
+    time.sleep(0.5)
+    raise MemoryError(len(hoard))
+
+
 def fail_while_tidying_up(claim: Claim, report, stopped) -> None:
     try:
         use_too_much_memory(claim, report, stopped)

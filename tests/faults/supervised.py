@@ -12,7 +12,7 @@ from app.workers.child import Limits
 from app.workers.children import ChildProcesses
 from app.workers.executor import RunExecutor, Worker
 from app.workers.names import RUN
-from app.workers.supervisor import Supervisor
+from app.workers.supervisor import BEAT_SECONDS, Supervisor
 from tests.faults import entries
 from tests.processes import HANG_SECONDS, descendants, name_of
 from tests.unit.workers.run_store import MemoryRuns
@@ -40,6 +40,10 @@ class Bench:
         claim = await self.store.claim("run-1", "worker", 15.0)
         assert claim is not None
         return claim
+
+    def seconds_since(self, beats: int) -> float:
+        """Since there were so many heartbeats, by how many there are now: a busy machine makes them later."""
+        return (len(self.store.heartbeats) - beats) * BEAT_SECONDS
 
     async def until(self, condition) -> None:
         async with asyncio.timeout(HANG_SECONDS):

@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -28,14 +27,24 @@ from app.persistence.encryption import MasterKey
 from app.settings import Settings
 from tests.conftest import DatabaseUrls
 from tests.faults.conftest import ROOT
-from tests.processes import HANG_SECONDS, command_line, descendants, is_alive, is_worker, until
+from tests.processes import (
+    HANG_SECONDS,
+    command_line,
+    descendants,
+    held_port,
+    is_alive,
+    is_worker,
+    until,
+)
 
 SEVERAL = 2
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
+def is_ready(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/readyz").status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 @dataclass
@@ -60,14 +69,11 @@ class Together:
         )
 
     def until_ready(self) -> None:
-        def is_ready() -> bool:
+        def answers() -> bool:
             assert self.process.poll() is None
-            try:
-                return httpx.get(f"{self.url}/readyz").status_code == 200
-            except httpx.TransportError:
-                return False
+            return is_ready(self.url)
 
-        until(is_ready)
+        until(answers)
         until(lambda: len(self.answering()) == SEVERAL)
 
     @contextmanager
@@ -114,10 +120,9 @@ def environment(urls: DatabaseUrls, key: MasterKey) -> dict[str, str]:
 
 @contextmanager
 def served(urls: DatabaseUrls, master_key: MasterKey, *arguments: str) -> Iterator[Together]:
-    port, metrics = free_port(), free_port()
     settings = Settings(DATABASE_URL=urls.runtime, master_key=master_key.to_text())  # type: ignore[call-arg]
     key = operations(settings).bootstrap(f"tenant-{secrets.token_hex(4)}", False).api_key
-    with NamedTemporaryFile() as told:
+    with held_port() as port, held_port() as metrics, NamedTemporaryFile() as told:
         process = psutil.Popen(
             [sys.executable, "-m", "app", "serve", "--port", str(port), *arguments],
             cwd=ROOT,
@@ -152,13 +157,15 @@ def test_a_killed_process_is_replaced_and_requests_go_on(together: Together):
     before = together.answering()
     killed = before.copy().pop()
     os.kill(killed, signal.SIGKILL)
-    deadline = time.monotonic() + HANG_SECONDS
-    answered = 0
-    while len(together.answering() - {killed}) < SEVERAL and time.monotonic() < deadline:
+    # Up to its very end it takes connections, which end with it.
+    until(lambda: killed not in together.answering())
+
+    def is_replaced() -> bool:
         with together.client() as client:
             assert client.get("/v1/datasets").status_code == 200
-        answered += 1
-    assert answered > 0
+        return len(together.answering() - {killed}) == SEVERAL
+
+    until(is_replaced)
     assert len(together.answering() & before) == SEVERAL - 1
     with together.each() as clients:  # the new one answers, too
         assert [client.get("/v1/datasets").status_code for client in clients] == [200] * SEVERAL
@@ -191,7 +198,7 @@ def test_their_threads_have_no_memory_apart_that_would_fill_once_for_each(togeth
 
 
 def counted(together: Together) -> float:
-    lines = httpx.get(f"{together.metrics_url}/metrics").text.splitlines()
+    lines = httpx.get(f"{together.metrics_url}/metrics", timeout=HANG_SECONDS).text.splitlines()
     ours = [line for line in lines if line.startswith("privacy_risk_http_requests_total{")]
     return sum(float(line.split()[-1]) for line in ours if 'route="/v1/rules"' in line)
 
@@ -202,6 +209,8 @@ def test_what_they_count_is_summed_also_over_one_that_died(together: Together):
         for client in clients:
             for _ in range(3):
                 client.get("/v1/rules")
+        # A request is counted when it is over, which whoever has its answer may be told before.
+        until(lambda: counted(together) - before >= 3 * SEVERAL)
         assert counted(together) - before == 3 * SEVERAL
         killed = min(together.answering())
         os.kill(killed, signal.SIGKILL)
@@ -233,7 +242,7 @@ def test_who_listens_to_one_hears_of_a_run_that_another_changed(together: Togeth
         listener.start()
         assert begun.wait(HANG_SECONDS)
         assert other.post(f"/v1/runs/{run}/cancel").status_code == 200
-        listener.join(5)  # whoever is not told looks again after much longer
+        listener.join(HANG_SECONDS)
         assert not listener.is_alive()
         assert any("cancelled" in line for line in heard)
 
@@ -281,16 +290,24 @@ def test_asked_to_end_they_answer_what_was_begun_and_end_together(
         service.until_ready()
         processes = descendants(service.process)
         body = b'{"name": "slow", "definition": {"kind": "rows", "rows": [["a", "x"], ["b", "x"]]}}'
-        host, port = service.url.removeprefix("http://").split(":")
+        host, _, port = service.url.removeprefix("http://").partition(":")
+
+        def is_refused() -> bool:
+            try:
+                socket.create_connection((host, int(port)), HANG_SECONDS).close()
+            except OSError as error:
+                return isinstance(error, ConnectionRefusedError)
+            return False
+
         with socket.create_connection((host, int(port)), HANG_SECONDS) as connection:
             head = f"POST /v1/hierarchies HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {service.key}\r\n"
-            head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-            connection.sendall(head.encode() + body[:10])
-            time.sleep(0.5)
+            head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+            head += "Expect: 100-continue\r\n\r\n"
+            connection.sendall(head.encode())
+            assert connection.recv(100).startswith(b"HTTP/1.1 100")  # it has begun to read the body
+            connection.sendall(body[:10])
             service.process.terminate()
-            time.sleep(0.5)
-            with pytest.raises(ConnectionRefusedError):
-                socket.create_connection((host, int(port)), 1).close()
+            until(is_refused)
             connection.sendall(body[10:])
             assert connection.recv(100).startswith(b"HTTP/1.1 201")
         assert service.process.wait(HANG_SECONDS) == 0
@@ -306,11 +323,17 @@ def test_they_end_with_the_process_that_started_them(database_urls: DatabaseUrls
         until(lambda: not any(is_alive(one) for one in processes))
 
 
+@pytest.fixture
+def port() -> Iterator[int]:
+    with held_port() as port:
+        yield port
+
+
 @pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGTERM])
-def test_with_a_database_of_its_own_the_whole_service_ends_in_order(short_folder: Path, sig: int):
+def test_with_a_database_of_its_own_the_whole_service_ends_in_order(short_folder: Path, port: int, sig: int):
     folder = short_folder / secrets.token_hex(4)
     folder.mkdir(mode=0o711)
-    port, log = free_port(), folder / "log"
+    log = folder / "log"
     given = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     given |= {"PRIVACY_RISK_HOME": str(folder / "home"), "PRIVACY_RISK_PROCESSES": "2"}
     with log.open("wb") as file:
@@ -324,7 +347,7 @@ def test_with_a_database_of_its_own_the_whole_service_ends_in_order(short_folder
 
         until(lambda: any(is_worker(one) for one in ours()))
         until(lambda: log.read_text().count("Application startup complete") == SEVERAL)
-        httpx.get(f"http://127.0.0.1:{port}/readyz").raise_for_status()
+        until(lambda: is_ready(f"http://127.0.0.1:{port}"))
         started = ours()
         process.send_signal(sig)
         process.wait(HANG_SECONDS)
@@ -392,8 +415,8 @@ parent, ended = os.getpid(), []
 def answer(ready, speaks_for_all):
     if not speaks_for_all:
         os._exit(3)
-    ready()
     os.write(1, b"answers\n")
+    ready()
     time.sleep(1000)
 
 def forget(number):

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import signal
 import time
 from dataclasses import replace
 from functools import cache
 
-import psutil
+import psycopg
 import pytest
 
+from app.persistence.signals import DELETIONS_CHANNEL
 from app.services.fingerprints import canonical_json as canonical
 from app.services.resources import Kind, NewResource, RunState
 from app.services.runs.kept_blocks import HEADER, STATE_NUMBER
 from app.workers.executor import MOST_ATTEMPTS
-from tests.faults.conftest import SILENT_SECONDS
 from tests.faults.hash_chains import HashChains
 from tests.faults.least_losses import LeastLoss, least_loss, steps_in
-from tests.processes import HANG_SECONDS, is_alive
+from tests.processes import HANG_SECONDS, is_alive, seconds_until_gone, until
 
 pytestmark = pytest.mark.anyio
 
@@ -50,8 +49,7 @@ async def test_killing_the_child_then_the_worker_changes_no_byte_of_the_result(b
     await bench.until_done(run_id, TOTAL // 2)
     (child,) = first.children()
     first.process.kill()
-    await asyncio.sleep(1.0)
-    assert not is_alive(child)
+    assert seconds_until_gone(child) <= 1.0
 
     start_worker()
     disturbed = await bench.result_bytes(run_id)
@@ -66,10 +64,11 @@ async def test_killing_the_child_then_the_worker_changes_no_byte_of_the_result(b
 async def test_a_search_for_the_least_loss_goes_on_from_its_state_when_its_process_is_killed(
     bench, start_worker
 ):
-    worker = start_worker()
-    run_id = await bench.start(least_loss("killed", seed=1))
+    # Before the run, which would not wait for it.
     whole = LeastLoss(1, step_seconds=0.0)
     block = whole.run_block(0, lambda _: None)
+    worker = start_worker()
+    run_id = await bench.start(least_loss("killed", seed=1))
 
     await bench.until_done(run_id, whole.steps // 2)
     async with asyncio.timeout(HANG_SECONDS):
@@ -128,24 +127,13 @@ async def test_a_worker_that_comes_back_from_a_pause_overwrites_nothing(bench, s
     assert [event.data["attempt"] for event in events if "attempt" in event.data] == [1, 2]
 
 
-async def seconds_until_gone(child: psutil.Process) -> float:
-    """How long it still computes, by the time of the processor, which a busy machine does not stretch."""
-    seen = [sum(child.cpu_times()[:2])]
-    async with asyncio.timeout(HANG_SECONDS):
-        while is_alive(child):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                seen.append(sum(child.cpu_times()[:2]))
-            await asyncio.sleep(0.01)
-    return seen[-1] - seen[0]
-
-
 async def test_a_cancel_takes_at_most_a_second_and_leaves_no_child(bench, start_worker):
     worker = start_worker()
     run_id = await bench.start_run("cancelled", BLOCKS, UNITS)
     await bench.until_done(run_id, 1)
     (child,) = worker.children()
     await bench.service.cancel(bench.actor, run_id)
-    assert await seconds_until_gone(child) <= 1.0
+    assert seconds_until_gone(child) <= 1.0
     run = await bench.service.wait(bench.actor, run_id, HANG_SECONDS)
     assert run.state is RunState.CANCELLED
     async with bench.store.work(bench.tenant) as work:
@@ -155,7 +143,7 @@ async def test_a_cancel_takes_at_most_a_second_and_leaves_no_child(bench, start_
 async def test_a_stop_ends_with_the_finished_blocks_though_its_worker_is_killed(bench, start_worker):
     worker = start_worker()
     run_id = await bench.start_run("stopped", BLOCKS, UNITS)
-    await bench.until_done(run_id, UNITS)
+    await bench.until_done(run_id, UNITS + 1)  # the first block is kept before the second begins
     worker.process.kill()
     await bench.service.stop(bench.actor, run_id)
     async with bench.store.work(bench.tenant) as work:
@@ -182,7 +170,7 @@ async def test_a_worker_asked_to_stop_returns_its_run_unblamed(bench, start_work
     asked = time.monotonic()
     worker.process.send_signal(signal.SIGTERM)
     assert worker.process.wait(HANG_SECONDS) == 0
-    assert time.monotonic() - asked < 5
+    assert time.monotonic() - asked < 10  # as is promised
     run = await bench.run(run_id)
     assert (run.state, run.attempt) == (RunState.QUEUED, 0)
 
@@ -203,7 +191,7 @@ async def test_a_run_that_takes_every_worker_with_it_fails_and_says_so(bench, re
         claim = await registry.claim(run_id, "dead worker", 0.0)
         assert claim is not None
     start_worker()
-    run = await bench.until(run_id, lambda run: run.state.is_final, SILENT_SECONDS + 20)
+    run = await bench.until(run_id, lambda run: run.state.is_final)
     assert run.state is RunState.FAILED
     assert run.error["code"] == "worker-lost"
 
@@ -224,8 +212,21 @@ async def test_progress_is_told_often_never_backwards_and_can_be_resumed(bench, 
     assert rest == events[half:]
 
 
-async def test_deleted_data_leave_no_process_that_has_loaded_them(bench, start_worker):
-    worker = start_worker()
+def worker_that_hears(start_worker, database_urls):
+    """A worker that is told of deletions by now: it keeps no process of before, which may have missed one."""
+    hearing = (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_start > %s"
+        f" AND query = 'LISTEN {DELETIONS_CHANNEL}'"
+    )
+    with psycopg.connect(database_urls.admin, autocommit=True) as connection:
+        before = connection.execute("SELECT clock_timestamp()").fetchone()
+        worker = start_worker()
+        until(lambda: connection.execute(hearing, before).fetchone() == (1,))
+    return worker
+
+
+async def test_deleted_data_leave_no_process_that_has_loaded_them(bench, start_worker, database_urls):
+    worker = worker_that_hears(start_worker, database_urls)
     hierarchy = NewResource(Kind.HIERARCHY, "held", "b" * 64, {}, {})
     async with bench.store.work(bench.tenant) as work:
         await work.resources.add(hierarchy)
@@ -243,8 +244,8 @@ async def test_deleted_data_leave_no_process_that_has_loaded_them(bench, start_w
     assert await bench.result_bytes(await bench.start_run("third", 2, 10)) == undisturbed(2, 10)
 
 
-async def test_a_process_that_waits_for_its_next_run_ends_with_its_worker(bench, start_worker):
-    worker = start_worker()
+async def test_a_process_that_waits_for_its_next_run_ends_with_its_worker(bench, start_worker, database_urls):
+    worker = worker_that_hears(start_worker, database_urls)
     await bench.result_bytes(await bench.start_run("only", 2, 8))
     (child,) = worker.children()
     worker.process.kill()

@@ -20,7 +20,16 @@ from app.main import operations
 from app.settings import Settings
 from app.workers.names import NURSERY
 from tests.faults.conftest import ROOT
-from tests.processes import HANG_SECONDS, command_line, descendants, is_alive, is_worker, name_of, until
+from tests.processes import (
+    HANG_SECONDS,
+    command_line,
+    descendants,
+    is_alive,
+    is_worker,
+    name_of,
+    ready_workers,
+    until,
+)
 
 
 @pytest.fixture
@@ -55,13 +64,9 @@ def test_a_service_asked_to_end_stops_all_that_it_started(serving: subprocess.Po
 def test_a_worker_ends_with_the_service_that_started_it(serving: subprocess.Popen[bytes], sig: int):
     """Even if that is killed, and so can tell nobody."""
     service = psutil.Process(serving.pid)
-
-    def workers() -> list[psutil.Process]:
-        return [one for one in descendants(service) if is_worker(one)]
-
-    until(lambda: bool(workers()))
-    (worker,) = workers()
-    until(lambda: any(name_of(one) == NURSERY for one in worker.children()))
+    until(lambda: bool(ready_workers(service)))
+    (worker,) = ready_workers(service)
+    assert is_worker(worker)
     below = descendants(worker)
     serving.send_signal(sig)
     serving.wait(HANG_SECONDS)

@@ -6,19 +6,19 @@ import asyncio
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
 from app.services.resources import Claim, RunState
+from app.workers import supervisor
 from app.workers.child import size_and_resident
 from app.workers.executor import MAX_LOSSES, MOST_ATTEMPTS
 from app.workers.supervisor import Ending
 from tests.faults import entries
 from tests.faults.supervised import MIB, Bench, children_of_tests
-from tests.processes import HANG_SECONDS, is_alive
+from tests.processes import HANG_SECONDS, seconds_until_gone, until
 
 ROOT = Path(__file__).parents[2]
 
@@ -98,7 +98,7 @@ def peak_of_a_hoarder() -> float:
     """MiB that a child of 512 MiB holds at most, without pages of the files of programs."""
 
     async def main() -> float:
-        bench = Bench(entries.use_too_much_memory, memory=512 * MIB)
+        bench = Bench(entries.hold_all_the_memory, memory=512 * MIB)
         task = asyncio.create_task(attempt(bench))
         peak = 0
         while not task.done():
@@ -186,11 +186,14 @@ def test_a_killed_child_is_noticed_at_once(sig):
         task = asyncio.create_task(attempt(bench))
         await bench.until(lambda: bench.run.progress is not None)
         (process,) = children_of_tests()
+        beats = len(bench.store.heartbeats)
         process.send_signal(sig)
-        async with asyncio.timeout(2):
-            return await task
+        outcome = await task
+        return outcome, bench.seconds_since(beats)
 
-    assert asyncio.run(main()).ending is Ending.LOST
+    outcome, seconds = asyncio.run(main())
+    assert outcome.ending is Ending.LOST
+    assert seconds <= 1.0
 
 
 def test_a_stop_reaches_the_child_within_a_second_and_lets_it_finish():
@@ -198,10 +201,10 @@ def test_a_stop_reaches_the_child_within_a_second_and_lets_it_finish():
         bench = Bench(entries.work_until_stopped)
         task = asyncio.create_task(attempt(bench))
         await bench.until(lambda: bench.run.progress is not None)
-        asked = time.monotonic()
+        beats = len(bench.store.heartbeats)
         await bench.store.request_stop("run-1")
         assert (await task).ending is Ending.FINISHED
-        return time.monotonic() - asked, bench
+        return bench.seconds_since(beats), bench
 
     seconds, bench = asyncio.run(main())
     assert seconds <= 1.0
@@ -214,10 +217,10 @@ def test_a_cancel_takes_at_most_a_second(entry):
         bench = Bench(entry)
         task = asyncio.create_task(bench.executor.execute("run-1"))
         await bench.until(lambda: bench.run.progress is not None)
-        asked = time.monotonic()
+        beats = len(bench.store.heartbeats)
         await bench.store.request_cancel("run-1")
         await bench.until(lambda: bench.run.state is RunState.CANCELLED)
-        seconds = time.monotonic() - asked
+        seconds = bench.seconds_since(beats)
         assert children_of_tests() == []
         await task
         return seconds
@@ -239,14 +242,17 @@ def test_a_stopping_worker_gives_the_run_back_with_the_attempt_unspent():
     assert bench.store.state.queue == ["run-1"]
 
 
-def test_a_child_that_a_service_manager_kills_with_its_worker_spends_no_attempt():
+def test_a_child_that_a_service_manager_kills_with_its_worker_spends_no_attempt(monkeypatch):
+    # That it waits is what counts here; a busy machine may keep this process from going on for longer.
+    monkeypatch.setattr(supervisor, "STOP_GRACE_SECONDS", HANG_SECONDS)
+
     async def main() -> Bench:
         bench = Bench(entries.work_until_killed)
         task = asyncio.create_task(bench.executor.execute("run-1"))
         await bench.until(lambda: bench.run.progress is not None)
         (process,) = children_of_tests()
         process.terminate()
-        await asyncio.sleep(0.05)
+        await bench.until(lambda: children_of_tests() == [])
         bench.stop.set()
         await task
         return bench
@@ -330,17 +336,12 @@ def test_a_child_dies_with_its_worker(tmp_path, sig):
     code = f"from tests.faults.entries import supervise_forever; supervise_forever({str(pid_file)!r})"
     worker = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
     try:
-        deadline = time.monotonic() + HANG_SECONDS
-        while not (pid_file.exists() and pid_file.read_text()) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: pid_file.exists() and pid_file.read_text() != "")
         child = psutil.Process(int(pid_file.read_text()))
         assert child.is_running()
         worker.send_signal(sig)
         worker.wait(HANG_SECONDS)
-        deadline = time.monotonic() + 1.0
-        while is_alive(child) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert not is_alive(child)
+        assert seconds_until_gone(child) <= 1.0
     finally:
         worker.kill()
         worker.wait()

@@ -19,6 +19,8 @@ import httpx
 import pytest
 import yaml
 
+from tests.processes import HANG_SECONDS, held_port
+
 ROOT = Path(__file__).parents[2]
 LARGE = 3 * 1024 * 1024
 """Bytes of a body that is above the 1 MiB which nginx takes by itself."""
@@ -62,12 +64,6 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
-
-
 def caddy(folder: Path, port: int, service: int) -> list[str]:
     sites = documented("caddyfile").replace("risk.example.org", f"http://127.0.0.1:{port}")
     own = f"{{\n    admin off\n}}\n{sites.replace(':8000', f':{service}')}"
@@ -95,7 +91,7 @@ def running(argv: list[str], port: int, folder: Path) -> Iterator[None]:
     with (folder / "said").open("wb") as said:
         process = subprocess.Popen(argv, stdout=said, stderr=said, env=environment)
     try:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + HANG_SECONDS
         while True:
             try:
                 socket.create_connection(("127.0.0.1", port), 1).close()
@@ -107,14 +103,14 @@ def running(argv: list[str], port: int, folder: Path) -> Iterator[None]:
         yield
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(HANG_SECONDS)
 
 
 @pytest.mark.parametrize("proxy", [caddy, nginx], ids=["caddy", "nginx"])
 def test_a_large_upload_passes_a_proxy_at_once_and_with_the_true_client(proxy, tmp_path):
     if shutil.which(proxy.__name__) is None:
         pytest.skip(f"{proxy.__name__} is not installed")
-    service, port = Service(), free_port()
+    service = Service()
     threading.Thread(target=service.serve_forever, daemon=True).start()
     went_on = []
 
@@ -123,7 +119,11 @@ def test_a_large_upload_passes_a_proxy_at_once_and_with_the_true_client(proxy, t
         went_on.append(service.begun.wait(10))
         yield b"x" * (LARGE - 65536)
 
-    with running(proxy(tmp_path, port, service.server_port), port, tmp_path), httpx.Client() as client:
+    with (
+        held_port() as port,
+        running(proxy(tmp_path, port, service.server_port), port, tmp_path),
+        httpx.Client(timeout=HANG_SECONDS) as client,
+    ):
         url, forged = (
             f"http://127.0.0.1:{port}/v1/uploads",
             {"X-Forwarded-For": "6.6.6.6", "X-Forwarded-Proto": "x"},

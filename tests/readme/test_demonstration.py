@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import httpx
@@ -17,6 +16,7 @@ from app.api.examples.files import UPLOAD_BODY
 from app.samples.files import write_sample
 from tests.api.operations import DOCUMENT
 from tests.benchmarks.over_http import PandasOracle
+from tests.processes import HANG_SECONDS, descendants, is_alive, until
 
 ROOT = Path(__file__).parents[2]
 DEMO = [sys.executable, "-m", "app", "demo"]
@@ -74,10 +74,6 @@ def test_its_numbers_are_those_of_the_case_study_and_of_brute_force(report, envi
     assert list(Path(environment["TMPDIR"]).iterdir()) == []
 
 
-def descendants(process):
-    return {child.pid for child in psutil.Process(process.pid).children(recursive=True)}
-
-
 def heed_interrupts():
     # Whoever starts the tests in the background may have had interrupts ignored, which is inherited.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -115,13 +111,10 @@ def test_a_demonstration_left_running_ends_with_all_its_processes_and_files(envi
     ) as process:
         report = json.loads(process.stdout.readline())
         assert report["service"]["docs"].startswith("http://127.0.0.1:")
-        started = descendants(process)
+        started = descendants(psutil.Process(process.pid))
         assert started
         assert statuses_of_first_examples(report["service"]) == [201] * 4
         process.send_signal(how)
-        process.wait(30)
-    deadline = time.monotonic() + 10
-    while (left := {pid for pid in started if psutil.pid_exists(pid)}) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert left == set()
+        process.wait(HANG_SECONDS)
+    until(lambda: not any(is_alive(one) for one in started))
     assert list(Path(environment["TMPDIR"]).iterdir()) == []

@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from app.domain.search.catalogue import SEARCHES
 from app.settings import Settings
 from tests.api.journey import walk
 from tests.api.operations import OPERATIONS
+from tests.processes import HANG_SECONDS, held_port
 from tests.unit.services.workbooks import workbook
 
 ROOT = Path(__file__).parents[2]
@@ -58,10 +58,13 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def environment(short_folder):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+def port():
+    with held_port() as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def environment(short_folder, port):
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PRIVACY_RISK_")}
     kept.pop("DATABASE_URL", None)
     return kept | {"PRIVACY_RISK_HOME": str(short_folder / "readme"), "PRIVACY_RISK_PORT": str(port)}
@@ -77,7 +80,7 @@ def service(folder, environment):
     )
     base_url = f"http://127.0.0.1:{environment['PRIVACY_RISK_PORT']}"
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + HANG_SECONDS
         while True:
             assert process.poll() is None, (folder / "serve.log").read_text()
             assert time.monotonic() < deadline, (folder / "serve.log").read_text()
@@ -91,7 +94,7 @@ def service(folder, environment):
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            process.wait(30)
+            process.wait(HANG_SECONDS)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
         log.close()

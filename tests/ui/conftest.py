@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from app.composition.signing_in import signing_in
 from app.persistence.addresses import create_engine
@@ -34,8 +34,10 @@ from tests.processes import HANG_SECONDS
 from tests.ui.journey import Journey, make_journey
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-# A page that shows nothing takes longer, a busy machine does not.
-expect.set_options(timeout=1000 * HANG_SECONDS / 4)
+MILLISECONDS = 1000 * HANG_SECONDS
+"""How long a page is waited for: a hang takes longer, a busy machine does not."""
+
+expect.set_options(timeout=MILLISECONDS)
 
 
 class Served(threading.Thread):
@@ -66,8 +68,8 @@ class Served(threading.Thread):
         engine = create_engine(self._database_url)
         store, registry = (kind(engine, master_key, self.clock) for kind in (PostgresStore, PostgresRegistry))
         limits = UploadLimits(max_bytes=self._max_bytes)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        listening = socket.create_server(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
         own = None
         if self._oidc is not None:
             settings = Settings(public_url=f"http://127.0.0.1:{port}", **self._oidc)
@@ -81,11 +83,9 @@ class Served(threading.Thread):
         install_pages(self._api.app, cookies, sessions, self.organisation)
         self._loop = asyncio.get_running_loop()
         self._server = uvicorn.Server(
-            uvicorn.Config(
-                self._api.app, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=1
-            )
+            uvicorn.Config(self._api.app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
         )
-        serving = asyncio.create_task(self._server.serve())
+        serving = asyncio.create_task(self._server.serve([listening]))
         while not self._server.started:  # noqa: ASYNC110 - uvicorn has no event for it
             await asyncio.sleep(0.01)
         self.ready.set()
@@ -105,7 +105,7 @@ class Served(threading.Thread):
     def do(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Something on the side of the service, in its loop."""
         assert self._loop is not None
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(HANG_SECONDS)
 
     def new_token(self) -> str:
         """The key of a new tenant."""
@@ -136,7 +136,7 @@ def serving(
     name = postgres.clone()
     thread = Served(postgres.urls(name).runtime, max_bytes, budget, oidc)
     thread.start()
-    assert thread.ready.wait(30)
+    assert thread.ready.wait(HANG_SECONDS)
     yield thread
     thread.stop()
     postgres.drop(name)
@@ -160,6 +160,13 @@ def browser() -> Iterator[Browser]:
         )
         yield browser
         browser.close()
+
+
+def new_context(browser: Browser, **options: Any) -> BrowserContext:
+    """A context of a browser that waits as long for what is clicked as for what is shown."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(MILLISECONDS)
+    return context
 
 
 @dataclass(frozen=True)

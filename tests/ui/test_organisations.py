@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.conftest import PostgresServer
 from tests.identity_provider import IdentityProvider, running_provider
-from tests.ui.conftest import Served, Watched, serving
+from tests.ui.conftest import MILLISECONDS, Served, Watched, serving
 from tests.ui.forms import token_in
 
 SECRET = "known to the provider alone"
@@ -61,7 +61,7 @@ def sent_away(visitor: httpx.Client, goal: str = "/") -> httpx.URL:
 
 def sent_back(there: httpx.URL, who: str = "ada", **form: str) -> httpx.URL:
     """Say at the provider who one is; the address at the service."""
-    answer = httpx.post(there, data={"sub": who, **form})
+    answer = httpx.post(there, data={"sub": who, **form}, timeout=60)
     assert answer.status_code == 302, answer.text
     return httpx.URL(answer.headers["location"])
 
@@ -117,7 +117,9 @@ def test_what_somebody_does_is_theirs_in_the_audit_trail_and_no_secret_is_in_the
     asked = {line["key_id"] for line in site.api.log_lines() if line["route"].startswith("/v1/")}
     assert asked == {principal}
     key = site.do(site.api.services.tenants.bootstrap("acme", new_key=True)).first_key.token
-    trail = httpx.get(f"{site.url}/v1/audit-events", headers={"Authorization": f"Bearer {key}"}).json()
+    trail = httpx.get(
+        f"{site.url}/v1/audit-events", headers={"Authorization": f"Bearer {key}"}, timeout=60
+    ).json()
     assert {own["key_id"] for own in trail["items"]} == {principal, "bootstrap"}
     log = site.api.log.getvalue()
     for secret in (SECRET, "code=", "eyJ", token):
@@ -128,16 +130,16 @@ def test_signing_out_and_signing_in_anew_end_the_session_of_before(visitor, site
     signed_in(visitor)
     before = {"Cookie": f"privacy-risk-session={visitor.cookies['privacy-risk-session']}"}
     signed_in(visitor)
-    assert httpx.get(f"{site.url}/datasets", headers=before).status_code == 303
+    assert httpx.get(f"{site.url}/datasets", headers=before, timeout=60).status_code == 303
     now = {"Cookie": f"privacy-risk-session={visitor.cookies['privacy-risk-session']}"}
     page = visitor.get("/datasets")
     assert visitor.post("/sign-out", data={"form_token": token_in(page)}).headers["location"] == "/sign-in"
-    assert httpx.get(f"{site.url}/datasets", headers=now).status_code == 303
+    assert httpx.get(f"{site.url}/datasets", headers=now, timeout=60).status_code == 303
 
 
 def test_nobody_is_signed_in_by_an_answer_that_is_not_theirs(visitor, site, provider):
     here = sent_back(sent_away(visitor))
-    with httpx.Client(base_url=site.url) as stranger:
+    with httpx.Client(base_url=site.url, timeout=60) as stranger:
         assert stranger.get(here).status_code == 400  # the way back in another browser
         theirs = sent_back(sent_away(stranger))
     for wrong in (
@@ -233,10 +235,10 @@ def test_another_mapping_of_groups_ends_the_sessions_of_the_one_before(visitor, 
 
 
 def test_without_a_provider_there_is_no_such_way(served):
-    form = httpx.get(f"{served.url}/sign-in", headers={"Accept": "text/html"})
+    form = httpx.get(f"{served.url}/sign-in", headers={"Accept": "text/html"}, timeout=60)
     assert "organisation" not in form.text
     for path in ("/sign-in/organisation", "/sign-in/callback"):
-        assert httpx.get(f"{served.url}{path}").status_code == 404
+        assert httpx.get(f"{served.url}{path}", timeout=60).status_code == 404
 
 
 def test_a_provider_that_is_away_is_told_and_keys_go_on(postgres):
@@ -244,7 +246,7 @@ def test_a_provider_that_is_away_is_told_and_keys_go_on(postgres):
         "oidc_issuer": "http://127.0.0.1:9", "oidc_client_id": "risk", "oidc_groups": json.dumps(GROUPS),
     }  # fmt: skip
     for alone in serving(postgres, 1_000_000, oidc=oidc):
-        with httpx.Client(base_url=alone.url) as visitor:
+        with httpx.Client(base_url=alone.url, timeout=60) as visitor:
             answer = visitor.get("/sign-in/organisation")
             assert answer.status_code == 503
             assert "does not answer" in answer.text
@@ -257,6 +259,7 @@ def test_in_a_browser_the_way_leads_to_the_provider_and_back_to_the_page(
     browser: Browser, site: Served, shots, provider
 ):
     page = browser.new_page()
+    page.set_default_timeout(MILLISECONDS)
     watched = Watched(page, site)
     page.goto(f"{site.url}/datasets")
     shots.take(page, "sign-in-organisation")

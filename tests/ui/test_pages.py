@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
-from tests.ui.conftest import Served, Shots, Watched, sign_in
+from tests.ui.conftest import Served, Shots, Watched, new_context, sign_in
 from tests.ui.journey import Journey
 from tests.ui.looks import STATUS, assert_accessible, assert_quiet
 
@@ -91,7 +91,7 @@ PAGES = {
 @pytest.fixture(scope="module")
 def cookies(browser: Browser, served: Served, journey: Journey) -> list[dict[str, object]]:
     """The cookies of somebody who signed in by the form."""
-    context = browser.new_context()
+    context = new_context(browser)
     sign_in(context.new_page(), served, journey.token)
     cookies = context.cookies()
     context.close()
@@ -102,10 +102,10 @@ def cookies(browser: Browser, served: Served, journey: Journey) -> list[dict[str
 def contexts(browser: Browser, cookies) -> Iterator[dict[str, BrowserContext]]:
     """One signed-in context per way of looking."""
     made = {
-        "light": browser.new_context(viewport={"width": 1280, "height": 900}),
-        "dark": browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="dark"),
-        "narrow": browser.new_context(viewport={"width": 390, "height": 844}),
-        "no-script": browser.new_context(viewport={"width": 1280, "height": 900}, java_script_enabled=False),
+        "light": new_context(browser, viewport={"width": 1280, "height": 900}),
+        "dark": new_context(browser, viewport={"width": 1280, "height": 900}, color_scheme="dark"),
+        "narrow": new_context(browser, viewport={"width": 390, "height": 844}),
+        "no-script": new_context(browser, viewport={"width": 1280, "height": 900}, java_script_enabled=False),
     }
     for context in made.values():
         context.add_cookies(cookies)
@@ -223,7 +223,7 @@ def test_a_run_is_followed_live_to_its_result(contexts, served: Served, journey:
     shots.take(page, "run-waiting.light")
     assert_accessible(page, shots, "run-waiting.light")
     served.do(served.api.work_off(journey.waiting_run))
-    expect(page.locator("[data-part=state]")).to_have_text("succeeded", timeout=10_000)
+    expect(page.locator("[data-part=state]")).to_have_text("succeeded")
     page.get_by_role("link", name="See the result").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("The best release found")
     expect(page.get_by_role("link", name="waiting")).to_be_visible()

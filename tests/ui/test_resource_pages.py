@@ -43,7 +43,9 @@ class Visitor:
 def visitor_of(served: Served, key: str) -> Iterator[Visitor]:
     with (
         httpx.Client(base_url=served.url, headers={"Accept": "text/html"}, timeout=60) as browser,
-        httpx.Client(base_url=f"{served.url}/v1", headers={"Authorization": f"Bearer {key}"}) as api,
+        httpx.Client(
+            base_url=f"{served.url}/v1", headers={"Authorization": f"Bearer {key}"}, timeout=60
+        ) as api,
     ):
         signed_in(browser, key)
         yield Visitor(browser, api)

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from app.samples.patients import csv_of_patients
 from app.services.questions import DirectBudget
 from tests.conftest import PostgresServer
-from tests.ui.conftest import Served, Shots, serving, sign_in
+from tests.ui.conftest import Served, Shots, new_context, serving, sign_in
 from tests.ui.looks import assert_accessible
 
 DROP = """([name, text]) => {
@@ -33,7 +33,7 @@ TABLE = "zip,sex,ill\n" + "".join(f"{n // 2:05},{'mf'[n % 2]},x{n % 3}\n" for n 
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context = new_context(browser, viewport={"width": 1280, "height": 900})
     yield context
     context.close()
 
@@ -136,7 +136,7 @@ def test_whoever_closes_the_browser_goes_on_by_the_link(
     send(page)
     page.wait_for_url("**/uploads/people")
     page.context.close()
-    other = browser.new_context()
+    other = new_context(browser)
     again = other.new_page()
     sign_in(again, served, token, "/uploads/people")
     again.get_by_role("button", name="Make the dataset and see its profile").click()
@@ -163,7 +163,9 @@ def test_the_back_button_and_a_second_tab_make_nothing_twice(page: Page, served:
         # In the second tab the button stands there still.
         tab.get_by_role("button", name="Make this release").click()
         expect(tab.get_by_role("link", name="Table (CSV)")).to_be_visible()
-    with httpx.Client(base_url=f"{served.url}/v1", headers={"Authorization": f"Bearer {token}"}) as api:
+    with httpx.Client(
+        base_url=f"{served.url}/v1", headers={"Authorization": f"Bearer {token}"}, timeout=60
+    ) as api:
         for kind in ("datasets", "optimisations", "releases"):
             assert len(api.get(f"/{kind}").json()["items"]) == 1, kind
 
@@ -194,7 +196,7 @@ def test_the_profile_of_a_large_table_is_followed_until_it_is_there(
     page.wait_for_url("**/datasets/people/profile?run=*")
     assert page.url.partition("run=")[2] == run
     slow.do(slow.api.work_off(run))
-    expect(page.locator(".headline")).to_contain_text("unique by zip", timeout=15_000)
+    expect(page.locator(".headline")).to_contain_text("unique by zip")
 
 
 def test_the_goal_of_the_sent_patients_can_be_left_when_a_session_ends(

@@ -99,7 +99,7 @@ def test_the_cookie_is_for_this_site_alone_and_shows_nothing(browser, journey: J
 
 def test_by_https_the_cookie_never_travels_openly(served, journey: Journey):
     proxied = {"Accept": "text/html", "X-Forwarded-Proto": "https"}
-    with httpx.Client(base_url=served.url, headers=proxied) as browser:
+    with httpx.Client(base_url=served.url, headers=proxied, timeout=60) as browser:
         form = browser.get("/sign-in")
         offered = SimpleCookie(form.headers["set-cookie"])["__Host-privacy-risk-form"]
         answer = browser.post(
@@ -131,12 +131,14 @@ def test_a_forged_form_signs_nobody_in_or_out_and_makes_nothing(browser, served,
 def test_after_signing_out_a_copy_of_the_cookie_opens_nothing(browser, served, journey: Journey):
     signed_in(browser, journey.token)
     copy = {"Cookie": f"privacy-risk-session={browser.cookies['privacy-risk-session']}"}
-    page = httpx.get(f"{served.url}/datasets", headers=copy)
+    page = httpx.get(f"{served.url}/datasets", headers=copy, timeout=60)
     assert page.status_code == 200
     browser.post("/sign-out", data={"form_token": token_in(page)})
-    assert httpx.get(f"{served.url}/datasets", headers=copy).status_code == 303
+    assert httpx.get(f"{served.url}/datasets", headers=copy, timeout=60).status_code == 303
     for path in ("/example-data", "/sign-out"):
-        answer = httpx.post(f"{served.url}{path}", headers=copy, data={"form_token": token_in(page)})
+        answer = httpx.post(
+            f"{served.url}{path}", headers=copy, data={"form_token": token_in(page)}, timeout=60
+        )
         assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
 
 
@@ -145,7 +147,7 @@ def test_signing_in_anew_ends_the_session_of_before(browser, served, journey: Jo
     before = {"Cookie": f"privacy-risk-session={browser.cookies['privacy-risk-session']}"}
     signed_in(browser, journey.assessor_token)
     assert browser.get("/datasets").status_code == 200
-    assert httpx.get(f"{served.url}/datasets", headers=before).status_code == 303
+    assert httpx.get(f"{served.url}/datasets", headers=before, timeout=60).status_code == 303
 
 
 def test_a_wrong_key_an_altered_cookie_and_an_old_one_are_refused(browser, served, journey: Journey):
@@ -156,7 +158,7 @@ def test_a_wrong_key_an_altered_cookie_and_an_old_one_are_refused(browser, serve
     altered = value[:-2] + ("AA" if value[-2:] != "AA" else "BB")
     for bad in (altered, value[:20], "=", "é".encode().decode("latin-1")):
         cookie = f"privacy-risk-session={bad}".encode("latin-1")
-        answer = httpx.get(f"{served.url}/", headers={b"Cookie": cookie})
+        answer = httpx.get(f"{served.url}/", headers={b"Cookie": cookie}, timeout=60)
         assert answer.status_code == 303
     assert browser.get("/").status_code == 200
     served.clock.advance(8 * 3600)
@@ -170,7 +172,7 @@ def test_a_wrong_key_an_altered_cookie_and_an_old_one_are_refused(browser, serve
 def test_the_form_cookie_opens_no_page(browser, served):
     browser.get("/sign-in")
     swapped = {"Cookie": f"privacy-risk-session={browser.cookies['privacy-risk-form']}"}
-    assert httpx.get(f"{served.url}/", headers=swapped).status_code == 303
+    assert httpx.get(f"{served.url}/", headers=swapped, timeout=60).status_code == 303
 
 
 def test_no_page_shows_another_tenants_names(browser, served, journey: Journey):
@@ -246,7 +248,7 @@ def test_every_page_has_the_strict_policy(browser, journey: Journey):
 def test_names_are_written_not_obeyed(served, journey: Journey):
     """A label of a hierarchy that is markup is shown as text."""
     with httpx.Client(
-        base_url=served.url, headers={"Authorization": f"Bearer {served.new_token()}"}
+        base_url=served.url, headers={"Authorization": f"Bearer {served.new_token()}"}, timeout=60
     ) as client:
         nasty = "<img src=x onerror=alert(1)>"
         rows = [["a", nasty], ["b", nasty]]
@@ -267,7 +269,7 @@ def test_names_are_written_not_obeyed(served, journey: Journey):
         ):
             sent = {"content": body} if isinstance(body, str) else {"json": body}
             assert client.post(path, **sent).is_success
-    with httpx.Client(base_url=served.url) as browser:
+    with httpx.Client(base_url=served.url, timeout=60) as browser:
         signed_in(browser, key)
         page = browser.get("/datasets/d/attributes/v")
     assert page.status_code == 200

@@ -14,20 +14,19 @@ from app.api.examples.files import UPLOAD_BODY
 from app.api.openapi import ESSENTIALS
 from app.services.datasets.ingest.dialect import MEDIA_TYPES, UploadFormat
 from tests.api.operations import DOCUMENT
-from tests.ui.conftest import Served, Shots, Watched
+from tests.ui.conftest import MILLISECONDS, Served, Shots, Watched
 from tests.unit.services.workbooks import workbook
 
-TIMEOUT = 20_000
 ANSWER = ".live-responses-table tbody .response-col_status"
 
 
 @pytest.fixture
 def watched(browser: Browser, served: Served) -> Watched:
     page = browser.new_page(viewport={"width": 1280, "height": 1600})
-    page.set_default_timeout(TIMEOUT)
+    page.set_default_timeout(MILLISECONDS)
     watched = Watched(page, served)
     page.goto(f"{served.url}/docs?all")
-    expect(page.locator(".opblock-tag").last).to_be_visible(timeout=TIMEOUT)
+    expect(page.locator(".opblock-tag").last).to_be_visible()
     yield watched
     page.close()
 
@@ -79,6 +78,7 @@ def test_the_page_is_whole_without_errors_and_asks_no_other_server(watched: Watc
 def test_operations_stand_in_the_order_of_the_journey(watched: Watched):
     unfold(watched.page, "clean up")
     section = watched.page.locator(".opblock-tag-section", has=watched.page.locator("[data-tag='clean up']"))
+    expect(section.locator(".opblock-summary-path").first).to_be_visible()
     paths = section.locator(".opblock-summary-path").evaluate_all("all => all.map(one => one.dataset.path)")
     kinds = ["releases", "optimisations", "assessments", "rules", "datasets", "uploads", "hierarchies"]
     places = [paths.index(f"/v1/{kind}/{{ref}}") for kind in kinds]
@@ -90,14 +90,14 @@ def test_the_page_begins_with_the_essentials(watched: Watched, served: Served, s
     page = watched.page
     page.goto(f"{served.url}/docs")
     operations = page.locator(".opblock")
-    expect(operations.first).to_be_visible(timeout=TIMEOUT)
-    assert operations.count() == len(ESSENTIALS)
+    expect(operations.first).to_be_visible()
+    expect(operations).to_have_count(len(ESSENTIALS))
     expect(page.get_by_role("link", name=f"Essentials ({len(ESSENTIALS)})")).to_have_attribute(
         "aria-current", "page"
     )
     shots.take(page, "swagger-essentials", full=False)
     page.get_by_role("link", name="All operations").click()
-    expect(page.locator(".opblock-tag[data-tag='clean up']")).to_be_visible(timeout=TIMEOUT)
+    expect(page.locator(".opblock-tag[data-tag='clean up']")).to_be_visible()
     page.locator(".operation-filter-input").fill("waiver")
     expect(page.locator(".opblock-tag[data-tag='hierarchies']")).to_have_count(0)
     expect(page.locator(".opblock-tag[data-tag='waivers']")).to_be_visible()
@@ -108,7 +108,7 @@ def test_the_page_begins_with_the_essentials(watched: Watched, served: Served, s
 def test_a_link_to_an_operation_finds_it(watched: Watched, served: Served):
     page = watched.page
     page.goto(f"{served.url}/docs#/waivers/create_waiver")
-    expect(page.locator("[id$='-create_waiver'] .opblock-body")).to_be_visible(timeout=TIMEOUT)
+    expect(page.locator("[id$='-create_waiver'] .opblock-body")).to_be_visible()
     # Swagger UI complains of its own way to link to sections whose names have a blank.
     assert [said for said in watched.complaints if not said.startswith("Deprecated: ")] == []
 
@@ -119,16 +119,16 @@ def test_try_it_out_runs_an_example_as_it_stands(watched: Watched, served: Serve
     authorize(page, served.new_token())
     example = opened(page, "create_example_data")
     example.locator(".execute").click()
-    expect(example.locator(ANSWER).first).to_contain_text("201", timeout=TIMEOUT)
+    expect(example.locator(ANSWER).first).to_contain_text("201")
     block = opened(page, "create_hierarchy")
     block.locator(".execute").click()
     answer = block.locator(ANSWER).first
-    expect(answer).to_contain_text("201", timeout=TIMEOUT)
+    expect(answer).to_contain_text("201")
     shots.take(page, "try-it-out", full=False)
     upload = opened(page, "create_upload")
     upload.locator(".execute").click()
     answer = upload.locator(ANSWER).first
-    expect(answer).to_contain_text("201", timeout=TIMEOUT)
+    expect(answer).to_contain_text("201")
     shots.take(page, "upload", full=False)
     assert watched.complaints == []
     assert watched.foreign == []
@@ -173,11 +173,11 @@ def test_answers_but_the_one_hoped_for_take_a_line_each(watched: Watched, served
     page.goto(f"{served.url}/docs")
     block = opened(page, "create_assessment")
     answers = block.locator(".responses-table tr.response")
-    expect(answers.first).to_be_visible(timeout=TIMEOUT)
+    expect(answers.first).to_be_visible()
     documented = DOCUMENT["paths"]["/v1/assessments"]["post"]["responses"]
     assert answers.evaluate_all("all => all.map(one => one.dataset.code)") == sorted(documented)
     examples = block.locator(".responses-table .highlight-code")
-    assert examples.count() == 1
+    expect(examples).to_have_count(1)
     assert block.bounding_box()["height"] < 2_600
     shots.take(page, "answers-folded", full=False)
     block.get_by_role("button", name="Example of 409").click()
@@ -196,7 +196,7 @@ def test_the_form_offers_a_file_chooser(watched: Watched, served: Served, shots:
     chooser.set_input_files({"name": "t.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n"})
     form.locator(".execute").click()
     answer = form.locator(ANSWER).first
-    expect(answer).to_contain_text("201", timeout=TIMEOUT)
+    expect(answer).to_contain_text("201")
     shots.take(page, "form", full=False)
     assert watched.complaints == []
 

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from app.samples.patients import csv_of_patients
 from tests.conftest import PostgresServer
-from tests.ui.conftest import Served, Shots, Watched, serving, sign_in
+from tests.ui.conftest import Served, Shots, Watched, new_context, serving, sign_in
 from tests.ui.looks import assert_accessible, assert_quiet
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")
@@ -33,7 +33,8 @@ def patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["script", "no-script"])
 def context(request: pytest.FixtureRequest, browser: Browser) -> Iterator[BrowserContext]:
-    context = browser.new_context(
+    context = new_context(
+        browser,
         viewport={"width": 1280, "height": 900},
         java_script_enabled=request.param == "script",
         accept_downloads=True,
@@ -78,7 +79,8 @@ def assert_told(clicks: int, column: int) -> None:
 
 
 def heading(page: Page, said: str) -> None:
-    expect(page.get_by_role("heading", level=1)).to_have_text(said, timeout=30_000)
+    expect(page.get_by_role("heading", level=1)).to_have_text(said)
+    page.wait_for_load_state()  # what is shown is wired then
 
 
 def test_from_a_file_to_a_release_and_its_policy(
@@ -187,7 +189,7 @@ def assert_meets(
 
 
 def test_by_keyboard_alone_up_to_the_goal(browser: Browser, served: Served, patients: Path):
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context = new_context(browser, viewport={"width": 1280, "height": 900})
     page = context.new_page()
     sign_in(page, served, served.new_token())
     page.goto(f"{served.url}/start")

@@ -254,11 +254,13 @@ class Remembered:
         self.answers = Answers()
         self.found: list[int] = []
         self.waits_at = waits_at
+        self.waits = False
 
     def run_block(self, index: int, tick, halted) -> bytes:
         total = 0
         for number in range(12):
             while number == self.waits_at:
+                self.waits = True
                 if halted():
                     return b"unfinished"
                 time.sleep(0.001)
@@ -276,20 +278,26 @@ class Remembered:
 async def _lost_while_at_work(
     store: MemoryRuns, work: Remembered, before: Mapping[int, bytes] = MappingProxyType({})
 ) -> None:
-    """Execute until something is kept beside what was before; then another worker has the run."""
+    """Execute until something is kept beside what was before; then another worker has the run.
+
+    It is kept once the work waits, and so with all that was found up to there.
+    """
     claim = await store.claim("run-1", "worker", 15.0)
 
     async def prepare(tenant, resource):
         return work
 
+    news = kept_blocks.Keeper.news
     execution = RunExecution(store, {Kind.OPTIMISATION: prepare})
-    executing = asyncio.create_task(execution.execute(claim, lambda _: None, lambda: False))
-    while store.state.blocks["run-1"] == before:  # noqa: ASYNC110 - set by a thread's work
-        await asyncio.sleep(0.001)
-    store._set("run-1", attempt=claim.attempt + 1)
-    work.answers.of((99,), lambda: b"")
-    with pytest.raises(Fenced):
-        await executing
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept_blocks.Keeper, "news", lambda own: news(own) if work.waits else {})
+        executing = asyncio.create_task(execution.execute(claim, lambda _: None, lambda: False))
+        while store.state.blocks["run-1"] == before:  # noqa: ASYNC110 - set by a thread's work
+            await asyncio.sleep(0.001)
+        store._set("run-1", attempt=claim.attempt + 1)
+        work.answers.of((99,), lambda: b"")
+        with pytest.raises(Fenced):
+            await executing
 
 
 def test_a_search_in_one_block_goes_on_from_what_it_had_found_out(store, monkeypatch):
@@ -330,6 +338,7 @@ class Counted(Remembered):
         for number in range(int(state or b"0"), 12):
             self.found.append(number)
             while number == self.waits_at:
+                self.waits = True
                 if halted():
                     return b"unfinished"
                 time.sleep(0.001)
