@@ -46,6 +46,7 @@ from app.domain.mechanisms.generalised_records import (
     GeneralisedRecords,
     Score,
 )
+from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.plan_constants import RATES_COMPARED, SAMPLED_CONSTANTS
@@ -56,6 +57,7 @@ from app.domain.mechanisms.public_dictionary import (
     PublicDictionary,
     faults_of_dictionary,
     require_entities,
+    resting_on,
 )
 from app.domain.mechanisms.public_scores import PublicScores
 from app.domain.mechanisms.sampled_constants import (
@@ -198,9 +200,7 @@ def _plan(context: MechanismContext, parameters: SampledGeneralisation) -> Mecha
         missing=missing,
         seconds=SECONDS,
         bytes=BYTES,
-        guarantees=()
-        if missing
-        else (private_guarantee(context, own.epsilon, own.delta, of_delta, own.least_records),),
+        guarantees=() if missing else (_guarantee(context, own, of_delta),),
         rows_per_record=own.sampling_rate,
         seconds_per_record=SECONDS_PER_RECORD * generalisations,
         bytes_per_record=BYTES_PER_RECORD + sampled_scores + generalisations / 8,
@@ -210,6 +210,13 @@ def _plan(context: MechanismContext, parameters: SampledGeneralisation) -> Mecha
             *private_warnings(own.epsilon, own.delta, own.least_records),
         ),
     )
+
+
+def _guarantee(
+    context: MechanismContext, own: SampledGeneralisation, of_delta: Mapping[str, float]
+) -> PrivacyGuarantee:
+    promised = private_guarantee(context, own.epsilon, own.delta, of_delta, own.least_records)
+    return resting_on(own.dictionary, promised)
 
 
 def _of_delta(found: SampleConstants) -> dict[str, float]:
