@@ -25,11 +25,10 @@ from app.domain.catalogue.catalogue_types import Example
 from app.domain.classes.ratios import as_written
 from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.mechanisms.declared_samples import (
-    BYTES_PER_RECORD,
-    BYTES_PER_SCORE,
     SECONDS_PER_RECORD,
     DeclaredSample,
     PublishedSample,
+    bytes_per_record_of,
     faults_of_declarations,
     generalisations_up_to_most,
     records_of,
@@ -194,7 +193,6 @@ def _plan(context: MechanismContext, parameters: SampledGeneralisation) -> Mecha
         generalisations_up_to_most(context),
     )
     of_delta = {} if found is None else _of_delta(found)
-    sampled_scores = own.sampling_rate * BYTES_PER_SCORE * generalisations
     return MechanismPlan(
         constants={} if found is None else _told(context, own, found),
         missing=missing,
@@ -203,7 +201,7 @@ def _plan(context: MechanismContext, parameters: SampledGeneralisation) -> Mecha
         guarantees=() if missing else (_guarantee(context, own, of_delta),),
         rows_per_record=own.sampling_rate,
         seconds_per_record=SECONDS_PER_RECORD * generalisations,
-        bytes_per_record=BYTES_PER_RECORD + sampled_scores + generalisations / 8,
+        bytes_per_record=bytes_per_record_of(context, own.sampling_rate),
         warnings=(
             *warnings_of_sample(scores_of(context, own), own),
             *(() if own.dictionary is None else (OF_DICTIONARY,)),

@@ -27,7 +27,6 @@ from app.domain.classes.ratios import as_written
 from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.mechanisms.best_generalisations import ChoiceCost, best_generalisations
 from app.domain.mechanisms.declared_samples import (
-    BYTES_PER_RECORD,
     DeclaredObjective,
     depths_of,
     faults_of_objective,
@@ -69,12 +68,15 @@ from app.domain.mechanisms.public_dictionary import (
     resting_on,
 )
 from app.domain.mechanisms.public_scores import LARGEST_NUMBER
-from app.domain.mechanisms.rule_before import disclosed
+from app.domain.mechanisms.rule_before import bytes_disclosed, disclosed
 from app.domain.tables.distinct import distinct_rows
 
 LIKELY: Final = Fraction(19, 20)
 SECONDS: Final = 0.01
 BYTES: Final = 16 * 1024**2
+BYTES_PER_RECORD: Final = 10
+BYTES_PER_VALUE: Final = 5
+"""Of a record and each of its attributes, where all differ: beyond what as many published lines take."""
 _DICTIONARY: Final = "/mechanism/dictionary"
 
 
@@ -220,7 +222,9 @@ def _plan(context: MechanismContext, parameters: StabilityHistogram) -> Mechanis
         guarantees=() if missing else (_guarantee(context, own),),
         rows_per_record=1 + own.rows_of_noise,
         seconds_per_record=0.0 if choice is None else choice.seconds_per_record,
-        bytes_per_record=0.0 if choice is None else BYTES_PER_RECORD,
+        bytes_per_record=BYTES_PER_RECORD
+        + BYTES_PER_VALUE * context.table.n_attributes
+        + bytes_disclosed(context),
         warnings=(
             *_of_threshold(own),
             *(() if choice is None else (OF_DICTIONARY,)),
