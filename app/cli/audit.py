@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +15,7 @@ from app.domain.errors import Fault, InvalidInput
 
 if TYPE_CHECKING:
     from app.domain.mechanisms.mechanism_audit import Audit
+    from app.services.resources import JsonObject
 
 _RUNS: Final = 200_000
 
@@ -50,6 +52,7 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         exact_parts,
     )
     from app.services.releases.audit_work import document_of_audit
+    from app.services.scoring.measurement_documents import document_of_parameters
 
     try:
         own = _asked(arguments.mechanism, arguments.parameters)
@@ -60,10 +63,12 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         raise InvalidInput([_by_argument(fault) for fault in error.faults]) from None
     audits = [exact_audit(own, [part() for part in parts]) for parts in exactly]
     audits += [audit_by_draws(own, [part() for part in parts]) for parts in drawn]
+    parameters = document_of_parameters(own.parameters)
     if arguments.json:
-        print(json.dumps({"audits": [document_of_audit(audit) for audit in audits]}, ensure_ascii=False))
+        found = {"audits": [document_of_audit(audit) for audit in audits]}
+        print(json.dumps({"parameters": parameters} | found, ensure_ascii=False))
     else:
-        print("\n".join(line for audit in audits for line in _lines(audit)))
+        print("\n".join(_lines(audits, parameters)))
     return 1 if any(audit.is_refuted for audit in audits) else 0
 
 
@@ -100,10 +105,26 @@ def _by_argument(fault: Fault) -> Fault:
     return replace(fault, pointer=fault.pointer.replace("/mechanism/", "--parameters /", 1))
 
 
-def _lines(audit: Audit) -> list[str]:
-    how = "exactly, of small tables" if audit.needs else "by draws of hard pairs"
-    return [
-        f"{audit.mechanism}, ε = {audit.epsilon:g}, δ = {audit.delta:g}, {how}: {audit.verdict}",
-        *(f"    {one.part}: {one.least:.6g} needed, {one.promised:.6g} promised" for one in audit.needs),
-        *(f"    {one.pair}, {one.order}, {one.event}: {one.verdict}" for one in audit.tests),
-    ]
+def _lines(audits: Sequence[Audit], parameters: JsonObject) -> Iterator[str]:
+    """What each audit found, and of what: a verdict holds of what was asked for, and of nothing else."""
+    against = _against(parameters.get("dictionary"))
+    for audit in audits:
+        promised = f"{audit.mechanism}, ε = {audit.epsilon:g}, δ = {audit.delta:g}{against}"
+        how = "exactly, of small tables" if audit.needs else "by draws of hard pairs"
+        yield f"{promised}, {how}: {audit.verdict}"
+        yield from (
+            f"    {one.part}: {one.least:.6g} needed, {one.promised:.6g} promised" for one in audit.needs
+        )
+        yield from (f"    {one.pair}, {one.order}, {one.event}: {one.verdict}" for one in audit.tests)
+    given = {name: own for name, own in parameters.items() if own is not None and name != "dictionary"}
+    yield (
+        f"Audited was the code of {audits[0].mechanism} with {json.dumps(given, ensure_ascii=False)}"
+        f"{against}, on made-up tables and no dataset. That nothing is refuted is no proof."
+    )
+
+
+def _against(dictionary: Mapping[str, Sequence[str]] | None) -> str:
+    if dictionary is None:
+        return ""
+    entities = max(map(len, dictionary.values()))
+    return f", against a dictionary of {entities:,} {'entity' if entities == 1 else 'entities'}"

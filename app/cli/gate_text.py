@@ -169,6 +169,8 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         if criterion.standing is not Standing.PASSED:
             yield from (f"           {line}" for line in _why(criterion.explanation, criterion.document))
             yield from (f"           {line}" for line in lines_of_pairs(criterion, outcome))
+        elif criterion.rests_on_assumptions:
+            yield f"           {criterion.explanation}"
     if outcome.unchanged:
         yield f"  {outcome.unchanged:,} views are unchanged since the evidence that proves them private"
     yield from (f"  {line}" for line in questions_of(verdict, outcome.outline))

@@ -75,6 +75,11 @@ class JudgedCriterion:
         comparison = str(self.document["comparison"]).replace("_", " ")
         return f"{found.strip()}; {comparison} {limit} is required"
 
+    @property
+    def rests_on_assumptions(self) -> bool:
+        """Whether something that it rests on could not be checked; its explanation names that."""
+        return any(own.get("holds") == "assumed" for own in self.document.get("hypotheses") or ())
+
 
 @dataclass(frozen=True)
 class Verdict:

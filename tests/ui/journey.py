@@ -134,7 +134,14 @@ MEASURED = {
 
 AUDIT = {
     "name": "example-audit",
-    "mechanism": {"kind": "stability_histogram", "epsilon": 1, "delta": 0.01, "least_records": 1},
+    "mechanism": {
+        "kind": "stability_histogram",
+        "epsilon": 1,
+        "delta": 0.01,
+        "least_records": 1,
+        "dictionary": {"leaf": ["a", "a", "b"]},
+        "trade_off": 0.05,
+    },
 }
 
 VIEW_CHECK = {

@@ -589,6 +589,7 @@ def test_an_audit_shows_what_is_needed_of_what_is_promised(visitor: Visitor):
     page = visitor.browser.get("/mechanism-audits/example-audit").text
     assert "<strong>not refuted</strong> <span>Nothing was found, which is no proof.</span>" in page
     assert '<th scope="row">delta</th><td class="num">0.00492583</td><td class="num">0.01</td>' in page
+    assert "δ = 0.01, against a dictionary of 3 entities, by the exact laws" in page
 
 
 def test_a_check_shows_each_pair_by_its_letter_and_the_chosen_one_with_its_rows(visitor: Visitor):

@@ -91,14 +91,15 @@ def of_lacking(unseen: int, shown: int) -> str:
     return " ".join(said)
 
 
-def of_bound(slot: str, claimed: bool, rests: bool, may_rest: bool) -> str:
-    """Of the claim that the risk bounds that under what the attacker has."""
+def of_bound(slot: str, claimed: bool, assumed: Sequence[str], may_rest: bool) -> str:
+    """Of the claim that the risk bounds that under what the attacker has, by what could not be checked."""
     if not claimed:
         return f"That the risk under {slot!r} is an upper bound cannot be claimed: a hypothesis is false."
-    if not rests:
+    if not assumed:
         return f"The risk under {slot!r} is an upper bound of the true one: every hypothesis was shown."
     suffix = "which the policy allows" if may_rest else "which the policy does not allow"
-    return f"The risk under {slot!r} is an upper bound if what could not be checked is true, {suffix}."
+    listed = ", ".join(own.replace("_", " ") for own in assumed)
+    return f"The risk under {slot!r} is an upper bound if what is assumed is true, {suffix}: {listed}."
 
 
 def of_optimum(gap: float, allowed: float) -> str:

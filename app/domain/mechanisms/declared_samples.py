@@ -38,7 +38,7 @@ from app.domain.mechanisms.public_scores import (
     utilities_of,
     weights_by_depth,
 )
-from app.domain.mechanisms.rule_before import disclosed
+from app.domain.mechanisms.rule_before import bytes_disclosed, disclosed
 from app.domain.mechanisms.sampled_constants import MOST_RECORDS
 from app.domain.tables.distinct import distinct_rows
 
@@ -51,7 +51,9 @@ LARGEST_SCORE: Final = 1e15
 """Below, a number of 53 bits holds whole records beside the utility."""
 SECONDS_PER_RECORD: Final = 2e-8
 """For each generalisation that a record has at most."""
-BYTES_PER_RECORD: Final = 60
+BYTES_PER_RECORD: Final = 30
+BYTES_PER_VALUE: Final = 16
+"""Of a record and each of its attributes, while generalisations are counted."""
 BYTES_PER_SCORE: Final = 10
 """Of a sampled record and one of its generalisations; an eighth of a byte of every other one."""
 
@@ -173,6 +175,13 @@ def depths_of(context: MechanismContext) -> Levels:
 def generalisations_up_to_most(context: MechanismContext) -> int:
     """H, of which no estimate is made beyond what is refused: it may be larger than any number of 64 bits."""
     return min(generalisations_of(depths_of(context)), MOST_GENERALISATIONS)
+
+
+def bytes_per_record_of(context: MechanismContext, sampling_rate: float) -> float:
+    """Of a record while all generalisations of records are counted, and those of sampled ones are weighed."""
+    most = generalisations_up_to_most(context)
+    counted = BYTES_PER_RECORD + BYTES_PER_VALUE * context.table.n_attributes + bytes_disclosed(context)
+    return counted + sampling_rate * BYTES_PER_SCORE * most + most / 8
 
 
 def scores_of(context: MechanismContext, asked: DeclaredObjective) -> PublicScores:

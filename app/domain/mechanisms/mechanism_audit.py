@@ -57,6 +57,8 @@ MOST_CROWD_ALONE: Final = 250
 """So many a leaf may have where no other leaf is beside it."""
 MOST_RUNS: Final = 10_000_000
 """Releases of a table that are drawn and kept until they are counted."""
+FEW: Final = (2, 3)
+"""Records of a leaf, of which one is left out, where what records become is chosen."""
 CERTIFIED: Final = "certified"
 
 
@@ -175,7 +177,7 @@ def _parts_of_sample(asked: SampledGeneralisation) -> tuple[ExactPart, ...]:
 
 
 def hard_pairs(own: AuditedMechanism) -> Mapping[str, tuple[Counts, Counts]]:
-    """A record that is alone, records that are all alike, and counts about thresholds."""
+    """A record that is alone, records that are all alike, counts about thresholds, and a few of a leaf."""
     return dict(_pairs(own))
 
 
@@ -186,6 +188,11 @@ def _pairs(own: AuditedMechanism) -> Iterator[tuple[str, tuple[Counts, Counts]]]
     yield "alike", ((rest + 1, 0, 0), (rest, 0, 0))
     for name, at in _thresholds(own):
         yield name, ((at, 0, max(1, least + 1 - at)), (at - 1, 0, max(1, least + 1 - at)))
+    if isinstance(own.parameters, StabilityHistogram) and own.parameters.dictionary is not None:
+        # A choice that looked at other records may change with so few, as in the tables of the exact audit.
+        for at in FEW:
+            yield f"{at} of a", ((at, rest, 0), (at - 1, rest, 0))
+            yield f"{at} of b", ((rest, at, 0), (rest, at - 1, 0))
 
 
 def _thresholds(own: AuditedMechanism) -> Iterator[tuple[str, int]]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 import numpy as np
 from annotated_types import Len
 
 from app.domain.arrays import Floats, Ints, Longs
-from app.domain.catalogue.catalogue_types import ColumnName, LabelText
+from app.domain.catalogue.catalogue_types import ColumnName, Hypothesis, LabelText
 from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.generalised_records import GeneralisedRecords
+from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.mechanism import MechanismContext
 from app.domain.mechanisms.private_release import levels_of
 from app.domain.mechanisms.public_scores import PublicScores
@@ -24,6 +25,7 @@ OF_DICTIONARY: Final = (
     "The dictionary is taken to be known without the data, which nobody checks: if it is the table itself, "
     "or was made of it, nothing is promised."
 )
+DICTIONARY_IS_PUBLIC: Final = Hypothesis("dictionary_is_public", "assumed", OF_DICTIONARY)
 Entities = Mapping[ColumnName, Annotated[tuple[LabelText, ...], Len(1, MOST_ENTITIES)]]
 """Attribute → its value of each entity."""
 
@@ -80,6 +82,13 @@ class PublicDictionary:
     def worth(self, scores: PublicScores, nodes: Sequence[Ints]) -> Floats:
         """(n,) the objective of such generalisations, counted among the entities."""
         return scores.score(nodes, self.counts(nodes))
+
+
+def resting_on(entities: Entities | None, promised: PrivacyGuarantee) -> PrivacyGuarantee:
+    """The promise with what it rests on beside that: if there is a dictionary, on its being public."""
+    if entities is None:
+        return promised
+    return replace(promised, hypotheses=(*promised.hypotheses, DICTIONARY_IS_PUBLIC))
 
 
 def require_entities(entities: Entities | None) -> None:

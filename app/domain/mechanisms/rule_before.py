@@ -23,6 +23,11 @@ def disclosed(context: MechanismContext) -> Ints:
     return context.table.codes if context.rule is None else apply(context.rule, context.table)
 
 
+def bytes_disclosed(context: MechanismContext) -> int:
+    """Of a record, what a table under the rule takes beside the table itself."""
+    return 0 if context.rule is None else context.table.codes.itemsize * context.table.n_attributes
+
+
 def touched(attribute: str, what: str) -> str:
     """Why a rule that changes the attribute is refused; ``what`` is to be done to its values."""
     return (

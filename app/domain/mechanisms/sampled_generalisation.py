@@ -25,11 +25,10 @@ from app.domain.catalogue.catalogue_types import Example
 from app.domain.classes.ratios import as_written
 from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.mechanisms.declared_samples import (
-    BYTES_PER_RECORD,
-    BYTES_PER_SCORE,
     SECONDS_PER_RECORD,
     DeclaredSample,
     PublishedSample,
+    bytes_per_record_of,
     faults_of_declarations,
     generalisations_up_to_most,
     records_of,
@@ -46,6 +45,7 @@ from app.domain.mechanisms.generalised_records import (
     GeneralisedRecords,
     Score,
 )
+from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.plan_constants import RATES_COMPARED, SAMPLED_CONSTANTS
@@ -56,6 +56,7 @@ from app.domain.mechanisms.public_dictionary import (
     PublicDictionary,
     faults_of_dictionary,
     require_entities,
+    resting_on,
 )
 from app.domain.mechanisms.public_scores import PublicScores
 from app.domain.mechanisms.sampled_constants import (
@@ -192,24 +193,28 @@ def _plan(context: MechanismContext, parameters: SampledGeneralisation) -> Mecha
         generalisations_up_to_most(context),
     )
     of_delta = {} if found is None else _of_delta(found)
-    sampled_scores = own.sampling_rate * BYTES_PER_SCORE * generalisations
     return MechanismPlan(
         constants={} if found is None else _told(context, own, found),
         missing=missing,
         seconds=SECONDS,
         bytes=BYTES,
-        guarantees=()
-        if missing
-        else (private_guarantee(context, own.epsilon, own.delta, of_delta, own.least_records),),
+        guarantees=() if missing else (_guarantee(context, own, of_delta),),
         rows_per_record=own.sampling_rate,
         seconds_per_record=SECONDS_PER_RECORD * generalisations,
-        bytes_per_record=BYTES_PER_RECORD + sampled_scores + generalisations / 8,
+        bytes_per_record=bytes_per_record_of(context, own.sampling_rate),
         warnings=(
             *warnings_of_sample(scores_of(context, own), own),
             *(() if own.dictionary is None else (OF_DICTIONARY,)),
             *private_warnings(own.epsilon, own.delta, own.least_records),
         ),
     )
+
+
+def _guarantee(
+    context: MechanismContext, own: SampledGeneralisation, of_delta: Mapping[str, float]
+) -> PrivacyGuarantee:
+    promised = private_guarantee(context, own.epsilon, own.delta, of_delta, own.least_records)
+    return resting_on(own.dictionary, promised)
 
 
 def _of_delta(found: SampleConstants) -> dict[str, float]:

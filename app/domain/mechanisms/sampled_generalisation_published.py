@@ -25,11 +25,10 @@ from app.domain.catalogue.catalogue_types import Example
 from app.domain.classes.ratios import as_written
 from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.mechanisms.declared_samples import (
-    BYTES_PER_RECORD,
-    BYTES_PER_SCORE,
     SECONDS_PER_RECORD,
     DeclaredSample,
     PublishedSample,
+    bytes_per_record_of,
     depths_of,
     faults_of_declarations,
     generalisations_up_to_most,
@@ -196,7 +195,6 @@ def _plan(context: MechanismContext, parameters: SampledGeneralisationPublished)
     generalisations = generalisations_up_to_most(context)
     is_declared = not any(faults_of_declarations(context, own))
     guarantees = () if missing else (_guarantee(context, own),)
-    sampled_scores = own.sampling_rate * BYTES_PER_SCORE * generalisations
     return MechanismPlan(
         constants=_told(context, own) if is_declared else {},
         missing=missing,
@@ -205,7 +203,7 @@ def _plan(context: MechanismContext, parameters: SampledGeneralisationPublished)
         guarantees=guarantees,
         rows_per_record=own.sampling_rate,
         seconds_per_record=SECONDS_PER_RECORD * generalisations,
-        bytes_per_record=BYTES_PER_RECORD + sampled_scores + generalisations / 8,
+        bytes_per_record=bytes_per_record_of(context, own.sampling_rate),
         warnings=(
             "The guarantee that the source claims is not supported by its proof: use sampled_generalisation, "
             "or stability_histogram, where anything depends on it.",

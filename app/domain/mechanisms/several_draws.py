@@ -121,7 +121,7 @@ def private_guarantee_together(
         The parameters of each draw's guarantee of differential privacy; None where it promised none, or is
         not known any more.
     carried
-        What is known of the hypotheses on persons and rules that each of them rests on.
+        What is known of the hypotheses on persons, rules and dictionaries that any of them rests on.
     status
         Of the draw that is worth least.
 

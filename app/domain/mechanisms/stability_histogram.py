@@ -14,7 +14,7 @@ combination can be published only with it: with the probability α^(τ−1) / (1
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Annotated, Final
 
@@ -22,12 +22,11 @@ import numpy as np
 from annotated_types import Ge, Le, Len, doc
 
 from app.domain.arrays import Ints, Longs
-from app.domain.catalogue.catalogue_types import Example, Hypothesis
+from app.domain.catalogue.catalogue_types import Example
 from app.domain.classes.ratios import as_written
 from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.mechanisms.best_generalisations import ChoiceCost, best_generalisations
 from app.domain.mechanisms.declared_samples import (
-    BYTES_PER_RECORD,
     DeclaredObjective,
     depths_of,
     faults_of_objective,
@@ -66,15 +65,18 @@ from app.domain.mechanisms.public_dictionary import (
     PublicDictionary,
     faults_of_dictionary,
     require_entities,
+    resting_on,
 )
 from app.domain.mechanisms.public_scores import LARGEST_NUMBER
-from app.domain.mechanisms.rule_before import disclosed
+from app.domain.mechanisms.rule_before import bytes_disclosed, disclosed
 from app.domain.tables.distinct import distinct_rows
 
 LIKELY: Final = Fraction(19, 20)
 SECONDS: Final = 0.01
 BYTES: Final = 16 * 1024**2
-DICTIONARY_IS_PUBLIC: Final = Hypothesis("dictionary_is_public", "assumed", OF_DICTIONARY)
+BYTES_PER_RECORD: Final = 10
+BYTES_PER_VALUE: Final = 5
+"""Of a record and each of its attributes, where all differ: beyond what as many published lines take."""
 _DICTIONARY: Final = "/mechanism/dictionary"
 
 
@@ -220,7 +222,9 @@ def _plan(context: MechanismContext, parameters: StabilityHistogram) -> Mechanis
         guarantees=() if missing else (_guarantee(context, own),),
         rows_per_record=1 + own.rows_of_noise,
         seconds_per_record=0.0 if choice is None else choice.seconds_per_record,
-        bytes_per_record=0.0 if choice is None else BYTES_PER_RECORD,
+        bytes_per_record=BYTES_PER_RECORD
+        + BYTES_PER_VALUE * context.table.n_attributes
+        + bytes_disclosed(context),
         warnings=(
             *_of_threshold(own),
             *(() if choice is None else (OF_DICTIONARY,)),
@@ -241,9 +245,7 @@ def _choice(context: MechanismContext, own: StabilityHistogram) -> ChoiceCost | 
 def _guarantee(context: MechanismContext, own: StabilityHistogram) -> PrivacyGuarantee:
     of_delta = {"delta_of_threshold": own.delta_of_threshold}
     promised = private_guarantee(context, own.epsilon, own.delta, of_delta, own.least_records)
-    if own.dictionary is None:
-        return promised
-    return replace(promised, hypotheses=(*promised.hypotheses, DICTIONARY_IS_PUBLIC))
+    return resting_on(own.dictionary, promised)
 
 
 def _of_threshold(own: StabilityHistogram) -> Iterator[str]:

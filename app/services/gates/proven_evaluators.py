@@ -153,11 +153,12 @@ class BoundEvaluator(Evaluator):
         found = self._context.score(condition.dictionary, required(rule)).bound()
         may_rest = condition.may_rest_on_assumptions
         stands = found.claimed and (may_rest or not found.rests_on_assumptions)
+        assumed = [own.name for own in found.hypotheses if own.holds == "assumed"]
         return Finding(
             "equals",
             True,
             (held(stands, "equals", True, condition.dictionary),),
             "exact",
-            of_bound(condition.dictionary, found.claimed, found.rests_on_assumptions, may_rest),
+            of_bound(condition.dictionary, found.claimed, assumed, may_rest),
             hypotheses=tuple(Hypothesis(own.name, _WORDS[own.holds], own.reason) for own in found.hypotheses),
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -12,6 +13,7 @@ from typing import Final
 import pyarrow as pa
 
 from app.domain.errors import Conflict, refuse
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.catalogue import AnyMechanism
 from app.domain.mechanisms.guarantee_models import ATTRIBUTE
 from app.domain.mechanisms.mechanism import MechanismContext, MechanismPlan
@@ -35,6 +37,10 @@ SECONDS_PER_NOISY_COUNT: Final = 2e-6
 BYTES_PER_LINE: Final = 45
 BYTES_PER_CELL: Final = 4
 BYTES_OF_RELEASE: Final = 16 * 1024**2
+BYTES_SPARED: Final = 30
+"""By so much a label takes less among the texts of a column than as a text by itself."""
+BYTES_WRITTEN: Final = 60
+"""Of each label of the column that has most, while its texts are made, beside one and a half of each."""
 
 _OF_SIZE: Final = frozenset({"database-too-small", "fewer-records"})
 """Faults of a table that is too small for what is asked."""
@@ -98,7 +104,8 @@ class Preparation:
             + self._of_records(self.plan.seconds_per_record)
             + noise
             + SECONDS_PER_CELL * cells,
-            self.plan.bytes
+            # What a draw holds beside its records is let go of before its labels are written.
+            max(self.plan.bytes, bytes_of_labels(self.context.table.hierarchies))
             + math.ceil(self._of_records(self.plan.bytes_per_record))
             + BYTES_PER_LINE * lines
             + BYTES_PER_CELL * cells
@@ -178,6 +185,13 @@ class Preparation:
             other = replace(self, chosen=replace(self.chosen, parameters=named))
             found[other.question] = other
         return found
+
+
+def bytes_of_labels(hierarchies: Sequence[Hierarchy]) -> int:
+    """What the labels of all values take while a table is written, whichever of them it shows."""
+    texts = [(sum(map(sys.getsizeof, own.labels)), own.n_nodes) for own in hierarchies]
+    held = sum(size - BYTES_SPARED * n for size, n in texts)
+    return held + max(size * 3 // 2 + BYTES_WRITTEN * n for size, n in texts)
 
 
 def attributes_drawn(plan: MechanismPlan) -> frozenset[str]:

@@ -23,7 +23,7 @@ from app.services.releases.mechanism_manifests import BY_NAME
 from app.services.resources import Actor, JsonObject, Kind, NewResource, Stored, document_of
 from app.services.scoring.measurement_documents import document_of_parameters
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 """Grows when an audit comes to look at other tables, so that what was found before is not answered."""
 
 

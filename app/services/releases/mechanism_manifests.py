@@ -17,6 +17,7 @@ from app.domain.mechanisms.common_hypotheses import ONE_RECORD_PER_PERSON
 from app.domain.mechanisms.guarantee_models import worth
 from app.domain.mechanisms.mechanism import MechanismPlan
 from app.domain.mechanisms.private_release import RULE_IS_PUBLIC
+from app.domain.mechanisms.public_dictionary import DICTIONARY_IS_PUBLIC
 from app.domain.mechanisms.several_draws import guarantee_together, private_guarantee_together
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
@@ -36,6 +37,8 @@ _NOT_KNOWN_OF_ALL: Final[Mapping[str, Any]] = {
     "holds": "assumed",
     "reason": "Of a draw of which no release is stored it is not known any more.",
 }
+_CARRIED: Final = (ONE_RECORD_PER_PERSON, RULE_IS_PUBLIC, DICTIONARY_IS_PUBLIC.id)
+"""What draws of whole records rest on together as each of them does, if any does."""
 _NOT_COMPARED: Final = "It was drawn before other deliveries of the same people were looked for."
 DRAWN_ONCE: Final = "drawn_once"
 """The hypothesis that the draws of the same data bear out or refute."""
@@ -170,7 +173,8 @@ def together(draws: Sequence[Stored | Draw], refuted: Mapping[str, Hypothesis]) 
     known = [own for own in draws if isinstance(own, Stored)]
     promised = [guarantee for own in known for guarantee in own.summary["mechanism"]["guarantees"]]
     if any(hides_records(own) for own in known):
-        carried = [_weakest(promised, own) for own in (ONE_RECORD_PER_PERSON, RULE_IS_PUBLIC)]
+        rests_on = {own["id"] for one in promised for own in one["hypotheses"]}
+        carried = [_weakest(promised, own) for own in _CARRIED if own in rests_on]
         if len(known) < len(draws):
             carried = [own if own.holds == "no" else replace(own, **_NOT_KNOWN_OF_ALL) for own in carried]
         stated = [_promised_privacy(own) for own in draws]

@@ -95,6 +95,22 @@ def test_what_is_chosen_against_a_dictionary_is_audited(capsys, trade_off, neede
     assert exactly["needs"][0]["least"] == pytest.approx(needed, abs=1e-8)
 
 
+def test_what_was_audited_is_told_with_its_dictionary(capsys):
+    given = ("--parameters", json.dumps(CHOSEN), "--only", "exact")
+    _, out, _ = told(capsys, "stability_histogram", *given)
+    verdict, _, conclusion = out.splitlines()
+    against = "against a dictionary of 3 entities"
+    promised = "stability_histogram, ε = 1, δ = 0.01"
+    assert verdict == f"{promised}, {against}, exactly, of small tables: not refuted"
+    assert conclusion.startswith("Audited was the code of stability_histogram with {")
+    assert '"trade_off": 0.05' in conclusion
+    assert f"}}, {against}, on made-up tables and no dataset." in conclusion
+    _, out, _ = told(capsys, "stability_histogram", *given, "--json")
+    assert json.loads(out)["parameters"]["dictionary"] == CHOSEN["dictionary"]
+    _, out, _ = told(capsys, "stability_histogram", "--only", "exact")
+    assert "dictionary" not in out
+
+
 def test_what_is_refuted_ends_with_one(capsys, monkeypatch):
     """A histogram that lacks its threshold, by the very laws of the command."""
     from app.domain.mechanisms import histogram_laws

@@ -56,6 +56,20 @@ def test_text_says_verdict_values_and_what_would_pass():
     assert FORMATS["text"](FAULT) == "ERROR  members.csv under policy.yaml\n  There is no file members.csv.\n"
 
 
+def test_text_names_what_a_pass_rests_on_and_says_nothing_more_of_others():
+    said = "The release promises it, certified. Assumed, which the policy allows: dictionary is public."
+    told = {
+        holds: FORMATS["text"](outcome(verdict("pass", criterion("a", explanation=said, hypotheses=rests))))
+        for holds, rests in {
+            "assumed": [{"id": "dictionary_is_public", "holds": "assumed", "reason": "Nobody checks it."}],
+            "yes": [{"id": "rule_is_public", "holds": "yes", "reason": "There is none."}],
+            "none": [],
+        }.items()
+    }
+    assert f"  passed   Title of a: 6; at least 5 is required\n           {said}\n" in told["assumed"]
+    assert said not in told["yes"] + told["none"]
+
+
 def test_text_answers_the_questions_of_the_policys_outline():
     headings = (
         {"title": "Who is singled out?", "source": "An office, 2025", "text": "…", "requirements": ["b"]},

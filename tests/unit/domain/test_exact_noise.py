@@ -2,14 +2,17 @@
 
 import ast
 import inspect
+import re
 import secrets
 import time
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
+import app
 from app.domain.mechanisms import exact_noise
 from app.domain.mechanisms.exact_noise import two_sided_geometric, uniform_below
 from app.domain.mechanisms.noise_law import NoiseLaw, not_less
@@ -85,6 +88,15 @@ def test_no_number_of_the_release_path_is_a_floating_point_one():
         "app.domain.mechanisms.mechanism",
     }
     assert two_sided_geometric(5, Fraction(1), stream("a")).dtype == np.int64
+
+
+@pytest.mark.parametrize("folder", ["domain/mechanisms", "services/releases", "persistence"])
+def test_nothing_on_the_way_of_a_release_has_a_source_of_random_numbers_that_can_be_foreseen(folder):
+    """No service can be started with a seed: where draws begin, bytes are the system's, and given on."""
+    foreseen = re.compile(r"(np|numpy)\.random|default_rng|PCG64|^\s*(import|from) random\b", re.M)
+    paths = sorted((Path(app.__file__).parent / folder).rglob("*.py"))
+    assert len(paths) > 20
+    assert not [path.name for path in paths if foreseen.search(path.read_text(encoding="utf-8"))]
 
 
 @pytest.mark.parametrize(

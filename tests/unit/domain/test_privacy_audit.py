@@ -7,17 +7,23 @@ Noise beyond what is enumerated has less than 1e-12 of the probability, which is
 
 import itertools
 import math
+import os
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from app.domain.errors import TooLarge
-from app.domain.mechanisms import mechanism_audit
+from app.domain.mechanisms import mechanism_audit, stability_histogram
 from app.domain.mechanisms.histogram_laws import out_of_reach
 from app.domain.mechanisms.laplace_histogram import LAPLACE_HISTOGRAM, LaplaceHistogram, clipped
+from app.domain.mechanisms.mechanism_audit import hard_pairs
 from app.domain.mechanisms.noise_law import NoiseLaw
-from app.domain.mechanisms.stability_histogram import published_counts
+from app.domain.mechanisms.stability_histogram import (
+    STABILITY_HISTOGRAM,
+    StabilityHistogram,
+    published_counts,
+)
 from tests.oracles.noise_by_hand import hockey_stick, law_of
 
 ROUNDING = 1e-12
@@ -130,6 +136,30 @@ def test_no_delta_above_a_bound_needs_to_be_refused(epsilon):
     # A threshold that is one lower would keep the promise in that order alone.
     lower = float(law.tail(law.threshold(delta) - 2))
     assert hockey_stick({"published": lower, "nothing": 1 - lower}, nothing, factor) > delta
+
+
+@pytest.mark.parametrize("leaf", [1, 2])
+def test_a_choice_that_merges_few_records_of_a_leaf_is_refuted_exactly_and_by_draws(monkeypatch, leaf):
+    """Broken on purpose: fewer than three records of this leaf become ⊥, as k-anonymity has it.
+
+    With a third record the leaf may be published with a probability of 0.036, and without it never. That
+    10,000 draws show it less than 230 times, and so do not refute ε, has a probability below 10⁻¹².
+    """
+
+    def merges(records, dictionary, scores):
+        is_merged = (records.codes[:, 0] == leaf) & (records.counts < 3)
+        return (np.where(is_merged, 0, records.codes[:, 0]).astype(np.int32),)
+
+    monkeypatch.setattr(stability_histogram, "best_generalisations", merges)
+    known = {"leaf": ("a", "a", "b")}
+    asked = StabilityHistogram(epsilon=1.0, delta=0.01, least_records=1, dictionary=known, trade_off=0.05)
+    own = mechanism_audit.AuditedMechanism.of(STABILITY_HISTOGRAM, asked)
+    assert mechanism_audit.exact_audit(own, [mechanism_audit.exact_needs(own)]).is_refuted
+    parts = mechanism_audit.drawn_parts(own, 20_000, os.urandom)
+    (found,) = [
+        part() for name, part in zip(hard_pairs(own), parts, strict=True) if name == f"3 of {'*ab'[leaf]}"
+    ]
+    assert mechanism_audit.audit_by_draws(own, [found]).is_refuted
 
 
 def test_an_exact_audit_is_refused_exactly_where_noise_has_too_many_values(monkeypatch):

@@ -554,6 +554,9 @@ def test_what_was_published_is_a_guarantee_of_nothing():
     assert told["delta_of_frequent_set"] == near(18 / (8000 * 0.8))
     assert told["delta"] == near(told["delta_of_frequent_set"] + told["delta_of_exchange_and_size"])
     assert told["delta"] > 1 / 8000 > told["delta_claimed"] == 1e-6
+    said = " ".join([*plan.warnings, guarantee.sentence, guarantee.claimed_by_source])
+    assert "1 − δ" not in said
+    assert "with probability" not in said
     of_group = next(own for own in plan.warnings if "g records" in own)
     assert f"with 2 records ε = 2 and δ = {2 * math.e * told['delta']:.3g}" in of_group
 
@@ -734,6 +737,8 @@ def test_a_public_dictionary_takes_the_place_of_the_counts():
     plan = SAMPLED_GENERALISATION.plan(LARGE, asked)
     assert plan.is_feasible
     assert any("if it is the table itself" in own for own in plan.warnings)
+    (guarantee,) = plan.guarantees
+    assert {own.id: own.holds for own in guarantee.hypotheses}["dictionary_is_public"] == "assumed"
     assert not any("dictionary" in own for own in SAMPLED_GENERALISATION.plan(LARGE, certified()).warnings)
     assert (plan.constants["drift"], plan.constants["exponent_range"]) == (0.0, 1.0)
     found = shown(SAMPLED_GENERALISATION.draw(LARGE, asked, stream("public")))

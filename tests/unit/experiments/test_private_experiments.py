@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -179,6 +180,31 @@ def test_frequent_sets_of_neighbours_differ_with_the_order_of_one_in_all_records
             assert differs / (1 - least) <= frequent_set_delta(2, m, float(least))
             assert abs(cuts[0][0] - cuts[0][1]) == Fraction(m - c, m * (m - 1))
             assert abs(cuts[1][0] - cuts[1][1]) == Fraction(m - c, m * (m - 1))
+
+
+@pytest.mark.spec("DN-2.2")
+def test_a_value_that_one_record_has_alone_costs_delta_unless_all_values_are_shown():
+    """Without that record a sample never shows it, so that δ is no less, for any ε; a full list escapes."""
+    model = OneAttribute(0.5, 0.3)
+    more, less = (model.noisy_law(counts, 2, 4) for counts in ((1, 6), (0, 6)))
+    shown = [outcome for outcome in more if outcome[1] > 0]
+    chance = math.fsum(more[outcome] for outcome in shown)
+    assert chance > 0.01
+    assert not any(outcome[1] > 0 for outcome in less)
+    for epsilon in (1.0, 5.0, 20.0):
+        assert least_delta(more, less, epsilon) >= chance * (1 - 1e-12)
+    everything = laplace_law((0, 6), NoiseLaw(Fraction(2)))
+    assert math.fsum(p for outcome, p in everything.items() if outcome[0] > 0) > 0.01
+
+
+@pytest.mark.spec("DN-2.2")
+def test_the_documentation_tells_how_rarely_a_record_that_is_alone_is_shown():
+    """Of the histogram with τ = 15, and of the sample of its table of rates: noise of the scale 32."""
+    told = (Path(__file__).parents[3] / "docs" / "differential-privacy.md").read_text(encoding="utf-8")
+    alone = float(NoiseLaw(Fraction(1)).tail(15 - 1))
+    assert f"a probability of {alone * 1e7:.1f}·10⁻⁷ (ε = 1, δ = 10⁻⁶)" in told
+    assert 1e-44 < float(NoiseLaw(Fraction(1, 32)).tail(3154 - 1)) < 1e-43
+    assert "makes it frequent with less than 10⁻⁴³" in told
 
 
 @pytest.mark.spec("DN-D14", "D4")

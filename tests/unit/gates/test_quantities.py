@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.gates.explanations import quantity_of
+from app.domain.gates.explanations import of_bound, quantity_of
 from app.domain.policies.policy import (
     BoundCondition,
     BudgetCondition,
@@ -51,3 +51,16 @@ def test_every_number_that_can_be_required_says_something():
         said = quantity_of(demand)
         assert said.strip(), demand
         assert not said.endswith("."), said
+
+
+@pytest.mark.parametrize(
+    ("claimed", "assumed", "may_rest", "said"),
+    [
+        (False, ["model"], True, "cannot be claimed: a hypothesis is false."),
+        (True, [], False, "is an upper bound of the true one: every hypothesis was shown."),
+        (True, ["dictionary_order", "model"], True, "the policy allows: dictionary order, model."),
+        (True, ["model"], False, "the policy does not allow: model."),
+    ],
+)
+def test_a_bound_names_what_it_rests_on(claimed, assumed, may_rest, said):
+    assert of_bound("register", claimed, assumed, may_rest).endswith(said)

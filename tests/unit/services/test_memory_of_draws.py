@@ -1,0 +1,64 @@
+"""What is estimated that a private release takes, against what its draw and its labels have taken."""
+
+from __future__ import annotations
+
+import io
+import os
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.mechanisms.stability_histogram import STABILITY_HISTOGRAM, StabilityHistogram
+from app.domain.rules.rule import TableRule
+from app.domain.tables.table import Table
+from app.services.releases.drawing import BYTES_PER_CELL, BYTES_PER_LINE, bytes_of_labels
+from app.services.releases.released_tables import drawn_lines
+
+
+def taken(work: Callable[[], object]) -> int:
+    """The most bytes that Python and numpy had at once; what Arrow itself takes beside them is little."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("level", [None, 1])
+def test_records_that_all_differ_take_no_more_than_is_estimated_and_hardly_less(level: int | None):
+    """Of many columns, which a draw holds several times; under a rule once more."""
+    own, k, n = Hierarchy.from_rows([[f"v{at}", f"g{at // 2}"] for at in range(100)]), 40, 40_000
+    codes = own.leaves[np.random.default_rng(1).integers(0, 100, (n, k))].astype(np.int32)
+    names = tuple(f"c{j}" for j in range(k))
+    rule = None if level is None else TableRule((level,) * k)
+    of = MechanismContext(Table(names, (own,) * k, codes), rule, frozenset(names))
+    asked = StabilityHistogram(epsilon=1.0, delta=1e-6, least_records=1000, rule_is_public=True)
+    plan = STABILITY_HISTOGRAM.plan(of, asked)
+    estimated = n * (plan.bytes_per_record + BYTES_PER_LINE + BYTES_PER_CELL * k)
+    most = taken(lambda: STABILITY_HISTOGRAM.draw(of, asked, os.urandom))
+    assert estimated / 1.5 < most < estimated + plan.bytes / 2
+
+
+@pytest.mark.parametrize(("columns", "letters"), [(1, 8), (4, 8), (1, 200), (4, 200)])
+def test_labels_that_nobody_has_are_estimated_too(columns: int, letters: int):
+    """Of two records, of which each column could have any of 10,000 values."""
+    trees = tuple(
+        Hierarchy.from_parents({f"{column}{at:0{letters - 1}}": [None] for at in range(10_000)})
+        for column in range(columns)
+    )
+    names = tuple(f"c{j}" for j in range(columns))
+    table = Table(names, trees, np.ones((2, columns), dtype=np.int32))
+
+    def write() -> None:
+        lines = drawn_lines(table, [table.codes[:, j] for j in range(columns)], bytes(32))
+        parquet = io.BytesIO()
+        parquet.writelines(lines.parquet_chunks({}))
+        lines.csv_sha256(neutralise_formulas=True)
+
+    estimated = bytes_of_labels(trees)
+    assert estimated / 1.5 < taken(write) < estimated
