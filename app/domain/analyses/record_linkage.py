@@ -318,11 +318,9 @@ def _cost(context: MeasureContext, parameters: LinkageParameters) -> Cost:
     codes = apply(given(context.rule), table)
     n, rows = table.n_records, len(candidates.copies)
     pairs = _pairs(context, parameters)
-    if pairs is not None:
-        links, most, searches = len(pairs.record), len(pairs.record), 0
-    elif parameters.estimator == "own_row":
-        links, most, searches = n, n, 0
-    else:
+    links = most = n if pairs is None else len(pairs.record)
+    searches = 0
+    if parameters.estimator == "uniform":
         entities = candidates.counter.count_records(codes).values
         most = int(np.minimum(entities, rows).sum())
         # As many entities are alike among those that are consistent as among all.
@@ -332,10 +330,9 @@ def _cost(context: MeasureContext, parameters: LinkageParameters) -> Cost:
     counting = context.counter.choose(min(links, PAIRS_PER_BLOCK), 1 + links // PAIRS_PER_BLOCK)
     seconds = n * SECONDS_PER_RECORD + searches * (SECONDS_PER_SEARCH + rows * SECONDS_PER_COMPARISON)
     seconds += links * cells * SECONDS_PER_LINKED_CELL + counting.seconds
-    size = 8 * (
-        min(most, PAIRS_PER_BLOCK + rows) * (3 * table.n_attributes + 20) + rows * len(auxiliary.links)
-    )
-    return Cost(seconds, size + counting.bytes, n, counting.engine)
+    held = min(most, PAIRS_PER_BLOCK + rows) * (3 * table.n_attributes + 20) + rows * len(auxiliary.links)
+    size = 8 * held + candidates.bytes_kept(searches, most) + counting.bytes
+    return Cost(seconds, size, n, counting.engine)
 
 
 def _compute(context: MeasureContext, parameters: LinkageParameters, tick: Tick) -> RecordLinkage:

@@ -27,8 +27,11 @@ FailedLink = Literal["zero", "fallback"]
 
 CONFLICT = -1
 
-_MOST_HELD: Final = 2_000_000
-"""Rows of an auxiliary source that candidates may keep together, 8 bytes each."""
+_MOST_HELD: Final = 4_000_000
+"""Numbers of 8 bytes that candidates may keep of what they found."""
+_HELD_BESIDE: Final = 30
+_HELD_PER_NODE: Final = 8
+"""Of these, what keeping one finding takes beside its rows, and for each node of what it is found by."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,6 +318,11 @@ class Candidates:
         self._alike = [_alike(compatibility) for compatibility in self.counter.compatibilities]
         self._found: dict[tuple[int, ...], Longs] = {}
         self._held = 0
+        self._beside = _HELD_BESIDE + _HELD_PER_NODE * len(links)
+
+    def bytes_kept(self, meanings: int, rows: int) -> int:
+        """What is kept at most, of so many meanings and of so many rows found for them together."""
+        return 8 * min(rows + meanings * self._beside, _MOST_HELD)
 
     def meanings(self, disclosed: Ints) -> int:
         """How many of the disclosed rows (r, m) differ in what is consistent with them."""
@@ -332,9 +340,10 @@ class Candidates:
         rows = self._found.get(meaning)
         if rows is None:
             rows = self._search(nodes)
-            self._held += len(rows) + 1
-            if self._held > _MOST_HELD:
-                self._found, self._held = {}, len(rows) + 1
+            held = len(rows) + self._beside
+            if self._held + held > _MOST_HELD:
+                self._found, self._held = {}, 0
+            self._held += held
             self._found[meaning] = rows
         return rows
 
