@@ -63,7 +63,7 @@ class Runs(Calls[Pool]):
 
     @call
     async def stop(self, run_id: str) -> Run:
-        """Ask for the best rule so far; the run then soon succeeds with it."""
+        """Ask for the best so far; the run then soon succeeds with it."""
         return Run.from_document(await self._connection.post(f"{self._path}/{run_id}/stop"))
 
     @call

@@ -178,7 +178,7 @@ async def test_what_has_no_best_so_far_says_so(api, journey: httpx.AsyncClient):
     tenant = (await api.services.tenants.authenticate(token)).tenant
     async with api.store.work(tenant) as work:
         ids = []
-        kinds = (Kind.MEASUREMENT, Kind.ASSESSMENT, Kind.VIEW_CHECK, Kind.DRAW, Kind.MECHANISM_AUDIT)
+        kinds = (Kind.MEASUREMENT, Kind.ASSESSMENT, Kind.DRAW, Kind.MECHANISM_AUDIT)
         for number, kind in enumerate(kinds):
             sha256 = f"{number:0>64}"
             stored, _ = await work.resources.add(NewResource(kind, f"whole-{number}", sha256, {}, {}))

@@ -257,6 +257,38 @@ async def test_an_interrupted_run_goes_on_where_it_was(api, client, monkeypatch,
     assert len((await client.get(f"/v1/runs/{run_id}/result")).json()["pairs"]) == 6
 
 
+async def test_a_run_that_is_stopped_tells_what_was_decided_and_answers_no_other_question(
+    api, client, monkeypatch, decided
+):
+    monkeypatch.setattr(check_work, "PAIRS_OF_A_BLOCK", 2)
+    body = many(2, 3, BODY["relational_schema"])
+    run_id = (await client.post("/v1/view-checks/runs", json=body | {"name": "part"})).json()["id"]
+    await api.work_off(run_id, lambda: len(decided) >= 4)
+    run = (await client.get(f"/v1/runs/{run_id}")).json()
+    assert (run["state"], run["progress"]["done"] < 6) == ("succeeded", True)
+    found = (await client.get("/v1/view-checks/part")).json()["result"]
+    whole = await asked(client, body | {"name": "whole"})
+    for number, (own, full) in enumerate(zip(found["pairs"], whole["result"]["pairs"], strict=True)):
+        assert (own["secret"], own["view"]) == (full["secret"], full["view"])
+        assert (own["verdict"] == "UNKNOWN") == (number >= 3), "the pair at which it was stopped is not whole"
+        if number >= 3:
+            assert own["explanation"].startswith("The run was stopped before the pair was looked at.")
+        else:
+            assert own["verdict"] == full["verdict"]
+    assert found["gate"] == "DENY"
+    assert (await client.get("/v1/view-checks/part")).json()["result"] == found
+    assert "UNKNOWN" not in {own["verdict"] for own in whole["result"]["pairs"]}, "nothing was taken from it"
+
+
+async def test_a_check_that_is_stopped_before_it_began_has_decided_nothing(api, client):
+    body = many(2, 3, BODY["relational_schema"])
+    run_id = (await client.post("/v1/view-checks/runs", json=body)).json()["id"]
+    assert (await client.post(f"/v1/runs/{run_id}/stop")).json()["stop_requested"]
+    await api.work_off(run_id)
+    result = (await client.get(f"/v1/runs/{run_id}/result")).json()
+    assert (result["verdict"], result["gate"], len(result["pairs"])) == ("UNKNOWN", "DENY", 6)
+
+
 async def test_who_waits_for_a_small_run_has_its_result_at_once(client):
     await client.post("/v1/relational-schemas", json=HOSPITAL)
     body = VIEW_CHECK_RUNS["wards-by-run"]["value"]

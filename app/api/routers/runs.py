@@ -134,9 +134,9 @@ async def stop_run(actor: Assessor, services: UseCases, run_id: RunId) -> Run:
     a result is not `reproducible` and answers no other run. A run that is still queued will succeed with
     what can be said without searching; one that has succeeded stays as it is. A frontier shows the points
     found so far and is not `complete`; one of single records has no point before all records were looked at.
-    An evaluation ends with a verdict in which the criteria that were not computed say so. Scores, measures,
-    releases, checks of views and audits have no best so far: 422. Refused with 409 if the run ended without a
-    result.
+    An evaluation ends with a verdict in which the criteria that were not computed say so, a check of views
+    with the pairs that were decided: all others are `UNKNOWN`. Scores, measures, releases and audits have no
+    best so far: 422. Refused with 409 if the run ended without a result.
     Needs the scope `assess`.
     """
     return Run.of(await services.runs.stop(actor, run_id))

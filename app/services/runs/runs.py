@@ -46,7 +46,6 @@ _WITHOUT_BEST_SO_FAR: Final = {
     Kind.ASSESSMENT: "a score of some of the records bounds nothing.",
     Kind.MEASUREMENT: "a measure of some of the data bounds nothing.",
     Kind.DRAW: "a release is drawn whole or not at all.",
-    Kind.VIEW_CHECK: "it holds only if every pair was looked at.",
     Kind.MECHANISM_AUDIT: "its error is that of all its tests together.",
 }
 
@@ -163,8 +162,8 @@ class RunService:
                 raise NotSupported(
                     f"The run is at work on a resource of the kind {kind.value}, which has no best so far: "
                     f"{_WITHOUT_BEST_SO_FAR[kind]}",
-                    "Cancel the run, or wait for its end; runs of optimisations, frontiers and evaluations "
-                    "can be stopped.",
+                    "Cancel the run, or wait for its end; runs of optimisations, frontiers, evaluations "
+                    "and checks of views can be stopped.",
                 )
             run, is_news = await work.runs.request_stop(run_id)
             if is_news:

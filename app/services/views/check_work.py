@@ -42,6 +42,9 @@ BYTES: Final = 100 * 1024**2
 """More than any pair has taken."""
 LOOKED_THROUGH: Final = 200
 """Newest checks among which those are sought that have decided some of the pairs."""
+NOT_LOOKED_AT: Final = (
+    "The run was stopped before the pair was looked at. The pair is denied as if it disclosed something."
+)
 MOST_EARLIER: Final = 5
 """Results of earlier checks that are read, each of which may be large."""
 
@@ -93,19 +96,34 @@ class CheckWork:
 
     def run_block(self, index: int, tick: Tick, halted: Halted = never) -> bytes:
         """The pairs of one block."""
-        pairs = Pairs(self._read, self._clock)
-        first = index * PAIRS_OF_A_BLOCK
-        numbers = range(first, min(first + PAIRS_OF_A_BLOCK, self.units))
+        pairs = Pairs(self._read, self._clock, halted)
         found = []
-        for number in numbers:
-            found.append(self._pair(pairs, number))
+        for number in self._numbers(index):
+            pair = self._pair(pairs, number)
+            if halted():  # what it had no time for might be decided otherwise
+                break
+            found.append(pair)
             tick(len(found))
         return canonical_json(in_room(found))
 
     def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
-        """The result."""
-        pairs = [pair for block in blocks.values() for pair in json.loads(block)]
-        return Conclusion(result_of_check(self._read, in_room(pairs), self._clock))
+        """The result; a pair that was not looked at is not decided."""
+        found = dict(self._known)
+        for index, block in blocks.items():
+            found |= zip(self._numbers(index), json.loads(block), strict=False)
+        is_whole = len(found) == self.units
+        late = Pairs(self._read, self._clock, _at_once)
+        pairs = [
+            found[number] if number in found else late.pair(number) | {"explanation": NOT_LOOKED_AT}
+            for number in range(self.units)
+        ]
+        result = result_of_check(self._read, in_room(pairs), self._clock, never if is_whole else _at_once)
+        return Conclusion(result, reproducible=is_whole)
+
+    def _numbers(self, index: int) -> range:
+        """The pairs of one block."""
+        first = index * PAIRS_OF_A_BLOCK
+        return range(first, min(first + PAIRS_OF_A_BLOCK, self.units))
 
     def _pair(self, pairs: Pairs, number: int) -> JsonObject:
         return self._known[number] if number in self._known else pairs.pair(number)
@@ -142,6 +160,11 @@ class CheckPreparation:
         async with self._store.work(tenant) as work:
             known = await _known_pairs(work, question)
         return CheckWork(question.read, known)
+
+
+def _at_once() -> bool:
+    """That there is no time left."""
+    return True
 
 
 def _read_again(schema: ReadSchema, document: JsonObject) -> ReadCheck:

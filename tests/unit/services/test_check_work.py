@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -107,6 +108,26 @@ def test_blocks_of_a_stored_schema_find_what_a_check_finds_at_once(monkeypatch, 
     assert without_times(work.result()) == without_times(at_once)
     known = dict(enumerate(at_once["pairs"]))
     assert CheckWork(read, known).result() == at_once
+
+
+def test_a_stopped_check_has_the_verdicts_that_were_found_and_denies_all_others():
+    asked = asked_of("QV-03")
+    asked = replace(asked, views=[replace(asked.views[0], id=f"v{i}") for i in range(60)])
+    read = read_check(asked, kept(read_schema(asked.relations, (), None, "postgres")), lambda: False)
+    looked_at = []
+    work = CheckWork(read, {2: {**checked(asked)["pairs"][2], "explanation": "known before"}})
+    blocks = {1: work.run_block(1, looked_at.append, lambda: len(looked_at) >= 7)}
+    found = work.conclude(blocks)
+    is_known = [number == 2 or 25 <= number < 25 + len(looked_at) for number in range(60)]
+    assert 0 < sum(is_known) < 60
+    assert [pair["explanation"] != check_work.NOT_LOOKED_AT for pair in found.result["pairs"]] == is_known
+    assert [pair["verdict"] != "UNKNOWN" for pair in found.result["pairs"]] == is_known
+    assert not found.reproducible
+    assert found.result["gate"] == "DENY"
+    whole = work.conclude({i: work.run_block(i, no_tick) for i in range(work.n_blocks)})
+    assert whole.reproducible
+    assert "UNKNOWN" not in {pair["verdict"] for pair in whole.result["pairs"]}
+    assert CheckWork(read, {}).conclude({}).result["verdict"] == "UNKNOWN"
 
 
 READ = reader("datalog", "postgres", read_schema({"r": RelationDefinition(["a", "b"])}, (), None, "postgres"))
