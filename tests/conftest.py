@@ -62,11 +62,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # The same instances on every machine: whoever breaks a property sees it, and nobody else does. How long
-    # a busy machine takes to draw them says nothing.
+    # The same instances on every machine, others with another seed: whoever breaks a property sees it, and
+    # nobody else does. How long a busy machine takes to draw them says nothing.
     settings.register_profile(
-        "suite", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-    )
+        "suite", derandomize=config.getoption("--hypothesis-seed") is None, database=None,
+        deadline=None, suppress_health_check=[HealthCheck.too_slow],
+    )  # fmt: skip
     settings.load_profile("suite")
     tiers.install(config)
     if config.getoption("--spec-coverage"):

@@ -29,7 +29,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
 }
 """Tier → the folders and files of which every test belongs to it; others are marked where they stand."""
 PROPERTY = "tests/property"
-"""Tests that draw more instances with more effort; a plain run has them, and the deep tier once more."""
+"""Tests that draw more instances with more effort; those that are not deep are in a plain run."""
 
 
 def tier_of(path: PurePosixPath) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 EFFORT = float(os.environ.get("PRIVACY_RISK_TEST_EFFORT", "0.15"))
-"""Share of the instances that a property asks for: a seventh in the suite, a fifth in the deep tier."""
+"""Share of the instances that a property asks for."""
 
 LEAST = int(os.environ.get("PRIVACY_RISK_TEST_LEAST", "10"))
 """Instances that every property is tried on at least."""

@@ -1,8 +1,8 @@
 """Counts the random instances on which the product was compared with an oracle, for every entry.
 
-A plugin of pytest: it draws other instances with every seed, and notes which entries were at work while a
-test compared one of them. An instance that the test rejected, and one that failed, do not count. A test
-that draws its instances in a loop has compared as many as it made an entry compute.
+A plugin of pytest: it notes which entries were at work while a test compared an instance. An instance that
+the test rejected, and one that failed, do not count. A test that draws its instances in a loop has compared
+as many as it made an entry compute.
 """
 
 from __future__ import annotations
@@ -38,12 +38,6 @@ class Counting:
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self) -> None:
-        # Imported here, for pytest to rewrite what it asserts.
-        from hypothesis import settings
-
-        profile = settings(settings.get_profile("suite"), derandomize=False, database=None, print_blob=False)
-        settings.register_profile("selfcheck", profile)
-        settings.load_profile("selfcheck")
         monitoring = sys.monitoring
         monitoring.use_tool_id(_TOOL, "selfcheck")
         monitoring.register_callback(_TOOL, monitoring.events.PY_START, self._begins)
