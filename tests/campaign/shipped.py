@@ -6,7 +6,8 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from tests.campaign.extent import Extent
 from tests.campaign.figures import TOP, Figure
@@ -48,9 +49,19 @@ def vulnerabilities(_: Extent) -> Iterator[Figure]:
         last = (done.stderr.strip().splitlines() or ["no answer"])[-1]
         yield Figure("vulnerabilities", f"not looked for: the data cannot be had here ({last})", True)
         return
+    yield looked_up(libraries)
+
+
+def looked_up(libraries: Sequence[Mapping[str, Any]]) -> Figure:
+    """What pip-audit says of the locked libraries; those that its data lack are not taken for sound."""
     known = [f"{own['name']} {one['id']}" for own in libraries for one in own.get("vulns", ())]
+    skipped = [own["skip_reason"] for own in libraries if "skip_reason" in own]
+    if skipped and len(skipped) == len(libraries):
+        reason = f"not looked for: the data cannot be had here ({skipped[0]})"
+        return Figure("vulnerabilities", reason, True)
     text = f"{len(libraries)} locked libraries, of which is known: {', '.join(known) or 'nothing'}"
-    yield Figure("vulnerabilities", text, not known)
+    left = f"; {len(skipped)} could not be looked up, the first: {skipped[0]}" if skipped else ""
+    return Figure("vulnerabilities", text + left, not known)
 
 
 def _told(command: Sequence[str]) -> subprocess.CompletedProcess[str]:

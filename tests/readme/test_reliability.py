@@ -13,6 +13,7 @@ from tests.campaign.__main__ import MEASURING
 from tests.campaign.figures import Figure, Measured, keep, kept
 from tests.campaign.page import NOT_YET, PAGE, page
 from tests.campaign.promises import PARTS, PROMISES
+from tests.campaign.shipped import looked_up
 from tests.tiers import ROOT
 
 
@@ -89,6 +90,18 @@ def test_what_was_measured_before_an_interruption_is_kept(monkeypatch, written, 
     assert campaign.main(["--parts", "exhausted", "cancels"]) == 130
     assert list(written) == ["exhausted"]
     assert "== cancels" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("libraries", "said", "is_kept"), [
+    ([{"skip_reason": "a is not found"}, {"skip_reason": "b is not found"}], "not looked for", True),
+    ([{"vulns": []}, {"skip_reason": "b is not found"}], "of which is known: nothing; 1 could not be", True),
+    ([{"name": "a", "vulns": [{"id": "CVE-1"}]}, {"vulns": []}], "of which is known: a CVE-1", False),
+    ([{"vulns": []}, {"vulns": []}], "2 locked libraries, of which is known: nothing", True),
+])  # fmt: skip
+def test_a_library_that_could_not_be_looked_up_is_not_taken_for_sound(libraries, said, is_kept):
+    figure = looked_up(libraries)
+    assert said in figure.text
+    assert figure.is_kept == is_kept
 
 
 @pytest.mark.parametrize(("asked", "said"), [
