@@ -248,6 +248,9 @@ def test_a_table_of_which_a_part_is_not_known_is_refused(tables, code):
         "SELECT a FROM r WHERE " + " = ".join(["a"] * 3_000),
         "SELECT a FROM r WHERE a" + " IN (1)" * 900,
         "SELECT " + "a || " * 2_000 + "a FROM r",
+        "SELECT a FROM r" + " LEFT JOIN r x" * 18 + " USING (a)",
+        "SELECT a FROM r" + " JOIN r x JOIN r y ON true" * 18,
+        "SELECT a FROM r" + " JOIN (SELECT a FROM r JOIN r JOIN r) x" * 9,
     ],
 )
 def test_a_short_text_takes_no_long_time(text):

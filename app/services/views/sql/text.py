@@ -30,6 +30,12 @@ _OF_NUMBERS: Final[dict[type[exp.Expr], TokenType]] = {
 MOST_POSTFIXES: Final = 60
 """Casts and brackets in a text: each is a level of what the parser builds, and it takes time for each."""
 _POSTFIXES: Final = {TokenType.L_BRACKET, TokenType.DCOLON}
+NODES_OF_A_WORD: Final = 10
+"""Nodes that the parser may make, also of what it reads once more; it makes one of a word or fewer otherwise.
+
+Of joins that lack their condition it reads all that follows twice: of 30 in a row a thousand million times.
+"""
+NODES_AT_LEAST: Final = 500
 _LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
 MOST_OF_A_NAME: Final = 3
 """Points in a row that qualify a name."""
@@ -58,7 +64,8 @@ class SqlText:
         try:
             tokens = self._tokens = self._dialect.tokenize(self.text)
             self._require_shallow(tokens)
-            found = self._dialect.parser().parse(tokens, self.text)
+            parser = self._dialect.parser(max_nodes=NODES_AT_LEAST + NODES_OF_A_WORD * len(tokens))
+            found = parser.parse(tokens, self.text)
         except TokenError as error:
             place = re.search(r":(\d+)$", str(error.__cause__))
             self.refuse(
@@ -179,6 +186,13 @@ class SqlText:
 
     def _refuse_unparsed(self, error: ParseError) -> NoReturn:
         first = error.errors[0] if error.errors else {}
+        if str(first.get("description", "")).startswith("Maximum number of AST nodes"):
+            self.refuse(
+                0,
+                "nested-too-deep",
+                "the query could be meant in too many ways to be read.",
+                "Let ON or USING follow each JOIN, and write parts of the query as WITH.",
+            )
         what = re.sub(r"<Token .*?text: (.*?), line.*", r"\1", str(first.get("description", "")))
         lines = self.text.split("\n")
         line, end = int(first.get("line") or 1), int(first.get("col") or 1)
