@@ -310,6 +310,14 @@ async def test_more_pairs_than_a_direct_answer_may_take_are_for_a_run(client, de
     assert decided == []
 
 
+async def test_a_plan_lists_all_that_stands_in_the_way_however_much_that_is(client):
+    body = many(1, 150, BODY["relational_schema"])
+    wrong = {"views": [{**own, "query": "no query"} for own in body["views"]]}
+    plan = await client.post("/v1/view-checks/plans", json=body | wrong)
+    assert plan.status_code == 200, plan.text
+    assert [own["pointer"] for own in plan.json()["missing"]] == [f"/views/{i}/query" for i in range(150)]
+
+
 async def test_what_takes_longer_than_a_direct_answer_may_is_not_kept_undecided(api, client, monkeypatch):
     monkeypatch.setattr(check_work, "CHECK_SECONDS", 0.0)
     body = many(2, 2, BODY["relational_schema"])

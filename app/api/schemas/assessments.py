@@ -49,7 +49,7 @@ class PlanAnswer(Answer):
     engine: Annotated[str | None, Field(max_length=40, description="What would count.", examples=["cube"])]
     units: Annotated[Count | None, Field(examples=[1])]
     """Rules or distinct records to work through."""
-    missing: Annotated[list[ProblemFault], Field(max_length=100, description="What stands in the way.")]
+    missing: Annotated[list[ProblemFault], Field(description="What stands in the way.")]
 
 
 class AssessmentSummary(ShownAttacker, Resource):

@@ -115,7 +115,7 @@ class EarlierDraw(Answer):
 class ReleasePreviewAnswer(Answer):
     """What a draw would be worth on average: for the owner's eyes, and not differentially private."""
 
-    missing: Annotated[list[ProblemFault], Field(max_length=100)]
+    missing: list[ProblemFault]
     """What stands in the way; the numbers are null then."""
     rows: Annotated[Number | None, Field(examples=[None])]
     """Expected number of rows."""
@@ -139,7 +139,7 @@ class ReleasePreviewAnswer(Answer):
 class ReleasePlanAnswer(Answer):
     """What a mechanism would make; nothing was drawn or stored."""
 
-    missing: Annotated[list[ProblemFault], Field(max_length=100, description="What stands in the way.")]
+    missing: Annotated[list[ProblemFault], Field(description="What stands in the way.")]
     route: Annotated[Route | None, Field(examples=["direct"])] = None
     """`direct`: it is drawn at once; `run`: `POST /v1/releases/runs` takes it, as it takes what is drawn at
     once; null if inputs are missing.
