@@ -64,6 +64,8 @@ GROUPS: Final = (
                 "and ends with the same bytes",
                 (f"{_SURVIVE}::"
                  "test_a_search_for_the_least_loss_goes_on_from_its_state_when_its_process_is_killed",
+                 "tests/unit/workers/test_run_execution.py::"
+                 "test_at_most_a_minute_of_a_search_is_computed_again",
                  "tests/property/test_interrupted_least_loss.py")),
         Promise("lost-three-times",
                 "A run whose own process dies three times, or takes every worker with it, fails and says so",
