@@ -14,10 +14,15 @@ from psycopg.errors import LockNotAvailable
 
 from app.domain.errors import Unavailable
 from app.persistence.addresses import libpq_url
+from app.persistence.records import REPLIES_KEPT
 from app.persistence.tables import metadata, release_pieces, upload_pieces
 
 _SEALED_ONLY: Final = (upload_pieces, release_pieces)
 """Large, and nothing in clear: what was deleted there is under a key that is gone."""
+
+_FORGET_REPLIES: Final = """
+    DELETE FROM public.idempotency_keys WHERE reply IS NOT NULL AND created_at <= now() - %s
+"""
 
 LOCK_MILLISECONDS = 30_000
 """Whoever waits longer for a table holds up all requests that need it and come after."""
@@ -26,11 +31,13 @@ LOCK_MILLISECONDS = 30_000
 def rewrite_tables(owner_url: str) -> None:
     """Write all other tables anew, one after the other; each is closed to everybody meanwhile.
 
+    Replies that are kept no longer go first: their key is the tenant's, and no worker may have run since.
     What a transaction that began before the deletion may still see is written, too. Unavailable if a table
     stays in use.
     """
-    options = f"-c lock_timeout={LOCK_MILLISECONDS}"
+    options = f"-c lock_timeout={LOCK_MILLISECONDS} -c app.maintenance=on"
     with psycopg.connect(libpq_url(owner_url), autocommit=True, options=options) as connection:
+        connection.execute(_FORGET_REPLIES, [REPLIES_KEPT])
         for table in metadata.sorted_tables:
             if table in _SEALED_ONLY:
                 continue

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
 import httpx
+from prometheus_client import generate_latest
 
 from app.persistence.addresses import create_engine
 from app.persistence.encryption import MasterKey
@@ -20,10 +21,14 @@ Go = Callable[[Api, httpx.AsyncClient], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Prepared:
-    """A database that nobody is connected to, and the key of the one tenant in it."""
+    """A database that nobody is connected to, and the key of the one tenant in it.
+
+    ``told`` is what was logged and counted until then.
+    """
 
     database: str
     token: str
+    told: str
 
 
 def prepared(
@@ -34,14 +39,17 @@ def prepared(
     The tenant is that of ``begins_with``, with all that it has there, or a new one.
     """
     database = postgres.clone(None if begins_with is None else begins_with.database)
-    token = None if begins_with is None else begins_with.token
-    token = asyncio.run(_token_after(go, postgres.urls(database), master_key, token))
+    token, before = (None, "") if begins_with is None else (begins_with.token, begins_with.told)
+    token, told = asyncio.run(_gone_through(go, postgres.urls(database), master_key, token))
     postgres.keep_rows(database)
-    yield Prepared(database, token)
+    yield Prepared(database, token, before + told)
     postgres.drop(database)
 
 
-async def _token_after(go: Go, urls: DatabaseUrls, master_key: MasterKey, token: str | None) -> str:
+async def _gone_through(
+    go: Go, urls: DatabaseUrls, master_key: MasterKey, token: str | None
+) -> tuple[str, str]:
+    """The tenant's key, and what was logged and counted."""
     engine, clock = create_engine(urls.runtime), FixedClock()
     try:
         store, registry = (kind(engine, master_key, clock) for kind in (PostgresStore, PostgresRegistry))
@@ -50,6 +58,6 @@ async def _token_after(go: Go, urls: DatabaseUrls, master_key: MasterKey, token:
             _, token = await api.tenant_with_key()
         async with api.client(token) as client:
             await go(api, client)
-        return token
+        return token, api.log.getvalue() + generate_latest(api.metrics).decode()
     finally:
         await engine.dispose()

@@ -20,6 +20,7 @@ from app.identity.code_flow import CodeFlow, OidcClient
 from app.identity.keys import KnownKeys
 from app.identity.provider import Provider
 from app.identity.tokens import ClaimNames, VerifiedTokens
+from app.persistence.registry import PostgresRequestRates
 from app.settings import Settings
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api, build_api
@@ -264,6 +265,26 @@ async def test_new_keys_are_found_and_unknown_ones_do_not_make_us_ask_without_en
     assert (await own.ask(after)).status_code == 200
     assert provider.asked_for_keys() == asked + 1
     problem_of(await own.ask(before), 401, "unauthenticated")
+
+
+async def test_a_person_is_counted_as_one_whichever_token_they_send(door: Open, api: Api, provider, engine):
+    rates = PostgresRequestRates(engine, lambda: datetime.now(UTC), 2)
+    identities = door().signing_in.identities
+    limited = build_api(api.store, api.registry, api.clock, identities=identities, rates=rates)
+
+    async def asked(token: str) -> httpx.Response:
+        async with limited.client(token) as client:
+            return await client.get("/v1/rules")
+
+    subject = secrets.token_hex(8)
+    for left, lasting in ((1, 600), (0, 700)):
+        answer = await asked(provider.signed(sub=subject, exp=provider.claims()["iat"] + lasting))
+        assert answer.status_code == 200
+        assert answer.headers["ratelimit"].startswith(f'"requests";r={left};')
+    refused = await asked(provider.signed(sub=subject))
+    problem_of(refused, 429, "rate-limited")
+    assert refused.headers["retry-after"]
+    assert (await asked(provider.signed(sub=f"{subject}x"))).status_code == 200
 
 
 async def test_while_the_provider_is_away_known_keys_and_api_keys_go_on(

@@ -214,6 +214,53 @@ async def test_no_body_can_refer_to_the_resources_of_another_tenant(api, other_c
             assert (await other_client.get(f"/v1/{collection}")).json()["items"] == []
 
 
+async def test_no_parameter_can_refer_to_the_resources_of_another_tenant(other_client, known):
+    """Every parameter that takes an id or name, sent about what the tenant has of its own."""
+    own = {
+        "/v1/hierarchies": {"name": "own", "definition": {"kind": "rows", "rows": [["Gary", "Indiana"]]}},
+        "/v1/uploads?name=own": "city\nGary\n",
+        "/v1/datasets": {
+            "name": "own",
+            "upload": "own",
+            "attributes": [{"name": "city", "type": "text", "role": "quasi_identifier", "hierarchy": "own"}],
+        },
+        "/v1/policies": _example_of("create_policy", "hospital-views"),
+    }
+    for path, body in own.items():
+        sent = {"content": body} if isinstance(body, str) else {"json": body}
+        made = await other_client.post(path, **sent)
+        assert made.status_code == 201, made.text
+    referring = {
+        "/v1/datasets/{ref}/attributes/{attribute}/tree": ("sensitivity", "sensitivity-profiles", {}),
+        "/v1/policies/{ref}/diff": ("against", "policies", {"against": "hospital-views@1"}),
+    }
+    assert {
+        (path, parameter["name"])
+        for path, methods in DOCUMENT["paths"].items()
+        for operation in methods.values()
+        for parameter in operation.get("parameters", ())
+        if parameter["in"] == "query" and "[A-Za-z0-9._-]{1,100}" in str(parameter["schema"])
+    } == {(path, name) for path, (name, *_) in referring.items()}
+    for path, (name, collection, allowed) in referring.items():
+        address = path.replace("{ref}", "hospital-views" if "policies" in path else "own")
+        address = address.replace("{attribute}", "city")
+        assert (await other_client.get(address, params=allowed)).status_code == 200
+        theirs = {own: id_ for own, id_ in known[collection].items() if not own.startswith("hospital-views")}
+        assert theirs
+        for ref in (*theirs, *theirs.values()):
+            problem_of(await other_client.get(address, params={name: ref}), 404, "not-found")
+
+
+def _example_of(operation_id: str, key: str):
+    (examples,) = [
+        operation["requestBody"]["content"]["application/json"]["examples"]
+        for methods in DOCUMENT["paths"].values()
+        for operation in methods.values()
+        if operation["operationId"] == operation_id
+    ]
+    return examples[key]["value"]
+
+
 def _with_ids(body, ids):
     references = {
         "upload", "dataset", "dictionary", "sensitivity", "rule", "from_dataset", "hierarchy", "failure",

@@ -38,6 +38,7 @@ _API: Final = "tests/faults/test_api_processes.py"
 _SURVIVE: Final = "tests/faults/test_runs_survive.py"
 _SEARCH: Final = "tests/faults/test_search_survives.py"
 _CONTAINERS: Final = "tests/unit/test_containers.py"
+_EMBEDDED: Final = "tests/integration/test_embedded.py"
 _SUPERVISION: Final = "tests/faults/test_supervision.py"
 
 GROUPS: Final = (
@@ -63,6 +64,8 @@ GROUPS: Final = (
                 "and ends with the same bytes",
                 (f"{_SURVIVE}::"
                  "test_a_search_for_the_least_loss_goes_on_from_its_state_when_its_process_is_killed",
+                 "tests/unit/workers/test_run_execution.py::"
+                 "test_at_most_a_minute_of_a_search_is_computed_again",
                  "tests/property/test_interrupted_least_loss.py")),
         Promise("lost-three-times",
                 "A run whose own process dies three times, or takes every worker with it, fails and says so",
@@ -102,7 +105,7 @@ GROUPS: Final = (
                 "PostgreSQL is down for 3 s and for 60 s: the API says so, and runs go on after it",
                 ("tests/faults/test_database_restarts.py",), "away"),
         Promise("disk", "A full disk is called one; reading goes on, and room mends it",
-                ("tests/faults/test_full_disk.py",)),
+                ("tests/faults/test_full_disk.py", "tests/unit/services/test_spool.py")),
         Promise("clock", "A program whose clock is an hour wrong loses no run",
                 ("tests/unit/workers/test_reaper.py",), "clocks"),
         Promise("migrations", "A database of an earlier migration is brought to the newest with its data",
@@ -110,6 +113,14 @@ GROUPS: Final = (
         Promise("rotation", "Rotating the master key changes no data",
                 ("tests/integration/test_encryption.py::test_rotating_the_master_key_rewraps_everything_and_changes_no_data",
                  "tests/integration/test_key_rotation.py")),
+        Promise("backups",
+                "A backup is restored with the master key that it was written with; with another one, or cut "
+                "off, it changes nothing",
+                (f"{_EMBEDDED}::test_a_backup_is_restored_into_a_new_folder_and_nowhere_else",
+                 f"{_EMBEDDED}::test_a_backup_from_before_a_rotation_needs_the_key_of_then",
+                 f"{_EMBEDDED}::test_a_database_without_its_master_key_is_not_restored_into",
+                 f"{_EMBEDDED}::"
+                 "test_what_is_no_backup_or_is_cut_is_refused_and_leaves_an_empty_database")),
     )),
     Group("Load", (
         Promise("clients-50", "50 clients of mixed work for five minutes: no error of the service's own",
@@ -152,7 +163,9 @@ GROUPS: Final = (
     )),
     Group("Who may see what", (
         Promise("isolation", "No route knows what is another tenant's; every route is tried",
-                ("tests/api/test_tenancy.py",)),
+                ("tests/api/test_tenancy.py",
+                 "tests/ui/test_signing_in.py::test_no_page_shows_another_tenants_names",
+                 "tests/ui/test_resource_pages.py::test_forms_find_nothing_of_another_tenant")),
         Promise("keys",
                 "No operation answers without a key, with a revoked or expired one, or without its scope",
                 ("tests/api/test_authentication.py",)),
@@ -176,6 +189,8 @@ GROUPS: Final = (
                 ("tests/faults/test_erasure.py",)),
         Promise("audit", "A changed event of the audit trail shows, and so does a trail that ends too early",
                 ("tests/property/test_audit_chains.py",
+                 "tests/integration/test_records.py::"
+                 "test_audit_events_form_one_chain_that_shows_every_tampering",
                  "tests/api/test_webhooks.py::test_a_changed_event_shows")),
         Promise("audit-speed", "100,000 events of the audit trail are verified within 5 s",
                 ("tests/property/test_audit_chains.py",), "verified"),

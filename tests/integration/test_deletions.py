@@ -66,3 +66,22 @@ def test_a_purge_does_not_hold_up_a_service_whose_table_stays_in_use(database_ur
         with pytest.raises(Unavailable, match="The table tenants stayed in use"):
             purge.rewrite_tables(database_urls.owner)
     purge.rewrite_tables(database_urls.owner)
+
+
+def test_a_purge_takes_along_the_replies_that_are_kept_no_longer_though_no_worker_runs(database_urls):
+    """They are answers about data that may be erased, under the key of the tenant."""
+    kept = """
+        INSERT INTO idempotency_keys (tenant_id, route, key, fingerprint, reply, created_at, lease_until)
+        SELECT id, '/', h::text, '', '', now() - make_interval(hours => h), now() FROM tenants, unnest(%s) h
+    """
+    with psycopg.connect(database_urls.admin) as connection:
+        connection.execute(
+            "INSERT INTO tenants (id, name, created_at) VALUES (gen_random_uuid(), 'purged', now())"
+        )
+        connection.execute(f"{kept} WHERE name = 'purged'", [[23, 25]])
+    purge.rewrite_tables(database_urls.owner)
+    with psycopg.connect(database_urls.admin) as connection:
+        left = connection.execute("SELECT key FROM idempotency_keys WHERE route = '/'").fetchall()
+        connection.execute("DELETE FROM idempotency_keys WHERE route = '/'")
+        connection.execute("DELETE FROM tenants WHERE name = 'purged'")
+    assert left == [("23",)]

@@ -127,6 +127,19 @@ async def test_one_worker_takes_tenants_in_turn_and_each_ones_runs_in_order(line
     assert begun == ["a0", "a1", "b0", "c0", "a2", "b1", "c1", "a3", "a4", "a5"]
 
 
+async def test_what_is_more_urgent_goes_first_and_in_order_whoever_it_belongs_to(line, tenants):
+    """Of equal urgency tenants take turns, and each one's runs begin as they came."""
+    first, second, _ = tenants
+    await line.queue(first, "u0", "u1", "u2", "u3")
+    await line.queue(second, "v0", "v1")
+    urgent = [run_id for run_id, name in line.names.items() if name in ("u1", "u3", "v1")]
+    await line.connection.execute(
+        "UPDATE procrastinate_jobs SET priority = 5 WHERE args ->> 'run_id' = ANY(%s)", [urgent]
+    )
+    begun = [(await line.begin())[1] for _ in range(6)]
+    assert begun == ["u1", "v1", "u3", "v0", "u0", "u2"]
+
+
 async def test_who_has_fewer_runs_at_work_comes_first_however_long_they_last(line, tenants, clock):
     first, second, _ = tenants
     await line.queue(first, *(f"l{number}" for number in range(5)))

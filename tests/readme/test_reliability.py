@@ -5,12 +5,15 @@ something.
 from __future__ import annotations
 
 import ast
+import json
+from unittest.mock import MagicMock
 
 import pytest
 
 import tests.campaign.__main__ as campaign
 from tests.campaign.__main__ import MEASURING
 from tests.campaign.figures import Figure, Measured, keep, kept
+from tests.campaign.kinds_of_runs import prepared
 from tests.campaign.page import NOT_YET, PAGE, page
 from tests.campaign.promises import PARTS, PROMISES
 from tests.campaign.shipped import looked_up
@@ -42,6 +45,19 @@ def test_every_promise_names_tests_that_exist(promise):
 
 def test_every_part_measures_something():
     assert set(PARTS) == set(MEASURING)
+
+
+def test_processes_are_killed_under_every_kind_of_run_that_an_operation_begins():
+    document = json.loads((ROOT / "openapi" / "openapi.json").read_text(encoding="utf-8"))
+    begun = {
+        path.removesuffix("/runs").rpartition("/")[2].removesuffix("s").replace("-", " ")
+        for path, methods in document["paths"].items()
+        for operation in methods.values()
+        if "202" in operation["responses"]
+    }
+    assert "view check" in begun
+    # Two kinds of searches are asked for by one operation.
+    assert set(prepared(MagicMock(), {"dataset": "members"})) == begun | {"least loss"}
 
 
 def test_a_later_figure_takes_the_place_of_an_earlier_one(tmp_path):

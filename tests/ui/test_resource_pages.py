@@ -12,6 +12,7 @@ import pytest
 
 from app.services.resources import Scope
 from app.web import drawn_releases
+from app.web.site import FILES, FORMS
 from tests.ui.conftest import Served
 from tests.ui.forms import signed_in, token_in
 from tests.ui.journey import Journey
@@ -317,18 +318,31 @@ def test_who_may_not_judge_is_refused(served: Served, journey: Journey, visitor:
     assert "theirs" not in visitor.names("rules") | visitor.names("sensitivity-profiles")
 
 
-def test_forms_find_nothing_of_another_tenant(stranger: Visitor):
-    for path, fields in (
-        (RULE, {"do": "store", "name": "x"}),
-        (HARM, {"name": "x", "family": "linear"}),
-        (CITY, {"do": "store", "name": "x", "lines": "a;b"}),
-        ("/dictionaries/links", {"dataset": "example-members", "upload": "example-census", "name": "x"}),
-    ):
-        page = stranger.send(path, fields)
+NAMED = {
+    "datasets": "example-members", "uploads": "example-members", "optimisations": "example-optimum",
+    "policies": "example-policy@1",
+}  # fmt: skip
+"""Collection → what the journey's tenant has there."""
+SENT = {
+    "do": "store", "name": "x", "family": "linear", "lines": "a;b", "dataset": "example-members",
+    "upload": "example-census",
+}  # fmt: skip
+"""Fields that some form needs."""
+
+
+def test_forms_find_nothing_of_another_tenant(stranger: Visitor, visitor: Visitor):
+    """Every form there is."""
+    assert all(name in visitor.names(kind) for kind, name in NAMED.items())
+    for path in (path for path, _ in FORMS if "{" in path or path == "/dictionaries/links"):
+        address = path.replace("{ref}", NAMED.get(path.split("/")[1], "")).replace("{attribute}", "city")
+        page = stranger.send(address, SENT)
         assert page.status_code == 404, path
-        assert "example" not in page.text
-    assert stranger.send(GATE, FILE, ("a.csv", b"city\nGary\n")).status_code == 404
-    assert stranger.names("uploads") == set()
+        assert "example" not in page.text.replace(address, ""), path
+    for path in (path for path, _ in FILES if "{" in path):
+        address = path.replace("{ref}", NAMED[path.split("/")[1]])
+        assert stranger.send(address, FILE, ("a.csv", b"city\nGary\n")).status_code == 404, path
+    for kind in ("uploads", "datasets", "rules", "hierarchies", "policies", "releases", "measurements"):
+        assert stranger.names(kind) == set(), kind
 
 
 @pytest.mark.parametrize("name", ["../api-keys", "", ".", "a/b", "a?b"])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import secrets
 
 import pytest
+from cryptography.exceptions import InvalidTag
 
 from app.domain.errors import Unavailable
 from app.services.datasets.ingest.spool import EncryptedSpool, SpoolReader
@@ -40,6 +42,21 @@ def test_what_the_disk_takes_in_parts_is_whole(spool):
     spool.finish()
     reader = SpoolReader(spool._file.file.fileno(), spool.key, spool.size)
     assert reader.read() == content
+
+
+def test_what_waits_has_no_name_and_can_be_read_with_its_key_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    spool, content = EncryptedSpool(), b"Ada,36,flu\n" * 150_000
+    spool.write(content)
+    spool.finish()
+    assert [*tmp_path.iterdir()] == []
+    on_disk = os.pread(spool.fileno(), 2 * len(content), 0)
+    assert len(on_disk) > len(content)
+    assert b"Ada" not in on_disk
+    assert SpoolReader(spool.fileno(), spool.key, spool.size).read() == content
+    with pytest.raises(InvalidTag):
+        SpoolReader(spool.fileno(), bytes(32), spool.size).read()
+    spool.close()
 
 
 def test_a_full_disk_is_named(spool):

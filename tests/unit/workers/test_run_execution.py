@@ -300,6 +300,11 @@ async def _lost_while_at_work(
             await executing
 
 
+def test_at_most_a_minute_of_a_search_is_computed_again():
+    """A state is taken once the one before is kept, and kept a pause later; storing it may take as long."""
+    assert 3 * run_execution.KEEP_SECONDS <= 60
+
+
 def test_a_search_in_one_block_goes_on_from_what_it_had_found_out(store, monkeypatch):
     monkeypatch.setattr(run_execution, "KEEP_SECONDS", 0.005)
     first, second = Remembered(waits_at=7), Remembered()
