@@ -47,7 +47,7 @@ def test_records_that_all_differ_take_no_more_than_is_estimated_and_hardly_less(
 
 
 def written(trees: tuple[Hierarchy, ...], codes: np.ndarray) -> int:
-    """The most bytes that Python, numpy and Arrow had at once, or a little more, while a table was written."""
+    """The most bytes that Python, numpy and Arrow had while a table was written, or a little more."""
     names = tuple(f"c{j}" for j in range(len(trees)))
     table = Table(names, trees, np.asfortranarray(codes, dtype=np.int32))
     usual = pa.default_memory_pool()
