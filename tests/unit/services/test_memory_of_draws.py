@@ -10,15 +10,20 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.mechanism import MechanismContext
 from app.domain.mechanisms.stability_histogram import STABILITY_HISTOGRAM, StabilityHistogram
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
-from app.services.releases.bytes_written import bytes_of_writing
+from app.services.datasets.arrow_arrays import text_array
+from app.services.releases.bytes_written import Texts, bytes_of_writing
+from app.services.releases.csv_text import csv_fields
 from app.services.releases.drawing import BYTES_OF_RELEASE, BYTES_PER_CELL, BYTES_PER_LINE
 from app.services.releases.released_tables import drawn_lines
+from tests.oracles.effort import examples
 
 
 def taken(work: Callable[[], object]) -> int:
@@ -84,3 +89,15 @@ def test_a_block_of_lines_with_long_labels_takes_no_more_than_is_estimated():
     codes = 1 + np.random.default_rng(1).integers(0, 20, (3_000, 20))
     estimated = bytes_of_writing([tree.labels] * 20, 3_000)
     assert written((tree,) * 20, codes) < estimated + BYTES_OF_RELEASE < 120_000_000
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(st.lists(st.text('ab=+-@\t\r\n",é漢\0', max_size=5), min_size=1, max_size=5))
+def test_texts_are_counted_as_they_are_and_never_too_few_as_fields(labels: list[str]):
+    found = Texts.of(labels)
+    columns = csv_fields([text_array(labels), text_array(["last"])], neutralise_formulas=True)
+    fields = columns[0].to_pylist()
+    sizes, of_fields = ([len(own.encode()) for own in texts] for texts in (labels, fields))
+    assert (found.n, found.bytes, found.longest) == (len(labels), sum(sizes), max(sizes))
+    assert found.longest_field >= max(of_fields)
+    assert found.fields >= sum(of_fields) or (found.fields, fields) == (0, labels)
