@@ -321,6 +321,9 @@ def test_the_same_rows_are_consistent_whatever_is_kept_of_earlier_searches(most_
         ]  # fmt: skip
         assert sorted({*candidates.row_of_entity[expected].tolist()}) == list(own)
     assert candidates.meanings(np.array(disclosed)) >= len(set(found))
+    counted = candidates.counter.count_records(np.array(disclosed)).values
+    assert counted.tolist() == [len(own) for own in found]
+    assert sum(own.nbytes for own in candidates._found.values()) <= 8 * most_held
 
 
 def passes(known, dictionary: Dictionary, table: Table, j: int, entity: int, mode: str) -> bool:

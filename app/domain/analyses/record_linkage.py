@@ -318,20 +318,17 @@ def _cost(context: MeasureContext, parameters: LinkageParameters) -> Cost:
     codes = apply(given(context.rule), table)
     n, rows = table.n_records, len(candidates.copies)
     pairs = _pairs(context, parameters)
-    links = most = n if pairs is None else len(pairs.record)
+    links = n if pairs is None else len(pairs.record)
     searches = 0
     if parameters.estimator == "uniform":
-        entities = candidates.counter.count_records(codes).values
-        most = int(np.minimum(entities, rows).sum())
-        # As many entities are alike among those that are consistent as among all.
-        links = int(entities.sum() * rows / max(1, auxiliary.n_entities))
+        links = int(candidates.counter.count_records(codes).values.sum())
         searches = candidates.meanings(codes)
     cells = table.n_attributes + given(context.dictionary).reduced.size / PAIRS_PER_BLOCK
     counting = context.counter.choose(min(links, PAIRS_PER_BLOCK), 1 + links // PAIRS_PER_BLOCK)
     seconds = n * SECONDS_PER_RECORD + searches * (SECONDS_PER_SEARCH + rows * SECONDS_PER_COMPARISON)
     seconds += links * cells * SECONDS_PER_LINKED_CELL + counting.seconds
-    held = min(most, PAIRS_PER_BLOCK + rows) * (3 * table.n_attributes + 20) + rows * len(auxiliary.links)
-    size = 8 * held + candidates.bytes_kept(searches, most) + counting.bytes
+    held = min(links, PAIRS_PER_BLOCK + rows) * (3 * table.n_attributes + 20) + rows * len(auxiliary.links)
+    size = 8 * held + candidates.bytes_kept(searches, links) + counting.bytes
     return Cost(seconds, size, n, counting.engine)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
@@ -300,11 +301,10 @@ class Candidates:
     """The distinct rows of an auxiliary source, and which of them are consistent with a disclosed row.
 
     ``entity`` (e,) is an entity of each distinct row and ``copies`` (e,) how many entities share it;
-    ``row_of_entity`` (M,) leads back.
+    ``row_of_entity`` (M,) leads back. ``counter`` counts distinct rows, each once.
     """
 
     def __init__(self, table: Table, auxiliary: Dictionary, memory_ceiling: int = MEMORY_CEILING) -> None:
-        self.counter = Counter(table, auxiliary, memory_ceiling)
         links = auxiliary.links
         # A mode may tell apart what cells mean alike, and the other way round.
         columns = [link.column for link in links] + [link.meaning.column for link in links]
@@ -315,10 +315,16 @@ class Candidates:
         self.entity: Longs = np.zeros(rows.size, dtype=np.int64)
         self.entity[rows.inverse[::-1]] = np.arange(auxiliary.n_entities - 1, -1, -1)
         self._codes = [rows.codes[:, i] for i in range(len(links))]
-        self._alike = [_alike(compatibility) for compatibility in self.counter.compatibilities]
+        once = (replace(link, column=codes) for link, codes in zip(links, self._codes, strict=True))
+        self.counter = Counter(table, Dictionary(rows.size, tuple(once)), memory_ceiling)
         self._found: dict[tuple[int, ...], Longs] = {}
         self._held = 0
         self._beside = _HELD_BESIDE + _HELD_PER_NODE * len(links)
+
+    @cached_property
+    def _alike(self) -> Sequence[Ints]:
+        """By linked attribute; only a search needs it, which takes a while for large hierarchies."""
+        return [_alike(compatibility) for compatibility in self.counter.compatibilities]
 
     def bytes_kept(self, meanings: int, rows: int) -> int:
         """What is kept at most, of so many meanings and of so many rows found for them together."""
@@ -340,12 +346,17 @@ class Candidates:
         rows = self._found.get(meaning)
         if rows is None:
             rows = self._search(nodes)
-            held = len(rows) + self._beside
-            if self._held + held > _MOST_HELD:
-                self._found, self._held = {}, 0
-            self._held += held
-            self._found[meaning] = rows
+            self._keep(meaning, rows)
         return rows
+
+    def _keep(self, meaning: tuple[int, ...], rows: Longs) -> None:
+        held = len(rows) + self._beside
+        if held > _MOST_HELD:
+            return
+        if self._held + held > _MOST_HELD:
+            self._found, self._held = {}, 0
+        self._held += held
+        self._found[meaning] = rows
 
     def _search(self, nodes: Sequence[int]) -> Longs:
         rows: Longs = np.arange(len(self.entity), dtype=np.int64)

@@ -55,9 +55,9 @@ def parquet_chunks(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iter
     yield sink.taken()
 
 
-def blocks(n_rows: int) -> Iterator[slice]:
+def blocks(n_rows: int, of_rows: int = BLOCK_ROWS) -> Iterator[slice]:
     """The rows in blocks."""
-    return (slice(start, min(start + BLOCK_ROWS, n_rows)) for start in range(0, n_rows, BLOCK_ROWS))
+    return (slice(start, min(start + of_rows, n_rows)) for start in range(0, n_rows, of_rows))
 
 
 async def _in_threads(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -13,13 +12,13 @@ from typing import Final
 import pyarrow as pa
 
 from app.domain.errors import Conflict, refuse
-from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.catalogue import AnyMechanism
 from app.domain.mechanisms.guarantee_models import ATTRIBUTE
 from app.domain.mechanisms.mechanism import MechanismContext, MechanismPlan
 from app.domain.mechanisms.privacy_loss import PrivacyLoss
 from app.domain.mechanisms.spending import loss_of
 from app.services.fingerprints import resource_sha256
+from app.services.releases.bytes_written import bytes_of_writing
 from app.services.releases.draw_subjects import subjects_alike, subjects_beside
 from app.services.releases.key_stream import derived_key, key_stream
 from app.services.releases.mechanism_manifests import mechanism_summary, rule_summary
@@ -37,10 +36,6 @@ SECONDS_PER_NOISY_COUNT: Final = 2e-6
 BYTES_PER_LINE: Final = 45
 BYTES_PER_CELL: Final = 4
 BYTES_OF_RELEASE: Final = 16 * 1024**2
-BYTES_SPARED: Final = 30
-"""By so much a label takes less among the texts of a column than as a text by itself."""
-BYTES_WRITTEN: Final = 60
-"""Of each label of the column that has most, while its texts are made, beside one and a half of each."""
 
 _OF_SIZE: Final = frozenset({"database-too-small", "fewer-records"})
 """Faults of a table that is too small for what is asked."""
@@ -97,7 +92,7 @@ class Preparation:
     def cost(self) -> ReleaseCost:
         """Of the draw, and of ordering, writing and hashing what was drawn."""
         lines = math.ceil(self.context.table.n_records * self.plan.rows_per_record)
-        cells = lines * self.context.table.n_attributes
+        cells, trees = lines * self.context.table.n_attributes, self.context.table.hierarchies
         noise = SECONDS_PER_NOISY_COUNT * lines if self.mechanism.hides_records else 0.0
         return ReleaseCost(
             self.plan.seconds
@@ -105,7 +100,7 @@ class Preparation:
             + noise
             + SECONDS_PER_CELL * cells,
             # What a draw holds beside its records is let go of before its labels are written.
-            max(self.plan.bytes, bytes_of_labels(self.context.table.hierarchies))
+            max(self.plan.bytes, bytes_of_writing([own.labels for own in trees], lines))
             + math.ceil(self._of_records(self.plan.bytes_per_record))
             + BYTES_PER_LINE * lines
             + BYTES_PER_CELL * cells
@@ -185,13 +180,6 @@ class Preparation:
             other = replace(self, chosen=replace(self.chosen, parameters=named))
             found[other.question] = other
         return found
-
-
-def bytes_of_labels(hierarchies: Sequence[Hierarchy]) -> int:
-    """What the labels of all values take while a table is written, whichever of them it shows."""
-    texts = [(sum(map(sys.getsizeof, own.labels)), own.n_nodes) for own in hierarchies]
-    held = sum(size - BYTES_SPARED * n for size, n in texts)
-    return held + max(size * 3 // 2 + BYTES_WRITTEN * n for size, n in texts)
 
 
 def attributes_drawn(plan: MechanismPlan) -> frozenset[str]:

@@ -38,7 +38,7 @@ _NOT_KNOWN_OF_ALL: Final[Mapping[str, Any]] = {
     "reason": "Of a draw of which no release is stored it is not known any more.",
 }
 _CARRIED: Final = (ONE_RECORD_PER_PERSON, RULE_IS_PUBLIC, DICTIONARY_IS_PUBLIC.id)
-"""What draws of whole records rest on together as each of them does, if any does."""
+"""What draws of whole records rest on together as each of them does, if any does or may do."""
 _NOT_COMPARED: Final = "It was drawn before other deliveries of the same people were looked for."
 DRAWN_ONCE: Final = "drawn_once"
 """The hypothesis that the draws of the same data bear out or refute."""
@@ -177,6 +177,7 @@ def together(draws: Sequence[Stored | Draw], refuted: Mapping[str, Hypothesis]) 
         carried = [_weakest(promised, own) for own in _CARRIED if own in rests_on]
         if len(known) < len(draws):
             carried = [own if own.holds == "no" else replace(own, **_NOT_KNOWN_OF_ALL) for own in carried]
+            carried += [Hypothesis(own, **_NOT_KNOWN_OF_ALL) for own in _CARRIED if own not in rests_on]
         stated = [_promised_privacy(own) for own in draws]
         weakest = min((own["status"] for own in promised), key=worth)
         return _with_known(plain(asdict(private_guarantee_together(stated, carried, weakest))))

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +23,16 @@ from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import shows_nothing
 from app.domain.tables.table import Table
 from app.services.datasets.arrow_arrays import int_array, text_array
-from app.services.datasets.table_streams import blocks, parquet_chunks
+from app.services.datasets.table_streams import BLOCK_ROWS, blocks, parquet_chunks
 from app.services.releases.csv_text import csv_fields, csv_header, csv_lines
+
+BLOCK_BYTES: Final = 16 * 1024**2
+"""Of the texts of a block of lines, which are there several times while it is written."""
+
+
+def rows_of_a_block(longest: Iterable[int]) -> int:
+    """How many lines are written at once, by the bytes of the longest label of each column."""
+    return max(1, min(BLOCK_ROWS, BLOCK_BYTES // max(1, sum(longest))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +59,11 @@ class ReleasedLines(ABC):
     def codes_of(self, block: slice) -> Sequence[Ints]:
         """Per column the nodes of some lines."""
 
+    @cached_property
+    def _blocks(self) -> Sequence[slice]:
+        longest = (max(len(label.encode()) for label in own) for own in self.labels)
+        return tuple(blocks(self.n_records, rows_of_a_block(longest)))
+
     def csv_chunks(self, *, neutralise_formulas: bool) -> Iterator[bytes]:
         """The table as CSV (UTF-8, commas, line feeds), header first.
 
@@ -58,7 +73,7 @@ class ReleasedLines(ABC):
         labels = [text_array(own) for own in self.labels]
         fields = csv_fields(labels, neutralise_formulas=neutralise_formulas)
         yield csv_header(self.columns, neutralise_formulas=neutralise_formulas)
-        for block in blocks(self.n_records):
+        for block in self._blocks:
             codes = self.codes_of(block)
             yield csv_lines([own.take(int_array(column)) for own, column in zip(fields, codes, strict=True)])
 
@@ -78,7 +93,7 @@ class ReleasedLines(ABC):
             columns = [own.take(int_array(column)) for own, column in zip(labels, codes, strict=True)]
             return pa.RecordBatch.from_arrays(columns, schema=schema)
 
-        return parquet_chunks(schema, (batch(self.codes_of(block)) for block in blocks(self.n_records)))
+        return parquet_chunks(schema, (batch(self.codes_of(block)) for block in self._blocks))
 
 
 @dataclass(frozen=True, eq=False)

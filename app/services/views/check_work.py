@@ -114,7 +114,7 @@ class CheckWork:
         is_whole = len(found) == self.units
         late = Pairs(self._read, self._clock, _at_once)
         pairs = [
-            found[number] if number in found else late.pair(number) | {"explanation": NOT_LOOKED_AT}
+            found[number] if number in found else _not_looked_at(late.pair(number))
             for number in range(self.units)
         ]
         result = result_of_check(self._read, in_room(pairs), self._clock, never if is_whole else _at_once)
@@ -160,6 +160,11 @@ class CheckPreparation:
         async with self._store.work(tenant) as work:
             known = await _known_pairs(work, question)
         return CheckWork(question.read, known)
+
+
+def _not_looked_at(pair: JsonObject) -> JsonObject:
+    """A pair for which there was no time, as it is told; queries that no row can answer need none."""
+    return pair | {"explanation": NOT_LOOKED_AT} if pair["verdict"] == "UNKNOWN" else pair
 
 
 def _at_once() -> bool:

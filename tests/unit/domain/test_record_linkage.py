@@ -121,6 +121,16 @@ def test_the_risk_without_links_is_the_assessment_s_and_weights_of_records_count
     assert result.risk_linked == pytest.approx((of_1 + 3 * of_6) / 4, abs=1e-6)
 
 
+def test_the_estimate_counts_the_links_however_many_entities_are_alike_elsewhere():
+    elsewhere = [(f"a{i}", "Los Angeles", None, None) for i in range(2_000)]
+    few, many = (
+        RECORD_LINKAGE.cost(context_of(register([*REGISTER, *more])), LinkageParameters("register"))
+        for more in ([], elsewhere)
+    )
+    assert many.seconds >= few.seconds
+    assert many.bytes >= few.bytes
+
+
 def linked_loss_of_6() -> float:
     """(Lafayette, ⊥, 40-59) under D1: of those who may live in Lafayette, 3 and 11 have another income."""
     consistent = {"1", "5", "6", "7", "12"}

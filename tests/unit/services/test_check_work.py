@@ -130,6 +130,16 @@ def test_a_stopped_check_has_the_verdicts_that_were_found_and_denies_all_others(
     assert CheckWork(read, {}).conclude({}).result["verdict"] == "UNKNOWN"
 
 
+def test_a_stopped_check_says_of_no_pair_that_needs_no_time_that_it_is_denied():
+    never, some = (WrittenQuery(own, f"SELECT pid FROM stay WHERE {own}") for own in ("false", "ward = 1"))
+    asked = ViewCheck({}, (), [never], [never, some], language="sql", tables=TABLES)
+    read = read_check(asked, read_schema({}, (), TABLES, "postgres"), lambda: False)
+    own, other = CheckWork(read, {}).conclude({}).result["pairs"]
+    assert (own["verdict"], other["verdict"]) == ("PRIVATE", "UNKNOWN")
+    assert other["explanation"] == check_work.NOT_LOOKED_AT
+    assert own["explanation"] == checked(asked)["pairs"][0]["explanation"]
+
+
 READ = reader("datalog", "postgres", read_schema({"r": RelationDefinition(["a", "b"])}, (), None, "postgres"))
 
 
