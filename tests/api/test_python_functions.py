@@ -96,6 +96,7 @@ async def test_a_release_that_singles_somebody_out_says_so(call, rows, said):
     assert said in str(release)
 
 
+@pytest.mark.deep
 async def test_the_saved_policy_lets_the_release_pass_and_nothing_else(call, tmp_path):
     release = await call(pr.anonymise, PEOPLE, **ASKED)
     yaml_file, json_file = tmp_path / "policy.yaml", tmp_path / "policy.json"
@@ -125,6 +126,7 @@ async def test_the_saved_policy_lets_the_release_pass_and_nothing_else(call, tmp
     assert raised.value.verdict is cut
 
 
+@pytest.mark.deep
 async def test_rows_are_matched_by_an_identifier_that_may_not_leave(call):
     release = await call(pr.anonymise, PEOPLE, **ASKED)
     policy = json.loads(json.dumps(release.policy)) | {"name": "keyed"}

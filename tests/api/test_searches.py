@@ -163,6 +163,7 @@ async def test_a_solver_that_does_not_fit_is_refused_with_the_reason(
     problem_of(await journey.get("/v1/optimisations/refused"), 404, "not-found")
 
 
+@pytest.mark.deep
 async def test_the_rule_of_least_loss_is_released_and_scored_with_its_small_classes_suppressed(
     api, journey: httpx.AsyncClient
 ):
@@ -194,6 +195,7 @@ async def test_the_rule_of_least_loss_is_released_and_scored_with_its_small_clas
     assert score.json()["result"] == again.json()["result"]
 
 
+@pytest.mark.deep
 async def test_suppressing_records_never_costs_more_than_keeping_all(api, journey: httpx.AsyncClient):
     example = EXAMPLES["anonymous-optimum"]
     losses = []

@@ -162,6 +162,7 @@ def ends_alike_from_any_state(plan):
     return len(taken)
 
 
+@pytest.mark.deep
 @given(world=worlds(), scope=st.sampled_from(["table_level", "record_level"]))
 @settings(deadline=None, max_examples=examples(4))
 def test_answers_beyond_the_last_state_spare_a_bound_of_the_height_no_steps(world, scope):

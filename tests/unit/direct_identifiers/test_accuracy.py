@@ -54,6 +54,7 @@ def test_a_column_half_of_which_is_of_a_kind_is_told_by_half():
     assert (finding.kind, finding.share) == ("national_number", 0.5)
 
 
+@pytest.mark.deep
 def test_a_check_digit_that_one_number_in_ten_has_is_no_evidence():
     """As many valid numbers among random ones as chance gives, and all of eight: both are nothing."""
     valid = next(own.cells for own in columns() if own.name == "national numbers en_CA")
