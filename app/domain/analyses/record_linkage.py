@@ -34,6 +34,7 @@ SECONDS_PER_RECORD: Final = 1e-5
 SECONDS_PER_SEARCH: Final = 1e-4
 SECONDS_PER_COMPARISON: Final = 2e-9
 SECONDS_PER_LINKED_CELL: Final = 2.5e-7
+BYTES_PER_ENTITY: Final = 120  # its row of the auxiliary source, and whose it is
 
 
 @dataclass(frozen=True)
@@ -329,6 +330,7 @@ def _cost(context: MeasureContext, parameters: LinkageParameters) -> Cost:
     seconds += links * cells * SECONDS_PER_LINKED_CELL + counting.seconds
     held = min(links, PAIRS_PER_BLOCK + rows) * (3 * table.n_attributes + 20) + rows * len(auxiliary.links)
     size = 8 * held + candidates.bytes_kept(searches, links) + counting.bytes
+    size += BYTES_PER_ENTITY * auxiliary.n_entities
     return Cost(seconds, size, n, counting.engine)
 
 

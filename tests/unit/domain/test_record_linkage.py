@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from dataclasses import replace
 from datetime import date
 
@@ -129,6 +130,25 @@ def test_the_estimate_counts_the_links_however_many_entities_are_alike_elsewhere
     )
     assert many.seconds >= few.seconds
     assert many.bytes >= few.bytes
+
+
+@pytest.mark.parametrize("comparable", [True, False])
+def test_the_estimate_holds_the_entities_of_a_large_register(comparable):
+    n, draws = 100_000, np.random.default_rng(1)
+    links = tuple(
+        replace(own, column=draws.integers(0, own.n_codes, n, np.int32)) for own in register().links
+    )
+    large = Dictionary(n, links, np.arange(n).astype(str).astype(object), comparable_ids=comparable)
+    asked = LinkageParameters("register", probability_correct=None if comparable else 0.5)
+    context = context_of(large)
+    estimate = RECORD_LINKAGE.cost(context, asked).bytes
+    tracemalloc.start()
+    try:
+        RECORD_LINKAGE.compute(context, asked, lambda done: None)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most <= estimate <= 8 * most
 
 
 def linked_loss_of_6() -> float:
