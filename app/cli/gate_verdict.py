@@ -5,6 +5,7 @@ Only a verdict that is whole and agrees with itself lets anything pass.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -137,9 +138,23 @@ def _criterion(entry: object) -> JudgedCriterion:
     waiver = entry.get("waiver")
     if standing is Standing.WAIVED and not (isinstance(waiver, Mapping) and waiver.get("in_force") is True):
         raise _broken(f"The criterion {entry['id']} is waived without a waiver in force.")
+    if not _is_readable(entry):
+        raise _broken(f"What the criterion {entry['id']} measured and rests on cannot be read.")
     texts = (str(entry.get(key) or "") for key in ("title", "reason", "explanation"))
     title, reason, explanation = texts
     return JudgedCriterion(entry["id"], title or entry["id"], reason, standing, explanation, entry)
+
+
+def _is_readable(entry: Json) -> bool:
+    """Whether what is told beside the outcome has the form in which it is shown."""
+    quantity, hypotheses = entry.get("quantity") or {}, entry.get("hypotheses") or ()
+    if not isinstance(quantity, Mapping) or not isinstance(hypotheses, Sequence):
+        return False
+    of, value = quantity.get("of_records"), entry.get("value")
+    is_share = of is None or (
+        isinstance(of, int) and (value is None or (isinstance(value, int | float) and math.isfinite(value)))
+    )
+    return is_share and all(isinstance(own, Mapping) for own in hypotheses)
 
 
 def _is_met(margin: object) -> bool:
