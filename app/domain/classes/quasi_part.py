@@ -42,6 +42,7 @@ def quasi_part(table: Table) -> Table:
         tuple(table.attributes[j] for j in kept),
         tuple(table.hierarchies[j] for j in kept),
         table.codes[:, kept],
+        persons=table.persons,
         whole=table,
     )
 

@@ -39,6 +39,9 @@ class Table:
         The attributes of the role sensitive; all others are quasi-identifiers.
     has_unique_ids
         Whether it is known that no identifier occurs twice, so that it need not be looked for.
+    persons
+        int32 (n,): number from 0 of the person whom each record is about, every number occurring. None: no
+        column names persons, and each record counts as one.
     """
 
     attributes: tuple[str, ...]
@@ -48,6 +51,7 @@ class Table:
     weights: Floats | None = None
     sensitive: frozenset[str] = frozenset()
     has_unique_ids: bool = False
+    persons: Ints | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "codes", np.asfortranarray(self.codes, dtype=np.int32))
@@ -65,6 +69,13 @@ class Table:
             raise ValueError("the sensitive attributes are among the table's")
         if self.weights is not None:
             object.__setattr__(self, "weights", _checked_weights(self.weights, self.n_records))
+        if self.persons is not None and self.persons.shape != (self.n_records,):
+            raise ValueError("one person per record")
+
+    @cached_property
+    def n_persons(self) -> int:
+        """Persons whom the records are about; as many as records where no column names them."""
+        return self.n_records if self.persons is None else int(self.persons.max()) + 1
 
     @property
     def n_records(self) -> int:

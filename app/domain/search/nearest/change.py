@@ -6,7 +6,7 @@ Classes of neighbouring rules are counted from one another, which is far quicker
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Protocol
 
 from app.domain.arrays import Bools, Levels
@@ -218,7 +218,7 @@ def _with_sensitive_shown(table: Table, rule: TableRule, sensitive: Sequence[int
         return table
     codes = table.codes.copy(order="F")
     codes[:, sensitive] = apply(rule, table)[:, sensitive]
-    return Table(table.attributes, table.hierarchies, codes, table.entity_ids, table.weights, table.sensitive)
+    return replace(table, codes=codes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Protocol
 
@@ -54,13 +54,7 @@ class Raising:
         self.table = table
         self.rule = rule
         self.utility = utility
-        self.shown = Table(
-            table.attributes,
-            table.hierarchies,
-            apply(rule, table),
-            weights=table.weights,
-            sensitive=table.sensitive,
-        )
+        self.shown = replace(table, codes=apply(rule, table), entity_ids=None)
         raised = range(table.n_attributes) if attributes is None else attributes
         every = [self._of_attribute(j, j in set(raised)) for j in range(table.n_attributes)]
         self.choices: tuple[Levels, ...] = tuple(levels for levels, _ in every)
