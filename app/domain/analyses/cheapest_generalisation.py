@@ -14,6 +14,7 @@ from app.domain.analyses.scoring import cost_of_scores, difference, explainable,
 from app.domain.arrays import Ints
 from app.domain.catalogue.meanings import LOW_ASIDE, RISK, UTILITY
 from app.domain.hierarchies.hierarchy import TOP
+from app.domain.models.criterion import BY_ROWS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.risk.assessment import Assessment
 from app.domain.rules.rule import CellRule, Rule, TableRule, apply
@@ -192,4 +193,5 @@ CHEAPEST_GENERALISATION: Final = Measure(
         dictionary="census",
         sensitivity="members-harm",
     ),
+    by_persons=BY_ROWS,
 )

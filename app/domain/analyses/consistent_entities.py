@@ -11,6 +11,7 @@ from annotated_types import Ge, Le, Len, doc
 from app.domain.catalogue.catalogue_types import CellValue, RowInQuestion
 from app.domain.dictionaries.dictionary import own_rows
 from app.domain.errors import InvalidInput
+from app.domain.models.criterion import BY_ROWS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.rules.rule import apply
 
@@ -133,4 +134,5 @@ CONSISTENT_ENTITIES: Final = Measure(
         dictionary="census",
         parameters={"row": 2, "most": 20},
     ),
+    by_persons=BY_ROWS,
 )

@@ -13,6 +13,7 @@ from app.domain.catalogue.meanings import LOW
 from app.domain.direct_identifiers.recognition import RecognisedKind, recognised_kinds
 from app.domain.direct_identifiers.sample import LOOKED_AT
 from app.domain.hierarchies.hierarchy import TOP
+from app.domain.models.criterion import BY_ROWS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 
 SECONDS_PER_TEXT: Final = 5e-5
@@ -106,4 +107,5 @@ DIRECT_IDENTIFIERS: Final = Measure(
         "proposal-direct-identifiers",
         rule="proposal",
     ),
+    by_persons=BY_ROWS,
 )

@@ -32,6 +32,7 @@ from app.domain.losses.released import (
     shown_cells,
     weighted_mean,
 )
+from app.domain.models.criterion import BY_ROWS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.models.judged import JudgedOn, judged_on
 from app.domain.models.reading import unclassed
@@ -375,4 +376,5 @@ INFORMATION_LOSS: Final = Measure(
     ),
     looks_at="originals",
     reads=frozenset({"records", "rows"}),
+    by_persons=BY_ROWS,
 )

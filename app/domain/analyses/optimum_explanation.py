@@ -16,6 +16,7 @@ from annotated_types import Ge, Le, doc
 from app.domain.analyses.rule_frontier import least_risk, trade_offs, undominated
 from app.domain.analyses.scoring import cost_of_scores, difference, score_of, search_context
 from app.domain.catalogue.meanings import HIGH, RISK, UTILITY
+from app.domain.models.criterion import BY_ROWS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.risk.assessment import Assessment
 from app.domain.rules.rule import TableRule, apply, identity
@@ -373,4 +374,5 @@ OPTIMUM_EXPLANATION: Final = Measure(
         sensitivity="members-harm",
         parameters={"objective": "min_risk", "threshold": 6},
     ),
+    by_persons=BY_ROWS,
 )

@@ -35,12 +35,14 @@ from app.domain.counting.threads import in_order
 from app.domain.errors import NotSupported
 from app.domain.models.alpha_k_anonymity import ALPHA_K_ANONYMITY, AlphaKAnonymityFound
 from app.domain.models.beta_likeness import BETA_LIKENESS
+from app.domain.models.criterion import COUNTS_PERSONS
 from app.domain.models.delta_disclosure import DELTA_DISCLOSURE, DeltaDisclosureFound
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
 from app.domain.models.k_anonymity import EQUIVALENCE_CLASSES, EquivalenceClassesFound
 from app.domain.models.l_diversity import L_DIVERSITY, LDiversity
 from app.domain.models.likeness_found import BetaLikenessFound
+from app.domain.models.reading import unreadable
 from app.domain.models.reidentification_risk import ATTACKER_MODELS, AttackerModels
 from app.domain.models.t_closeness import T_CLOSENESS, TClosenessFound
 
@@ -162,7 +164,8 @@ def _of_attackers(found: AttackerModels) -> Iterator[_Found]:
 def _of_diversity(found: LDiversity) -> Iterator[_Found]:
     (own,) = found.attributes
     yield "distinct_l", own.distinct.value, own.distinct.worst
-    yield "entropy_l", own.entropy.value, own.entropy.worst
+    if own.entropy is not None:
+        yield "entropy_l", own.entropy.value, own.entropy.worst
     for bound in own.bounds[:2]:
         yield f"c_min({bound.l})", bound.c_min, bound.worst
 
@@ -317,7 +320,7 @@ def _contributing(
 def _figures(part: _Part, asked: object, attribute: str | None, context: MeasureContext) -> _OfPart:
     """The figures of one measure, or why the data do not have it."""
     try:
-        refusal = part.measure.supports(context, asked)
+        refusal = unreadable(part.measure, context, asked) or part.measure.supports(context, asked)
         if refusal is not None:
             raise NotSupported.because(refusal)
         found = part.measure.compute(context, asked, lambda _: None)
@@ -364,4 +367,5 @@ PRIVACY_PROFILE: Final = Measure(
     cost=_cost,
     compute=_compute,
     example=Example("what do all privacy models say of the rule?", "proposal-profile", rule="proposal"),
+    by_persons=COUNTS_PERSONS,
 )

@@ -34,6 +34,7 @@ from app.domain.losses.released import suppresses
 from app.domain.mechanisms.counted_release import COPIES_TAKE
 from app.domain.mechanisms.inverse_matrix import InverseMatrix
 from app.domain.mechanisms.uniform_errors import quantile
+from app.domain.models.criterion import BY_ROWS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import JudgedOn, judged_on
 from app.domain.models.reading import unclassed
@@ -379,4 +380,5 @@ QUERY_ACCURACY: Final = Measure(
     ),
     looks_at="originals",
     reads=frozenset({"records", "rows", "retention"}),
+    by_persons=BY_ROWS,
 )

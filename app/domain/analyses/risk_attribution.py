@@ -30,6 +30,7 @@ from app.domain.arrays import Bools, Floats, Integers, Ints, Longs
 from app.domain.catalogue.meanings import LOSS, LOW_ASIDE, RISK
 from app.domain.counting.counter import Counter, Engine
 from app.domain.hierarchies.hierarchy import TOP
+from app.domain.models.criterion import BY_ROWS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.risk.assessment import Assessment
 from app.domain.risk.loss import with_self
@@ -355,4 +356,5 @@ RISK_ATTRIBUTION: Final = Measure(
         dictionary="census",
         sensitivity="members-harm",
     ),
+    by_persons=BY_ROWS,
 )

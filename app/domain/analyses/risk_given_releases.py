@@ -21,6 +21,7 @@ from app.domain.arrays import Ints, Longs
 from app.domain.catalogue.catalogue_types import RuleRef
 from app.domain.catalogue.meanings import HIDING, LOW_ASIDE, RISK, UTILITY
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.models.criterion import BY_ROWS
 from app.domain.models.entry import RELEASED_RULES, Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.risk.assessment import Assessment, estimate_cost
 from app.domain.rules.rule import CellRule, Rule, TableRule, apply
@@ -207,4 +208,5 @@ RISK_GIVEN_RELEASES: Final = Measure(
         dictionary="census",
         sensitivity="members-harm",
     ),
+    by_persons=BY_ROWS,
 )

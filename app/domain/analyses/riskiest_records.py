@@ -16,6 +16,7 @@ from annotated_types import Ge, Le, doc
 from app.domain.analyses.scoring import cost_of_scores, score_of
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.catalogue.meanings import RISK
+from app.domain.models.criterion import BY_ROWS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.rules.rule import apply
 from app.domain.tables.masks import shows_nothing
@@ -204,4 +205,5 @@ RISKIEST_RECORDS: Final = Measure(
         sensitivity="members-harm",
         parameters={"top": 3},
     ),
+    by_persons=BY_ROWS,
 )

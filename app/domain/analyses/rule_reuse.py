@@ -13,6 +13,7 @@ from app.domain.arrays import Ints, Longs
 from app.domain.catalogue.catalogue_types import DatasetRef
 from app.domain.catalogue.meanings import ASIDE, HIDING, HIGH, LOW_ASIDE, RISK, UTILITY
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
+from app.domain.models.criterion import BY_ROWS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.risk.assessment import Assessment
 from app.domain.rules.rule import TableRule
@@ -262,4 +263,5 @@ RULE_REUSE: Final = Measure(
         sensitivity="members-harm",
         parameters={"next_dataset": "members"},
     ),
+    by_persons=BY_ROWS,
 )

@@ -19,6 +19,7 @@ from app.domain.direct_identifiers.safe_harbor import (
     tells_years_of_ages_above_89,
 )
 from app.domain.errors import InvalidInput, joined
+from app.domain.models.criterion import BY_ROWS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.tables.table import Table, unknown_attribute
 
@@ -155,4 +156,5 @@ SAFE_HARBOR_VALUES: Final = Measure(
         "proposal-safe-harbor-values",
         rule="proposal",
     ),
+    by_persons=BY_ROWS,
 )

@@ -17,6 +17,7 @@ from app.domain.classes.grouping import EquivalenceClasses, Grouping, SensitiveN
 from app.domain.classes.ratios import as_written, is_below
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.models.criterion import COUNTS_PERSONS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, class_ref, judged_on
 from app.domain.tables.numbers import exact_sum
@@ -43,12 +44,15 @@ def homogeneous(counts: SensitiveCounts, theta: float) -> Bools:
     return ~is_below(most_frequent(counts), as_written(theta), counts.sizes) & (counts.sizes > 0)
 
 
-def expected_if_independent(counts: SensitiveCounts, records: Longs) -> tuple[float, float]:
+def expected_if_independent(counts: SensitiveCounts, records: Longs) -> tuple[float | None, float | None]:
     """Classes with a single value, and their records, to expect if values had nothing to do with classes.
 
     Every record draws its value from the whole table's distribution: Σ over classes of Σ_v p_v^size, where
     the size counts whatever has a value and may be of the class, and ``records`` (G,) are the class's own.
+    None where persons are counted: their values are not drawn one by one.
     """
+    if counts.persons is not None:
+        return None, None
     judged = counts.sizes > 0
     sizes, of_class, classes = np.unique(counts.sizes[judged], return_inverse=True, return_counts=True)
     owned = np.bincount(of_class.reshape(-1), records[judged], len(sizes))
@@ -123,14 +127,17 @@ class HomogeneityAttack:
         int, LOW, doc("Of the classes with a single value, those of one record: it is singled out besides.")
     ]
     expected_classes: Annotated[
-        float,
+        float | None,
         FROM_ZERO,
         doc(
             "Classes with a single value to expect if the attribute had nothing to do with classes, given "
-            "how large these are: more than that means that the quasi-identifiers tell the value."
+            "how large these are: more than that means that the quasi-identifiers tell the value. null where "
+            "persons are counted, who may have several values."
         ),
     ]
-    expected_records: Annotated[float, FROM_ZERO, doc("Records to expect in them.")]
+    expected_records: Annotated[
+        float | None, FROM_ZERO, doc("Records to expect in them; null where persons are counted.")
+    ]
     by_value: Annotated[
         tuple[GivenAway, ...],
         doc("What the nearly homogeneous classes give away, most records first, at most `top_values`."),
@@ -228,4 +235,5 @@ HOMOGENEITY_ATTACK: Final = Measure(
         rule="proposal",
         parameters={"theta": 0.75},
     ),
+    by_persons=COUNTS_PERSONS,
 )

@@ -20,6 +20,7 @@ from app.domain.classes.sensitive_counts import records_per_entry, value_numbers
 from app.domain.errors import InvalidInput
 from app.domain.mechanisms.posteriors import Posteriors
 from app.domain.models.beta_likeness import BetaLikeness
+from app.domain.models.criterion import COUNTS_PERSONS
 from app.domain.models.drawn_gains import (
     TOLERANCE,
     DrawnGains,
@@ -135,7 +136,7 @@ def _by_value(values: SensitiveValues, own: Longs, raised: Bools, top: int) -> t
     greatest = np.zeros(m)
     np.maximum.at(greatest, of_value, counts.counts[raised] / counts.sizes[of_class])
     order = greatest_first(records, min(top, int(np.count_nonzero(classes))))
-    total = int(counts.totals.sum())
+    total = counts.population
     return tuple(
         RaisedValue(
             value=values.label(v),
@@ -155,7 +156,7 @@ def _compute(context: MeasureContext, parameters: SkewnessParameters, tick: Tick
     values = sensitive_values(context, parameters, parameters.attribute, "apart")
     require_values(values)
     counts, gain = values.counts, as_written(parameters.gain)
-    total = int(counts.totals.sum())
+    total = counts.population
     listed = GainsOfClasses(values, counts, frequency_bounds(counts.totals, total, gain, "enhanced"))
     raised = listed.gains.exceed(gain, "basic")
     exposed = np.zeros(counts.n_classes, dtype=bool)
@@ -306,4 +307,5 @@ SKEWNESS_ATTACK: Final = Measure(
     ),
     judges=lambda own, value: BetaLikeness(own.gain, "basic", own.attribute),
     reads=frozenset({"records", "matrix_and_prior"}),
+    by_persons=COUNTS_PERSONS,
 )

@@ -42,6 +42,18 @@ def most_frequent(counts: SensitiveCounts, among: Bools | None = None) -> Longs:
     return greatest_by_class(counts, entries, 0)
 
 
+def distinct_values(counts: SensitiveCounts) -> Longs:
+    """(G,) ℓ: different values of each class, between which whoever finds a person there has to choose.
+
+    Where persons are counted, who may have several values, no more than there are persons, and 1 where all
+    of them have one of the values.
+    """
+    if counts.persons is None:
+        return counts.distinct
+    shared = (most_frequent(counts) == counts.sizes) & (counts.sizes > 0)
+    return np.where(shared, 1, np.minimum(counts.distinct, counts.sizes))
+
+
 @dataclass(frozen=True, eq=False)
 class RankedCounts:
     """The counts of each class from the greatest to the least.

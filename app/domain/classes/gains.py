@@ -51,7 +51,7 @@ class Gains:
     Parameters
     ----------
     amounts, sizes
-        Records of the class with the value, at least 1, and records of the class.
+        Records of the class with the value, at least 1, and records of the class; or persons, as the counts.
     totals, population
         N_i of the value, 0 where the reference does not know it, and N.
     """
@@ -68,7 +68,7 @@ class Gains:
             counts.counts,
             counts.sizes[counts.of_entry],
             counts.totals[counts.values],
-            int(counts.totals.sum()),
+            counts.population,
         )
 
     @cached_property
@@ -197,7 +197,7 @@ def greatest_ratios(counts: SensitiveCounts, gains: Gains, absent_count: bool = 
 
 def unlike(counts: SensitiveCounts, beta: Fraction, bound: LikenessBound) -> Bools:
     """(G,) which classes violate β-likeness."""
-    population = int(counts.totals.sum())
+    population = counts.population
     limits = frequency_bounds(counts.totals, population, beta, bound)[counts.values]
     limits *= counts.sizes[counts.of_entry]
     above: Bools = counts.counts > limits * (1 + NEAR)

@@ -16,9 +16,10 @@ from typing import Annotated, Final, Literal
 import numpy as np
 from annotated_types import Len, MaxLen, doc
 
-from app.domain.arrays import Bools, Ints, Longs
+from app.domain.arrays import Bools, Floats, Ints, Longs
+from app.domain.classes.persons import ONE_ROW, ClassPersons, class_persons
 from app.domain.classes.wildcards import matching_records, seconds_of_matching
-from app.domain.errors import InvalidInput
+from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import missing_cells, shows_nothing
@@ -93,6 +94,8 @@ class EquivalenceClasses:
         Records left out because they are suppressed, and for a missing quasi-identifier.
     is_wildcard
         (G, q) whether a class matches everything in an attribute; None if no class does.
+    persons
+        The persons of the classes; None where no column names them.
     """
 
     attributes: tuple[int, ...]
@@ -102,13 +105,31 @@ class EquivalenceClasses:
     n_suppressed: int
     n_missing: int
     is_wildcard: Bools | None = None
+    persons: ClassPersons | None = None
+
+    @property
+    def units(self) -> Longs:
+        """(G,) persons of each class; its records where no column names persons."""
+        return self.records if self.persons is None else self.persons.persons
 
     @cached_property
     def sizes(self) -> Longs:
-        """(G,) records of each class, and of those that match it where a missing value matches everything."""
+        """(G,) the same, and records of classes that match it where a missing value matches everything."""
         if self.is_wildcard is None:
-            return self.records
+            return self.units
         return matching_records(self.codes, self.is_wildcard, self.records)
+
+    @cached_property
+    def largest_share(self) -> Floats:
+        """(G,) largest share that one person has of the records of a class: 1/size by records."""
+        return np.asarray(1.0 / self.sizes) if self.persons is None else self.persons.largest_share
+
+    @cached_property
+    def expected_matches(self) -> Floats:
+        """(G,) records of a class attributed to the right person by a random choice, in expectation."""
+        if self.persons is not None:
+            return self.persons.expected_matches
+        return np.asarray(self.records / self.sizes)
 
     @property
     def n_classes(self) -> int:
@@ -210,6 +231,10 @@ def equivalence_classes(
     if grouping.missing == "matches_everything":
         wildcards = _wildcards(table, disclosed, is_suppressed, kept, known)
     codes, records, of_record, is_wildcard = _grouped(table, disclosed, kept, attributes, wildcards)
+    persons = None
+    if table.persons is not None:
+        require_rows_of_persons(grouping.missing, grouping.suppressed)
+        persons = class_persons(of_record, table.persons[kept], len(records), table.n_persons)
     if len(of_record) < len(disclosed):
         of_kept, of_record = of_record, np.full(len(disclosed), -1, dtype=np.int32)
         of_record[kept] = of_kept
@@ -221,6 +246,21 @@ def equivalence_classes(
         int(np.count_nonzero(left_out)),
         int(np.count_nonzero(missing)),
         is_wildcard,
+        persons,
+    )
+
+
+def require_rows_of_persons(missing: Missing, suppressed: Suppressed) -> None:
+    """Refuse what has no meaning where a person may have several records: NotSupported."""
+    if missing == "matches_everything":
+        refused, instead = "A missing value that matches everything", "own_category or excluded for missing"
+    elif suppressed == "own_block":
+        refused, instead = "A class of all suppressed records", "excluded for suppressed"
+    else:
+        return
+    raise NotSupported(
+        f"{refused} is not defined where a person may have several records.",
+        f"Choose {instead}, or judge a table with {ONE_ROW}.",
     )
 
 

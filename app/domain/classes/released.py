@@ -99,7 +99,9 @@ class Release:
         )
         if key not in self._counts:
             shown, reference = self.values(grouping, name)
-            self._counts[key] = sensitive_counts(classes, shown, reference, self.table.sizes[j])
+            self._counts[key] = sensitive_counts(
+                classes, shown, reference, self.table.sizes[j], self.table.persons
+            )
         return self._counts[key]
 
     def values(self, grouping: Grouping, attribute: str) -> tuple[Ints, Ints]:

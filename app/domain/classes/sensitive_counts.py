@@ -8,8 +8,9 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from app.domain.arrays import Bools, Floats, Ints, Longs, concatenated_ranges
+from app.domain.arrays import Bools, Floats, Integers, Ints, Longs, concatenated_ranges
 from app.domain.classes.grouping import EquivalenceClasses
+from app.domain.classes.persons import runs_of_persons
 from app.domain.classes.wildcards import matches_between
 from app.domain.tables.distinct import ROWS_AT_ONCE, group
 
@@ -35,6 +36,10 @@ class SensitiveCounts:
         reference that a reader is taken to know.
     nodes
         (m,) node of each value in the attribute's hierarchy, ascending; ⊥ stands for a missing value.
+    persons
+        (G,) persons of each class who have a value, and those of the whole table, where a column names them:
+        then ``counts`` and ``totals`` are persons who have the value in at least one of their records there,
+        and may sum to more. None: all numbers are of records.
     """
 
     starts: Longs
@@ -42,6 +47,7 @@ class SensitiveCounts:
     counts: Longs
     totals: Longs
     nodes: Ints
+    persons: tuple[Longs, int] | None = None
 
     @property
     def n_classes(self) -> int:
@@ -63,9 +69,16 @@ class SensitiveCounts:
         """(E,) the class of each entry."""
         return np.repeat(np.arange(self.n_classes, dtype=np.int64), self.distinct)
 
+    @property
+    def population(self) -> int:
+        """Records of the whole table that have a value here, or persons: what ``totals`` are shares of."""
+        return int(self.totals.sum()) if self.persons is None else self.persons[1]
+
     @cached_property
     def sizes(self) -> Longs:
-        """(G,) records of each class that have a value here."""
+        """(G,) records of each class that have a value here, or persons: what ``counts`` are shares of."""
+        if self.persons is not None:
+            return self.persons[0]
         return np.add.reduceat(np.append(self.counts, 0), self.starts[:-1]) * (self.distinct > 0)
 
 
@@ -102,6 +115,23 @@ def _counted(keys: Longs, amounts: Longs | None, n_classes: int, n_values: int) 
     return starts, (occurring - owners * n_values).astype(np.int32), counts
 
 
+def count_persons(
+    of_class: Integers, values: Integers, person: Integers, n_classes: int, n_values: int, n_persons: int
+) -> tuple[tuple[Longs, Ints, Longs], Longs]:
+    """Like :func:`count_values`, but persons who have a value; and (classes,) persons who have any.
+
+    Parameters
+    ----------
+    of_class, values, person
+        (r,) class in [0, ``n_classes``), value in [0, ``n_values``) and person in [0, ``n_persons``) of each
+        record.
+    """
+    keys = of_class.astype(np.int64) * n_values + values
+    pairs, _ = runs_of_persons(keys, person, n_classes * n_values, n_persons)
+    owners, _ = runs_of_persons(of_class, person, n_classes, n_persons)
+    return _counted(pairs, None, n_classes, n_values), np.bincount(owners, minlength=n_classes)
+
+
 def _keys_of_values(of_record: Ints, shown: Ints, number: Longs, n_values: int) -> Longs:
     """Class · ``n_values`` + number of the value, of the records that have both.
 
@@ -123,7 +153,7 @@ def _keys_of_values(of_record: Ints, shown: Ints, number: Longs, n_values: int) 
 
 
 def sensitive_counts(
-    classes: EquivalenceClasses, shown: Ints, reference: Ints, n_nodes: int
+    classes: EquivalenceClasses, shown: Ints, reference: Ints, n_nodes: int, person: Ints | None = None
 ) -> SensitiveCounts:
     """Counts of one attribute per class: of its records and of all that match it.
 
@@ -135,7 +165,11 @@ def sensitive_counts(
         (n,) the same for the reference, records without a class included.
     n_nodes
         Nodes of the attribute's hierarchy.
+    person
+        (n,) person of each record, where a column names them.
     """
+    if person is not None:
+        return _sensitive_persons(classes, shown, reference, n_nodes, person)
     totals = np.bincount(reference + 1, minlength=n_nodes + 1)[1:]
     nodes = np.flatnonzero(totals)
     number = np.full(n_nodes + 1, -1, dtype=np.int64)
@@ -147,6 +181,30 @@ def sensitive_counts(
             classes.codes, classes.is_wildcard, starts, values, counts, len(nodes)
         )
     return SensitiveCounts(starts, values, counts, totals[nodes].astype(np.int64), nodes.astype(np.int32))
+
+
+def _sensitive_persons(
+    classes: EquivalenceClasses, shown: Ints, reference: Ints, n_nodes: int, person: Ints
+) -> SensitiveCounts:
+    """The same in persons."""
+    n_persons, known = int(person.max()) + 1, reference >= 0
+    whole = np.zeros(np.count_nonzero(known), dtype=np.int64)
+    (_, nodes, totals), population = count_persons(
+        whole, reference[known], person[known], 1, n_nodes, n_persons
+    )
+    number = np.full(n_nodes + 1, -1, dtype=np.int64)
+    number[nodes] = np.arange(len(nodes))
+    values = number[shown]
+    has_both = (classes.of_record >= 0) & (values >= 0)
+    found, sizes = count_persons(
+        classes.of_record[has_both],
+        values[has_both],
+        person[has_both],
+        classes.n_classes,
+        len(nodes),
+        n_persons,
+    )
+    return SensitiveCounts(*found, totals, nodes, (sizes, int(population[0])))
 
 
 def matching_counts(

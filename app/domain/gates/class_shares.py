@@ -69,7 +69,7 @@ def failing_records(
     Raises InvalidInput for attributes that the table lacks and for a population that is missing, NotSupported
     where classes cannot be compared with it, and for a criterion that classes which overlap have none of.
     """
-    require_meaning(release.table, (criterion,), grouping.missing)
+    require_meaning(release.table, (criterion,), grouping.missing, grouping.suppressed)
     silent = silent_records(release)
     nobody = np.zeros_like(silent) if absent is None else absent
     shown = shown_though_lacking(release, grouping)

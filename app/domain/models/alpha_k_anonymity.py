@@ -27,7 +27,7 @@ from app.domain.classes.named_values import any_called
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput
-from app.domain.models.criterion import Criterion
+from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging
 from app.domain.models.distinct_l_diversity import at_least_values
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
@@ -52,6 +52,8 @@ class AlphaKAnonymity(DiversityCriterion):
     kind: ClassVar[str] = "alpha_k_anonymity"
     title: ClassVar[str] = "(α,k)-anonymity: k records in every class, no value with more than a share of α"
     source: ClassVar[str] = "Wong et al. (2006)"
+    by_persons: ClassVar[str] = COUNTS_PERSONS
+    merging_by_persons: ClassVar[Merging | None] = "none"
 
     alpha: Annotated[
         float,
@@ -132,6 +134,10 @@ class AlphaKAnonymity(DiversityCriterion):
         """At least k records; and 1/α values where every share is limited."""
         least = math.ceil(1 / as_written(self.alpha)) if self.values is None else 1
         return (KAnonymity(self.k), *at_least_values(least, self.attribute))
+
+    def implied_by_persons(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
+        """At least k persons."""
+        return (KAnonymity(self.k),)
 
     def impossible(self, whole: JudgedClasses) -> str | None:
         """No class has a smaller greatest share than the whole table."""
@@ -216,7 +222,7 @@ def _compute(context: MeasureContext, parameters: AlphaKParameters, tick: Tick) 
         attribute=values.name,
         records_without_value=values.without_value,
         alpha=None if worst is None else float(shares[worst]),
-        attainable=int(counts.totals[limited].max(initial=0)) / max(1, int(counts.totals.sum())),
+        attainable=int(counts.totals[limited].max(initial=0)) / max(1, counts.population),
         frequent=0 if entry is None else int(counts.counts[entry]),
         value=None if entry is None else values.label(int(counts.values[entry])),
         worst=values.ref(worst),
@@ -247,4 +253,5 @@ ALPHA_K_ANONYMITY: Final = Measure(
     ),
     criteria=(AlphaKAnonymity,),
     judges=lambda own, value: AlphaKAnonymity(own.alpha, own.k, own.values, own.attribute),
+    by_persons=COUNTS_PERSONS,
 )

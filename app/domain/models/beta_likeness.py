@@ -27,7 +27,7 @@ from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput
 from app.domain.mechanisms.reference import reference_totals
-from app.domain.models.criterion import Criterion, Merging
+from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging
 from app.domain.models.distinct_l_diversity import least_classes
 from app.domain.models.drawn_gains import other_attribute
 from app.domain.models.drawn_likeness import likeness_of_draw
@@ -62,6 +62,8 @@ class BetaLikeness(Criterion):
     kind: ClassVar[str] = "beta_likeness"
     title: ClassVar[str] = "β-likeness: a bounded relative gain on every sensitive value"
     source: ClassVar[str] = "Cao and Karras (2012), definitions 2 and 3"
+    by_persons: ClassVar[str] = COUNTS_PERSONS
+    merging_by_persons: ClassVar[Merging | None] = "none"
     merging: ClassVar[Merging] = "passes_stay"
 
     beta: Annotated[
@@ -142,7 +144,8 @@ def with_reference(values: SensitiveValues, reference: Mapping[CellValue, int] |
     nodes = np.union1d(counts.nodes, np.flatnonzero(known)).astype(np.int32)
     totals = known.take(nodes)
     numbers = np.searchsorted(nodes, counts.nodes)[counts.values].astype(np.int32)
-    return SensitiveCounts(counts.starts, numbers, counts.counts, totals, nodes)
+    persons = None if counts.persons is None else (counts.sizes, total)
+    return SensitiveCounts(counts.starts, numbers, counts.counts, totals, nodes, persons)
 
 
 def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: Tick) -> BetaLikenessFound:
@@ -151,7 +154,7 @@ def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: 
     values = sensitive_values(context, parameters, parameters.attribute, "apart")
     require_values(values)
     counts = with_reference(values, parameters.reference)
-    population, beta = int(counts.totals.sum()), as_written(parameters.beta)
+    population, beta = counts.population, as_written(parameters.beta)
     bounds = frequency_bounds(counts.totals, population, beta, parameters.bound)
     listed = GainsOfClasses(values, counts, bounds)
     gains: Gains = listed.gains
@@ -167,7 +170,13 @@ def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: 
     return BetaLikenessFound(
         judged=judged_on(context.table, parameters, values.classes),
         attribute=values.name,
-        **told_of_reference(counts.totals[is_known], values.hierarchy.leaves_outside(used), parameters),
+        **told_of_reference(
+            counts.totals[is_known],
+            population,
+            values.hierarchy.leaves_outside(used),
+            parameters,
+            adds_up=counts.persons is None,
+        ),
         records_without_value=values.without_value,
         reference="dataset" if parameters.reference is None else "given",
         values_mismatched=int(np.count_nonzero(~is_known)),
@@ -220,4 +229,5 @@ BETA_LIKENESS: Final = Measure(
     criteria=(BetaLikeness,),
     judges=_judged_by,
     reads=frozenset({"records", "matrix_and_prior"}),
+    by_persons=COUNTS_PERSONS,
 )

@@ -126,7 +126,7 @@ def _require_meaning(table: Table, rule: Rule, suppression: ClassSuppression) ->
             "Only table-level rules can suppress classes in which a missing value matches everything.",
             "Choose own_category or excluded for missing values, or a table-level rule.",
         )
-    require_meaning(table, suppression.failing, suppression.missing)
+    require_meaning(table, suppression.failing, suppression.missing, suppression.suppressed)
 
 
 def suppress_records(

@@ -16,6 +16,11 @@ What is known of a criterion when classes are put together decides how much a se
 ``none``
     Neither.
 
+Where a column names the person of each record, classes count persons (Definitions: several records per
+person). :attr:`Criterion.by_persons` says what becomes of a criterion then, and :func:`of_units` what
+searches may conclude from it: of sensitive values nothing, since two classes that pass can make one that
+fails.
+
 With other sensitive attributes in the classes even distinct ℓ is only ``passes_stay``: a block of
 one class may join a class that had no such block. Such a criterion implies that of one attribute apart, which
 is ``fewer_fail``.
@@ -24,16 +29,24 @@ is ``fewer_fail``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 
 from app.domain.arrays import Bools, Floats, Longs
-from app.domain.errors import require_bounds
+from app.domain.classes.persons import ONE_ROW
+from app.domain.errors import NotSupported, require_bounds
 from app.domain.models.judging import JudgedClasses, Others
 
 Merging = Literal["fewer_fail", "passes_stay", "none"]
+
+COUNTS_PERSONS: Final = "counts persons"
+BY_ROWS: Final = "as by rows"
+NEEDS_ONE_ROW: Final = "refused: it is defined for one record of each person"
+"""What becomes of a measure or criterion where a person may have several records; other reasons to refuse
+begin with ``refused: `` as well."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +78,10 @@ class Criterion(ABC):
         It has no meaning for classes that overlap.
     guarantee
         ``heuristic`` for what rests on an estimate without a bound of its error.
+    by_persons
+        What becomes of it where a person may have several records: it counts persons, or why it is refused.
+    merging_by_persons
+        ``merging`` there; ``None`` where searches refuse it.
     """
 
     kind: ClassVar[str]
@@ -79,6 +96,8 @@ class Criterion(ABC):
     needs_tuples: ClassVar[bool] = False
     needs_partition: ClassVar[bool] = False
     guarantee: ClassVar[Literal["exact", "heuristic"]] = "exact"
+    by_persons: ClassVar[str] = NEEDS_ONE_ROW
+    merging_by_persons: ClassVar[Merging | None] = None
 
     def __post_init__(self) -> None:
         require_bounds(self)
@@ -116,6 +135,11 @@ class Criterion(ABC):
     def enough_records(self) -> int | None:
         """From how many records on a class passes whatever the population; None if no number is enough."""
         return None
+
+    @property
+    def grows_by_size(self) -> bool:
+        """Whether all its :meth:`surpluses` are the greater the fewer records a class has."""
+        return not self.needs_population
 
     @property
     def bars_outsiders(self) -> bool:
@@ -185,6 +209,10 @@ class Criterion(ABC):
         """
         return ()
 
+    def implied_by_persons(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
+        """The same where persons are counted, who may have several values."""
+        return ()
+
     @abstractmethod
     def impossible(self, whole: JudgedClasses) -> str | None:
         """If not even the table as one class meets the criterion, why and by how much, as one sentence.
@@ -196,6 +224,93 @@ class Criterion(ABC):
     def alternative(self, whole: JudgedClasses) -> str:
         """A sentence on what the table as one class would meet instead; empty if nothing is known."""
         return ""
+
+
+@dataclass(frozen=True)
+class _ByPersons(Criterion):
+    """A criterion of classes that count persons: as it is, but for what it says of other classes.
+
+    All bounds of numbers of records that it knows rest on one record of each person.
+    """
+
+    criterion: Criterion
+
+    def __post_init__(self) -> None:
+        given = self.criterion
+        said = {"merging": given.merging_by_persons or "none"}
+        copied = ("kind", "title", "source", "table_wide", "adds_up", "passes_by_fewer_values", "guarantee")
+        said.update({name: getattr(given, name) for name in copied})
+        for name, value in said.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def is_of_values(self) -> bool:
+        """As the criterion."""
+        return self.criterion.is_of_values
+
+    @property
+    def grows_by_size(self) -> bool:
+        """One person may have many of the records of a large class."""
+        return False
+
+    def failing(self, judged: JudgedClasses) -> Bools:
+        """As the criterion."""
+        return self.criterion.failing(judged)
+
+    def attained(self, judged: JudgedClasses) -> float | None:
+        """As the criterion."""
+        return self.criterion.attained(judged)
+
+    def satisfied(self, judged: JudgedClasses) -> bool:
+        """As the criterion."""
+        return self.criterion.satisfied(judged)
+
+    def surpluses(self, judged: JudgedClasses) -> tuple[Floats, ...]:
+        """As the criterion."""
+        return self.criterion.surpluses(judged)
+
+    def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
+        """What follows for persons."""
+        return self.criterion.implied_by_persons(whole)
+
+    def impossible(self, whole: JudgedClasses) -> str | None:
+        """Nothing is known."""
+        return None
+
+
+def merging_of(criterion: Criterion, *, persons: bool) -> Merging:
+    """What is known of the criterion when classes are put together that count records, or ``persons``."""
+    return (criterion.merging_by_persons or "none") if persons else criterion.merging
+
+
+def of_units(criteria: Sequence[Criterion], *, persons: bool) -> tuple[Criterion, ...]:
+    """The criteria as searches ask them of classes that count records, or ``persons``.
+
+    NotSupported for one of which searches know nothing there.
+    """
+    if not persons:
+        return tuple(criteria)
+    for criterion in criteria:
+        require_persons(criterion.kind, criterion.by_persons)
+        if criterion.merging_by_persons is None:
+            raise NotSupported(
+                f"Searches do not take {criterion.kind} where a person may have several records: it is "
+                "measured and required by gates only.",
+                f"Leave it out, or search a table with {ONE_ROW}.",
+            )
+    return tuple(
+        own if own.merging_by_persons == own.merging == "fewer_fail" else _ByPersons(own) for own in criteria
+    )
+
+
+def require_persons(name: str, by_persons: str) -> None:
+    """Refuse a measure or criterion that has no meaning where a person may have several records."""
+    refused, _, reason = by_persons.partition(": ")
+    if refused == "refused":
+        raise NotSupported(
+            f"{name} is not available for a dataset with a person column: {reason}.",
+            f"Ask for it of a table with {ONE_ROW}.",
+        )
 
 
 def failing_classes(judged: JudgedClasses, attribute: str | None, others: Others, failing: Bools) -> Bools:

@@ -18,7 +18,7 @@ from app.domain.classes.necessary import SAFE, fills_between, least_size, most_p
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import least_by_class
 from app.domain.models.beta_likeness import LEAST
-from app.domain.models.criterion import Criterion, Merging
+from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging
 from app.domain.models.distinct_l_diversity import least_classes
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
@@ -40,6 +40,8 @@ class DeltaDisclosure(Criterion):
     kind: ClassVar[str] = "delta_disclosure"
     title: ClassVar[str] = "δ-disclosure privacy: every sensitive value about as likely as in the whole table"
     source: ClassVar[str] = "Brickell and Shmatikov (2008)"
+    by_persons: ClassVar[str] = COUNTS_PERSONS
+    merging_by_persons: ClassVar[Merging | None] = "none"
     merging: ClassVar[Merging] = "passes_stay"
 
     delta: Annotated[
@@ -227,4 +229,5 @@ DELTA_DISCLOSURE: Final = Measure(
     ),
     criteria=(DeltaDisclosure,),
     judges=lambda own, value: DeltaDisclosure(own.delta, own.base, own.attribute),
+    by_persons=COUNTS_PERSONS,
 )

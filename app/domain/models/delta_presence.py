@@ -16,7 +16,7 @@ from app.domain.arrays import Bools
 from app.domain.catalogue.meanings import ASKED, FAILING, LOW_SHARE, MET, SHARE, STRICTER_DOWN, STRICTER_UP
 from app.domain.classes.grouping import Grouping
 from app.domain.errors import InvalidInput, pointing_into
-from app.domain.models.criterion import Criterion, Merging
+from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on, worst_class
 from app.domain.models.judging import JudgedClasses
@@ -41,6 +41,7 @@ class DeltaPresence(Criterion):
     merging: ClassVar[Merging] = "passes_stay"
     needs_population: ClassVar[bool] = True
     needs_tuples: ClassVar[bool] = True
+    by_persons: ClassVar[str] = COUNTS_PERSONS
 
     lower: Annotated[float, Ge(0), Le(1), STRICTER_UP, doc("δ_min: no tuple's share may be below.")] = 0.0
     upper: Annotated[float, Ge(0), Le(1), STRICTER_DOWN, doc("δ_max: no tuple's share may be above.")] = 0.5
@@ -67,7 +68,7 @@ class DeltaPresence(Criterion):
         if self.bars_outsiders and judged.outside():
             return np.ones(len(judged.sizes), dtype=bool)
         people = people_of(judged)
-        return outside_presence(judged.records, people, self.lower, self.upper)
+        return outside_presence(judged.units, people, self.lower, self.upper)
 
     def satisfied(self, judged: JudgedClasses) -> bool:
         """No class fails, and people without a record do not break the lower bound."""
@@ -75,20 +76,20 @@ class DeltaPresence(Criterion):
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """The greatest share."""
-        shares = presence_shares(judged.records, people_of(judged))
+        shares = presence_shares(judged.units, people_of(judged))
         return float(shares.max()) if len(shares) else None
 
     def impossible(self, whole: JudgedClasses) -> str | None:
         """The share of the whole population that is in the release is out of bounds."""
         people = people_of(whole)
-        if not outside_presence(whole.records, people, self.lower, self.upper).any():
+        if not outside_presence(whole.units, people, self.lower, self.upper).any():
             return None
-        share = float(presence_shares(whole.records, people)[0])
+        share = float(presence_shares(whole.units, people)[0])
         if share > self.upper:
             bound, by = f"above the upper bound {self.upper:g}", share - self.upper
         else:
             bound, by = f"below the lower bound {self.lower:g}", self.lower - share
-        return f"The records are a share of {share:g} of the population, {bound} by {by:g}."
+        return f"The {whole.unit} are a share of {share:g} of the population, {bound} by {by:g}."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,9 +129,9 @@ def _compute(context: MeasureContext, parameters: DeltaPresenceParameters, tick:
     classes = context.release.classes(parameters)
     without = without_records(context.counter, context.release, parameters)
     entities = entities_of_release(context.counter, context.release, classes)
-    people = population_sizes(entities, classes.records)
-    shares = presence_shares(classes.records, people)
-    failing = outside_presence(classes.records, people, parameters.lower, parameters.upper)
+    people = population_sizes(entities, classes.units)
+    shares = presence_shares(classes.units, people)
+    failing = outside_presence(classes.units, people, parameters.lower, parameters.upper)
     found = shares.tolist() + ([0.0] if without else [])
     tick(1)
     return DeltaPresenceFound(
@@ -180,4 +181,5 @@ DELTA_PRESENCE: Final = Measure(
     judges=lambda own, value: DeltaPresence(own.lower, own.upper),
     looks_at="quasi_identifiers",
     reads=frozenset({"records", "classes"}),
+    by_persons=COUNTS_PERSONS,
 )

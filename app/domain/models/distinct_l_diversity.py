@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from app.domain.arrays import Bools
+from app.domain.classes.diversity import distinct_values
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.models.criterion import Criterion
+from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging
 from app.domain.models.judging import JudgedClasses
 from app.domain.models.k_anonymity import GREATEST_K, KAnonymity
 from app.domain.models.sensitive_values import (
@@ -26,13 +27,15 @@ class DistinctLDiversity(WholeBlockCriterion):
 
     kind: ClassVar[str] = "distinct_l_diversity"
     title: ClassVar[str] = "distinct ℓ-diversity: at least ℓ different values in every class"
+    by_persons: ClassVar[str] = COUNTS_PERSONS
+    merging_by_persons: ClassVar[Merging | None] = "none"
 
     l: Ell  # noqa: E741
     attribute: Attribute = None
     others: OtherAttributes = "in_classes"
 
     def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
-        return counts.distinct < self.l
+        return distinct_values(counts) < self.l
 
     @property
     def failing_in_words(self) -> str:
@@ -48,7 +51,7 @@ class DistinctLDiversity(WholeBlockCriterion):
     def attained(self, judged: JudgedClasses) -> float | None:
         """Least number of different values."""
         counts = judged.counts(*self._of)
-        return int(counts.distinct.min()) if counts.n_classes else None
+        return int(distinct_values(counts).min()) if counts.n_classes else None
 
     def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """ℓ values of the attribute apart, and ℓ records."""
@@ -56,6 +59,10 @@ class DistinctLDiversity(WholeBlockCriterion):
         if self.others == "in_classes":
             own = (DistinctLDiversity(self.l, self.attribute, "apart"),)
         return (*own, KAnonymity(min(self.l, GREATEST_K)))
+
+    def implied_by_persons(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
+        """ℓ persons."""
+        return (KAnonymity(min(self.l, GREATEST_K)),)
 
     def impossible(self, whole: JudgedClasses) -> str | None:
         """There are fewer than ℓ values."""

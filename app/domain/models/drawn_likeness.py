@@ -53,7 +53,13 @@ def _found(
     return BetaLikenessFound(
         judged=judged_by_value(parameters, gains),
         attribute=published.attribute,
-        **told_of_reference(known.all_totals, hierarchy.leaves_outside(known.nodes), parameters),
+        **told_of_reference(
+            known.all_totals,
+            float(known.all_totals.sum()),
+            hierarchy.leaves_outside(known.nodes),
+            parameters,
+            adds_up=True,
+        ),
         records_without_value=0,
         reference="published" if parameters.reference is None else "given",
         values_mismatched=int(np.count_nonzero(~posteriors.is_known)),

@@ -30,7 +30,7 @@ from app.domain.classes.released import Release
 from app.domain.counting.counter import MEMORY_CEILING, Counter
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.mechanisms.drawn_release import DrawnRelease
-from app.domain.models.criterion import Criterion
+from app.domain.models.criterion import NEEDS_ONE_ROW, Criterion
 from app.domain.risk.loss import AbsentPolicy
 from app.domain.risk.models import RiskModel
 from app.domain.risk.utility import Utility
@@ -206,6 +206,9 @@ class Measure(Generic[P, R]):
     tells_counts
         Whether counts of few records may follow from its numbers, so that only those may ask who may read
         the data.
+    by_persons
+        What becomes of it where a person may have several records (see
+        :mod:`app.domain.models.criterion`): it counts persons, reads records, or is refused, and why.
     """
 
     name: str
@@ -226,3 +229,4 @@ class Measure(Generic[P, R]):
     protects: bool = True
     reads: frozenset[Reads] = frozenset({"records"})
     tells_counts: bool = False
+    by_persons: str = NEEDS_ONE_ROW

@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from annotated_types import Ge, Gt, Le, doc
 
-from app.domain.arrays import Floats, Longs
+from app.domain.arrays import Floats
 from app.domain.catalogue.meanings import STRICTER_DOWN
-from app.domain.models.criterion import Criterion
+from app.domain.models.criterion import Criterion, Merging
 from app.domain.models.judging import JudgedClasses
 from app.domain.models.k_map import KMap
 from app.domain.models.populations import people_of
@@ -26,9 +26,15 @@ class _AgainstPopulation(GuessRisk):
 
     needs_population: ClassVar[bool] = True
 
-    def _hidden_among(self, judged: JudgedClasses) -> Longs:
-        """(G,) people of each class, records being people."""
-        return people_of(judged)
+    merging_by_persons: ClassVar[Merging | None] = None
+
+    def _highest(self, judged: JudgedClasses) -> Floats:
+        """(G,) 1 over the people of each class."""
+        return np.asarray(1.0 / people_of(judged))
+
+    def _expected(self, judged: JudgedClasses) -> Floats:
+        """(G,) the same, once for each record."""
+        return np.asarray(judged.records / people_of(judged))
 
     def _everybody(self, whole: JudgedClasses) -> tuple[int, str]:
         people = int(people_of(whole).sum())

@@ -30,6 +30,16 @@ class JudgedOn:
     ]
     records_missing: Annotated[int, doc("Records left out for a missing quasi-identifier.")]
     classes: Annotated[int, doc("Number of classes that were judged.")]
+    persons: Annotated[
+        int | None,
+        doc(
+            "Persons of the dataset, where a column names them: then sizes of classes count persons. null: "
+            "each record counts as one person."
+        ),
+    ] = None
+    persons_suppressed: Annotated[
+        int | None, LOW_ASIDE, doc("Persons none of whose records is in a class; null as above.")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,17 @@ def judged_on(table: Table, grouping: Grouping, classes: EquivalenceClasses) -> 
         records_suppressed=classes.n_suppressed,
         records_missing=classes.n_missing,
         classes=classes.n_classes,
+        **_persons(table, classes),
     )
+
+
+def _persons(table: Table, classes: EquivalenceClasses) -> dict[str, int]:
+    """How many persons there are, and how many lose all records; nothing where no column names them."""
+    if table.persons is None:
+        return {}
+    judged = np.zeros(table.n_persons, dtype=bool)
+    judged[table.persons[classes.of_record >= 0]] = True
+    return {"persons": table.n_persons, "persons_suppressed": int(np.count_nonzero(~judged))}
 
 
 def class_ref(classes: EquivalenceClasses, class_: int) -> ClassRef:

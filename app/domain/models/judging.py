@@ -10,8 +10,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from app.domain.arrays import Bools, Ints, Longs
-from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
+from app.domain.arrays import Bools, Floats, Ints, Longs
+from app.domain.classes.persons import ClassPersons, class_persons, runs_of_persons
+from app.domain.classes.sensitive_counts import SensitiveCounts, count_persons, count_values
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.risk.bayes import BayesBlock, Knowledge
@@ -24,7 +25,10 @@ Others = Literal["in_classes", "apart"]
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """Values of one sensitive attribute: number (r,) of each row's, totals (m,) and nodes (m,) of each."""
+    """Values of one sensitive attribute: number (r,) of each row's, totals (m,) and nodes (m,) of each.
+
+    Totals are of records, or of persons where a column names them.
+    """
 
     numbers: Longs
     totals: Longs
@@ -71,12 +75,15 @@ class JudgedRecords:
     shown
         (n, m) disclosed nodes, of which the sensitive attributes count; None: those of the table.
     amounts
-        (n,) how many records each row of the others stands for; None: one.
+        (n,) how many records each row of the others stands for; None: one. Rows of several persons' records
+        have none.
 
     Attributes
     ----------
     group, amounts
         (r,) group and records of each combination.
+    person
+        (r,) person of each combination, which are then of one person each; None: no column names persons.
     per_group
         (g,) records of each group.
     n_groups, n_records
@@ -91,11 +98,11 @@ class JudgedRecords:
         self.sensitive = tuple(name for name in table.attributes if name in table.sensitive)
         positions = [table.position(name) for name in self.sensitive]
         self.n_groups = int(groups.max(initial=-1)) + 1
-        rows = distinct_rows(
-            [groups, *(codes[:, j] for j in positions)],
-            [max(1, self.n_groups), *(table.sizes[j] for j in positions)],
-            len(groups),
-        )
+        columns = [groups, *(codes[:, j] for j in positions)]
+        sizes = [max(1, self.n_groups), *(table.sizes[j] for j in positions)]
+        if table.persons is not None:
+            columns, sizes = [*columns, table.persons], [*sizes, table.n_persons]
+        rows = distinct_rows(columns, sizes, len(groups))
         counts = rows.counts
         if amounts is not None:
             counts = np.bincount(rows.inverse, amounts, rows.size).astype(np.int64)
@@ -103,8 +110,12 @@ class JudgedRecords:
         self.amounts: Longs = counts
         self.per_group: Longs = np.bincount(self.group, counts, self.n_groups).astype(np.int64)
         self.n_records = int(counts.sum())
-        self._codes = rows.codes[:, 1:]
-        self._columns = [_column(self._codes[:, i], counts, table.sizes[j]) for i, j in enumerate(positions)]
+        self._codes = rows.codes[:, 1 : 1 + len(positions)]
+        self.person: Ints | None = None if table.persons is None else rows.codes[:, -1]
+        self.n_persons = table.n_persons
+        self._columns = [
+            _column(self._codes[:, i], counts, table.sizes[j], self.person) for i, j in enumerate(positions)
+        ]
 
     def judged(
         self,
@@ -118,6 +129,13 @@ class JudgedRecords:
         ``shows_nothing`` (G,) are classes of which every quasi-identifier is ⊥; None: none.
         """
         return JudgedClasses(self, class_of_group, n_classes, population, shows_nothing)
+
+    @cached_property
+    def most_of_a_person(self) -> int | None:
+        """Most records of one person; None where no column names persons."""
+        if self.person is None:
+            return None
+        return int(np.bincount(self.person, self.amounts).max())
 
     @cached_property
     def whole(self) -> JudgedClasses:
@@ -207,9 +225,54 @@ class JudgedClasses:
         return self._own
 
     @property
+    def unit(self) -> str:
+        """What :attr:`sizes` count, in the plural."""
+        return "records" if self._records.person is None else "persons"
+
+    @property
+    def units(self) -> Longs:
+        """(G,) persons of each class; its records where no column names persons."""
+        return self._own if self.persons is None else self.persons.persons
+
+    @property
     def sizes(self) -> Longs:
-        """(G,) records that a reader cannot tell from those of the class: here its own alone."""
-        return self._own
+        """(G,) records that a reader cannot tell from those of the class, here its own; or persons."""
+        return self.units
+
+    @cached_property
+    def persons(self) -> ClassPersons | None:
+        """The persons of each class; None where no column names them."""
+        if self._records.person is None:
+            return None
+        rows, of_row = self._rows
+        amounts = self._records.amounts[rows]
+        person = self._records.person[rows]
+        return class_persons(
+            np.repeat(of_row, amounts), np.repeat(person, amounts), self.n_classes, self._records.n_persons
+        )
+
+    def fewer_than(self, k: int) -> Bools:
+        """(G,) classes of a size below k; persons are counted only where the records leave it open."""
+        most = self._records.most_of_a_person
+        if most is None or "persons" in self.__dict__:
+            return self.sizes < k
+        found: Bools = self.records < k
+        open_ = ~found & (self.records <= (k - 1) * most)
+        if open_.any():
+            found[open_] = self.only(open_).sizes < k
+        return found
+
+    @property
+    def largest_share(self) -> Floats:
+        """(G,) largest share that one person has of the records of a class: 1/size by records."""
+        return np.asarray(1.0 / self.sizes) if self.persons is None else self.persons.largest_share
+
+    @property
+    def expected_matches(self) -> Floats:
+        """(G,) records of a class attributed to the right person by a random choice, in expectation."""
+        if self.persons is not None:
+            return self.persons.expected_matches
+        return np.asarray(self.records / self.sizes)
 
     def table_records(self) -> int:
         """Records of the table, those in no class included."""
@@ -232,11 +295,17 @@ class JudgedClasses:
                 of_row, owners = self._blocks_of(index)
                 n_blocks = len(owners)
             column = self._records.column(index)
-            found = count_values(
-                of_row, column.numbers[rows], self._records.amounts[rows], n_blocks, len(column.nodes)
-            )
-            found = self._with_others(found, key, len(column.nodes))
-            self._counts[key] = SensitiveCounts(*found, column.totals, column.nodes)
+            numbers, n_values = column.numbers[rows], len(column.nodes)
+            if self._records.person is None:
+                found = count_values(of_row, numbers, self._records.amounts[rows], n_blocks, n_values)
+                found = self._with_others(found, key, n_values)
+                self._counts[key] = SensitiveCounts(*found, column.totals, column.nodes)
+            else:
+                found, sizes = count_persons(
+                    of_row, numbers, self._records.person[rows], n_blocks, n_values, self._records.n_persons
+                )
+                persons = sizes, self._records.n_persons
+                self._counts[key] = SensitiveCounts(*found, column.totals, column.nodes, persons)
         return self._counts[key]
 
     @property
@@ -377,8 +446,12 @@ def with_top(codes: Ints) -> Ints:
     return np.concatenate([np.full_like(codes, TOP, shape=(1, codes.shape[1])), codes])
 
 
-def _column(codes: Ints, amounts: Longs, n_nodes: int) -> _Column:
-    totals = np.bincount(codes, amounts, n_nodes).astype(np.int64)
+def _column(codes: Ints, amounts: Longs, n_nodes: int, person: Ints | None) -> _Column:
+    if person is None:
+        totals = np.bincount(codes, amounts, n_nodes).astype(np.int64)
+    else:
+        having, _ = runs_of_persons(codes, person, n_nodes, int(person.max()) + 1)
+        totals = np.bincount(having, minlength=n_nodes)
     nodes = np.flatnonzero(totals)
     number = np.zeros(n_nodes, dtype=np.int64)
     number[nodes] = np.arange(len(nodes))

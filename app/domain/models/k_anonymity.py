@@ -12,7 +12,7 @@ from app.domain.arrays import Bools
 from app.domain.catalogue.meanings import FAILING, FROM_ONE, HIDING, LOW, LOW_SHARE, MET, STRICTER_UP
 from app.domain.classes.grouping import EquivalenceClasses, Grouping, seconds_of_grouping
 from app.domain.counting.counter import Counter, dictionary_of
-from app.domain.models.criterion import Criterion, Merging
+from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on, worst_class
 from app.domain.models.judging import JudgedClasses
@@ -33,12 +33,17 @@ def fit_only(size: int, others: str) -> str:
 
 @dataclass(frozen=True)
 class KAnonymity(Criterion):
-    """Every record that is not suppressed is in an equivalence class of at least k."""
+    """Every record that is not suppressed is in an equivalence class of at least k records.
+
+    Of k persons where a column names them: (X, Y)-anonymity, X being the quasi-identifiers and Y the person.
+    """
 
     kind: ClassVar[str] = "k_anonymity"
-    title: ClassVar[str] = "k-anonymity: at least k records in every class"
-    source: ClassVar[str] = "Samarati and Sweeney (1998)"
+    title: ClassVar[str] = "k-anonymity: at least k records, or persons, in every class"
+    source: ClassVar[str] = "Samarati and Sweeney (1998); Wang and Fung (2006)"
     merging: ClassVar[Merging] = "fewer_fail"
+    by_persons: ClassVar[str] = COUNTS_PERSONS
+    merging_by_persons: ClassVar[Merging | None] = "fewer_fail"
 
     k: Records
 
@@ -48,8 +53,8 @@ class KAnonymity(Criterion):
         return self.k
 
     def failing(self, judged: JudgedClasses) -> Bools:
-        """Classes of fewer than k records."""
-        return judged.sizes < self.k
+        """Classes of fewer than k records, or persons."""
+        return judged.fewer_than(self.k)
 
     @property
     def failing_in_words(self) -> str:
@@ -61,15 +66,15 @@ class KAnonymity(Criterion):
         return None if self.k == 2 else fit_only(int(worst), "records")
 
     def attained(self, judged: JudgedClasses) -> float | None:
-        """Records of the smallest class."""
+        """Records, or persons, of the smallest class."""
         return int(judged.sizes.min()) if len(judged.sizes) else None
 
     def impossible(self, whole: JudgedClasses) -> str | None:
-        """The table has fewer than k records."""
-        records = int(whole.sizes.sum())
-        if records >= self.k:
+        """The table has fewer than k records, or persons."""
+        size = int(whole.sizes.sum())
+        if size >= self.k:
             return None
-        return f"There are {records} records, {self.k - records} fewer than one class must have."
+        return f"There are {size} {whole.unit}, {self.k - size} fewer than one class must have."
 
 
 BYTES_PER_CELL: Final = 16
@@ -177,6 +182,7 @@ EQUIVALENCE_CLASSES: Final = Measure(
     judges=lambda own, value: KAnonymity(own.k),
     looks_at="quasi_identifiers",
     reads=frozenset({"records", "classes"}),
+    by_persons=COUNTS_PERSONS,
 )
 SECONDS_PER_CELL: Final = 2e-8
 

@@ -28,7 +28,7 @@ from app.domain.catalogue.meanings import (
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.uniqueness import SampleTest, least_sample_class
 from app.domain.errors import InvalidInput
-from app.domain.models.criterion import Criterion, Merging
+from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on, worst_class
 from app.domain.models.judging import JudgedClasses
@@ -50,6 +50,7 @@ class KMap(Criterion):
     source: ClassVar[str] = "Sweeney (2002)"
     merging: ClassVar[Merging] = "fewer_fail"
     needs_population: ClassVar[bool] = True
+    by_persons: ClassVar[str] = COUNTS_PERSONS
 
     k: People
 
@@ -223,6 +224,11 @@ def _supports(context: MeasureContext, parameters: KMapParameters) -> str | None
             "The people of the population are counted in a dictionary, and none is given. Name one, or have "
             "them inferred from a sampling fraction with `by` poisson or zero_truncated_poisson."
         )
+    if parameters.by != "dictionary" and context.table.persons is not None:
+        return (
+            "A person may have several records, and the tests take each record for another person; count the "
+            "people in a dictionary: `by` dictionary."
+        )
     return None
 
 
@@ -243,7 +249,7 @@ def _compute(context: MeasureContext, parameters: KMapParameters, tick: Tick) ->
     counted = parameters.by == "dictionary"
     if parameters.by == "dictionary":
         entities = entities_of_release(context.counter, context.release, classes)
-        sizes = population_sizes(entities, classes.records)
+        sizes = population_sizes(entities, classes.units)
         population = population_of(context, classes, entities)
     else:
         test: SampleTest = parameters.by
@@ -293,4 +299,5 @@ K_MAP: Final = Measure(
     judges=lambda own, value: KMap(own.k),
     looks_at="quasi_identifiers",
     reads=frozenset({"records", "classes"}),
+    by_persons=COUNTS_PERSONS,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 import numpy as np
@@ -17,7 +17,9 @@ from app.domain.classes import diversity
 from app.domain.classes.diversity import RankedCounts, corrected_values, has_corrected_entropy, ranked
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.ratios import as_written
+from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput
+from app.domain.models.criterion import COUNTS_PERSONS
 from app.domain.models.distinct_l_diversity import DistinctLDiversity
 from app.domain.models.entropy_l_diversity import CorrectedEntropyLDiversity, EntropyLDiversity
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
@@ -30,8 +32,12 @@ from app.domain.tables.numbers import exact_sum
 SECONDS_PER_READINGS: Final = 3e-3
 """What the readings of one attribute take on Adult beside counting its values."""
 
+ONE_RECORD: Final = "Everybody has one value and one record: of persons who repeat nothing is promised."
+SEVERAL: Final = (
+    "A person may have several values: to rule one of them out can make another certain, and so can two "
+    "known facts of one person."
+)
 ASSUMED: Final = (
-    "Everybody has one value and one record: of persons who repeat nothing is promised.",
     "Values are words without meaning: several that mean much the same, or amounts that lie close together, "
     "count as different.",
     "This is the only release of these records: several releases can be intersected.",
@@ -143,17 +149,23 @@ class AttributeDiversity:
     distinct: Annotated[Reading, doc("Different values per class; asked for: ℓ.")]
     frequency: Annotated[Reading, doc("1 / share of the most frequent value per class; asked for: ℓ.")]
     entropy: Annotated[
-        Reading,
+        Reading | None,
         doc(
             "exp(entropy) per class, not rounded: so many equally frequent values would be as diverse; "
-            "asked for: ℓ."
+            "asked for: ℓ. null where persons are counted, who may have several values."
         ),
     ]
     recursive: Annotated[
-        Reading,
-        doc("Greatest ℓ with which a class is recursively (c, ℓ)-diverse; asked for: ℓ with the c given."),
+        Reading | None,
+        doc(
+            "Greatest ℓ with which a class is recursively (c, ℓ)-diverse; asked for: ℓ with the c given. "
+            "null where persons are counted."
+        ),
     ]
-    bounds: Annotated[tuple[RecursiveBound, ...], doc("Per ℓ the least c, and the attacker it stands for.")]
+    bounds: Annotated[
+        tuple[RecursiveBound, ...],
+        doc("Per ℓ the least c, and the attacker it stands for; none where persons are counted."),
+    ]
     least_negations: Annotated[
         int | None, doc("Fewest negations with which some class shows a value with the confidence asked for.")
     ]
@@ -225,9 +237,9 @@ def _estimate(values: SensitiveValues, ell: int) -> EntropyEstimate:
     return EntropyEstimate(found.value, found.classes_failing, found.records_failing, found.worst)
 
 
-def _shares(ranks: RankedCounts) -> npt.NDArray[np.float64]:
+def _shares(counts: SensitiveCounts) -> npt.NDArray[np.float64]:
     """(G,) N / r_1."""
-    return np.asarray(ranks.sizes / np.maximum(ranks.first, 1))
+    return np.asarray(counts.sizes / np.maximum(diversity.most_frequent(counts), 1))
 
 
 def _bound(values: SensitiveValues, ranks: RankedCounts, whole: RankedCounts, ell: int) -> RecursiveBound:
@@ -253,24 +265,49 @@ def _negations(values: SensitiveValues, needed: Longs) -> tuple[NegationShare, .
 
 
 def _diversity_of(values: SensitiveValues, parameters: LDiversityParameters) -> AttributeDiversity:
-    counts, ell, c = values.counts, parameters.l, as_written(parameters.c)
-    ranks, single = ranked(counts), values.in_one_class()
-    whole = ranked(single)
-    deepest = diversity.deepest_recursion(ranks, c)
-    needed = diversity.needed_negations(ranks, as_written(parameters.confidence))
-    negations = _negations(values, needed)
-    return AttributeDiversity(
+    counts, single, ell = values.counts, values.in_one_class(), parameters.l
+    distinct = diversity.distinct_values(counts)
+    found = AttributeDiversity(
         attribute=values.name,
         split_by=values.others,
         classes=int(np.count_nonzero(values.judged)),
         values=counts.n_values,
         records_without_value=values.without_value,
         distinct=_reading(
-            values, counts.distinct.astype(np.float64), counts.distinct >= ell, float(counts.n_values)
+            values,
+            distinct.astype(np.float64),
+            distinct >= ell,
+            float(diversity.distinct_values(single)[0]),
         ),
         frequency=_reading(
-            values, _shares(ranks), ranks.first * ell <= ranks.sizes, float(_shares(whole)[0])
+            values,
+            _shares(counts),
+            diversity.most_frequent(counts) * ell <= counts.sizes,
+            float(_shares(single)[0]),
         ),
+        entropy=None,
+        recursive=None,
+        bounds=(),
+        least_negations=None,
+        negations=(),
+    )
+    return found if counts.persons is not None else _with_distributions(found, values, single, parameters)
+
+
+def _with_distributions(
+    found: AttributeDiversity,
+    values: SensitiveValues,
+    single: SensitiveCounts,
+    parameters: LDiversityParameters,
+) -> AttributeDiversity:
+    """What rests on the distribution of the values, of which each record has one."""
+    counts, ell, c = values.counts, parameters.l, as_written(parameters.c)
+    ranks, whole = ranked(counts), ranked(single)
+    deepest = diversity.deepest_recursion(ranks, c)
+    needed = diversity.needed_negations(ranks, as_written(parameters.confidence))
+    negations = _negations(values, needed)
+    return replace(
+        found,
         entropy=_reading(
             values,
             diversity.effective_entropy(counts),
@@ -291,13 +328,16 @@ def _diversity_of(values: SensitiveValues, parameters: LDiversityParameters) -> 
     )
 
 
-def _weaknesses(found: Sequence[AttributeDiversity]) -> tuple[str, ...]:
-    """What holds of every reading, and what the numbers at hand show."""
+def _weaknesses(found: Sequence[AttributeDiversity], *, persons: bool) -> tuple[str, ...]:
+    """What holds of every reading, of records or of ``persons``, and what the numbers at hand show."""
+    readings = [
+        (own.attribute, own.entropy.value, own.frequency.value) for own in found if own.entropy is not None
+    ]
     skewed = [
-        f"{own.attribute}: the least entropy ℓ is {own.entropy.value:.4g}, yet one value has "
-        f"{1 / own.frequency.value:.1%} of a class. Entropy does not bound what an attacker may believe."
-        for own in found
-        if own.entropy.value and own.frequency.value and own.frequency.value < own.entropy.value - 1e-9
+        f"{attribute}: the least entropy ℓ is {entropy:.4g}, yet one value has {1 / frequency:.1%} of a class. "
+        "Entropy does not bound what an attacker may believe."
+        for attribute, entropy, frequency in readings
+        if entropy and frequency and frequency < entropy - 1e-9
     ]
     apart = [
         f"{own.attribute}: other sensitive attributes were left aside; whoever knows one of them may "
@@ -305,7 +345,7 @@ def _weaknesses(found: Sequence[AttributeDiversity]) -> tuple[str, ...]:
         for own in found
         if len(found) > 1 and not own.split_by
     ]
-    return (*ASSUMED, *skewed, *apart)
+    return (SEVERAL if persons else ONE_RECORD, *ASSUMED, *skewed, *apart)
 
 
 def _names(context: MeasureContext, parameters: LDiversityParameters) -> tuple[str, ...]:
@@ -338,7 +378,7 @@ def _compute(context: MeasureContext, parameters: LDiversityParameters, tick: Ti
         entropy_l=_least([own.entropy for own in found]),
         recursive_l=_least([own.recursive for own in found]),
         attributes=tuple(found),
-        weaknesses=_weaknesses(found),
+        weaknesses=_weaknesses(found, persons=context.table.persons is not None),
         corrected_entropy_l=_least([own.corrected_entropy for own in found]),
     )
 
@@ -369,4 +409,5 @@ L_DIVERSITY: Final = Measure(
         rule="proposal",
         parameters={"l": 2, "c": 3.0, "deepest": 3},
     ),
+    by_persons=COUNTS_PERSONS,
 )

@@ -26,7 +26,6 @@ from app.domain.classes.gains import (
     always_within,
     frequency_bounds,
     implied_delta,
-    saturation,
     surprisals,
 )
 from app.domain.classes.grouping import Grouping
@@ -131,7 +130,13 @@ class BetaLikenessFound:
         tuple[GainFound, ...], doc("Values of greatest gain, each with its worst class, highest first.")
     ]
     caps: Annotated[tuple[GainFound, ...], doc("Broken caps of greatest gain, highest first.")]
-    implies: Annotated[LikenessImplies, doc("What follows for every class that satisfies the β asked for.")]
+    implies: Annotated[
+        LikenessImplies | None,
+        doc(
+            "What follows for every class that satisfies the β asked for; null where persons are counted, "
+            "who may have several values."
+        ),
+    ]
     worst_negative: Annotated[
         ClassRef | None,
         doc("The class of beta_negative, the first of equals. null also: measured before it was told."),
@@ -142,20 +147,25 @@ class BetaLikenessFound:
 
 
 def told_of_reference(
-    totals: Longs | Floats, unused: int, parameters: BetaLikenessParameters
+    totals: Longs | Floats,
+    population: float,
+    unused: int,
+    parameters: BetaLikenessParameters,
+    *,
+    adds_up: bool,
 ) -> Mapping[str, Any]:
     """What a result tells of the reference alone: of its counts (m,), all above 0, of the values in it.
 
-    Counts that are shares times a number of records need not be whole. ``unused`` are the leaves of the
-    hierarchy that no value of the reference stands for.
+    Counts that are shares of the ``population`` need not be whole; they ``adds_up`` to it unless persons may
+    have several values. ``unused`` are the leaves of the hierarchy that no value of the reference stands for.
     """
-    surprising = surprisals(totals, float(totals.sum()))
+    surprising = surprisals(totals, population)
     return {
         "values": len(totals),
         "values_unused": unused,
-        "beta_saturation": saturation(totals),
+        "beta_saturation": float(surprising.max()),
         "values_frequent": int(np.count_nonzero(surprising < parameters.beta)),
-        "implies": _implied(totals, parameters),
+        "implies": _implied(totals, parameters) if adds_up else None,
     }
 
 

@@ -15,8 +15,8 @@ from app.domain.risk.class_populations import population_sizes
 
 
 def people_of(judged: JudgedClasses) -> Longs:
-    """(G,) people of each class, records being people."""
-    return population_sizes(judged.population(), judged.records)
+    """(G,) people of each class, no fewer than its records, or its persons where a column names them."""
+    return population_sizes(judged.population(), judged.units)
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Population:
     records_beyond: Annotated[
         int,
         doc(
-            "Records of classes with fewer entities of the dictionary than records: it does not hold all of "
-            "their people. There the records themselves are counted as the people."
+            "Records of classes with fewer entities of the dictionary than records, or persons: it does not "
+            "hold all of their people. There the records, or persons, themselves are counted as the people."
         ),
     ]
 
@@ -41,7 +41,7 @@ def population_of(context: MeasureContext, classes: EquivalenceClasses, entities
     return Population(
         entities=counter.dictionary.n_entities,
         known=tuple(n for n in (context.table.attributes[j] for j in classes.attributes) if n in linked),
-        records_beyond=int(classes.records[entities < classes.records].sum()),
+        records_beyond=int(classes.records[entities < classes.units].sum()),
     )
 
 

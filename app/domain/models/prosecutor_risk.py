@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar, Final
 import numpy as np
 from annotated_types import Ge, Gt, Le, doc
 
-from app.domain.arrays import Bools, Floats, Longs
+from app.domain.arrays import Bools, Floats
 from app.domain.catalogue.meanings import STRICTER_DOWN
-from app.domain.models.criterion import Criterion, Merging
+from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging
 from app.domain.models.judging import JudgedClasses
 from app.domain.models.k_anonymity import GREATEST_K, KAnonymity
 from app.domain.models.table_wide import AtMost, fewest_in_order
@@ -31,15 +31,20 @@ def least_class(threshold: float) -> int:
 
 @dataclass(frozen=True)
 class GuessRisk(Criterion):
-    """A bound on the risk 1 / ``_hidden_among`` of guessing right."""
+    """A bound on the risk of guessing whose a record is: 1 over those who fit, or the share of one person."""
 
-    source: ClassVar[str] = "El Emam (2013)"
+    source: ClassVar[str] = "El Emam (2013); Wang and Fung (2006)"
+    by_persons: ClassVar[str] = COUNTS_PERSONS
 
     threshold: float
 
-    def _hidden_among(self, judged: JudgedClasses) -> Longs:
-        """(G,) whom an attacker cannot tell from the records of a class."""
-        return judged.sizes
+    def _highest(self, judged: JudgedClasses) -> Floats:
+        """(G,) highest risk of a record of each class."""
+        return judged.largest_share
+
+    def _expected(self, judged: JudgedClasses) -> Floats:
+        """(G,) risks of the records of each class, summed."""
+        return judged.expected_matches
 
     def _everybody(self, whole: JudgedClasses) -> tuple[int, str]:
         """Whom records can hide among at most, and how that is said."""
@@ -61,18 +66,22 @@ class HighestRisk(GuessRisk):
     kind: ClassVar[str] = "highest_risk"
     title: ClassVar[str] = "Highest prosecutor risk of a record"
     merging: ClassVar[Merging] = "fewer_fail"
+    merging_by_persons: ClassVar[Merging | None] = "passes_stay"
 
     threshold: Annotated[
         float,
         Ge(SMALLEST_RISK),
         Le(1),
         STRICTER_DOWN,
-        doc("Greatest risk 1/f of a record in a class of f records."),
+        doc(
+            "Greatest risk of a record: 1/f in a class of f records, or the largest share that one person "
+            "has of them."
+        ),
     ]
 
     def failing(self, judged: JudgedClasses) -> Bools:
         """Classes of records with a higher risk."""
-        failing: Bools = 1.0 / self._hidden_among(judged) > highest_accepted(self.threshold)
+        failing: Bools = self._highest(judged) > highest_accepted(self.threshold)
         return failing
 
     @property
@@ -86,30 +95,33 @@ class HighestRisk(GuessRisk):
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """The highest risk."""
-        among = self._hidden_among(judged)
-        return 1.0 / int(among.min()) if len(among) else None
+        risks = self._highest(judged)
+        return float(risks.max()) if len(risks) else None
 
     def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """k-anonymity with the least k of a low enough risk."""
         return (KAnonymity(least_class(self.threshold)),)
 
+    def implied_by_persons(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
+        """The same: of few persons one has a large share."""
+        return self.implied(whole)
+
 
 @dataclass(frozen=True)
 class MeanRisk(GuessRisk, AtMost):
-    """A mean over records of 1/``_hidden_among``."""
+    """A mean over records of their risk."""
 
     adds_up: ClassVar[bool] = True
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """The mean risk."""
-        risks = judged.records / self._hidden_among(judged)
+        risks = self._expected(judged)
         return exact_sum(risks) / int(judged.records.sum()) if len(risks) else None
 
     def surpluses(self, judged: JudgedClasses) -> tuple[Floats, ...]:
-        """What f records among F add to the sum: f · (1/F − t), above 0 if their risk is above t."""
-        records = judged.records
-        among = self._hidden_among(judged)
-        return (np.asarray(records / among - highest_accepted(self.threshold) * records),)
+        """What f records add to the sum: their risks less f · t, above 0 if their mean risk is above t."""
+        excess = self._expected(judged) - highest_accepted(self.threshold) * judged.records
+        return (np.asarray(excess),)
 
 
 @dataclass(frozen=True)
@@ -118,9 +130,14 @@ class AverageRisk(MeanRisk):
 
     kind: ClassVar[str] = "average_risk"
     title: ClassVar[str] = "Average prosecutor risk of the released records"
+    merging_by_persons: ClassVar[Merging | None] = "none"
 
     threshold: Annotated[
-        float, Gt(0), Le(1), STRICTER_DOWN, doc("Greatest mean risk of a record: classes divided by records.")
+        float,
+        Gt(0),
+        Le(1),
+        STRICTER_DOWN,
+        doc("Greatest mean risk of a record: classes divided by records, or the mean share of its person."),
     ]
 
     def least_suppressed(self, judged: JudgedClasses) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.domain.classes.grouping import Grouping, positions_of
+from app.domain.classes.grouping import Grouping, positions_of, require_rows_of_persons
 from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.mechanisms.private_release import PublishedPrivately
 from app.domain.mechanisms.sample_perturb_scale import PublishedSamples
+from app.domain.models.criterion import require_persons
 from app.domain.models.entry import Measure, MeasureContext, given
 from app.domain.tables.masks import shows_nothing
 
@@ -20,8 +21,13 @@ def as_read_by(measure: Measure[Any, Any], context: MeasureContext) -> MeasureCo
 def unreadable(measure: Measure[Any, Any], context: MeasureContext, parameters: object) -> str | None:
     """Why the measure cannot read the drawn release of the context, and what would do; None if it can.
 
-    None also where no drawn release is measured.
+    None also where no drawn release is measured. NotSupported where a person may have several records, and
+    the measure needs one of each.
     """
+    if context.table.persons is not None:
+        require_persons(measure.name, measure.by_persons)
+        if isinstance(parameters, Grouping):
+            require_rows_of_persons(parameters.missing, parameters.suppressed)
     drawn = context.drawn
     if drawn is None:
         return None

@@ -6,14 +6,17 @@ the release, the journalist matches against a population, the marketer wants as 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
+import numpy as np
 from annotated_types import Ge, Le, doc
 
-from app.domain.arrays import Longs
+from app.domain.arrays import Floats
+from app.domain.catalogue.catalogue_types import ADDED_LATER
 from app.domain.catalogue.meanings import ASKED, FAILING, LOW_SHARE, OF_DICTIONARY, SHARE
 from app.domain.classes.grouping import EquivalenceClasses, Grouping
+from app.domain.models.criterion import COUNTS_PERSONS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.journalist_risk import AverageJournalistRisk, HighestJournalistRisk, MarketerRisk
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on, worst_class
@@ -29,6 +32,14 @@ class AttackerModelsParameters(Grouping):
     threshold: Annotated[
         float, Ge(0), Le(1), doc("A record is at risk if its probability of re-identification is above this.")
     ] = 0.2
+    target_known_in_table: Annotated[
+        bool,
+        ADDED_LATER,
+        doc(
+            "Whether the journalist knows that the target is in the table: then the highest risk is no less "
+            "than the largest share that one person has of the records of a class."
+        ),
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -98,9 +109,9 @@ class AttackerModels:
 
 
 def _against(
-    classes: EquivalenceClasses, sizes: Longs, figures: RiskFigures
+    classes: EquivalenceClasses, risks: Floats, figures: RiskFigures
 ) -> tuple[float, float, float, float, int, float, float, ClassRef | None]:
-    """The fields of :class:`AttackerRisk` of classes that hide among ``sizes`` (G,)."""
+    """The fields of :class:`AttackerRisk` of classes whose highest ``risks`` are (G,)."""
     released, everybody = classes.n_judged, classes.n_judged + classes.n_suppressed
     return (
         figures.highest,
@@ -110,7 +121,7 @@ def _against(
         figures.at_risk,
         figures.at_risk / released if released else 0.0,
         figures.at_risk / everybody if everybody else 0.0,
-        worst_class(classes, 1.0 / sizes),
+        worst_class(classes, risks),
     )
 
 
@@ -120,12 +131,16 @@ def _journalist(
     if context.dictionary is None:
         return None
     entities = entities_of_release(context.counter, context.release, classes)
-    people = population_sizes(entities, classes.records)
+    people = population_sizes(entities, classes.units)
+    risks = 1.0 / people
+    if parameters.target_known_in_table:
+        risks = np.maximum(risks, classes.largest_share)
     figures = risk_figures(classes.records, people, parameters.threshold)
+    figures = replace(figures, highest=float(risks.max(initial=0.0)))
     total = int(people.sum())
     of_classes = classes.n_classes / total if total else 0.0
     return Journalist(
-        *_against(classes, people, figures),
+        *_against(classes, risks, figures),
         classes_per_person=of_classes,
         average=max(of_classes, figures.per_record),
         population=population_of(context, classes, entities),
@@ -134,8 +149,8 @@ def _journalist(
 
 def _compute(context: MeasureContext, parameters: AttackerModelsParameters, tick: Tick) -> AttackerModels:
     classes = context.release.classes(parameters)
-    figures = risk_figures(classes.records, classes.sizes, parameters.threshold)
-    prosecutor = AttackerRisk(*_against(classes, classes.sizes, figures))
+    figures = risk_figures(classes.records, classes.sizes, parameters.threshold, classes.persons)
+    prosecutor = AttackerRisk(*_against(classes, classes.largest_share, figures))
     journalist = _journalist(context, parameters, classes)
     best = journalist or prosecutor
     tick(1)
@@ -177,4 +192,5 @@ ATTACKER_MODELS: Final = Measure(
     judges=lambda own, value: HighestRisk(own.threshold),
     looks_at="quasi_identifiers",
     reads=frozenset({"records", "classes"}),
+    by_persons=COUNTS_PERSONS,
 )

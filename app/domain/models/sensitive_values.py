@@ -197,7 +197,9 @@ class SensitiveValues:
         totals = self.counts.totals
         numbers = np.arange(len(totals), dtype=np.int32)
         starts = np.array([0, len(totals)], dtype=np.int64)
-        return SensitiveCounts(starts, numbers, totals, totals, self.counts.nodes)
+        population = np.array([self.counts.population])
+        persons = None if self.counts.persons is None else (population, self.counts.population)
+        return SensitiveCounts(starts, numbers, totals, totals, self.counts.nodes, persons)
 
 
 def sensitive_values(

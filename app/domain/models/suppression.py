@@ -67,11 +67,11 @@ from typing import Literal
 import numpy as np
 
 from app.domain.arrays import Bools, Ints, Longs
-from app.domain.classes.grouping import Missing, Suppressed
+from app.domain.classes.grouping import Missing, Suppressed, require_rows_of_persons
 from app.domain.classes.uniqueness import OVERLAPPING
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.models.criterion import Criterion
+from app.domain.models.criterion import Criterion, require_persons
 from app.domain.models.judging import JudgedClasses
 from app.domain.models.populations import people_of
 from app.domain.models.table_wide import Indices, fewest_in_order
@@ -95,8 +95,18 @@ class SuppressedClasses:
     necessary: Bools
 
 
-def require_meaning(table: Table, criteria: Iterable[Criterion], missing: Missing) -> None:
-    """Refuse criteria without a meaning for classes that overlap, if any may: NotSupported."""
+def require_meaning(
+    table: Table, criteria: Iterable[Criterion], missing: Missing, suppressed: Suppressed = "excluded"
+) -> None:
+    """Refuse what has no meaning: NotSupported.
+
+    Criteria of classes that overlap, if any may, and what needs one record of each person, if a person may
+    have several.
+    """
+    if table.persons is not None:
+        require_rows_of_persons(missing, suppressed)
+        for own in criteria:
+            require_persons(own.kind, own.by_persons)
     overlaps = missing == "matches_everything" and not table.is_complete
     if overlaps and any(own.needs_partition for own in criteria):
         raise NotSupported.because(OVERLAPPING)

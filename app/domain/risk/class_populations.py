@@ -15,6 +15,7 @@ import numpy as np
 
 from app.domain.arrays import Bools, Floats, Ints, Levels, Longs
 from app.domain.classes.grouping import EquivalenceClasses, Grouping, equivalence_classes, positions_of
+from app.domain.classes.persons import ClassPersons
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.dictionaries.dictionary import Dictionary, LinkedAttribute
@@ -57,14 +58,17 @@ def linked_nodes(counter: Counter, attributes: Sequence[int], codes: Ints) -> In
     return nodes
 
 
-def population_sizes(entities: Longs, records: Longs) -> Longs:
-    """(G,) people of each class: the entities counted, and no fewer than the records of the class."""
-    return np.maximum(entities, records)
+def population_sizes(entities: Longs, units: Longs) -> Longs:
+    """(G,) people of each class: the entities counted, and no fewer than the persons of the class.
+
+    ``units`` (G,) are the persons whom its records are about, each record another one where none are named.
+    """
+    return np.maximum(entities, units)
 
 
 @dataclass(frozen=True)
 class RiskFigures:
-    """Re-identification risk 1/size of the records of a release.
+    """Re-identification risk of the records of a release.
 
     Attributes
     ----------
@@ -82,32 +86,41 @@ class RiskFigures:
     at_risk: int
 
 
-def risk_figures(records: Longs, sizes: Longs, threshold: float) -> RiskFigures:
+def risk_figures(
+    records: Longs, sizes: Longs, threshold: float, persons: ClassPersons | None = None
+) -> RiskFigures:
     """The figures of G classes: ``records`` (G,) run the risk 1/``sizes`` (G,) each.
 
-    Above the threshold is strict, 1/size > threshold, with the tolerance of all thresholds on reals. Without
-    classes every figure is 0: nothing is disclosed of anybody.
+    With ``persons`` a record's risk is the share that its person has of the records of its class. Above the
+    threshold is strict, with the tolerance of all thresholds on reals. Without classes every figure is 0:
+    nothing is disclosed of anybody.
     """
     if not len(records):
         return RiskFigures(0.0, 0.0, 0.0, 0)
-    risks = 1.0 / sizes
+    most = highest_accepted(threshold)
+    if persons is not None:
+        expected, highest = persons.expected_matches, persons.largest_share
+        risks, at_risk = expected / records, persons.records_above(most)
+    else:
+        risks = highest = 1.0 / sizes
+        expected, at_risk = records / sizes, int(records[risks > most].sum())
     return RiskFigures(
-        highest=float(risks.max()),
-        per_record=exact_sum(records / sizes) / int(records.sum()),
+        highest=float(highest.max()),
+        per_record=exact_sum(expected) / int(records.sum()),
         per_class=exact_sum(risks) / len(risks),
-        at_risk=int(records[risks > highest_accepted(threshold)].sum()),
+        at_risk=at_risk,
     )
 
 
-def outside_presence(records: Longs, people: Longs, lower: float, upper: float) -> Bools:
-    """(G,) classes of which the share records/people is below ``lower`` or above ``upper``."""
-    shares = presence_shares(records, people)
+def outside_presence(units: Longs, people: Longs, lower: float, upper: float) -> Bools:
+    """(G,) classes of which the share units/people is below ``lower`` or above ``upper``."""
+    shares = presence_shares(units, people)
     return (shares < lowest_accepted(lower)) | (shares > highest_accepted(upper))
 
 
-def presence_shares(records: Longs, people: Longs) -> Floats:
+def presence_shares(units: Longs, people: Longs) -> Floats:
     """δ (G,): the share of the people of each class whose records are in the release."""
-    shares: Floats = records / people
+    shares: Floats = units / people
     return shares
 
 

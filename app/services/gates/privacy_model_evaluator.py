@@ -25,7 +25,7 @@ from app.domain.gates.class_shares import (
 )
 from app.domain.gates.explanations import of_lacking, of_share, with_failures
 from app.domain.gates.findings import Finding, Part, WorstRecords, groups_of, worst_of
-from app.domain.models.criterion import Criterion
+from app.domain.models.criterion import Criterion, merging_of
 from app.domain.models.sensitive_values import BY_ITSELF
 from app.domain.policies.objectives import criterion_of
 from app.domain.policies.policy import PrivacyModelCondition, Requirement
@@ -68,7 +68,8 @@ class PrivacyModelEvaluator(Evaluator):
     @property
     def is_monotone(self) -> bool:
         """Generalising never makes a record fail that passed, unless it merges sensitive values."""
-        is_plain = self.model.merging == "fewer_fail" and not self.model.table_wide
+        persons = self._context.table.persons is not None
+        is_plain = merging_of(self.model, persons=persons) == "fewer_fail" and not self.model.table_wide
         overlaps = self.condition.missing == "matches_everything"
         return is_plain and not overlaps and not self._context.table.sensitive
 

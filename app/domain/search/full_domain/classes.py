@@ -66,7 +66,9 @@ class MergedClasses(JudgedClasses):
         """Values of a sensitive attribute per class, or per block, as of any classes."""
         key: tuple[int, Others] = (self._records.index(attribute), "apart")
         is_apart = others == "apart" or len(self._records.sensitive) == 1
-        if is_apart and self._parts is not None and key not in self._counts:
+        # Who has a value in several classes is one person of a class that they become.
+        adds_up = self._parts is not None and self._records.person is None
+        if is_apart and adds_up and self._parts is not None and key not in self._counts:
             finer, becomes = self._parts
             if key in finer.counts:
                 own = finer.counts[key]

@@ -158,7 +158,7 @@ def choice_of(judged: JudgedClasses, necessary: Bools, rows: Bools, criteria: Se
         tuple(np.maximum(surplus[helps], 0.0) for surplus, _ in asking),
         tuple(above for _, above in asking),
         # Of criteria that are not looked at, where classes overlap, nothing is known.
-        bool(found) and all(found) and not any(own.needs_population for own in criteria),
+        bool(found) and all(found) and all(own.grows_by_size for own in criteria),
     )
 
 

@@ -25,6 +25,7 @@ from app.domain.arrays import Bools, Ints, Levels, Longs
 from app.domain.classes.grouping import lacking_records
 from app.domain.classes.quasi_part import group_of_row, quasi_part
 from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.models.criterion import of_units
 from app.domain.models.judging import JudgedClasses, JudgedRecords
 from app.domain.models.overlapping import OverlappingClasses
 from app.domain.models.suppression import (
@@ -72,7 +73,7 @@ class Judge:
     left_out, rows_left_out
         Records that are suppressed by every rule, for a missing value, and which distinct ones (d,) they are.
     is_plain
-        Nothing but the sizes of classes counts.
+        Nothing but the records of classes counts.
     overlaps
         A missing value matches everything, and there is one.
     chooses
@@ -89,6 +90,9 @@ class Judge:
         order: Order = "class_by_class",
     ) -> None:
         self._order = order
+        require_meaning(table, problem.privacy, problem.missing, problem.suppressed)
+        counts_persons = table.persons is not None
+        problem = replace(problem, privacy=of_units(problem.privacy, persons=counts_persons))
         self.table = quasi_part(table)
         self.allowed = problem.suppression_allowed(table.n_records)
         self._problem = problem
@@ -105,11 +109,13 @@ class Judge:
         self._shows_nothing = ShowsNothing(self.table, matters=suppresses)
         rows = table.reduced
         groups = group_of_row(table, self.table)
-        self.records = JudgedRecords(table, groups, rows.codes, rows.counts)
+        if counts_persons:
+            self.records = JudgedRecords(table, groups[rows.inverse])
+        else:
+            self.records = JudgedRecords(table, groups, rows.codes, rows.counts)
         self._classes = ClassesOfRules(self.classes, self.records)
         self._entities = None if dictionary is None else ClassEntities(table, dictionary, reduced.codes)
         self.overlaps = problem.missing == "matches_everything" and bool(self.table.reduced_missing.any())
-        require_meaning(table, problem.privacy, problem.missing)
         self._monotone, self._others = sorted_criteria(
             problem.privacy, None if self._nobody_left else self._whole
         )
@@ -117,7 +123,8 @@ class Judge:
         self._table_wide = [own for own in self._others if own.table_wide]
         self.chooses = bool(self._table_wide) and order == "class_by_class"
         alone = not self._others and all(own.least_class_size for own in self._monotone)
-        self.is_plain = alone and problem.suppressed == "excluded" and not self.overlaps
+        of_records = problem.suppressed == "excluded" and not (self.overlaps or counts_persons)
+        self.is_plain = alone and of_records
 
     @property
     def tries_rules(self) -> bool:
@@ -192,9 +199,9 @@ class Judge:
             if self.is_plain:
                 return self._judge_plain(levels, small)
         judged = self._judged(levels)
-        sizes = judged.sizes
+        records = judged.records
         failing = failing_any(judged, self._monotone)
-        least = np.where(failing, sizes, 0)
+        least = np.where(failing, records, 0)
         others = np.zeros_like(failing)
         for criterion in self._others:
             if not criterion.table_wide:
@@ -202,7 +209,7 @@ class Judge:
                     np.maximum(least, criterion.unavoidable(judged), out=least)
                 others |= criterion.failing(judged)
         never_shown = self._shows_nothing.always if least.any() and not self.left_out else None
-        lost_classes = least >= sizes
+        lost_classes = least >= records
         lost = self._rows(judged, lost_classes)
         if never_shown is not None:
             own = judged.class_of_group[never_shown][0]

@@ -10,7 +10,7 @@ shows something.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.grouping import lacking_records
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.models.criterion import Criterion
+from app.domain.models.criterion import Criterion, of_units
 from app.domain.models.judging import JudgedClasses, JudgedRecords, Population
 from app.domain.models.overlapping import OverlappingClasses
 from app.domain.models.suppression import (
@@ -27,6 +27,7 @@ from app.domain.models.suppression import (
     first_broken,
     passes_with_block,
     ranks_by_disclosure,
+    require_meaning,
     suppressed_classes,
 )
 from app.domain.risk.class_populations import shared_levels
@@ -105,6 +106,8 @@ class ClassCriteria:
     """
 
     def __init__(self, table: Table, problem: AnonymityProblem, dictionary: Dictionary | None = None) -> None:
+        require_meaning(table, problem.privacy, problem.missing, problem.suppressed)
+        problem = replace(problem, privacy=of_units(problem.privacy, persons=table.persons is not None))
         self._trees = [table.hierarchies[j] for j in table.quasi_identifiers]
         self._records = JudgedRecords(table, table.reduced.inverse)
         self._amounts = table.reduced.counts

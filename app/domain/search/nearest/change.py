@@ -13,7 +13,7 @@ from app.domain.arrays import Bools, Levels
 from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.models.class_suppression import ClassSuppression
-from app.domain.models.criterion import Criterion
+from app.domain.models.criterion import Criterion, merging_of
 from app.domain.rules.rule import Rule, TableRule, apply
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.full_domain.verdicts import Judge
@@ -258,11 +258,13 @@ def privacy_requirement(
     ``passes`` has the last word on a rule that is raised from ``rule``, where the classes do not say no.
     InvalidInput where a criterion does not fit the table.
     """
-    plain = all(own.merging == "fewer_fail" and not own.table_wide for own in criteria)
+    persons = table.persons is not None
+    plain = all(merging_of(own, persons=persons) == "fewer_fail" and not own.table_wide for own in criteria)
     # Raising a sensitive attribute may merge the values that a criterion wants to differ; of classes that
     # overlap little is known.
     monotone = plain and not table.sensitive and missing != "matches_everything"
-    if not isinstance(rule, TableRule):
+    is_unknown = persons and any(own.merging_by_persons is None for own in criteria)
+    if is_unknown or not isinstance(rule, TableRule):
         return OpaqueRequirement(passes, cost, monotone)
     # A table-level rule suppresses no record, so that there is no block of suppressed ones.
     judge = ClassJudge(table, rule, criteria, failing_share, missing=missing, dictionary=dictionary)
