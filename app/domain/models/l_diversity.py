@@ -334,8 +334,8 @@ def _weaknesses(found: Sequence[AttributeDiversity], *, persons: bool) -> tuple[
         (own.attribute, own.entropy.value, own.frequency.value) for own in found if own.entropy is not None
     ]
     skewed = [
-        f"{attribute}: the least entropy ℓ is {entropy:.4g}, yet one value has {1 / frequency:.1%} of a class. "
-        "Entropy does not bound what an attacker may believe."
+        f"{attribute}: the least entropy ℓ is {entropy:.4g}, yet one value has {1 / frequency:.1%} of a "
+        "class. Entropy does not bound what an attacker may believe."
         for attribute, entropy, frequency in readings
         if entropy and frequency and frequency < entropy - 1e-9
     ]
