@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from app.domain.arrays import Ints
+from app.domain.direct_identifiers.person_signs import PersonSigns, person_signs
 from app.domain.errors import Fault
 from app.domain.hierarchies.cell_formats import CellFormat, read_cell
 from app.services.datasets.ingest.column_names import appearance
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
+from app.services.datasets.ingest.role_proposals import subject_of
+from app.services.datasets.ingest.role_words import DROPPED, QUASI, SENSITIVE
 from app.services.datasets.text_columns import MISSING, TextColumn
 
 
@@ -95,3 +98,13 @@ def person_warnings(name: str, persons: Persons) -> Iterator[str]:
             f"No person has a second row by {name!r}: it may number the rows, as an identifier does, and "
             "then it says nothing of persons."
         )
+
+
+def signs_of(columns: Mapping[str, TextColumn]) -> PersonSigns:
+    """The signs that one person has several rows of a table with these columns, which are all that it has."""
+    subjects = {name: subject for name in columns if (subject := subject_of(name)) is not None}
+    return person_signs(
+        {name: (own.values, own.positions) for name, own in columns.items()},
+        {name: own.title for name, own in subjects.items() if own.role in (QUASI, SENSITIVE)},
+        [name for name, own in subjects.items() if own.role == DROPPED],
+    )
