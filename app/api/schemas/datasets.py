@@ -13,9 +13,11 @@ from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
     AttributeType,
     DatasetStatus,
+    OnMissing,
     OnUnknown,
     OnUnreadable,
     Role,
+    RowsAre,
 )
 from app.services.datasets.datasets import CreateDataset
 
@@ -29,8 +31,9 @@ class Attribute(Asking[AttributeDeclaration]):
     type: Annotated[AttributeType, Field(description="What its texts are.", examples=["categorical"])]
     role: Annotated[Role, Field(examples=["quasi_identifier"])]
     """Quasi-identifiers and sensitive columns are disclosed: they have levels, weights and utility. A weight
-    (a number ≥ 0) says how much each record counts in means. Identifiers, weights and others never leave the
-    service.
+    (a number ≥ 0) says how much each record counts in means. An `identifier` has another value in each row; a
+    `person` says whom a row is about and may repeat, at most one column: its spellings of one number or text
+    are one person. Identifiers, persons, weights and others never leave the service.
     """
     hierarchy: Ref | None = None
     """Its hierarchy; without one the values are directly below the top."""
@@ -52,6 +55,10 @@ class Attribute(Asking[AttributeDeclaration]):
     """What becomes of cells that are no date, or no number, so written: `refuse` the dataset and name their
     rows, or take them as `missing`.
     """
+    on_missing: Annotated[OnMissing, Field(examples=["own_person"])] = OnMissing.REFUSE
+    """What becomes of empty cells of a person column: `refuse` the dataset and name their rows, or take each
+    such row for another person.
+    """
 
 
 class NewDataset(Asking[CreateDataset]):
@@ -61,6 +68,10 @@ class NewDataset(Asking[CreateDataset]):
     upload: Annotated[Ref, Field(description="The upload that holds the columns.", examples=["members"])]
     attributes: Annotated[list[Attribute], Field(min_length=1, max_length=MOST_ATTRIBUTES)]
     """The schema."""
+    rows_are: Annotated[RowsAre | None, Field(examples=["persons"])] = None
+    """Say `persons` if each row is a person and no column names persons. Else nobody said what a row is, and
+    answers name it as an assumption.
+    """
 
 
 class AttributeSummary(Answer):
@@ -92,6 +103,12 @@ class Dataset(Resource):
     upload: Annotated[str, Field(max_length=100, description="Name of its upload.", examples=["members"])]
     identifier: Annotated[str | None, Field(max_length=1000, examples=["member_id"])]
     """Column that identifies entities."""
+    rows_are: Annotated[RowsAre | None, Field(examples=["persons"])] = None
+    """`persons` if the schema says that each row is a person; null if it does not say."""
+    person: Annotated[str | None, Field(max_length=1000, examples=["patient_id"])] = None
+    """Column that says whom a row is about."""
+    persons: Annotated[Count | None, Field(examples=[5])] = None
+    """Different persons of that column; null without one."""
     attributes: Annotated[list[AttributeSummary], Field(max_length=MOST_ATTRIBUTES)]
     """The columns, in schema order."""
     warnings: Annotated[list[str], Field(max_length=1000, description="What is unusual.", examples=[[]])]

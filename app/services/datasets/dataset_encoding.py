@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -19,11 +19,13 @@ from app.domain.tables.table import Table
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
     AttributeType,
+    OnMissing,
     OnUnknown,
     OnUnreadable,
     Role,
 )
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
+from app.services.datasets.persons import missing_person, persons_of
 from app.services.datasets.text_columns import MISSING, TextColumn
 
 
@@ -95,15 +97,15 @@ def table_of(
     declarations: Sequence[AttributeDeclaration],
     columns: Mapping[str, TextColumn],
 ) -> Table:
-    """The domain's table of the attributes, with the identifier's texts as entity ids, and record weights.
+    """The domain's table: the attributes, the identifier's texts as entity ids, record weights and persons.
 
-    InvalidInput for rows without identifier, and for weights that are none.
+    InvalidInput for rows without identifier or person, and for weights that are none.
     """
     n = encoded[0].column.n_rows
     codes = np.empty((n, len(encoded)), dtype=np.int32, order="F")
     for j, attribute in enumerate(encoded):
         codes[:, j] = attribute.codes()
-    entity_ids = weights = None
+    entity_ids = weights = persons = None
     has_unique_ids = False
     for index, declaration in enumerate(declarations):
         column = columns[declaration.name]
@@ -114,6 +116,11 @@ def table_of(
             has_unique_ids = len(column.values) == n
         elif declaration.role is Role.WEIGHT:
             weights = _record_weights(f"/attributes/{index}", as_declared(column, declaration))
+        elif declaration.role is Role.PERSON:
+            found = persons_of(as_declared(column, declaration))
+            if len(found.nobody) and declaration.on_missing is OnMissing.REFUSE:
+                raise InvalidInput([missing_person(f"/attributes/{index}", declaration.name, found)])
+            persons = found.numbers
     return Table(
         tuple(attribute.declaration.name for attribute in encoded),
         tuple(attribute.hierarchy for attribute in encoded),
@@ -122,6 +129,7 @@ def table_of(
         weights,
         frozenset(a.declaration.name for a in encoded if a.declaration.role is Role.SENSITIVE),
         has_unique_ids,
+        persons,
     )
 
 
@@ -168,7 +176,7 @@ def as_declared(column: TextColumn, declaration: AttributeDeclaration) -> TextCo
 
 def unreadable_rows(column: TextColumn, declaration: AttributeDeclaration) -> npt.NDArray[np.int64]:
     """Rows from 1 whose cells are no number, or no date, as the column is declared to write them."""
-    if declaration.type not in _IS_OF_TYPE:
+    if _check_of(declaration) is None:
         return np.empty(0, dtype=np.int64)
     return column.rows_of(_reading(column, declaration).is_unreadable)
 
@@ -188,7 +196,7 @@ _readings: Final[WeakKeyDictionary[TextColumn, dict[object, _Reading]]] = WeakKe
 def _reading(column: TextColumn, declaration: AttributeDeclaration) -> _Reading:
     """How the column is read, once as long as there is the column."""
     known = _readings.setdefault(column, {})
-    asked = (declaration.type, declaration.format, frozenset(declaration.map.items()))
+    asked = (declaration.role, declaration.type, declaration.format, frozenset(declaration.map.items()))
     if asked not in known:
         place: dict[str, int] = {}
         target = [
@@ -203,6 +211,11 @@ def _reading(column: TextColumn, declaration: AttributeDeclaration) -> _Reading:
 _IS_OF_TYPE: Final = {AttributeType.NUMBER: is_number, AttributeType.DATE: is_date}
 
 
+def _check_of(declaration: AttributeDeclaration) -> Callable[[str], bool] | None:
+    """Whether a text is of the column's type; None where any is, as of names of persons."""
+    return None if declaration.role is Role.PERSON else _IS_OF_TYPE.get(declaration.type)
+
+
 def _is_read_anew(declaration: AttributeDeclaration) -> bool:
     """Whether reading may change cells."""
     return declaration.format is not None or declaration.on_unreadable is OnUnreadable.MISSING
@@ -210,7 +223,7 @@ def _is_read_anew(declaration: AttributeDeclaration) -> bool:
 
 def _values(column: TextColumn, declaration: AttributeDeclaration) -> list[str | None]:
     """What each distinct text of the column is in the dataset; None if it cannot be read."""
-    is_of_type, format_ = _IS_OF_TYPE.get(declaration.type), declaration.format
+    is_of_type, format_ = _check_of(declaration), declaration.format
     values: list[str | None] = []
     for text in column.values:
         value: str | None = declaration.map.get(text, text)

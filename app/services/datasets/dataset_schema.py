@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 from app.domain.errors import Fault, refuse
 from app.domain.hierarchies.cell_formats import CellFormat
@@ -24,10 +24,12 @@ class AttributeType(StrEnum):
 class Role(StrEnum):
     """What a column is to the release; quasi-identifiers and sensitive columns are disclosed.
 
-    A column of weights says how much each record counts in mean risk and mean utility.
+    An identifier has another value in each row. A person column says whom a row is about, and may repeat. A
+    column of weights says how much each record counts in mean risk and mean utility.
     """
 
     IDENTIFIER = "identifier"
+    PERSON = "person"
     QUASI_IDENTIFIER = "quasi_identifier"
     SENSITIVE = "sensitive"
     WEIGHT = "weight"
@@ -65,6 +67,17 @@ class OnUnreadable(StrEnum):
     MISSING = "missing"
 
 
+class OnMissing(StrEnum):
+    """What becomes of rows that do not say whom they are about."""
+
+    REFUSE = "refuse"
+    OWN_PERSON = "own_person"
+
+
+RowsAre = Literal["persons"]
+"""What each row is where no column names persons, if somebody said so."""
+
+
 class DatasetStatus(StrEnum):
     """Whether a dataset can be scored."""
 
@@ -78,7 +91,7 @@ class AttributeDeclaration:
 
     ``map`` replaces cells by values, before anything else is done with them. The other cells of numbers and
     dates are read as ``format`` says, or are plain numbers and ISO dates without one; ``on_unreadable`` says
-    what becomes of those that are not.
+    what becomes of those that are not. ``on_missing`` says whom empty cells of a person column are about.
     """
 
     name: str
@@ -89,6 +102,7 @@ class AttributeDeclaration:
     map: Mapping[str, str] = field(default_factory=dict)
     format: CellFormat | None = None
     on_unreadable: OnUnreadable = OnUnreadable.REFUSE
+    on_missing: OnMissing = OnMissing.REFUSE
 
 
 def declarations_of(dataset: Stored) -> tuple[AttributeDeclaration, ...]:
@@ -103,6 +117,7 @@ def declarations_of(dataset: Stored) -> tuple[AttributeDeclaration, ...]:
             attribute["map"],
             None if "format" not in attribute else CellFormat(attribute["format"]),
             OnUnreadable(attribute.get("on_unreadable", OnUnreadable.REFUSE)),
+            OnMissing(attribute.get("on_missing", OnMissing.REFUSE)),
         )
         for attribute in document_of(dataset)["attributes"]
     )
@@ -113,7 +128,20 @@ def identifier_of(declarations: Sequence[AttributeDeclaration]) -> str | None:
     return next((d.name for d in declarations if d.role is Role.IDENTIFIER), None)
 
 
-def check_schema(declarations: Sequence[AttributeDeclaration], upload: Stored) -> None:
+def person_of(declarations: Sequence[AttributeDeclaration]) -> str | None:
+    """Name of the column that says whom a row is about."""
+    return next((d.name for d in declarations if d.role is Role.PERSON), None)
+
+
+def rows_are_of(dataset: Stored) -> RowsAre | None:
+    """What the schema of a stored dataset says that each row is; None if it does not say."""
+    said: RowsAre | None = document_of(dataset).get("rows_are")
+    return said
+
+
+def check_schema(
+    declarations: Sequence[AttributeDeclaration], upload: Stored, rows_are: RowsAre | None = None
+) -> None:
     """Raise InvalidInput with every fault of the schema itself."""
     faults: list[Fault] = []
     seen: set[str] = set()
@@ -121,6 +149,15 @@ def check_schema(declarations: Sequence[AttributeDeclaration], upload: Stored) -
         faults += _faults_of(f"/attributes/{index}", declaration, upload, declaration.name in seen)
         seen.add(declaration.name)
     faults += _second_columns(declarations)
+    if rows_are is not None and (named := person_of(declarations)) is not None:
+        faults.append(
+            Fault(
+                "/rows_are",
+                "contradiction",
+                f"The column {named!r} says whom a row is about, and rows_are says that each is a person.",
+                "Leave rows_are out, or give the column another role.",
+            )
+        )
     if not any(d.role.is_disclosed for d in declarations):
         faults.append(
             Fault(
@@ -161,13 +198,21 @@ def _faults_of(
             f"The column {name!r} holds record weights, which are numbers.",
             "Declare the type number.",
         )
+    if declaration.on_missing is not OnMissing.REFUSE and declaration.role is not Role.PERSON:
+        yield Fault(
+            f"{pointer}/on_missing",
+            "not-a-person-column",
+            f"The column {name!r} does not say whom a row is about.",
+            "Leave on_missing out, or choose the role person.",
+        )
     yield from _faults_of_reading(pointer, declaration)
 
 
 def _faults_of_reading(pointer: str, declaration: AttributeDeclaration) -> Iterator[Fault]:
     """What is wrong with how the cells are to be read."""
     name, type_, format_ = declaration.name, declaration.type, declaration.format
-    is_read = declaration.role is not Role.IDENTIFIER and type_ in (AttributeType.NUMBER, AttributeType.DATE)
+    is_name = declaration.role in (Role.IDENTIFIER, Role.PERSON)
+    is_read = not is_name and type_ in (AttributeType.NUMBER, AttributeType.DATE)
     given = {
         "format": format_ is not None,
         "on_unreadable": declaration.on_unreadable is not OnUnreadable.REFUSE,
@@ -178,7 +223,7 @@ def _faults_of_reading(pointer: str, declaration: AttributeDeclaration) -> Itera
                 f"{pointer}/{field_name}",
                 "not-read",
                 f"The cells of {name!r} are taken as they are: only numbers and dates are read, and never "
-                "those of the identifier.",
+                "those of the identifier or of the persons.",
                 f"Leave {field_name} out, or declare the type number or date.",
             )
     elif format_ is not None and format_.is_of_dates is not (type_ is AttributeType.DATE):
@@ -193,13 +238,13 @@ def _faults_of_reading(pointer: str, declaration: AttributeDeclaration) -> Itera
 
 def _second_columns(declarations: Sequence[AttributeDeclaration]) -> Iterator[Fault]:
     """Columns of a role that another one has already, though a dataset has at most one of it."""
-    for role, what in ((Role.IDENTIFIER, "identifier"), (Role.WEIGHT, "weight")):
+    for role in (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT):
         places = [i for i, d in enumerate(declarations) if d.role is role]
         for index in places[1:]:
             yield Fault(
                 f"/attributes/{index}/role",
-                f"second-{what}",
-                f"A dataset has at most one column of the role {what}.",
+                f"second-{role.value}",
+                f"A dataset has at most one column of the role {role.value}.",
                 "Give the other columns the role other.",
             )
 

@@ -23,17 +23,21 @@ from app.services.datasets.dataset_profiles import MOST_STORED_BYTES, STORED_AS,
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
     DatasetStatus,
+    OnMissing,
     OnUnknown,
     OnUnreadable,
     Role,
+    RowsAre,
     check_schema,
     declarations_of,
     few,
     flat_warning,
     identifier_of,
+    person_of,
 )
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.ingest.pieces import Preview, first_rows
+from app.services.datasets.persons import person_warnings, persons_of
 from app.services.datasets.tables import TableResources
 from app.services.datasets.text_columns import TextColumn, read_columns
 from app.services.fingerprints import new_resource
@@ -56,11 +60,12 @@ from app.services.resources import (
 
 @dataclass(frozen=True)
 class CreateDataset:
-    """A dataset to be made from an upload."""
+    """A dataset to be made from an upload; ``rows_are`` says that each row is a person."""
 
     name: str
     upload: str
     attributes: tuple[AttributeDeclaration, ...]
+    rows_are: RowsAre | None = None
 
 
 class DatasetService(TableResources):
@@ -71,7 +76,7 @@ class DatasetService(TableResources):
     async def create(self, actor: Actor, request: CreateDataset) -> Created:
         """Validate schema and cells; unknown values make it ``needs_attention``, not an error."""
         self._admit(actor, request.name)
-        source = await self._source(actor, request.upload, request.attributes)
+        source = await self._source(actor, request.upload, request.attributes, request.rows_are)
         if source.upload.summary["rows"] == 0:
             raise InvalidInput.of(
                 "/upload", "empty-dataset", "The upload has no rows.", "A dataset needs at least one record."
@@ -158,11 +163,15 @@ class DatasetService(TableResources):
         )
 
     async def _source(
-        self, actor: Actor, upload_ref: str, declarations: Sequence[AttributeDeclaration]
+        self,
+        actor: Actor,
+        upload_ref: str,
+        declarations: Sequence[AttributeDeclaration],
+        rows_are: RowsAre | None = None,
     ) -> _Source:
         async with self._store.work(actor.tenant) as work:
             upload = await work.resources.get(Kind.UPLOAD, upload_ref)
-            check_schema(declarations, upload)
+            check_schema(declarations, upload, rows_are)
             stored = {
                 d.name: await work.resources.get(Kind.HIERARCHY, d.hierarchy)
                 for d in declarations
@@ -210,6 +219,8 @@ def _resource(
         for d in request.attributes
     ]
     document = {"upload": reference(source.upload), "attributes": attributes}
+    if request.rows_are is not None:  # said in documents only where it was, so that others keep their hash
+        document["rows_are"] = request.rows_are
     status = DatasetStatus.READY
     if any(attribute.needs_attention for attribute in encoded):
         status = DatasetStatus.NEEDS_ATTENTION
@@ -219,8 +230,17 @@ def _resource(
         "rows": table.n_records,
         "upload": source.upload.name,
         "identifier": identifier_of(request.attributes),
+        "rows_are": request.rows_are,
+        "person": person_of(request.attributes),
+        "persons": None if table.persons is None else table.n_persons,
         "attributes": tuple(_attribute_summary(d, source, by_name.get(d.name)) for d in request.attributes),
-        "warnings": few((*_reading_warnings(request.attributes, source), *_warnings(encoded))),
+        "warnings": few(
+            (
+                *_person_warnings(request.attributes, source),
+                *_reading_warnings(request.attributes, source),
+                *_warnings(encoded),
+            )
+        ),
     }
     uses = [source.upload.id, *(stored.id for stored in source.stored_hierarchies.values())]
     return new_resource(Kind.DATASET, request.name, without_names(document), {}, summary, document, uses)
@@ -233,6 +253,8 @@ def _reading(declaration: AttributeDeclaration) -> JsonObject:
         said["format"] = declaration.format.value
     if declaration.on_unreadable is not OnUnreadable.REFUSE:
         said["on_unreadable"] = declaration.on_unreadable.value
+    if declaration.on_missing is not OnMissing.REFUSE:
+        said["on_missing"] = declaration.on_missing.value
     return said
 
 
@@ -270,6 +292,13 @@ def _warnings(encoded: Sequence[EncodedAttribute]) -> tuple[str, ...]:
         if _keeps_or_loses(attribute):
             warnings.append(flat_warning(name))
     return tuple(warnings)
+
+
+def _person_warnings(declarations: Sequence[AttributeDeclaration], source: _Source) -> Iterator[str]:
+    """What is unusual about whom the rows are about."""
+    for own in declarations:
+        if own.role is Role.PERSON:
+            yield from person_warnings(own.name, persons_of(as_declared(source.columns[own.name], own)))
 
 
 def _reading_warnings(declarations: Sequence[AttributeDeclaration], source: _Source) -> Iterator[str]:

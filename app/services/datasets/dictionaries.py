@@ -115,6 +115,14 @@ class DictionaryService(TableResources):
         async with self._store.work(actor.tenant) as work:
             dataset = await work.resources.get(Kind.DATASET, request.from_dataset or "")
         table = await self._loader.table(actor.tenant, dataset)
+        if table.n_persons < table.n_records:
+            raise InvalidInput.of(
+                "/from_dataset",
+                "repeated-entities",
+                f"The dataset {dataset.name!r} has several rows of one person, and a dictionary has one row "
+                "per entity.",
+                "Make it of a table with one row per person.",
+            )
         links = [
             {
                 "attribute": name,

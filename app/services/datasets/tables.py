@@ -242,7 +242,8 @@ def bytes_of_table(table: Table) -> int:
     # per cell for what is missing.
     codes = 2 * table.codes.nbytes + table.codes.size
     weights = 0 if table.weights is None else table.weights.nbytes
-    return codes + 8 * table.n_records + ids + weights + nodes * _PER_NODE
+    persons = 0 if table.persons is None else table.persons.nbytes
+    return codes + 8 * table.n_records + ids + weights + persons + nodes * _PER_NODE
 
 
 def _bytes_of_dictionary(dictionary: Dictionary) -> int:

@@ -95,8 +95,8 @@ class _Relation:
 
     def _column(self, declared: AttributeDeclaration) -> tuple[Domain, ColumnType]:
         """What the column may hold, and how SQL compares it."""
-        if declared.role is Role.IDENTIFIER:
-            # Identifiers are never read: 0012 and 12 are two of them, whatever their type.
+        if declared.role in (Role.IDENTIFIER, Role.PERSON):
+            # Names of records and persons are never read: 0012 and 12 are two of them, whatever their type.
             is_text = declared.type in (AttributeType.CATEGORICAL, AttributeType.TEXT)
             return "any", ColumnType("text" if is_text else "untyped")
         match declared.type:

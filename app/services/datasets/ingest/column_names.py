@@ -32,6 +32,8 @@ def check_columns(names: Sequence[str], max_columns: int) -> None:
 
 def appearance(name: str) -> str:
     """The name as a reader may see it: compatible letters, case, blanks and what is invisible made equal."""
+    if name.isascii() and name.isprintable():
+        return " ".join(name.lower().split())
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return " ".join("".join(letter for letter in folded if not _is_invisible(letter)).split())
 

@@ -156,7 +156,7 @@ _QUASI: Final = (
         abteilung *eintritt* austritt* arbeitgeber stelle taetigkeit metier poste emploi fonction
         service+affectation embauche ocupacion puesto trabajo profesion departamento cargo professione
         lavoro mansione impiego reparto profissao ocupacao emprego beroep functie werkgever afdeling zawod
-        stanowisko dzial pclass
+        stanowisko dzial pclass occ occp occrecode isco* prestg* indp naics* nace*
     """),
     _subject("dates of stays, visits or events", QUASI, """
         admission* admission+date admission+location admit* admittime discharge* discharge+date dischtime
