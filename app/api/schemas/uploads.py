@@ -13,7 +13,7 @@ from app.domain.hierarchies.cell_formats import CellFormat
 from app.domain.tables.one_row import Kept
 from app.services.datasets.dataset_schema import OnUnreadable
 from app.services.datasets.ingest.dialect import Dialect, UploadFormat
-from app.services.datasets.one_row_uploads import OneRowPerPerson
+from app.services.datasets.one_row_uploads import OneRowPerPerson, OnMissing
 from app.services.datasets.uploads import CreateUpload
 
 Missing = Annotated[str, Field(max_length=100, pattern=r"^[^\x00]*$")]
@@ -88,8 +88,8 @@ class NewOneRowPerPerson(Asking[OneRowPerPerson]):
     """
     order_by: Annotated[Column | None, Field(examples=["visit_date"])] = None
     """Column of numbers or ISO dates that says what is first and last; default: the order of the rows."""
-    empty_is_person: Annotated[bool, Field(examples=[False])] = False
-    """Whether each row that names nobody is a person of its own; otherwise such rows are refused."""
+    on_missing: Annotated[OnMissing, Field(examples=["own_person"])] = "refuse"
+    """What becomes of rows that name nobody: they are refused, or each is taken for another person."""
 
 
 class OneRowSource(Answer):
@@ -104,8 +104,8 @@ class OneRowSource(Answer):
     """What was kept of each column."""
     order_by: Annotated[str | None, Field(max_length=1000, examples=["visit_date"])]
     """Column that said what is first and last; null: the order of the rows."""
-    empty_is_person: Annotated[bool, Field(examples=[False])]
-    """Whether rows that name nobody were taken for persons."""
+    on_missing: Annotated[OnMissing, Field(examples=["refuse"])]
+    """What became of rows that name nobody."""
 
 
 class Upload(Resource):

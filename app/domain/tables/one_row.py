@@ -6,11 +6,10 @@ Columns are given as distinct texts and the position of each cell among them, �
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Context, Decimal
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final, Self
 
@@ -18,13 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Ints, Longs
-from app.domain.hierarchies.cell_formats import CellFormat, read_cell
 from app.domain.tables.distinct import sort_with_positions, starts_of_runs
 
 MISSING: Final = -1
 MEAN_DIGITS: Final = 6
 """Means have so many digits behind the point, or as many as the column's cells if those have more."""
-_EXACT: Final = Context(prec=100)
 _NUMBER: Final = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?", re.ASCII)
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?", re.ASCII)
 
@@ -39,32 +36,13 @@ class Kept(StrEnum):
     SUM = "sum"
 
 
-def person_numbers(texts: Sequence[str]) -> Ints:
-    """(len(texts),) number from 0 of the person whom each distinct text names, −1 where it names nobody.
-
-    Spellings of one person are one: numbers by value (1000, 1000.0), other texts without regard to case,
-    Unicode form, invisible signs, and blanks but for one between words.
-    """
-    numbers = {"": MISSING}
-    return np.array([numbers.setdefault(_folded(text), len(numbers) - 1) for text in texts], dtype=np.int32)
-
-
-def _folded(text: str) -> str:
-    if not text.isascii():
-        visible = (sign for sign in unicodedata.normalize("NFKC", text) if unicodedata.category(sign) != "Cf")
-        text = unicodedata.normalize("NFKC", "".join(visible).casefold())
-    text = " ".join(text.casefold().split())
-    return read_cell(text, CellFormat.POINT) or text
-
-
 def ranks(texts: Sequence[str]) -> Ints:
     """(len(texts),) rank of each text among numbers, or else among ISO dates and times; −1 of what is none.
 
     Equal ones have the same rank. A date is its midnight; times have no offset.
     """
-    values: list[Any] = decimals(texts)
-    if None in values:
-        values = [_moment(text) for text in texts]
+    reads: Callable[[str], Any] = Decimal if are_numbers(texts).all() else _moment
+    values = [reads(text) for text in texts]
     place = {value: rank for rank, value in enumerate(sorted({own for own in values if own is not None}))}
     return np.array([place.get(own, MISSING) for own in values], dtype=np.int32)
 
@@ -76,9 +54,9 @@ def _moment(text: str) -> datetime | None:
         return None
 
 
-def decimals(texts: Sequence[str]) -> list[Decimal | None]:
-    """What each text says exactly; None if it is no number like 1200 or 0.5, of at most 30 digits a side."""
-    return [Decimal(text) if _NUMBER.fullmatch(text) else None for text in texts]
+def are_numbers(texts: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """(len(texts),) whether each can be added: a number like 1200 or 0.5, of at most 30 digits a side."""
+    return np.array([_NUMBER.fullmatch(text) is not None for text in texts], dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +79,8 @@ class PersonRows:
 
     @classmethod
     def of(cls, persons: Ints, ranks: Ints | None) -> Self:
-        """Of (n,) numbers of persons, −1 where a row is a person, and ranks of rows, or the table's order."""
-        is_own = persons == MISSING
-        distinct = np.where(is_own, persons.max(initial=MISSING) + np.cumsum(is_own), persons)
-        _, first, numbers = np.unique(distinct, return_index=True, return_inverse=True)
+        """Of (n,) numbers of persons, and ranks of the rows; None: they are in order."""
+        _, first, numbers = np.unique(persons, return_index=True, return_inverse=True)
         place = np.empty(len(first), dtype=np.int32)
         place[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
         order = np.arange(len(persons)) if ranks is None else np.argsort(ranks, kind="stable")
@@ -135,17 +111,16 @@ class PersonRows:
         found[persons[heads]] = positions[earliest]
         return found, int((np.add.reduceat(counts == most, heads, dtype=np.int64) > 1).sum())
 
-    def total(
-        self, positions: Ints, values: Sequence[Decimal], *, is_mean: bool
-    ) -> tuple[tuple[str, ...], Ints]:
+    def total(self, positions: Ints, values: Sequence[str], *, is_mean: bool) -> tuple[tuple[str, ...], Ints]:
         """Exact sums, or means rounded half to even, as distinct texts and (persons,) positions among them.
 
         ``values`` are the numbers that the positions stand for. They are counted in units of the last digit,
         in 64 bits where these hold all sums, else in Python's whole numbers.
         """
-        digits = max((-int(own.as_tuple().exponent) for own in values), default=0)
+        digits = max((len(text.partition(".")[2]) for text in values), default=0)
         digits = max(digits, MEAN_DIGITS) if is_mean else digits
-        units = [int(_EXACT.scaleb(own, digits)) for own in values]
+        parts = (text.partition(".") for text in values)
+        units = [int(whole + behind.ljust(digits, "0")) for whole, _, behind in parts]
         fits = max(map(abs, units), default=0) * len(positions) < 2**62
         sums: npt.NDArray[Any] = np.zeros(len(self.first), dtype=np.int64 if fits else object)
         rows = np.flatnonzero(positions != MISSING)
@@ -156,6 +131,12 @@ class PersonRows:
             sums, rest = sums // n, 2 * (sums % n)
             sums = sums + ((rest > n) | ((rest == n) & (sums % 2 == 1)))
         distinct, found = np.unique(sums, return_inverse=True)
-        numbers = (format(_EXACT.scaleb(Decimal(own), -digits), "f") for own in distinct.tolist())
-        texts = tuple(read_cell(number, CellFormat.POINT) or number for number in numbers)
+        texts = tuple(_written(own, digits) for own in distinct.tolist())
         return texts, np.where(counts > 0, found, MISSING).astype(np.int32)
+
+
+def _written(units: int, digits: int) -> str:
+    """The number of so many units of the digit at this place behind the point."""
+    whole, behind = divmod(abs(units), 10**digits)
+    sign, part = "-" if units < 0 else "", f"{behind:0{digits}d}".rstrip("0")
+    return f"{sign}{whole}.{part}" if part else f"{sign}{whole}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +12,16 @@ import pyarrow as pa
 
 from app.domain.arrays import Ints
 from app.domain.errors import Fault, InvalidInput, TooLarge, joined, refuse
-from app.domain.tables.one_row import MISSING, Kept, PersonRows, decimals, person_numbers, ranks
+from app.domain.tables.one_row import MISSING, Kept, PersonRows, are_numbers, ranks
 from app.services.datasets.arrow_arrays import text_array
 from app.services.datasets.dataset_schema import unknown_column
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
+from app.services.datasets.persons import missing_person, person_warnings, persons_of
 from app.services.datasets.table_streams import blocks
 from app.services.datasets.text_columns import TextColumn
 from app.services.resources import JsonObject, Stored
 
+OnMissing = Literal["refuse", "own_person"]
 MOST_CELLS: Final = 100_000_000
 """Of an upload that is reduced: it takes four bytes of memory for each, and its columns' different texts."""
 
@@ -29,19 +31,20 @@ class OneRowPerPerson:
     """How the rows of one person become one, in an upload to be made.
 
     Of columns that are not named the most frequent value is kept. First and last are by ``order_by``, numbers
-    or ISO dates, or else by the table. With ``empty_is_person`` each row that names nobody is a person.
+    or ISO dates, or else by the table. Rows that name nobody are refused, or each its own
+    person.
     """
 
     name: str
     person: str
     columns: Mapping[str, Kept] = field(default_factory=dict)
     order_by: str | None = None
-    empty_is_person: bool = False
+    on_missing: OnMissing = "refuse"
 
     def check(self, upload: Stored) -> None:
         """Raise InvalidInput or TooLarge unless the upload can be reduced so."""
         columns, rows = upload.summary["columns"], upload.summary["rows"]
-        named = {"/person": self.person, "/order_by": self.order_by or self.person}
+        named = {"/person": self.person} | ({"/order_by": self.order_by} if self.order_by else {})
         named |= {joined("/columns", name): name for name in self.columns}
         refuse([unknown_column(place, name, upload) for place, name in named.items() if name not in columns])
         if self.person in self.columns:
@@ -71,42 +74,37 @@ class OneRowTable:
 
 def one_row_table(upload: Stored, asked: OneRowPerPerson, columns: Mapping[str, TextColumn]) -> OneRowTable:
     """The table of the upload's columns; InvalidInput, naming rows, for cells that do not fit."""
-    people, order = columns[asked.person], None
-    of_texts = person_numbers(people.values)
-    of_rows = np.append(of_texts, np.int32(MISSING))[people.positions]
-    empty = of_rows == MISSING
-    if not asked.empty_is_person:
-        remedy = "Fill it in, or say empty_is_person: each of these rows is a person then."
-        _refuse(empty, "/person", f"{asked.person!r} names nobody", remedy)
+    column, order = columns[asked.person], None
+    persons = persons_of(column)
+    if len(persons.nobody) and asked.on_missing == "refuse":
+        raise InvalidInput([missing_person("/person", asked.person, persons)])
     if asked.order_by is not None:
         own = columns[asked.order_by]
         order = np.append(ranks(own.values), np.int32(MISSING))[own.positions]
         remedy = "Take a column without gaps of numbers, or of dates like 2026-01-31 or 2026-01-31 13:30."
         _refuse(order == MISSING, "/order_by", f"{asked.order_by!r} is no number and no ISO date", remedy)
-    rows = PersonRows.of(of_rows, order)
-    names = np.where(empty, np.int32(MISSING), people.positions)[rows.first]
-    made, kept, ties = {asked.person: _texts(people.values, names)}, {}, []
+    rows, named = PersonRows.of(persons.numbers, order), column.positions.copy()
+    named[persons.nobody - 1] = MISSING
+    made, kept, ties = {asked.person: _texts(column.values, named[rows.first])}, {}, []
     for name in (name for name in upload.summary["columns"] if name != asked.person):
         kept[name] = asked.columns.get(name, Kept.MOST_FREQUENT)
         made[name], tied = _reduced(rows, columns[name], kept[name], name)
         ties += [f"{name} ({tied:,})"] if tied else []
-    spelled, n = int((np.bincount(of_texts[of_texts != MISSING]) > 1).sum()), len(rows.first)
-    told = [f"One row per person by column {asked.person}: {len(of_rows):,} rows became {n:,} persons."]
-    for how in Kept:
-        if chosen := [name for name, own in kept.items() if own is how]:
-            told.append(f"Kept is the {how.replace('_', ' ')} value of {_few(chosen)}.")
-    if {Kept.FIRST, Kept.LAST} & set(kept.values()):
+    n_rows, n = len(persons.numbers), persons.n_persons
+    told = [f"One row per person by column {asked.person}: {n_rows:,} rows became {n:,} persons."]
+    chosen = {how: [name for name, own in kept.items() if own is how] for how in Kept}
+    told.append(
+        " ".join(f"{how.replace('_', ' ').capitalize()}: {_few(own)}." for how, own in chosen.items() if own)
+    )
+    if chosen[Kept.FIRST] or chosen[Kept.LAST]:
         told.append(f"Rows are ordered by {f'{asked.order_by}, then ' if asked.order_by else ''}their place.")
     if ties:
         told.append(f"Of equally frequent values the first is kept, in persons: {_few(ties)}.")
-    if spelled:
-        told.append(f"Persons who are spelled in several ways, such as 1000 and 1000.0: {spelled:,}.")
-    if empty.any():
-        told.append(f"Rows that name nobody, each taken for a person: {int(empty.sum()):,}.")
-    source = {"upload": upload.name, "sha256": upload.sha256, "rows": len(of_rows), "person": asked.person}
-    source |= {"columns": kept, "order_by": asked.order_by, "empty_is_person": asked.empty_is_person}
+    told += person_warnings(asked.person, persons)
+    source = {"upload": upload.name, "sha256": upload.sha256, "rows": n_rows, "person": asked.person}
+    source |= {"columns": kept, "order_by": asked.order_by, "on_missing": asked.on_missing}
     in_place = {name: made[name] for name in upload.summary["columns"]}
-    return OneRowTable(in_place, n, source, tuple(told))
+    return OneRowTable(in_place, n, source, tuple(filter(None, told)))
 
 
 def _reduced(rows: PersonRows, column: TextColumn, how: Kept, name: str) -> tuple[pa.LargeStringArray, int]:
@@ -116,14 +114,12 @@ def _reduced(rows: PersonRows, column: TextColumn, how: Kept, name: str) -> tupl
         return _texts(column.values, positions), ties
     if how in (Kept.FIRST, Kept.LAST):
         return _texts(column.values, rows.at_end(column.positions, is_last=how is Kept.LAST)), 0
-    numbers = decimals(column.values)
-    wrong = np.array([*(own is None for own in numbers), False])[column.positions]
+    wrong = np.append(~are_numbers(column.values), False)[column.positions]
     remedy = (
         "Keep the first, last or most_frequent, or write numbers like 1234.5, of 30 digits a side at most."
     )
     _refuse(wrong, joined("/columns", name), f"{name!r} is no number", remedy)
-    values = [own for own in numbers if own is not None]
-    return _texts(*rows.total(column.positions, values, is_mean=how is Kept.MEAN)), 0
+    return _texts(*rows.total(column.positions, column.values, is_mean=how is Kept.MEAN)), 0
 
 
 def _refuse(is_wrong: npt.NDArray[np.bool_], pointer: str, said: str, remedy: str) -> None:

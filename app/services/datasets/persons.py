@@ -1,0 +1,97 @@
+"""Whom each row of a dataset is about: the persons that the texts of a column name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.domain.arrays import Ints
+from app.domain.errors import Fault
+from app.domain.hierarchies.cell_formats import CellFormat, read_cell
+from app.services.datasets.ingest.column_names import appearance
+from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
+from app.services.datasets.text_columns import MISSING, TextColumn
+
+
+def person_named(text: str) -> str:
+    """What all spellings of one person have in common; empty if the text names nobody.
+
+    Texts that differ in letter case, blanks, invisible signs or compatible letters (NFKC) only name one
+    person, and so do numbers of one value: 1000, 1000.0, 01000 and 1e3. In doubt two names are taken for
+    one person, since too many persons in a class are the dangerous error.
+    """
+    seen = appearance(text)
+    return read_cell(seen, CellFormat.POINT) or seen
+
+
+@dataclass(frozen=True, eq=False)
+class Persons:
+    """The persons of a column.
+
+    Attributes
+    ----------
+    numbers
+        int32 (n,): number from 0 of the person of each row, every number occurring. Each row that names
+        nobody is about another person.
+    n_named, n_spellings
+        Persons that are named, and different texts that name them.
+    nobody
+        Rows from 1 that name nobody.
+    """
+
+    numbers: Ints
+    n_named: int
+    n_spellings: int
+    nobody: Ints
+
+    @property
+    def n_persons(self) -> int:
+        """Different persons."""
+        return self.n_named + len(self.nobody)
+
+
+def persons_of(column: TextColumn) -> Persons:
+    """The persons whom the cells of a column name."""
+    places: dict[str, int] = {}
+    target = [
+        places.setdefault(name, len(places)) if name else MISSING for name in map(person_named, column.values)
+    ]
+    numbers = np.array([*target, MISSING], dtype=np.int32)[column.positions]
+    nobody = np.flatnonzero(numbers == MISSING).astype(np.int32)
+    numbers[nobody] = len(places) + np.arange(len(nobody), dtype=np.int32)
+    return Persons(numbers, len(places), len(target) - target.count(MISSING), nobody + 1)
+
+
+def missing_person(pointer: str, name: str, persons: Persons) -> Fault:
+    """The fault of rows that name nobody."""
+    n = len(persons.nobody)
+    return Fault(
+        pointer,
+        "missing-person",
+        f"The person column {name!r} is empty in {n:,} of {len(persons.numbers):,} rows, "
+        f"{in_rows(persons.nobody[:ROWS_NAMED].tolist(), n)}.",
+        "Give every row its person, or declare on_missing own_person: then each of these rows counts as "
+        "another person.",
+    )
+
+
+def person_warnings(name: str, persons: Persons) -> Iterator[str]:
+    """What is unusual about a person column; no cell is shown."""
+    n_rows, n_empty = len(persons.numbers), len(persons.nobody)
+    if persons.n_spellings > persons.n_named:
+        yield (
+            f"{persons.n_spellings:,} spellings in {name!r} are taken for {persons.n_named:,} persons: texts "
+            "that differ in letter case, blanks or how a number is written only name one person."
+        )
+    if n_empty:
+        rows = "1 row names nobody" if n_empty == 1 else f"{n_empty:,} rows name nobody"
+        yield f"{rows} in {name!r}; each counts as another person."
+    if persons.n_persons == 1:
+        yield f"All rows are about one person by {name!r}: no release can hide that person among others."
+    elif persons.n_persons == n_rows:
+        yield (
+            f"No person has a second row by {name!r}: it may number the rows, as an identifier does, and "
+            "then it says nothing of persons."
+        )
