@@ -12,7 +12,7 @@ from privacy_risk.arguments import InvalidArgument
 from privacy_risk.client import Client
 from privacy_risk.columns import Roles, Said, require_column
 from privacy_risk.embedded import client_of
-from privacy_risk.loading import Loaded, content_name, load
+from privacy_risk.loading import Loaded, content_name, load, one_row
 from privacy_risk.profiles import measured
 from privacy_risk.progress import telling
 from privacy_risk.release_policy import policy_of
@@ -167,6 +167,7 @@ def anonymise(
     sensitive: Sequence[str] = (),
     roles: Mapping[str, str] | None = None,
     hierarchies: Mapping[str, object] | None = None,
+    one_row_per_person: str | Mapping[str, object] | None = None,
     server: str | None = None,
     key: str | None = None,
 ) -> Release[Frame]:
@@ -177,8 +178,8 @@ def anonymise(
     suppressed. ``importance`` weighs the losses of quasi-identifiers, 1 where it is not named. The
     ``hierarchies`` say how columns are generalised: a definition as POST /v1/hierarchies takes it, rows from
     the value to its most general one, or a file of them. Direct identifiers and columns that are neither
-    quasi-identifiers nor sensitive do not leave. ``frame``, ``server`` and ``key`` and the errors are those
-    of :func:`profile`; Infeasible if no rule meets the criteria.
+    quasi-identifiers nor sensitive do not leave. ``frame``, ``one_row_per_person``, ``server`` and ``key``
+    and the errors are those of :func:`profile`; Infeasible if no rule meets the criteria.
     """
     table = table_of(frame, "frame")
     criteria = Criteria(k, l, t, max_suppressed, importance)
@@ -186,7 +187,9 @@ def anonymise(
     said = Said(quasi_identifiers, named, roles or {}, hierarchies or {})
     check(criteria, said, table)
     with telling() as tell:
-        return cast("Release[Frame]", anonymised(client_of(server, key), table, said, criteria, tell))
+        client = client_of(server, key)
+        table, said = one_row(client, table, said, one_row_per_person)
+        return cast("Release[Frame]", anonymised(client, table, said, criteria, tell))
 
 
 def check(criteria: Criteria, said: Said, table: Table) -> None:

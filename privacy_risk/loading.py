@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from privacy_risk.arguments import InvalidArgument, WrongType, type_name
 from privacy_risk.client import Client
-from privacy_risk.columns import Roles, Said, decided
+from privacy_risk.columns import Roles, Said, decided, require_column
 from privacy_risk.problems import ProblemError
 from privacy_risk.tables import Table, table_of
 from privacy_risk.values import Json
@@ -110,6 +110,8 @@ def _without_quasi_identifiers(taken: Roles) -> InvalidArgument:
 
 def uploaded(client: Client, table: Table) -> str:
     """The upload's name; what is there already is not sent again."""
+    if table.upload is not None:
+        return table.upload
     sha256 = hashlib.sha256(table.content).hexdigest()
     name = content_name("table", sha256)
     try:
@@ -121,6 +123,22 @@ def uploaded(client: Client, table: Table) -> str:
         if found.document["content_sha256"] == sha256:
             return name
     return client.uploads.create_from(name, table.content).name
+
+
+def one_row(
+    client: Client, table: Table, said: Said, asked: str | Mapping[str, object] | None
+) -> tuple[Table, Said]:
+    """The table with one row per person, whose column is an identifier then; as it is if nobody asks."""
+    if asked is None:
+        return table, said
+    body = {"person": asked} if isinstance(asked, str) else dict(asked)
+    require_column("one_row_per_person", body.get("person"), table.columns)
+    upload = uploaded(client, table)
+    name = content_name("persons", {"of": upload, **body})
+    made = client.uploads.one_row_per_person(upload, {**body, "name": name}).document
+    notes = (*made["notes"], *table.notes)
+    roles = {str(body["person"]): "identifier", **said.roles}
+    return replace(table, rows=made["rows"], notes=notes, upload=name), replace(said, roles=roles)
 
 
 def _definition(name: str, said: Said, proposed: Json, table: Table) -> tuple[Json | Path, str]:

@@ -9,7 +9,7 @@ from typing import Any
 from privacy_risk.client import Client
 from privacy_risk.columns import Roles, Said
 from privacy_risk.embedded import client_of
-from privacy_risk.loading import content_name, load
+from privacy_risk.loading import content_name, load, one_row
 from privacy_risk.problems import ProblemError
 from privacy_risk.tables import Table, table_of
 from privacy_risk.text_tables import html_list, html_table, number_text, text_table
@@ -66,6 +66,7 @@ def profile(
     quasi_identifiers: Sequence[str] = (),
     sensitive: Sequence[str] = (),
     roles: Mapping[str, str] | None = None,
+    one_row_per_person: str | Mapping[str, object] | None = None,
     server: str | None = None,
     key: str | None = None,
 ) -> Profile:
@@ -74,6 +75,8 @@ def profile(
     ``frame`` is a DataFrame of pandas or polars, or a table of pyarrow. What is not said of its columns is
     proposed by the service, and told in ``roles`` of the result. A service is started for this Python process
     unless ``server`` and ``key`` name one that runs, which then keeps the table.
+    ``one_row_per_person`` names the column of persons who have several rows, each of whom gets one, of the
+    most frequent values; or is all that POST /v1/uploads/{ref}/one-row-per-person takes but its name.
 
     Raises InvalidArgument (a ValueError) and WrongType (a TypeError), ProblemError for what the service
     refuses, ServiceNotStarted if none can be started.
@@ -81,7 +84,8 @@ def profile(
     table = table_of(frame, "frame")
     said = Said(quasi_identifiers, sensitive, roles or {})
     said.by_column(table.columns)  # before a service is started
-    return profiled(client_of(server, key), table, said)
+    client = client_of(server, key)
+    return profiled(client, *one_row(client, table, said, one_row_per_person))
 
 
 def profiled(client: Client, table: Table, said: Said) -> Profile:

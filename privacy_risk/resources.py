@@ -85,6 +85,12 @@ class Uploads(Deletable[Pool]):
         return await self._connection.get_json(f"{self._path}/{ref}/proposal")
 
     @call
+    async def one_row_per_person(self, ref: str, body: Json) -> Resource:
+        """A new upload with one row per person, made of one in which they have several."""
+        document = await self._connection.post(f"{self._path}/{ref}/one-row-per-person", body)
+        return Resource.from_document(document)
+
+    @call
     async def preview(self, ref: str, limit: int = 10) -> Json:
         """The first rows."""
         return await self._connection.get_json(f"{self._path}/{ref}/preview", {"limit": limit})

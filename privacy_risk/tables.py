@@ -31,7 +31,8 @@ _WHOLE_BELOW: Final = 2**53
 class Table:
     """A table as it is sent: CSV with a header, in UTF-8, its missing cells empty.
 
-    ``notes`` are sentences on what was left aside. ``library`` is whose table it was.
+    ``notes`` are sentences on what was left aside. ``library`` is whose table it was. ``upload`` is its name
+    on the service, if it was made there.
     """
 
     content: bytes
@@ -39,6 +40,7 @@ class Table:
     rows: int
     notes: tuple[str, ...]
     library: Library
+    upload: str | None = None
 
     def cells(self) -> Iterator[list[str]]:
         """The rows as texts, without the header."""

@@ -22,10 +22,12 @@ from app.cli.journey import format_of
 from app.cli.operations import Operations
 from app.cli.shared_arguments import (
     add_json_argument,
+    add_one_row_arguments,
     add_server_argument,
     add_sheet_argument,
     add_table_argument,
     add_tables_argument,
+    one_row_of,
     require_one_description,
 )
 from app.cli.table_pieces import proposed_dialect, table_pieces
@@ -34,6 +36,7 @@ from app.services.datasets.ingest.pieces import read_piece
 from privacy_risk import InvalidArgument, Release
 from privacy_risk.anonymisation import Criteria, anonymised, check
 from privacy_risk.columns import Said
+from privacy_risk.loading import one_row
 from privacy_risk.progress import telling
 from privacy_risk.tables import Table, table_of
 
@@ -104,6 +107,7 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         ("--identifier", "what names a person: left out"),
     ):
         columns.add_argument(option, nargs="+", default=[], metavar="NAME", help=meaning)
+    add_one_row_arguments(columns)
     columns.add_argument(
         "--hierarchy", nargs="+", default=[], metavar="NAME=FILE", help="as the command profile takes it"
     )
@@ -128,6 +132,8 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     if arguments.json:
         print(json.dumps(_json(shown, arguments, release), ensure_ascii=False))
     else:
+        if arguments.one_row_per_person:
+            print(release.notes[0])
         print(f"{Path(shown).name} → {arguments.output}: {release}")
     return 0
 
@@ -140,6 +146,7 @@ def _released(arguments: argparse.Namespace, given: GivenTable, operations: Oper
         arguments.max_suppressed,
         _pairs("--importance", arguments.importance),
     )
+    asked = one_row_of(arguments)
     if given.tables is not None:
         require_one_description(arguments, ("quasi_identifiers", "sensitive", "identifier", "hierarchy"))
         check_described(given.tables, criteria)
@@ -154,7 +161,7 @@ def _released(arguments: argparse.Namespace, given: GivenTable, operations: Oper
     table = asyncio.run(_table(given.path, arguments.sheet))
     check(criteria, said, table)
     with service_client(arguments.server, operations) as client, telling() as tell:
-        return anonymised(client, table, said, criteria, tell)
+        return anonymised(client, *one_row(client, table, said, asked), criteria, tell)
 
 
 async def _table(path: Path, sheet: str | None) -> Table:

@@ -21,10 +21,12 @@ from app.cli.operations import Operations
 from app.cli.profile_text import Profiled, profile_text
 from app.cli.shared_arguments import (
     add_json_argument,
+    add_one_row_arguments,
     add_server_argument,
     add_sheet_argument,
     add_table_argument,
     add_tables_argument,
+    one_row_of,
     require_one_description,
 )
 from app.cli.table_header import TEXT_FORMATS, head_of, require_columns, require_described, unknown_columns
@@ -51,6 +53,7 @@ class Question:
     hierarchy_pattern: str | None
     levels: Mapping[str, int]
     measure: Json
+    one_row: Json | None = None
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -87,6 +90,7 @@ def _add_column_arguments(parser: argparse.ArgumentParser) -> None:
     roles.add_argument(
         "--sensitive", nargs="+", default=[], metavar="NAME", help="what others must not learn"
     )
+    add_one_row_arguments(roles)
     roles.add_argument("--identifier", metavar="NAME", help="column that names the person of each record")
     roles.add_argument(
         "--hierarchy",
@@ -160,7 +164,7 @@ class Profiling:
             return self._described(question.described)
         with self._step("upload"):
             dialect = self._dialect()
-            upload = self._upload(dialect)
+            upload, notes = self._one_row(self._upload(dialect))
         proposal = self.client.uploads.propose_schema(upload)["attributes"]
         declared, left_aside = _declared(question, proposal)
         with self._step("hierarchies"):
@@ -169,7 +173,16 @@ class Profiling:
             dataset = self.client.datasets.create(
                 {"name": question.table.name, "upload": upload, "attributes": declared}
             )
-        return self._measured(dataset, declared, left_aside, is_proposed=not question.quasi_identifiers)
+        found = self._measured(dataset, declared, left_aside, is_proposed=not question.quasi_identifiers)
+        return replace(found, notes=notes)
+
+    def _one_row(self, upload: str) -> tuple[str, tuple[str, ...]]:
+        """The upload that is measured, and what is said of how it was made, if it was."""
+        if self.question.one_row is None:
+            return upload, ()
+        body = {"name": f"{upload}-persons", **self.question.one_row}
+        made = self.client.uploads.one_row_per_person(upload, body)
+        return made.name, tuple(made.document["notes"])
 
     def _described(self, tables: Tables) -> Profiled:
         with self._step("dataset"):
@@ -292,6 +305,7 @@ def _format_by_suffix(table: TableFile) -> str:
 
 def _question(arguments: argparse.Namespace, given: GivenTable) -> Question:
     """The question; InvalidInput for what cannot be read or does not fit together."""
+    one_row = one_row_of(arguments)
     if given.tables is not None:
         return _described_question(arguments, given, given.tables)
     path = given.path
@@ -323,11 +337,12 @@ def _question(arguments: argparse.Namespace, given: GivenTable) -> Question:
         format_,
         tuple(arguments.quasi_identifiers),
         tuple(arguments.sensitive),
-        arguments.identifier,
+        arguments.identifier or (None if one_row is None else one_row["person"]),
         hierarchies,
         arguments.hierarchies,
         {name: _level(level) for name, level in _pairs(arguments.level, "--level").items()},
         {"missing": arguments.missing},
+        one_row,
     )
 
 
@@ -369,6 +384,7 @@ def _level(text: str) -> int:
 def _json(question: Question, profiled: Profiled) -> dict[str, Any]:
     return {
         "table": question.shown,
+        "notes": profiled.notes,
         "quasi_identifiers": profiled.quasi_identifiers,
         "sensitive": profiled.sensitive,
         "left_aside": profiled.left_aside,

@@ -17,7 +17,7 @@ class Profiled:
 
     ``left_aside`` are columns that were not looked at, each with the reason; ``proposed`` says whether the
     roles are the service's proposal. ``unreadable`` are columns with cells of another type, each with what
-    became of them.
+    became of them. ``notes`` say how the table was made of another.
     """
 
     quasi_identifiers: tuple[str, ...]
@@ -27,6 +27,7 @@ class Profiled:
     result: dict[str, Any]
     seconds: Mapping[str, float]
     unreadable: Mapping[str, str]
+    notes: Sequence[str] = ()
 
 
 def profile_text(name: str, profiled: Profiled) -> str:
@@ -34,6 +35,7 @@ def profile_text(name: str, profiled: Profiled) -> str:
     judged, figures = profiled.result["judged"], profiled.result["figures"]
     basis = " (proposed by the service)" if profiled.proposed else ""
     lines = [
+        *profiled.notes,
         f"{name}: {judged['records']:,} records",
         f"  quasi-identifiers  {', '.join(profiled.quasi_identifiers)}{basis}",
         f"  sensitive          {', '.join(profiled.sensitive) or 'none named: see --sensitive'}",

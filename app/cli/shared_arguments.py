@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from app.domain.errors import InvalidInput
 
@@ -39,6 +39,38 @@ def require_one_description(arguments: argparse.Namespace, options: Sequence[str
                 f"{arguments.tables} says what the columns are, and how the table is read.",
                 f"Say it there, and leave {option} out.",
             )
+
+
+def add_one_row_arguments(parser: argparse._ActionsContainer) -> None:
+    """Whether rows of one person become one before anything else is done."""
+    parser.add_argument(
+        "--one-row-per-person",
+        nargs="+",
+        metavar=("COLUMN", "NAME=HOW"),
+        help="first make one row of all that have the same value here, by the most frequent value of each "
+        "other column or its first, last, mean or sum",
+    )
+    parser.add_argument("--person-order", metavar="NAME", help="numbers or ISO dates: what is first and last")
+
+
+def one_row_of(arguments: argparse.Namespace) -> dict[str, Any] | None:
+    """What makes one row per person, as a service takes it; None if nobody asks."""
+    if arguments.one_row_per_person is None:
+        if arguments.person_order is not None:
+            raise InvalidInput.of("--person-order", "needs-person", "It orders the rows of a person.",
+                                  "Add --one-row-per-person.")  # fmt: skip
+        return None
+    if arguments.tables is not None:
+        raise InvalidInput.of("--one-row-per-person", "described", "A described table is taken as it is.",
+                              "Say what its columns are by options.")  # fmt: skip
+    person, *others = arguments.one_row_per_person
+    pairs = [text.rpartition("=") for text in others]
+    for name, _, how in pairs:
+        if not name:
+            raise InvalidInput.of("--one-row-per-person", "malformed", f"{how!r} names no column.",
+                                  "Write NAME=HOW.")  # fmt: skip
+    body = {"person": person, "columns": {name: how for name, _, how in pairs}}
+    return body | ({"order_by": arguments.person_order} if arguments.person_order else {})
 
 
 def add_query_arguments(parser: argparse._ActionsContainer) -> None:

@@ -14,6 +14,10 @@ EXAMPLE_DATA: Final[Examples] = {
     },
 }
 
+ONE_ROW_PER_PERSON: Final = bodies(
+    {"name": "members-by-city", "person": "city", "columns": {"income": "mean", "race": "first"}}
+)
+
 HIERARCHIES: Final = bodies(
     {
         "name": "city",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Body, Path, Query, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
@@ -13,6 +14,7 @@ from app.api.authentication import DataReader, DataWriter
 from app.api.bodies.limits import takes_up_to
 from app.api.examples.files import FORM_BODY, SAMPLE_BODY, UPLOAD_BODY
 from app.api.examples.form import names
+from app.api.examples.inputs import ONE_ROW_PER_PERSON
 from app.api.idempotency import Once, key_of
 from app.api.multipart import form_file
 from app.api.routers.answers import COMMON, MADE, made, problems
@@ -21,6 +23,7 @@ from app.api.routes import PREFIX, Operation, Route
 from app.api.schemas.common import Ref
 from app.api.schemas.uploads import (
     DialectProposalAnswer,
+    NewOneRowPerPerson,
     SchemaProposalAnswer,
     TablePreview,
     Upload,
@@ -41,6 +44,7 @@ COLLECTION = Collection(
         "members-by-form",
         "census",
         "register",
+        "members-by-city",
         "example-members",
         "example-census",
         "example-zip-city",
@@ -114,6 +118,25 @@ async def _upload(
 
 COLLECTION.add_list(router)
 COLLECTION.add_get(router)
+
+
+@router.post("/{ref}/one-row-per-person", status_code=201, responses=_MADE | problems("not-found"))
+async def create_one_row_per_person(
+    actor: DataWriter,
+    services: UseCases,
+    ref: UploadRef,
+    sent: Annotated[NewOneRowPerPerson, Body(openapi_examples=ONE_ROW_PER_PERSON)],
+    response: Response,
+) -> Upload:
+    """Make one row per person.
+
+    A new upload of one in which persons have several rows, for the models of one row: a row per person in the
+    order of their first rows, with the same columns. Needs the scope `data:write`.
+    """
+    asked = await asyncio.to_thread(sent.request)
+    return made(
+        Upload, "/uploads", await services.uploads.create_one_row_per_person(actor, ref, asked), response
+    )
 
 
 @router.get("/{ref}/proposal", responses=problems("not-found"))
