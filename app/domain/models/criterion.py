@@ -18,8 +18,7 @@ What is known of a criterion when classes are put together decides how much a se
 
 Where a column names the person of each record, classes count persons (Definitions: several records per
 person). :attr:`Criterion.by_persons` says what becomes of a criterion then, and :func:`of_units` what
-searches may conclude from it: of sensitive values nothing, since two classes that pass can make one that
-fails.
+searches may know then: of sensitive values nothing, since two classes that pass can make one that fails.
 
 With other sensitive attributes in the classes even distinct ℓ is only ``passes_stay``: a block of
 one class may join a class that had no such block. Such a criterion implies that of one attribute apart, which
