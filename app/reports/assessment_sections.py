@@ -63,10 +63,11 @@ def _riskiest(result: Document) -> list[str]:
             said.append(
                 f"Hardest to hide: {records(n)} that fit only {people} of the people in the dictionary."
             )
-    said.append(
-        f"The smallest equivalence class has {records(result['k_equivalence'])}; "
-        f"the {records(result['n_records'])} make {number(result['classes'])} groups in all."
-    )
+    if result["k_equivalence"] is not None:
+        said.append(
+            f"The smallest equivalence class has {records(result['k_equivalence'])}; "
+            f"the {records(result['n_records'])} make {number(result['classes'])} groups in all."
+        )
     if result["infinite"]:
         said.append(
             f"{records(result['infinite'])} of infinite risk: what they could give away is prohibited."

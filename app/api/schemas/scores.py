@@ -113,8 +113,15 @@ class Score(Risks):
     add_self_risk_average: Number | None
     """Mean risk if every record's own entity counted; null where ids do not allow it."""
     histogram: Annotated[Histograms, Field(description="How records are distributed.")]
-    k_matching: Annotated[Count, Field(description="k by consistent records of the table.", examples=[1])]
-    k_equivalence: Annotated[Count, Field(description="k by identical records.", examples=[1])]
+    person_risk_average: Annotated[Number | None, Field(examples=[None])] = None
+    """Mean over persons of the risk of each one's worst record; null where no column names persons, and for
+    several dictionaries.
+    """
+    k_matching: Annotated[Count | None, Field(examples=[1])]
+    """k by consistent records of the table; null where a column names persons: see `equivalence_classes`."""
+    k_equivalence: Annotated[
+        Count | None, Field(description="k by identical records; null likewise.", examples=[1])
+    ]
     row_of_k_equivalence: Row = None
     classes: Annotated[Count, Field(description="Distinct disclosed records.", examples=[12])]
     engine: Annotated[str, Field(max_length=20, description="What counted.", examples=["cube"])]

@@ -3,8 +3,8 @@
 Where a column names the person of each record, a class of s records, r_p of them about person p, has
 π = |{p : r_p > 0}| persons, and its largest share is λ = max_p r_p / s. k-anonymity by persons bounds π, the
 (X, Y)-anonymity of Wang and Fung (2006); the prosecutor's risk is λ, their (X, Y)-linkability (Definitions:
-several records per person). Records of one person cannot be joined in a release: the column of persons does not
-leave, and rows leave in a secret order.
+several records per person). Records of one person cannot be joined in a release: the column of persons does
+not leave, and rows leave in a secret order.
 """
 
 from __future__ import annotations

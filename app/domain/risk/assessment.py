@@ -34,6 +34,7 @@ from app.domain.risk.utility import Utility
 from app.domain.rules.rule import Rule, TableRule
 from app.domain.sensitivity.sensitivity import Sensitivity
 from app.domain.tables.distinct import DENSE_KEYS_PER_ROW, distinct_rows
+from app.domain.tables.numbers import exact_sum
 from app.domain.tables.table import Table
 
 
@@ -90,6 +91,8 @@ class Assessment:
     allow it: risk 0 from an incomplete dictionary is no safety. ``k_matching`` and ``k_equivalence`` are the
     two counts (Definitions: k-anonymity), ``classes`` the number of distinct disclosed records.
 
+    ``persons`` (n,) are those of the table, where a column names them: the two counts are of records then.
+
     Where the table's records are ``weighted``, averages, extremes and quantiles are over the records of
     positive weight; everything else is about all of them.
     """
@@ -120,6 +123,7 @@ class Assessment:
     _scored: ScoredRows
     _class_sizes: Longs
     _weights: Floats | None
+    persons: Ints | None = None
 
     @cached_property
     def extremes(self) -> ExtremeRecords:
@@ -137,6 +141,15 @@ class Assessment:
             min_consistent=int(first[rows.counts == self.min_consistent].min()),
             k_equivalence=int(first[self._class_sizes == self.k_equivalence].min()),
         )
+
+    @property
+    def person_risk_average(self) -> float | None:
+        """Mean over persons of the loss of each one's worst record; None where no column names persons."""
+        if self.persons is None:
+            return None
+        worst = np.full(int(self.persons.max()) + 1, -np.inf)
+        np.maximum.at(worst, self.persons, self.records.loss)
+        return exact_sum(worst) / len(worst)
 
     @cached_property
     def records(self) -> RecordScores:
@@ -241,6 +254,7 @@ def _summary(
         _scored=scored,
         _class_sizes=class_sizes,
         _weights=table.weights,
+        persons=table.persons,
     )
 
 

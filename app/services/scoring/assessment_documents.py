@@ -20,6 +20,7 @@ from app.services.scoring.scoring_options import ScoringOptions, UtilitySpec
 SOMETIMES: Final = (
     "views",
     "dictionaries",
+    "person_risk_average",
     "bound",
     "information_loss_average",
     "information_loss_max",
@@ -65,6 +66,8 @@ def more_results(spec: UtilitySpec, utility: Utility, average: float, minimum: f
 
 def _result_of_one(found: Assessment) -> JsonObject:
     """The score of a rule against one dictionary."""
+    # Where a column names persons, k counts them: that is a measure of its own.
+    counts_records = found.persons is None
     return {
         "n_records": found.n_records,
         "n_entities": found.n_entities,
@@ -83,9 +86,10 @@ def _result_of_one(found: Assessment) -> JsonObject:
             "counts": _histogram(found.histogram_counts),
             "losses": _histogram(found.histogram_losses),
         },
-        "k_matching": found.k_matching,
-        "k_equivalence": found.k_equivalence,
-        "row_of_k_equivalence": found.extremes.k_equivalence + 1,
+        "person_risk_average": found.person_risk_average,
+        "k_matching": found.k_matching if counts_records else None,
+        "k_equivalence": found.k_equivalence if counts_records else None,
+        "row_of_k_equivalence": found.extremes.k_equivalence + 1 if counts_records else None,
         "classes": found.classes,
         "engine": found.engine,
         "weighted": found.weighted,
@@ -123,6 +127,7 @@ def _result_of_set(found: SetAssessment, view: View) -> JsonObject:
         "row_of_min_consistent": fewest.extremes.min_consistent + 1,
         "absent": absent,
         "add_self_risk_average": None,
+        "person_risk_average": None,
         "histogram": {
             "counts": None,
             "losses": _histogram(histogram_of_losses(chosen.loss, np.ones(len(chosen.loss), np.int64))),

@@ -1,4 +1,4 @@
-"""What becomes of each measure and criterion where a person may have several records: one table, generated."""
+"""What becomes of each measure and criterion where a person may have several records: one table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from app.domain.models.criterion import BY_ROWS, COUNTS_PERSONS
 
 PAGE = Path(__file__).parents[3] / "docs" / "privacy-models.md"
 HEADING = "| Name | Measure | Criterion of gates and rules | Searches |\n|---|---|---|---|\n"
-SEARCHED = {None: "refused", "none": "without bounds", "passes_stay": "with bounds", "fewer_fail": "with bounds"}
+SEARCHED = {
+    None: "refused",
+    "none": "without bounds",
+    "passes_stay": "with bounds",
+    "fewer_fail": "with bounds",
+}
 
 
 def lines():
