@@ -58,6 +58,7 @@ PARTS: Final = (
         "files to codes and the attackers' risks without a service",
         needs="arx-adult",
     ),
+    Part("persons", "tests.benchmarks.persons", "persons counted, and searches by persons on Adult"),
     Part("perturbation", "tests.benchmarks.perturbation", "draws of sensitive values, and counts from them"),
     Part("private", "tests.benchmarks.private_samples", "private samples of generalised records"),
     Part("reconstruction", "tests.benchmarks.reconstruction", "groups under test, copies, expected errors"),
