@@ -61,6 +61,9 @@ class PersonSigns:
         return any(own.kind != "common_divisor" for own in self.signs)
 
 
+NO_SIGNS: Final = PersonSigns()
+
+
 def person_signs(
     columns: Mapping[str, tuple[Sequence[str], Ints]],
     topics: Mapping[str, str],
@@ -135,7 +138,8 @@ def _fixed(one: _Column, tables: Sequence[_Column], topics: Mapping[str, str]) -
 
     def others(own: _Column, rows: int = n_rows) -> Ints:
         """The values among the first rows that have another value of the column elsewhere."""
-        return of[:rows][(own.positions[:rows] != own.positions[last[of[:rows]]]) & (of[:rows] >= 0)]
+        differs = own.positions[:rows] != own.positions[last[of[:rows]]]
+        return np.asarray(of[:rows][differs & (of[:rows] >= 0)])
 
     fixed = [
         own.name
