@@ -24,6 +24,7 @@ _LEAST_SHARE: Final = 0.01
 _FEWEST_DISTINCT_ROWS: Final = 20
 _NUMBERS: Final = ("email", "telephone", "national_number", "tax_number")
 _UNREAD: Final = ("postal_address", "personal_name", "free_text")
+_FEWEST_DIGITS: Final = 6
 _LOOKED_AT: Final = 1_000
 _MOST_KEYS: Final = 2**62
 _FIRST_ROWS: Final = 10_000
@@ -182,7 +183,8 @@ def _rows_of_numbers(column: _Column) -> int:
     again = np.flatnonzero(counts > 1)
     if counts[again].sum() <= few:
         return 0
-    again = again[[_may_be_number(column.texts[at]) for at in again.tolist()]]
+    texts = (column.texts[at] for at in again.tolist())
+    again = again[["@" in text or sum(map(str.isdigit, text)) >= _FEWEST_DIGITS for text in texts]]
     if counts[again].sum() <= few:
         return 0
     # Numbers are recognised by what many have in common: those that do not repeat help where few do.
@@ -198,10 +200,6 @@ def _rows_of_numbers(column: _Column) -> int:
             sample = sample.only(~found.texts)
     rows = rows * int(counts[again].sum()) // int(counts[again[:_LOOKED_AT]].sum())
     return rows if rows > few else 0
-
-
-def _may_be_number(text: str) -> bool:
-    return "@" in text or sum(map(str.isdigit, text)) >= 6
 
 
 def _common_divisor(columns: Sequence[_Column]) -> int:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import ClassVar
 
 from app.domain.direct_identifiers.person_signs import NO_SIGNS, PersonSigns
@@ -258,7 +259,11 @@ def _resource(
         "warnings": few(
             (
                 *([unsaid_warning(signs, table.n_records)] if signs.stops else ()),
-                *_person_warnings(request.attributes, source),
+                *chain.from_iterable(
+                    person_warnings(own.name, persons_of(as_declared(source.columns[own.name], own)))
+                    for own in request.attributes
+                    if own.role is Role.PERSON
+                ),
                 *_reading_warnings(request.attributes, source),
                 *_warnings(encoded),
             )
@@ -314,13 +319,6 @@ def _warnings(encoded: Sequence[EncodedAttribute]) -> tuple[str, ...]:
         if _keeps_or_loses(attribute):
             warnings.append(flat_warning(name))
     return tuple(warnings)
-
-
-def _person_warnings(declarations: Sequence[AttributeDeclaration], source: _Source) -> Iterator[str]:
-    """What is unusual about whom the rows are about."""
-    for own in declarations:
-        if own.role is Role.PERSON:
-            yield from person_warnings(own.name, persons_of(as_declared(source.columns[own.name], own)))
 
 
 def _reading_warnings(declarations: Sequence[AttributeDeclaration], source: _Source) -> Iterator[str]:
