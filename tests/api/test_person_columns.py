@@ -110,3 +110,57 @@ def test_datasets_from_before_did_not_say_what_a_row_is():
     }  # fmt: skip
     read = Dataset.model_validate(old)
     assert (read.rows_are, read.person, read.persons) == (None, None, None)
+
+
+CLINIC = "visit,pid,region,sex,dx\n" + "".join(
+    f"v{n},{7 + n % 40},r{n % 40 % 9},{'mf'[n % 40 % 7 % 2]},d{n * 7 % 11}\n" for n in range(160)
+)
+
+
+async def test_signs_of_several_rows_per_person_are_warned_of_and_in_the_profile(
+    client: httpx.AsyncClient,
+):
+    await upload(client, "clinic", CLINIC)
+    made = await client.post("/v1/datasets", json=body("clinic"))  # neither visit nor pid is declared
+    assert made.status_code == 201, made.text
+    first, *others = made.json()["warnings"]
+    assert first.startswith("Nobody said what a row is")
+    assert "Give 'pid' the role person (40 persons in 160 rows)" in first
+    assert "rows_are persons" in first
+    assert not any("Nobody said" in own for own in others)
+    found = (await client.get("/v1/datasets/clinic/profile")).json()["person_signs"]
+    assert (found["person"], found["persons"]) == ("pid", 40)
+    assert [(own["kind"], own["columns"]) for own in found["signs"]] == [("fixes_others", ["pid"])]
+
+
+@pytest.mark.parametrize("how", ["person", "persons"])
+async def test_where_somebody_said_what_a_row_is_there_are_no_signs(client: httpx.AsyncClient, how: str):
+    name = f"said-by-{how}"
+    await upload(client, name, CLINIC)
+    said = body(name, PID) if how == "person" else body(name, {**PID, "role": "other"}, rows_are="persons")
+    made = await client.post("/v1/datasets", json=said)
+    assert made.status_code == 201, made.text
+    assert not any("Nobody said" in own for own in made.json()["warnings"])
+    found = (await client.get(f"/v1/datasets/{name}/profile")).json()["person_signs"]
+    assert found == {"signs": [], "person": None, "persons": None}
+
+
+async def test_the_column_that_seems_to_name_persons_is_proposed_so_and_can_be_declared(
+    client: httpx.AsyncClient,
+):
+    await upload(client, "proposed-clinic", CLINIC)
+    proposal = (await client.get("/v1/uploads/proposed-clinic/proposal")).json()
+    found = {own["name"]: own for own in proposal["attributes"]}
+    assert {name: own["role"] for name, own in found.items()} == {
+        "visit": "identifier", "pid": "person", "region": "quasi_identifier", "sex": "quasi_identifier",
+        "dx": "quasi_identifier",
+    }  # fmt: skip
+    assert found["pid"]["type"] == "text"
+    assert "seems to say whom a row is about" in found["pid"]["reason"]
+    attributes = [{key: own[key] for key in ("name", "type", "role")} for own in found.values()]
+    made = await client.post(
+        "/v1/datasets",
+        json={"name": "proposed-clinic", "upload": "proposed-clinic", "attributes": attributes},
+    )
+    assert made.status_code == 201, made.text
+    assert (made.json()["person"], made.json()["persons"]) == ("pid", 40)

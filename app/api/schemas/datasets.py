@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -147,12 +147,38 @@ class AttributeProfile(Answer):
     """Most frequent values; null without data:read."""
 
 
+class PersonSign(Answer):
+    """A sign that one person has several rows."""
+
+    kind: Annotated[
+        Literal["fixes_others", "number_repeats", "common_divisor"], Field(examples=["fixes_others"])
+    ]
+    """A column repeats and its value fixes other columns; e-mail addresses, telephone or official numbers
+    repeat; or all rows occur a multiple of times, which releases of this service may do as well.
+    """
+    columns: Annotated[list[str], Field(max_length=MOST_ATTRIBUTES, examples=[["patient"]])]
+    """The columns that show it; none for whole rows."""
+    sentence: Annotated[str, Field(examples=["Every distinct row occurs 2 times, or a multiple of that."])]
+    """What was found, without any cell."""
+
+
+class PersonSigns(Answer):
+    """Signs that one person has several rows, looked for in all columns of the upload."""
+
+    signs: Annotated[list[PersonSign], Field(max_length=3, description="The signs.", examples=[[]])]
+    person: Annotated[str | None, Field(max_length=1000, examples=["patient"])]
+    """Column that seems to say whom a row is about."""
+    persons: Annotated[Count | None, Field(description="Persons that it would make.", examples=[150])]
+
+
 class DatasetProfile(Answer):
     """A dataset in numbers."""
 
     rows: Annotated[Count, Field(description="Rows.", examples=[12])]
     attributes: Annotated[list[AttributeProfile], Field(max_length=MOST_ATTRIBUTES)]
     """The columns."""
+    person_signs: PersonSigns
+    """Signs that one person has several rows; none where the dataset says what a row is."""
 
 
 class CountedNode(Answer):

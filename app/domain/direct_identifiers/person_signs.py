@@ -13,8 +13,6 @@ import numpy as np
 from app.domain.arrays import Ints, Longs
 from app.domain.direct_identifiers.recognition import RECOGNISERS
 from app.domain.direct_identifiers.sample import sample_of
-from app.domain.hierarchies.cell_formats import is_date
-from app.domain.tables.distinct import distinct_rows, one_of_each
 
 BY_ACCIDENT: Final = 0.25
 """A column is not counted if chance would fix more than so many columns that are as easily fixed."""
@@ -26,7 +24,9 @@ _LEAST_SHARE: Final = 0.01
 _FEWEST_DISTINCT_ROWS: Final = 20
 _NUMBERS: Final = ("email", "telephone", "national_number", "tax_number")
 _UNREAD: Final = ("postal_address", "personal_name", "free_text")
+_FEWEST_DIGITS: Final = 6
 _LOOKED_AT: Final = 1_000
+_MOST_KEYS: Final = 2**62
 _FIRST_ROWS: Final = 10_000
 _NAMED: Final = 5
 _PERSON: Final = re.compile(
@@ -36,6 +36,8 @@ _PERSON: Final = re.compile(
     r"(?:[_\W]*(?i:ids?|uuid|nr|no|num|number|nummer|key|code|name))?$"
 )
 _NUMBERED: Final = re.compile(r"(?i:(?:^|[_\W])(?:id|uuid|key|nr|no|number|nummer)$)|[a-z]Id$")
+
+_DATE_OR_AMOUNT: Final = re.compile(r"\d+(?:[-./,]\d+)+(?:[T ].*)?")
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,9 @@ class PersonSigns:
     def stops(self) -> bool:
         """Whether there is a sign other than a common divisor, which releases of the product may have."""
         return any(own.kind != "common_divisor" for own in self.signs)
+
+
+NO_SIGNS: Final = PersonSigns()
 
 
 def person_signs(
@@ -131,11 +136,13 @@ def _fixed(one: _Column, tables: Sequence[_Column], topics: Mapping[str, str]) -
         return []
     varied = [own for own in tables if own is not one and 1 < np.count_nonzero(own.rows) < n_rows]
     topic = None if _PERSON.search(one.name) else topics.get(one.name)
-    of, last = one.positions, one_of_each(one.positions, len(counts))
+    of, last = one.positions, np.zeros(len(counts) + 1, dtype=np.int64)
+    last[of] = np.arange(n_rows)
 
     def others(own: _Column, rows: int = n_rows) -> Ints:
         """The values among the first rows that have another value of the column elsewhere."""
-        return of[:rows][(own.positions[:rows] != own.positions[last[of[:rows]]]) & (of[:rows] >= 0)]
+        differs = own.positions[:rows] != own.positions[last[of[:rows]]]
+        return np.asarray(of[:rows][differs & (of[:rows] >= 0)])
 
     fixed = [
         own.name
@@ -162,8 +169,8 @@ def _chance(rows: Longs, repeats: Longs) -> float:
 def _fitness(column: _Column, topics: Mapping[str, str]) -> tuple[int, int, bool]:
     """How well a column fits as the one that names persons: by name, by values, and by what it is about."""
     by_name = 2 if _PERSON.search(column.name) else int(_NUMBERED.search(column.name) is not None)
-    is_plain = column.name not in topics and not is_date(column.texts[0]) and "." not in column.texts[0]
-    return by_name, len(column.texts), is_plain
+    is_date_or_amount = _DATE_OR_AMOUNT.fullmatch(column.texts[0]) is not None
+    return by_name, len(column.texts), column.name not in topics and not is_date_or_amount
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -176,7 +183,8 @@ def _rows_of_numbers(column: _Column) -> int:
     again = np.flatnonzero(counts > 1)
     if counts[again].sum() <= few:
         return 0
-    again = again[[_may_be_number(column.texts[at]) for at in again.tolist()]]
+    texts = (column.texts[at] for at in again.tolist())
+    again = again[["@" in text or sum(map(str.isdigit, text)) >= _FEWEST_DIGITS for text in texts]]
     if counts[again].sum() <= few:
         return 0
     # Numbers are recognised by what many have in common: those that do not repeat help where few do.
@@ -194,16 +202,16 @@ def _rows_of_numbers(column: _Column) -> int:
     return rows if rows > few else 0
 
 
-def _may_be_number(text: str) -> bool:
-    return "@" in text or sum(map(str.isdigit, text)) >= 6
-
-
 def _common_divisor(columns: Sequence[_Column]) -> int:
     """The greatest common divisor of how often distinct rows occur; 1 if these are fewer than 20."""
     # What divides the sizes of all groups divides those of groups that are made of them.
     if not columns or reduce(np.gcd, (np.gcd.reduce(own.rows) for own in columns)) == 1:
         return 1
-    found = distinct_rows(
-        [own.positions + 1 for own in columns], [len(own.rows) for own in columns], len(columns[0].positions)
-    )
-    return int(np.gcd.reduce(found.counts)) if found.size >= _FEWEST_DISTINCT_ROWS else 1
+    keys: Longs = np.zeros(len(columns[0].positions), dtype=np.int64)
+    limit = 1
+    for own in columns:
+        if limit * len(own.rows) >= _MOST_KEYS:
+            keys, limit = np.unique(keys, return_inverse=True)[1], len(keys)
+        keys, limit = keys * len(own.rows) + own.positions + 1, limit * len(own.rows)
+    _, sizes = np.unique(keys, return_counts=True)
+    return int(np.gcd.reduce(sizes)) if len(sizes) >= _FEWEST_DISTINCT_ROWS else 1

@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import ClassVar
 
+from app.domain.direct_identifiers.person_signs import NO_SIGNS, PersonSigns
 from app.domain.errors import InvalidInput, NotFound
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.table import Table
@@ -34,10 +36,11 @@ from app.services.datasets.dataset_schema import (
     flat_warning,
     identifier_of,
     person_of,
+    rows_are_of,
 )
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.ingest.pieces import Preview, first_rows
-from app.services.datasets.persons import person_warnings, persons_of
+from app.services.datasets.persons import person_warnings, persons_of, signs_of, unsaid_warning
 from app.services.datasets.tables import TableResources
 from app.services.datasets.text_columns import TextColumn, read_columns
 from app.services.fingerprints import new_resource
@@ -82,7 +85,7 @@ class DatasetService(TableResources):
                 "/upload", "empty-dataset", "The upload has no rows.", "A dataset needs at least one record."
             )
         encoded, table, profile = await asyncio.to_thread(_encoded, source, request.attributes)
-        new = _resource(request, source, encoded, table)
+        new = _resource(request, source, encoded, table, profile.person_signs)
         created = await self._add_with_profile(actor, new, profile)
         self._loader.keep_profile(actor.tenant, created.resource, profile, profile.n_bytes)
         if new.summary["status"] == DatasetStatus.READY:
@@ -111,7 +114,7 @@ class DatasetService(TableResources):
     async def profile(self, actor: Actor, ref: str, limit: int = 50) -> Profile:
         """Distinct, missing and unknown counts; with data:read also values, at most ``limit`` per list."""
         dataset = await self.get(actor, ref)
-        declarations = declarations_of(dataset)
+        declarations, rows_are = declarations_of(dataset), rows_are_of(dataset)
 
         async def load() -> tuple[Profile, int]:
             async with self._store.work(actor.tenant) as work:
@@ -120,16 +123,21 @@ class DatasetService(TableResources):
             return profile, profile.n_bytes
 
         async def made() -> Profile:
-            source = await self._source(actor, document_of(dataset)["upload"]["id"], declarations)
+            upload = document_of(dataset)["upload"]["id"]
+            source = await self._source(actor, upload, declarations, rows_are)
 
             def profiled() -> Profile:
                 encoded = encode(declarations, source.columns, source.hierarchies)
-                return profile_of(declarations, source.columns, encoded)
+                return profile_of(declarations, source.columns, encoded, source.signs(declarations))
 
             return await asyncio.to_thread(profiled)
 
         profile: Profile = await self._loader.profile(actor.tenant, dataset, load)
         return profile.shown(limit if Scope.DATA_READ in actor.scopes else None)
+
+    async def person_signs(self, actor: Actor, ref: str) -> PersonSigns:
+        """Signs that one person has several rows; none where the schema says what a row is."""
+        return (await self.profile(actor, ref)).person_signs
 
     async def tree(
         self, actor: Actor, ref: str, attribute: str, shown: Shown, sensitivity: str | None = None
@@ -177,8 +185,11 @@ class DatasetService(TableResources):
                 for d in declarations
                 if d.hierarchy is not None
             }
-            columns = await read_columns(work, upload, [d.name for d in declarations], "/attributes")
-        return _Source(upload, columns, stored)
+            # Where nobody said what a row is, a column that is not declared may say so.
+            is_unsaid = rows_are is None and person_of(declarations) is None
+            names = upload.summary["columns"] if is_unsaid else [d.name for d in declarations]
+            columns = await read_columns(work, upload, names, "/attributes")
+        return _Source(upload, columns, stored, is_unsaid)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +197,12 @@ class _Source:
     upload: Stored
     columns: Mapping[str, TextColumn]
     stored_hierarchies: Mapping[str, Stored]
+    is_unsaid: bool
+
+    def signs(self, declarations: Sequence[AttributeDeclaration]) -> PersonSigns:
+        """The signs of several rows per person, where nobody said what a row is."""
+        weights = [own.name for own in declarations if own.role is Role.WEIGHT]
+        return signs_of(self.columns, weights) if self.is_unsaid else NO_SIGNS
 
     @cached_property
     def hierarchies(self) -> dict[str, Hierarchy]:
@@ -200,11 +217,16 @@ def _encoded(
 ) -> tuple[tuple[EncodedAttribute, ...], Table, Profile]:
     encoded = encode(declarations, source.columns, source.hierarchies)
     table = table_of(encoded, declarations, source.columns)
-    return encoded, table, profile_of(declarations, source.columns, encoded)
+    profile = profile_of(declarations, source.columns, encoded, source.signs(declarations))
+    return encoded, table, profile
 
 
 def _resource(
-    request: CreateDataset, source: _Source, encoded: Sequence[EncodedAttribute], table: Table
+    request: CreateDataset,
+    source: _Source,
+    encoded: Sequence[EncodedAttribute],
+    table: Table,
+    signs: PersonSigns,
 ) -> NewResource:
     attributes = [
         {
@@ -236,7 +258,12 @@ def _resource(
         "attributes": tuple(_attribute_summary(d, source, by_name.get(d.name)) for d in request.attributes),
         "warnings": few(
             (
-                *_person_warnings(request.attributes, source),
+                *([unsaid_warning(signs, table.n_records)] if signs.stops else ()),
+                *chain.from_iterable(
+                    person_warnings(own.name, persons_of(as_declared(source.columns[own.name], own)))
+                    for own in request.attributes
+                    if own.role is Role.PERSON
+                ),
                 *_reading_warnings(request.attributes, source),
                 *_warnings(encoded),
             )
@@ -292,13 +319,6 @@ def _warnings(encoded: Sequence[EncodedAttribute]) -> tuple[str, ...]:
         if _keeps_or_loses(attribute):
             warnings.append(flat_warning(name))
     return tuple(warnings)
-
-
-def _person_warnings(declarations: Sequence[AttributeDeclaration], source: _Source) -> Iterator[str]:
-    """What is unusual about whom the rows are about."""
-    for own in declarations:
-        if own.role is Role.PERSON:
-            yield from person_warnings(own.name, persons_of(as_declared(source.columns[own.name], own)))
 
 
 def _reading_warnings(declarations: Sequence[AttributeDeclaration], source: _Source) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,17 +31,10 @@ def person_named(text: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Persons:
-    """The persons of a column.
+    """The persons of a column: int32 (n,) the number from 0 of each row's, every number occurring.
 
-    Attributes
-    ----------
-    numbers
-        int32 (n,): number from 0 of the person of each row, every number occurring. Each row that names
-        nobody is about another person.
-    n_named, n_spellings
-        Persons that are named, and different texts that name them.
-    nobody
-        Rows from 1 that name nobody.
+    ``nobody`` are the rows from 1 that name nobody; each is about another person. Those that are named have
+    ``n_spellings`` different texts.
     """
 
     numbers: Ints
@@ -100,11 +93,21 @@ def person_warnings(name: str, persons: Persons) -> Iterator[str]:
         )
 
 
-def signs_of(columns: Mapping[str, TextColumn]) -> PersonSigns:
-    """The signs that one person has several rows of a table with these columns, which are all that it has."""
+def signs_of(columns: Mapping[str, TextColumn], weights: Collection[str] = ()) -> PersonSigns:
+    """The signs that one person has several rows of a table of these columns, some of them record weights."""
     subjects = {name: subject for name in columns if (subject := subject_of(name)) is not None}
     return person_signs(
         {name: (own.values, own.positions) for name, own in columns.items()},
         {name: own.title for name, own in subjects.items() if own.role in (QUASI, SENSITIVE)},
-        [name for name, own in subjects.items() if own.role == DROPPED],
+        [*weights, *(name for name, own in subjects.items() if own.role == DROPPED)],
+    )
+
+
+def unsaid_warning(signs: PersonSigns, n_rows: int) -> str:
+    """What to do about signs that stop, where nobody said what a row is."""
+    found = " ".join(own.sentence for own in signs.signs)
+    return (
+        f"Nobody said what a row is, and some persons seem to have several: {found} Give {signs.person!r} "
+        f"the role person ({signs.persons or 0:,} persons in {n_rows:,} rows), or say rows_are persons if "
+        "each row is a person."
     )

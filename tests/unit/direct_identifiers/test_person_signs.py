@@ -241,6 +241,17 @@ def test_rows_that_all_occur_a_multiple_of_times_are_a_sign_that_does_not_stop()
     assert not signs(a=[a for a, _ in few], b=[b for _, b in few]).signs
 
 
+def test_multiplicities_are_counted_over_many_columns_of_many_values() -> None:
+    draw = random.Random(8)
+    columns = {f"c{n}": [draw.randrange(1_000) for _ in range(3_000)] for n in range(12)}
+    assert kinds(signs(**{name: own * 3 for name, own in columns.items()})) == ["common_divisor"]
+    # Each column has every value a multiple of three times, and the rows have not.
+    moved = {name: own * 3 for name, own in columns.items()}
+    moved["c0"] = moved["c0"][1:] + moved["c0"][:1]
+    moved["c0"][-1], moved["c0"][5] = moved["c0"][5], moved["c0"][-1]
+    assert not kinds(signs(**moved))
+
+
 def test_tables_without_rows_or_columns_have_no_signs() -> None:
     assert signs() == signs(a=[], b=[]) == signs(a=[None, None], b=[None, None]) == PersonSigns()
 

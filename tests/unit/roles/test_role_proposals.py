@@ -178,7 +178,7 @@ def test_values_overrule_what_a_name_says():
         "last_name": "other",
         "diagnosis": "other",
         "type_id": "quasi_identifier",
-        "patient_id": "other",
+        "patient_id": "person",
     }
 
 

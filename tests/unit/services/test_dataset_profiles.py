@@ -9,8 +9,8 @@ import pytest
 
 from app.services.datasets import datasets
 from app.services.datasets.dataset_profiles import MOST_SHOWN, profile_of
-from app.services.datasets.dataset_schema import Role
-from app.services.datasets.datasets import DatasetService
+from app.services.datasets.dataset_schema import AttributeType, Role
+from app.services.datasets.datasets import CreateDataset, DatasetService
 from app.services.datasets.tables import TableLoader
 from app.services.datasets.text_columns import TextColumn
 from app.services.resources import Scope
@@ -60,3 +60,43 @@ async def test_a_stored_profile_is_what_would_be_made_of_the_cells(world: World,
     made = await another.profile(world.actor, dataset.name)
     assert stored == made
     assert any(own.frequent for own in made.attributes)
+
+
+VISITS = "pid,region,sex,dx\n" + "".join(
+    f"{n % 30},r{n % 30 % 8},{'mf'[n % 30 % 7 % 2]},d{n * 7 % 11}\n" for n in range(120)
+)
+
+
+async def test_signs_of_several_rows_per_person_are_kept_and_seen_without_reading_cells(
+    world: World, monkeypatch
+):
+    await world.upload("u", VISITS)
+    dataset = (await world.dataset("d", "u", declare("region"), declare("sex"), declare("dx"))).resource
+    blind = replace(world.actor, scopes=world.actor.scopes - {Scope.DATA_READ})
+    monkeypatch.setattr(DatasetService, "_source", None)  # nothing may be read from now on
+    for service in (world.datasets, DatasetService(world.store, TableLoader(world.store))):
+        found = await service.person_signs(blind, "d")
+        assert (found.person, found.persons, found.stops) == ("pid", 30, True)
+    assert dataset.summary["warnings"][0].startswith("Nobody said what a row is")
+
+
+async def test_profiles_that_were_stored_before_signs_were_looked_for_are_made_anew(world: World):
+    await world.upload("u", VISITS)
+    dataset = (await world.dataset("d", "u", declare("pid", Role.OTHER), declare("sex"))).resource
+    async with world.store.work(world.actor.tenant) as work:
+        stored = await work.results.find(datasets.STORED_AS, dataset.sha256)
+        assert await work.results.find("dataset_profile", dataset.sha256) is None
+    assert stored is not None
+    assert stored["person_signs"]["person"] == "pid"
+
+
+async def test_record_weights_and_what_rows_are_keep_signs_away(world: World):
+    text = "w,region,sex,dx\n" + "".join(line + "\n" for line in VISITS.splitlines()[1:])
+    await world.upload("u", text)
+    rest = (declare("region"), declare("sex"), declare("dx"))
+    await world.dataset("plain", "u", *rest)
+    assert (await world.datasets.person_signs(world.actor, "plain")).person == "w"
+    await world.dataset("weighed", "u", declare("w", Role.WEIGHT, AttributeType.NUMBER), *rest)
+    assert not (await world.datasets.person_signs(world.actor, "weighed")).signs
+    await world.datasets.create(world.actor, CreateDataset("said", "u", rest, "persons"))
+    assert not (await world.datasets.person_signs(world.actor, "said")).signs

@@ -19,13 +19,17 @@ from app.services.datasets.ingest.column_types import TypeProposal, propose_type
 from app.services.datasets.ingest.csv_reader import CsvReader
 from app.services.datasets.ingest.dialect import DELIMITERS, Dialect, UploadLimits, delimiter_note
 from app.services.datasets.ingest.pieces import read_piece
-from app.services.datasets.ingest.role_proposals import propose_role
+from app.services.datasets.ingest.role_proposals import RoleProposal, propose_role
+from app.services.datasets.persons import signs_of
 from app.services.datasets.text_columns import columns_of
 
 USUAL_MARKERS: Final = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "-")
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _ID_NAME: Final = re.compile(r"(^|[_\W])(id|uuid|key|ssn|nr|no|number)$", re.IGNORECASE)
 _SCHEMA_ROWS: Final = 10_000
+_PERSON: Final = (
+    "It repeats and fixes other columns in these rows, so that it seems to say whom a row is about."
+)
 _PLAIN: Final = {"date": CellFormat.ISO_DATE, "number": CellFormat.POINT}
 
 
@@ -166,11 +170,12 @@ def propose_schema(piece: bytes) -> SchemaProposal:
     """A type and a role per column from the first rows of an upload's first piece.
 
     A schema has one identifier, so that of several columns that could be it one is proposed, and the others
-    as ``other``: neither is released.
+    as ``other``: neither is released. Signs of several rows per person are looked for in these rows only.
     """
     table = read_piece(piece).slice(0, _SCHEMA_ROWS)
     columns = columns_of([table])
-    proposals = [_attribute(name, columns[name].cells()) for name in table.column_names]
+    person = next((own.columns[0] for own in signs_of(columns).signs if own.kind == "fixes_others"), None)
+    proposals = [_attribute(name, columns[name].cells(), name == person) for name in table.column_names]
     notes = tuple(filter(None, [delimiter_note(table.column_names)]))
     return SchemaProposal(table.num_rows, tuple(_with_one_identifier(proposals)), notes)
 
@@ -187,11 +192,11 @@ def _with_one_identifier(proposals: Sequence[AttributeProposal]) -> Iterator[Att
             yield own
 
 
-def _attribute(name: str, cells: Sequence[str | None]) -> AttributeProposal:
+def _attribute(name: str, cells: Sequence[str | None], is_person: bool) -> AttributeProposal:
     present = [cell for cell in cells if cell is not None]
     type_ = propose_type(cells)
-    role = propose_role(name, cells, type_)
-    if role.role == "identifier":
+    role = RoleProposal("person", _PERSON, is_guess=True) if is_person else propose_role(name, cells, type_)
+    if role.role in ("identifier", "person"):
         type_ = TypeProposal("text")
     elif role.is_code and type_.type == "number":
         type_ = TypeProposal("categorical")
