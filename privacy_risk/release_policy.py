@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from privacy_risk.arguments import InvalidArgument
 from privacy_risk.columns import Roles
 from privacy_risk.loading import content_name
 from privacy_risk.values import Json
@@ -24,11 +25,18 @@ _TITLES: Final[Mapping[str, str]] = {"k": "k-anonymity", "l": "distinct ℓ-dive
 _SIGNS: Final[Mapping[str, str]] = {"k": "k", "l": "ℓ", "t": "t"}
 
 
-def policy_of(privacy: Sequence[Json], records: int, roles: Roles, max_suppressed: float) -> dict[str, Any]:
+def policy_of(
+    privacy: Sequence[Json],
+    records: int,
+    roles: Roles,
+    max_suppressed: float,
+    reasons: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
     """The policy in the format privacy-risk/policy/2; its name is made of what it asks.
 
     ``privacy`` are criteria of k-anonymity, then of distinct ℓ-diversity and t-closeness; ``max_suppressed``
-    is a share of the table's ``records``.
+    is a share of the table's ``records``. ``reasons`` are those of people why sensitive columns may leave as
+    they are; without one a column's is left empty, to be written.
     """
     requirements = [_criterion(number, dict(own)) for number, own in enumerate(privacy, start=1)]
     requirements.append(
@@ -53,13 +61,34 @@ def policy_of(privacy: Sequence[Json], records: int, roles: Roles, max_suppresse
         "suppression_limit": float(max_suppressed),
         "requirements": requirements,
     }
-    sensitive = roles.of("sensitive")
-    if sensitive:
-        # Also those that a criterion is about: it bounds what a class tells of them, not who is told by them.
-        reason = "Sensitive values, which leave as they are: nobody outside is thought to know them."
-        asked["not_covered"] = [{"columns": list(sensitive), "reason": reason}]
-    name = content_name("release", asked)
-    return {"format": "privacy-risk/policy/2", "name": name, "version": 1, **asked}
+    # Also those that a criterion is about: it bounds what a class tells of them, not who is told by them.
+    if roles.of("sensitive"):
+        asked["not_covered"] = [{"columns": list(roles.of("sensitive")), "reason": ""}]
+    return with_reasons({"format": "privacy-risk/policy/2", "name": "", "version": 1, **asked}, reasons or {})
+
+
+def with_reasons(policy: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:
+    """The generated policy with these reasons why columns may leave, and the name of what it then asks.
+
+    InvalidArgument for a column that the policy does not let leave as it is.
+    """
+    written = {name: own["reason"] for own in policy.get("not_covered", ()) for name in own["columns"]}
+    for name in reasons:
+        if name not in written:
+            raise InvalidArgument(
+                "reasons",
+                f"The policy does not let a column {name!r} leave as it is.",
+                f"Reasons are asked for: {', '.join(written) or 'no column'}.",
+            )
+    written.update(reasons)
+    asked = {key: own for key, own in policy.items() if key not in ("format", "name", "version")}
+    if written:
+        columns = {
+            reason: [name for name in written if written[name] == reason] for reason in written.values()
+        }
+        asked["not_covered"] = [{"columns": own, "reason": reason} for reason, own in columns.items()]
+    head = {"format": policy["format"], "name": content_name("release", asked), "version": policy["version"]}
+    return {**head, **asked}
 
 
 def policy_text(policy: Json, is_json: bool = False) -> str:

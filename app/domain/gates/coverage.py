@@ -2,17 +2,21 @@
 
 A column is *not covered* if no blocking requirement bounds telling records apart by it, and its released
 values single out more than the allowed share of the records, alone or together with the other columns of
-that kind, or look like direct identifiers; and if it is the key column of a release file. A requirement
-that reads a column as a sensitive attribute, or weighs its disclosure, keeps others from learning
-somebody's value; it does not keep whoever knows the value from finding the record. A guarantee about values
-that were drawn does keep from that, for a record need not show its own. A column may leave all the same
-where the policy names it and gives a reason.
+that kind; if it looks like direct identifiers; and if it is the key column of a release file. A value singles
+out if fewer persons have it than the policy's largest k. A requirement that reads a column as a sensitive
+attribute, or weighs its disclosure, keeps others from learning somebody's value; it does not keep whoever
+knows the value from finding the record. A guarantee about values that were drawn does keep from that, for a
+record need not show its own. A column may leave all the same where the policy names it and gives a reason;
+its requirements are judged nevertheless.
 
-Counts are of the release: a cell that is suppressed singles nobody out.
+Counts are of the release: a cell that is suppressed singles nobody out. Version 1, which policies of before
+keep, counts unique rows, and lets requirements cover what looks like direct identifiers.
 """
 
 from __future__ import annotations
 
+import contextlib
+import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,9 +26,23 @@ import numpy as np
 
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.direct_identifiers.recognition import RecognisedKind
+from app.domain.errors import InvalidInput
 from app.domain.gates.reading import Reading
-from app.domain.policies.policy import Policy
+from app.domain.models.alpha_k_anonymity import AlphaKAnonymity
+from app.domain.models.criterion import Criterion
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.policies.building import built
+from app.domain.policies.objectives import criterion_of, problem_of
+from app.domain.policies.policy import (
+    Condition,
+    MeasureCondition,
+    OptimumCondition,
+    Policy,
+    PrivacyModelCondition,
+)
+from app.domain.policies.requirements import MEASURE_OF
 from app.domain.policies.schema import Giver
+from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.numbers import highest_accepted
 
@@ -33,6 +51,8 @@ Recognise = Callable[[Sequence[str], Longs], tuple[RecognisedKind, ...]]
 """The kinds of identifiers that distinct texts with these counts look like."""
 
 NOTHING_SHOWN: Final = -1
+LEAST_PERSONS: Final = 2
+"""So many persons share a value that singles nobody out where the policy has no k."""
 KEY: Final = "key"
 """What the key column of a release file is to it."""
 
@@ -75,10 +95,51 @@ class ReleasedColumn:
         shown = self.codes[self.codes != NOTHING_SHOWN]
         return np.bincount(shown, minlength=len(self.texts)).astype(np.int64)
 
-    @property
-    def singled_out(self) -> int:
-        """Records whose text no other record shows."""
-        return int((self.counts == 1).sum())
+
+@dataclass(frozen=True, eq=False)
+class PersonsOfRows:
+    """Whose the rows of a release are.
+
+    Parameters
+    ----------
+    of_rows
+        int32 (n,): the person of each row; None where nobody knows whose row is whose.
+    records
+        int64 (persons,): how many records of the table each person has.
+    """
+
+    of_rows: Ints | None
+    records: Longs
+
+    def counts(self, groups: Ints, rows: Longs) -> Longs:
+        """(groups,) persons that have rows in each group; at least so many where nobody knows whose they are.
+
+        ``groups`` is int32 (n,), ``rows`` how many each group has. The fewest persons who can fill a group
+        are those with the most records.
+        """
+        if self.of_rows is None:
+            most = np.cumsum(np.sort(self.records)[::-1])
+            fewest: Longs = np.searchsorted(most, rows) + (rows > 0)
+            return fewest
+        pairs = distinct_rows([groups, self.of_rows], [len(rows), len(self.records)], len(groups))
+        return np.bincount(pairs.codes[:, 0], minlength=len(rows)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class _SingledOut:
+    """Rows in groups of too few persons: surely, and perhaps where nobody knows whose rows are whose."""
+
+    surely: int
+    perhaps: int
+
+
+def _singled_out(groups: Ints, rows: Longs, persons: PersonsOfRows | None, fewer_than: int) -> _SingledOut:
+    """Of rows (n,) in groups that are numbered from 0, which have no value: group 0 singles nobody out."""
+    surely = counted = rows
+    if persons is not None:
+        counted = persons.counts(groups, rows)
+        surely = rows if persons.of_rows is None else counted
+    return _SingledOut(*(int(rows[1:][own[1:] < fewer_than].sum()) for own in (surely, counted)))
 
 
 @dataclass(frozen=True)
@@ -117,8 +178,10 @@ class Uncovered:
 class Coverage:
     """All disclosed columns, and which of them are not covered.
 
-    ``records`` are those of the release, of which ``allowed_share`` may be singled out. ``draft`` says that
-    the policy's schema is one, with the columns ``to_confirm``.
+    ``records`` are those of the release, of which ``allowed_share`` may be singled out: rows whose value
+    fewer than ``least_persons`` have, None: rows whose value no other shows. ``undecided`` are columns of
+    which it is not known, since nobody knows whose row is whose. ``draft`` says that the policy's schema is
+    one, with the columns ``to_confirm``; ``without_reason`` are those for which it gives none.
     """
 
     columns: tuple[JudgedColumn, ...]
@@ -127,11 +190,14 @@ class Coverage:
     allowed_share: float
     draft: bool
     to_confirm: tuple[str, ...]
+    least_persons: int | None = None
+    undecided: tuple[str, ...] = ()
+    without_reason: tuple[str, ...] = ()
 
     @property
     def passes(self) -> bool:
-        """Whether every column is covered, by a schema that somebody answers for."""
-        return not self.draft and not self.uncovered
+        """Whether every column is covered, by a schema and by reasons that somebody answers for."""
+        return not (self.draft or self.uncovered or self.undecided or self.without_reason)
 
 
 def coverage_of(
@@ -140,14 +206,26 @@ def coverage_of(
     readings: Mapping[str, Reading],
     recognise: Recognise,
     waived: Set[str] = frozenset(),
+    persons: PersonsOfRows | None = None,
 ) -> Coverage:
     """Compare the released columns, at least one, with what the requirements of the policy read.
 
     ``readings`` are by the ids of the requirements. Those that are ``waived``, since they fail and need not
-    hold, cover nothing. All columns have the same number of records.
+    hold, cover nothing. All columns have the same number of records; without ``persons`` each is one.
     """
     blocking = frozenset(own.id for own in policy.requirements if own.severity == "block") - waived
-    found = [_judged(policy, own, readings, recognise, blocking) for own in columns]
+    as_before = policy.is_covered_as_before
+    persons, fewer_than = (None, LEAST_PERSONS) if as_before else (persons, largest_k(policy))
+    singled = [
+        _singled_out(
+            own.codes + 1, np.bincount(own.codes + 1, minlength=len(own.texts) + 1), persons, fewer_than
+        )
+        for own in columns
+    ]
+    found = [
+        _judged(policy, own, number.surely, readings, recognise, blocking)
+        for own, number in zip(columns, singled, strict=True)
+    ]
     records = len(columns[0].codes)
     allowed = highest_accepted(policy.singled_out_share * records)
     bounds = [readings[id_].tells_apart for id_ in sorted(blocking)]
@@ -155,20 +233,32 @@ def coverage_of(
     not_their_own = frozenset().union(*(readings[id_].not_their_own for id_ in blocking))
     uncovered: list[Uncovered] = []
     unread: list[ReleasedColumn] = []
-    for released, judged in zip(columns, found, strict=True):
+    undecided: dict[str, None] = {}
+    for released, judged, number in zip(columns, found, singled, strict=True):
         if judged.reason is not None:
             continue
         is_told_apart = judged.name in apart
         finds_nobody = is_told_apart or judged.name in not_their_own
-        own = _alone(judged, allowed, is_told_apart=is_told_apart, finds_nobody=finds_nobody)
+        may_name = as_before and is_told_apart
+        own = _alone(judged, allowed, may_name=may_name, finds_nobody=finds_nobody)
         uncovered += own
         if not own and not finds_nobody:
             unread.append(released)
+            if number.perhaps > allowed:
+                undecided[judged.name] = None
     for group in (unread, _apart_only_singly(policy, columns, bounds)):
-        codes = [own.codes + 1 for own in group]
-        together = int(alone_in(codes, [len(own.texts) + 1 for own in group]).sum()) if group else 0
-        if together > allowed:
-            uncovered.append(Uncovered(tuple(own.name for own in group), "single_out_together", together))
+        if not group:
+            continue
+        names = tuple(own.name for own in group)
+        rows = distinct_rows([own.codes + 1 for own in group], [len(own.texts) + 1 for own in group], records)
+        # The first of the distinct rows, in their order, is the one without any value, if it is there.
+        shift = int(bool(rows.codes[0].any()))
+        sizes = np.concatenate([np.zeros(shift, dtype=np.int64), rows.counts])
+        together = _singled_out(rows.inverse + np.int32(shift), sizes, persons, fewer_than)
+        if together.surely > allowed:
+            uncovered.append(Uncovered(names, "single_out_together", together.surely))
+        elif together.perhaps > allowed:
+            undecided |= dict.fromkeys(names)
     schema = policy.schema
     return Coverage(
         columns=tuple(found),
@@ -177,12 +267,50 @@ def coverage_of(
         allowed_share=policy.singled_out_share,
         draft=schema is not None and schema.is_draft,
         to_confirm=() if schema is None else schema.to_confirm,
+        least_persons=None if as_before else fewer_than,
+        undecided=tuple(undecided),
+        without_reason=policy.without_reason,
     )
+
+
+def largest_k(policy: Policy) -> int:
+    """The greatest k of classes that a blocking requirement asks for; 2 without any."""
+    ks = [LEAST_PERSONS]
+    for own in policy.requirements:
+        if own.severity == "block":
+            with contextlib.suppress(InvalidInput):
+                ks += _ks_of(own.condition)
+    return max(ks)
+
+
+_BELOW_K: Final = frozenset(
+    {"is_k_anonymous", "classes_below_k", "records_below_k", "is_met", "classes_failing", "records_failing"}
+)
+"""Values of measures that say which classes do not have the k that was asked for."""
+
+
+def _ks_of(condition: Condition) -> list[int]:
+    models: Sequence[Criterion | None] = ()
+    match condition:
+        case PrivacyModelCondition(model, parameters):
+            models = [criterion_of(model, parameters)]
+        case OptimumCondition(objective, scope):
+            problem = problem_of(objective, scope)
+            models = problem.privacy if isinstance(problem, AnonymityProblem) else ()
+        case MeasureCondition(measure, parameters, value) if measure in MEASURE_OF:
+            own = MEASURE_OF[measure]
+            if own.judges is not None and value in ("k", *_BELOW_K):
+                models = [own.judges(built(own.parameters, parameters), value)]
+    asked = [own.k for own in models if isinstance(own, KAnonymity | AlphaKAnonymity)]
+    if asked and isinstance(condition, MeasureCondition) and condition.value == "k":
+        return [math.ceil(condition.threshold)] if math.isfinite(condition.threshold) else []
+    return asked
 
 
 def _judged(
     policy: Policy,
     column: ReleasedColumn,
+    singled_out: int,
     readings: Mapping[str, Reading],
     recognise: Recognise,
     blocking: Set[str],
@@ -199,7 +327,7 @@ def _judged(
         given_by=column.given_by,
         levels=column.levels,
         values=len(shown),
-        singled_out=column.singled_out,
+        singled_out=singled_out,
         identifiers=tuple(own for own in kinds if own.is_direct_identifier),
         judged_by=tuple(own.id for own in readers if own.id in blocking),
         warned_by=tuple(own.id for own in readers if own.severity != "block"),
@@ -208,14 +336,12 @@ def _judged(
     )
 
 
-def _alone(
-    column: JudgedColumn, allowed: float, *, is_told_apart: bool, finds_nobody: bool
-) -> list[Uncovered]:
+def _alone(column: JudgedColumn, allowed: float, *, may_name: bool, finds_nobody: bool) -> list[Uncovered]:
     """Why a column by itself is not covered, if it is not."""
     if column.role == KEY:
         return [Uncovered((column.name,), "key", column.singled_out)]
     found = []
-    if column.identifiers and not is_told_apart:
+    if column.identifiers and not may_name:
         likely = max(column.identifiers, key=lambda own: own.share)
         found.append(Uncovered((column.name,), "direct_identifier", column.singled_out, likely))
     if not finds_nobody and column.singled_out > allowed:
@@ -240,11 +366,15 @@ def _apart_only_singly(
     return [own for own in columns if own.name in names]
 
 
-def alone_in(columns: Sequence[Ints], sizes: Sequence[int]) -> Bools:
-    """(n,) which records differ from every other in these columns, and have a value in some of them.
+def alone_in(columns: Sequence[Ints], sizes: Sequence[int], persons: Ints | None = None) -> Bools:
+    """(n,) which records differ in these columns from every other person's, and have a value in some of them.
 
-    Codes lie in [0, size); 0 is a cell without a value.
+    Codes lie in [0, size); 0 is a cell without a value. Without ``persons`` each record is one.
     """
     rows = distinct_rows(columns, sizes, len(columns[0]))
-    alone: Bools = ((rows.counts == 1) & rows.codes.any(axis=1))[rows.inverse]
+    counts = rows.counts
+    if persons is not None:
+        records = np.bincount(persons)
+        counts = PersonsOfRows(persons, records).counts(rows.inverse, counts)
+    alone: Bools = ((counts == 1) & rows.codes.any(axis=1))[rows.inverse]
     return alone
