@@ -25,18 +25,11 @@ _TITLES: Final[Mapping[str, str]] = {"k": "k-anonymity", "l": "distinct ℓ-dive
 _SIGNS: Final[Mapping[str, str]] = {"k": "k", "l": "ℓ", "t": "t"}
 
 
-def policy_of(
-    privacy: Sequence[Json],
-    records: int,
-    roles: Roles,
-    max_suppressed: float,
-    reasons: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
+def policy_of(privacy: Sequence[Json], records: int, roles: Roles, max_suppressed: float) -> dict[str, Any]:
     """The policy in the format privacy-risk/policy/2; its name is made of what it asks.
 
     ``privacy`` are criteria of k-anonymity, then of distinct ℓ-diversity and t-closeness; ``max_suppressed``
-    is a share of the table's ``records``. ``reasons`` are those of people why sensitive columns may leave as
-    they are; without one a column's is left empty, to be written.
+    is a share of the table's ``records``. Why sensitive columns may leave is left to be written.
     """
     requirements = [_criterion(number, dict(own)) for number, own in enumerate(privacy, start=1)]
     requirements.append(
@@ -64,7 +57,7 @@ def policy_of(
     # Also those that a criterion is about: it bounds what a class tells of them, not who is told by them.
     if roles.of("sensitive"):
         asked["not_covered"] = [{"columns": list(roles.of("sensitive")), "reason": ""}]
-    return with_reasons({"format": "privacy-risk/policy/2", "name": "", "version": 1, **asked}, reasons or {})
+    return with_reasons({"format": "privacy-risk/policy/2", "name": "", "version": 1, **asked}, {})
 
 
 def with_reasons(policy: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:
@@ -73,22 +66,17 @@ def with_reasons(policy: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[
     InvalidArgument for a column that the policy does not let leave as it is.
     """
     written = {name: own["reason"] for own in policy.get("not_covered", ()) for name in own["columns"]}
-    for name in reasons:
-        if name not in written:
-            raise InvalidArgument(
-                "reasons",
-                f"The policy does not let a column {name!r} leave as it is.",
-                f"Reasons are asked for: {', '.join(written) or 'no column'}.",
-            )
+    for name in reasons.keys() - written.keys():
+        remedy = f"Reasons are asked for: {', '.join(written) or 'no column'}."
+        raise InvalidArgument("reasons", f"The policy lets no column {name!r} leave as it is.", remedy)
     written.update(reasons)
     asked = {key: own for key, own in policy.items() if key not in ("format", "name", "version")}
     if written:
-        columns = {
-            reason: [name for name in written if written[name] == reason] for reason in written.values()
-        }
-        asked["not_covered"] = [{"columns": own, "reason": reason} for reason, own in columns.items()]
-    head = {"format": policy["format"], "name": content_name("release", asked), "version": policy["version"]}
-    return {**head, **asked}
+        asked["not_covered"] = [
+            {"columns": [name for name in written if written[name] == reason], "reason": reason}
+            for reason in dict.fromkeys(written.values())
+        ]
+    return {**policy, "name": content_name("release", asked), **asked}
 
 
 def policy_text(policy: Json, is_json: bool = False) -> str:

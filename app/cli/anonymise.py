@@ -126,9 +126,7 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     check_output("--save-policy", arguments.save_policy)
     reasons = dict(_pair("--reason", own, is_first=True) for own in arguments.reason)
     if reasons and arguments.save_policy is None:
-        raise InvalidInput.of(
-            "--reason", "no-policy", "Reasons are written into a policy.", "Give --save-policy FILE as well."
-        )
+        raise InvalidInput.of("--reason", "no-policy", "It is written into a policy.", "Give --save-policy.")
     try:
         with given_table(arguments, arguments.table, arguments.tables) as given:
             shown = given.shown
@@ -142,15 +140,11 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     write_whole(arguments.output, content)
     if arguments.save_policy is not None:
         release.save_policy(arguments.save_policy, reasons=reasons)
-        exempt = policy.get("not_covered", ())
-        open_ = [name for own in exempt if not is_reason(own["reason"]) for name in own["columns"]]
-        if open_:
-            print(
-                f"{arguments.save_policy} gives no reason why these columns may leave as they are: "
-                f"{', '.join(open_)}. Every verdict is an error until somebody writes one under not_covered, "
-                "or by --reason COLUMN=TEXT.",
-                file=sys.stderr,
-            )
+        for own in policy.get("not_covered", ()):
+            if not is_reason(own["reason"]):
+                said = f"no reason why these columns may leave as they are: {', '.join(own['columns'])}"
+                way_on = "Verdicts are errors until it gives one: --reason COLUMN=TEXT"
+                print(f"{arguments.save_policy} gives {said}. {way_on}.", file=sys.stderr)
     if arguments.json:
         print(json.dumps(_json(shown, arguments, release), ensure_ascii=False))
     else:

@@ -171,7 +171,7 @@ async def test_a_stored_policy_keeps_the_check_that_it_was_stored_with(hostile: 
     old = {"not_covered": [{"columns": ["sex"], "reason": "."}], "coverage_version": 1}
     before = await judged(hostile, "internal-analytics", 0, roles, **few, **old)
     assert (before["verdict"], "least_persons" in before["coverage"]) == ("pass", False)
-    assert any("keeps version 1" in own and "'sex'" in own for own in before["warnings"])
+    assert any("keeps version 1" in own for own in before["warnings"])
     stored = (await hostile.get("/v1/policies/internal-analytics-0")).json()["document"]
     assert "coverage_version" not in stored
     again = await hostile.post("/v1/policies", json=stored)

@@ -312,9 +312,7 @@ class _Policy(Request):
     not_covered: Annotated[list[NotCovered], Field(max_length=MOST_EXEMPTIONS)] = []  # noqa: RUF012 - pydantic copies it
     """Columns that may leave though they single people out, with the reason; requirements still hold."""
     singled_out_share: Share = USUAL_SINGLED_OUT_SHARE
-    """Greatest share of the records that a column may single out: whose value fewer persons have than the
-    largest k that is required, 2 without any.
-    """
+    """Greatest share of the records whose value fewer persons may have than the largest k, 2 without any."""
     coverage_version: Annotated[int | None, Field(strict=True, ge=1, le=NEWEST_COVERAGE, examples=[2])] = None
     """Version of what is checked of columns before any requirement; filled in when the policy is stored.
     Version 1, of policies that were stored before, counts unique records.

@@ -9,40 +9,26 @@ knows the value from finding the record. A guarantee about values that were draw
 record need not show its own. A column may leave all the same where the policy names it and gives a reason;
 its requirements are judged nevertheless.
 
-Counts are of the release: a cell that is suppressed singles nobody out. Version 1, which policies of before
-keep, counts unique rows, and lets requirements cover what looks like direct identifiers.
+Counts are of the release: a suppressed cell singles nobody out. Version 1, which policies of before keep,
+counts unique rows, and lets requirements cover what looks like direct identifiers.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.direct_identifiers.recognition import RecognisedKind
-from app.domain.errors import InvalidInput
 from app.domain.gates.reading import Reading
-from app.domain.models.alpha_k_anonymity import AlphaKAnonymity
-from app.domain.models.criterion import Criterion
-from app.domain.models.k_anonymity import KAnonymity
-from app.domain.policies.building import built
-from app.domain.policies.objectives import criterion_of, problem_of
-from app.domain.policies.policy import (
-    Condition,
-    MeasureCondition,
-    OptimumCondition,
-    Policy,
-    PrivacyModelCondition,
-)
-from app.domain.policies.requirements import MEASURE_OF
+from app.domain.models.k_anonymity import EquivalenceClassesParameters
+from app.domain.policies.policy import MeasureCondition, OptimumCondition, Policy, PrivacyModelCondition
 from app.domain.policies.schema import Giver
-from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.numbers import highest_accepted
 
@@ -52,7 +38,12 @@ Recognise = Callable[[Sequence[str], Longs], tuple[RecognisedKind, ...]]
 
 NOTHING_SHOWN: Final = -1
 LEAST_PERSONS: Final = 2
-"""So many persons share a value that singles nobody out where the policy has no k."""
+_OF_K: Final = frozenset({"k_anonymity", "alpha_k_anonymity", "equivalence_classes"})
+"""Criteria and measures whose k is the least size of classes."""
+_BELOW_K: Final = frozenset(
+    {"is_k_anonymous", "classes_below_k", "records_below_k", "is_met", "classes_failing", "records_failing"}
+)
+"""Values of these measures that compare classes with the k that is asked for."""
 KEY: Final = "key"
 """What the key column of a release file is to it."""
 
@@ -100,22 +91,17 @@ class ReleasedColumn:
 class PersonsOfRows:
     """Whose the rows of a release are.
 
-    Parameters
-    ----------
-    of_rows
-        int32 (n,): the person of each row; None where nobody knows whose row is whose.
-    records
-        int64 (persons,): how many records of the table each person has.
+    ``of_rows`` is int32 (n,), the person of each, None where nobody knows; ``records`` is int64 (persons,),
+    how many records of the table each has.
     """
 
     of_rows: Ints | None
     records: Longs
 
     def counts(self, groups: Ints, rows: Longs) -> Longs:
-        """(groups,) persons that have rows in each group; at least so many where nobody knows whose they are.
+        """(G,) persons in each group, ``groups`` of rows (n,) and ``rows`` how many each group has.
 
-        ``groups`` is int32 (n,), ``rows`` how many each group has. The fewest persons who can fill a group
-        are those with the most records.
+        Where nobody knows whose they are, the fewest who can fill it: those with the most records.
         """
         if self.of_rows is None:
             most = np.cumsum(np.sort(self.records)[::-1])
@@ -125,21 +111,17 @@ class PersonsOfRows:
         return np.bincount(pairs.codes[:, 0], minlength=len(rows)).astype(np.int64)
 
 
-@dataclass(frozen=True)
-class _SingledOut:
-    """Rows in groups of too few persons: surely, and perhaps where nobody knows whose rows are whose."""
-
-    surely: int
-    perhaps: int
-
-
-def _singled_out(groups: Ints, rows: Longs, persons: PersonsOfRows | None, fewer_than: int) -> _SingledOut:
-    """Of rows (n,) in groups that are numbered from 0, which have no value: group 0 singles nobody out."""
-    surely = counted = rows
-    if persons is not None:
-        counted = persons.counts(groups, rows)
-        surely = rows if persons.of_rows is None else counted
-    return _SingledOut(*(int(rows[1:][own[1:] < fewer_than].sum()) for own in (surely, counted)))
+def _singled_out(
+    columns: Sequence[ReleasedColumn], persons: PersonsOfRows | None, fewer_than: int
+) -> tuple[int, int]:
+    """Rows whose values fewer persons have: surely, and perhaps, where nobody knows whose rows are whose."""
+    sizes, n = [len(own.texts) + 1 for own in columns], len(columns[0].codes)
+    rows = distinct_rows([own.codes + 1 for own in columns], sizes, n)
+    counted = rows.counts if persons is None else persons.counts(rows.inverse, rows.counts)
+    most = rows.counts if persons is not None and persons.of_rows is None else counted
+    shown = rows.codes.any(axis=1)
+    surely, perhaps = (int(rows.counts[shown & (own < fewer_than)].sum()) for own in (most, counted))
+    return surely, perhaps
 
 
 @dataclass(frozen=True)
@@ -216,15 +198,10 @@ def coverage_of(
     blocking = frozenset(own.id for own in policy.requirements if own.severity == "block") - waived
     as_before = policy.is_covered_as_before
     persons, fewer_than = (None, LEAST_PERSONS) if as_before else (persons, largest_k(policy))
-    singled = [
-        _singled_out(
-            own.codes + 1, np.bincount(own.codes + 1, minlength=len(own.texts) + 1), persons, fewer_than
-        )
-        for own in columns
-    ]
+    singled = [_singled_out([own], persons, fewer_than) for own in columns]
     found = [
-        _judged(policy, own, number.surely, readings, recognise, blocking)
-        for own, number in zip(columns, singled, strict=True)
+        _judged(policy, own, surely, readings, recognise, blocking)
+        for own, (surely, _) in zip(columns, singled, strict=True)
     ]
     records = len(columns[0].codes)
     allowed = highest_accepted(policy.singled_out_share * records)
@@ -234,30 +211,23 @@ def coverage_of(
     uncovered: list[Uncovered] = []
     unread: list[ReleasedColumn] = []
     undecided: dict[str, None] = {}
-    for released, judged, number in zip(columns, found, singled, strict=True):
+    for released, judged, (_, perhaps) in zip(columns, found, singled, strict=True):
         if judged.reason is not None:
             continue
         is_told_apart = judged.name in apart
         finds_nobody = is_told_apart or judged.name in not_their_own
-        may_name = as_before and is_told_apart
-        own = _alone(judged, allowed, may_name=may_name, finds_nobody=finds_nobody)
+        own = _alone(judged, allowed, may_name=as_before and is_told_apart, finds_nobody=finds_nobody)
         uncovered += own
         if not own and not finds_nobody:
             unread.append(released)
-            if number.perhaps > allowed:
+            if perhaps > allowed:
                 undecided[judged.name] = None
     for group in (unread, _apart_only_singly(policy, columns, bounds)):
-        if not group:
-            continue
         names = tuple(own.name for own in group)
-        rows = distinct_rows([own.codes + 1 for own in group], [len(own.texts) + 1 for own in group], records)
-        # The first of the distinct rows, in their order, is the one without any value, if it is there.
-        shift = int(bool(rows.codes[0].any()))
-        sizes = np.concatenate([np.zeros(shift, dtype=np.int64), rows.counts])
-        together = _singled_out(rows.inverse + np.int32(shift), sizes, persons, fewer_than)
-        if together.surely > allowed:
-            uncovered.append(Uncovered(names, "single_out_together", together.surely))
-        elif together.perhaps > allowed:
+        surely, perhaps = _singled_out(group, persons, fewer_than) if group else (0, 0)
+        if surely > allowed:
+            uncovered.append(Uncovered(names, "single_out_together", surely))
+        elif perhaps > allowed:
             undecided |= dict.fromkeys(names)
     schema = policy.schema
     return Coverage(
@@ -274,37 +244,19 @@ def coverage_of(
 
 
 def largest_k(policy: Policy) -> int:
-    """The greatest k of classes that a blocking requirement asks for; 2 without any."""
-    ks = [LEAST_PERSONS]
-    for own in policy.requirements:
-        if own.severity == "block":
-            with contextlib.suppress(InvalidInput):
-                ks += _ks_of(own.condition)
-    return max(ks)
-
-
-_BELOW_K: Final = frozenset(
-    {"is_k_anonymous", "classes_below_k", "records_below_k", "is_met", "classes_failing", "records_failing"}
-)
-"""Values of measures that say which classes do not have the k that was asked for."""
-
-
-def _ks_of(condition: Condition) -> list[int]:
-    models: Sequence[Criterion | None] = ()
-    match condition:
-        case PrivacyModelCondition(model, parameters):
-            models = [criterion_of(model, parameters)]
-        case OptimumCondition(objective, scope):
-            problem = problem_of(objective, scope)
-            models = problem.privacy if isinstance(problem, AnonymityProblem) else ()
-        case MeasureCondition(measure, parameters, value) if measure in MEASURE_OF:
-            own = MEASURE_OF[measure]
-            if own.judges is not None and value in ("k", *_BELOW_K):
-                models = [own.judges(built(own.parameters, parameters), value)]
-    asked = [own.k for own in models if isinstance(own, KAnonymity | AlphaKAnonymity)]
-    if asked and isinstance(condition, MeasureCondition) and condition.value == "k":
-        return [math.ceil(condition.threshold)] if math.isfinite(condition.threshold) else []
-    return asked
+    """The greatest k of (α, k)- or k-anonymity that a blocking requirement asks for; 2 without any."""
+    asked: list[Any] = []
+    for condition in (own.condition for own in policy.requirements if own.severity == "block"):
+        match condition:
+            case PrivacyModelCondition(model, parameters) if model in _OF_K:
+                asked.append(parameters.get("k"))
+            case OptimumCondition(objective):
+                asked += [own.get("k") for own in objective.get("privacy", ()) if own.get("kind") in _OF_K]
+            case MeasureCondition(measure, _, "k", _, threshold) if measure in _OF_K and threshold < math.inf:
+                asked.append(math.ceil(threshold))
+            case MeasureCondition(measure, parameters, value) if measure in _OF_K and value in _BELOW_K:
+                asked.append(parameters.get("k", EquivalenceClassesParameters.k))
+    return max([LEAST_PERSONS, *(own for own in asked if isinstance(own, int))])
 
 
 def _judged(
@@ -374,7 +326,6 @@ def alone_in(columns: Sequence[Ints], sizes: Sequence[int], persons: Ints | None
     rows = distinct_rows(columns, sizes, len(columns[0]))
     counts = rows.counts
     if persons is not None:
-        records = np.bincount(persons)
-        counts = PersonsOfRows(persons, records).counts(rows.inverse, counts)
+        counts = PersonsOfRows(persons, np.bincount(persons)).counts(rows.inverse, counts)
     alone: Bools = ((counts == 1) & rows.codes.any(axis=1))[rows.inverse]
     return alone

@@ -72,11 +72,11 @@ def _lacks_people(subject: Subject, context: EvaluationContext, slot: str) -> bo
     if rule is None or not carried:
         return False
     codes = context.release(rule).codes
-    released = codes if context.absent is None else codes[~context.absent]
+    is_there = slice(None) if context.absent is None else ~context.absent
+    released = codes[is_there]
     sizes = [table.hierarchies[j].n_nodes for j in carried]
     persons = None if subject.policy.is_covered_as_before else table.persons
-    if persons is not None and context.absent is not None:
-        persons = persons[~context.absent]
+    persons = None if persons is None else persons[is_there]
     alone = released[alone_in([released[:, j] for j in carried], sizes, persons)]
     allowed = highest_accepted(subject.policy.singled_out_share * len(released))
     if len(alone) <= allowed:
@@ -135,8 +135,10 @@ _TO_COVER: Final = (
     "by it, as k-anonymity with it as quasi-identifier does, or name it under not_covered in the policy with "
     "the reason why it may leave."
 )
-_NAMES: Final = (
-    "Drop it from the release, or name it under not_covered in the policy with the reason why it may leave."
+_NAMES: Final = "Drop it from the release, or name it under not_covered with the reason why it may leave."
+COVERED_AS_BEFORE: Final = (
+    "The policy keeps version 1 of the check of columns, which counts unique records and takes whatever was "
+    "written for a reason. A new version of the policy counts persons up to its largest k, in every column."
 )
 _OF_KEY: Final = (
     "Give the file without it, in the order of the records, or name it under not_covered in the policy with "
@@ -284,16 +286,11 @@ def _explanation(coverage: Coverage) -> str:
             return f"The policy's schema is a draft: nobody has confirmed {_listed(coverage.to_confirm)}."
         return "The policy's schema is an empty draft: it names no column yet."
     if coverage.without_reason:
-        return (
-            f"Nobody has written why these columns may leave: {_listed(coverage.without_reason)}. Write the "
-            "reason under not_covered, in words, in a new version of the policy."
-        )
+        why = f"Nobody has written why these columns may leave: {_listed(coverage.without_reason)}."
+        return f"{why} Write it under not_covered, in words, in a new version of the policy."
     if not coverage.uncovered and coverage.undecided:
-        return (
-            f"Nobody knows whose rows are whose, and these columns may single out too many: "
-            f"{_listed(coverage.undecided)}. Give the file with its key, judge the rule or the stored "
-            "release, or name them under not_covered with the reason why they may leave."
-        )
+        why = f"Nobody knows whose rows are singled out, perhaps, by {_listed(coverage.undecided)}"
+        return f"{why}. Give the file's key, judge the stored release, or give a reason under not_covered."
     if not coverage.uncovered:
         return f"All {len(coverage.columns)} disclosed columns are covered."
     names = dict.fromkeys(name for own in coverage.uncovered for name in own.columns)

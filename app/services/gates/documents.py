@@ -14,11 +14,10 @@ from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.models.entry import fields_of_releases
 from app.domain.models.reconstruction_privacy import ReconstructionPrivacy
 from app.domain.policies.policy import Requirement
-from app.domain.policies.reasons import is_reason
 from app.domain.policies.requirements import MEASURE_OF, is_scored
 from app.services.fingerprints import plain
 from app.services.gates.context import EvaluationContext
-from app.services.gates.coverage import verdict_with
+from app.services.gates.coverage import COVERED_AS_BEFORE, verdict_with
 from app.services.gates.evidence_values import TOLERANCE
 from app.services.gates.ledger import ledger_document, ledger_warnings
 from app.services.gates.subject import Subject
@@ -286,7 +285,7 @@ def verdict_document(
         "warnings": [
             *_order_warnings(subject, context),
             *ledger_warnings(subject.earlier, _order_document(subject, context)["order"]),
-            *_coverage_warnings(subject),
+            *([COVERED_AS_BEFORE] if subject.policy.is_covered_as_before else []),
             *_warnings(criteria, risks),
         ],
         "tolerance": TOLERANCE,
@@ -374,19 +373,6 @@ def _is_of_later(demand: JsonObject) -> bool:
     """Whether a requirement judges what a later perturbation would leave, not what is shown."""
     asked = demand.get("model" if demand["kind"] == "privacy_model" else "measure", {})
     return bool(asked.get("kind") == ReconstructionPrivacy.kind)
-
-
-def _coverage_warnings(subject: Subject) -> list[str]:
-    policy = subject.policy
-    if not policy.is_covered_as_before:
-        return []
-    unwritten = [name for own in policy.not_covered if not is_reason(own.reason) for name in own.columns]
-    so_by_now = f" Nobody wrote why these may leave: {', '.join(map(repr, unwritten))}." if unwritten else ""
-    return [
-        "The policy keeps version 1 of the check of columns: what is unique is counted, in rows, and only of "
-        "columns by which no requirement bounds telling records apart. Store it as a new version, with "
-        f"reasons in words, to count persons in every column.{so_by_now}"
-    ]
 
 
 def _warnings(criteria: Sequence[JsonObject], risks: Mapping[str, JsonObject | None]) -> list[str]:

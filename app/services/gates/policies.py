@@ -268,11 +268,8 @@ OF_REGULATORS: Final = (
 TemplateVersion = Literal[1, 2, 3]
 NEWEST: Final = 3
 
-NAMES: Final[Mapping[TemplateVersion, tuple[str, ...]]] = {
-    1: OWN,
-    2: OWN + OF_REGULATORS,
-    3: OWN + OF_REGULATORS,
-}
+ALL: Final = OWN + OF_REGULATORS
+NAMES: Final[Mapping[TemplateVersion, tuple[str, ...]]] = {1: OWN, 2: ALL, 3: ALL}
 """The names of the templates of each version, in their order."""
 
 

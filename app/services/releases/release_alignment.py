@@ -119,16 +119,9 @@ class _Release:
                 ]
             )
         alone, absent = self._alone(), rows == DROPPED
+        kept, shown = _kept(alone, rows), self._texts
         return AlignedRelease(
-            alignment.rule,
-            "key",
-            self._n_rows,
-            absent,
-            None,
-            alone,
-            self._texts,
-            _kept(alone, rows),
-            row_of_record=rows,
+            alignment.rule, "key", self._n_rows, absent, None, alone, shown, kept, row_of_record=rows
         )
 
     def by_order(self) -> AlignedRelease:
