@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from privacy_risk.arguments import InvalidArgument
 from privacy_risk.columns import Roles
 from privacy_risk.loading import content_name
 from privacy_risk.values import Json
@@ -28,7 +29,7 @@ def policy_of(privacy: Sequence[Json], records: int, roles: Roles, max_suppresse
     """The policy in the format privacy-risk/policy/2; its name is made of what it asks.
 
     ``privacy`` are criteria of k-anonymity, then of distinct ℓ-diversity and t-closeness; ``max_suppressed``
-    is a share of the table's ``records``.
+    is a share of the table's ``records``. Why sensitive columns may leave is left to be written.
     """
     requirements = [_criterion(number, dict(own)) for number, own in enumerate(privacy, start=1)]
     requirements.append(
@@ -53,13 +54,29 @@ def policy_of(privacy: Sequence[Json], records: int, roles: Roles, max_suppresse
         "suppression_limit": float(max_suppressed),
         "requirements": requirements,
     }
-    sensitive = roles.of("sensitive")
-    if sensitive:
-        # Also those that a criterion is about: it bounds what a class tells of them, not who is told by them.
-        reason = "Sensitive values, which leave as they are: nobody outside is thought to know them."
-        asked["not_covered"] = [{"columns": list(sensitive), "reason": reason}]
-    name = content_name("release", asked)
-    return {"format": "privacy-risk/policy/2", "name": name, "version": 1, **asked}
+    # Also those that a criterion is about: it bounds what a class tells of them, not who is told by them.
+    if roles.of("sensitive"):
+        asked["not_covered"] = [{"columns": list(roles.of("sensitive")), "reason": ""}]
+    return with_reasons({"format": "privacy-risk/policy/2", "name": "", "version": 1, **asked}, {})
+
+
+def with_reasons(policy: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:
+    """The generated policy with these reasons why columns may leave, and the name of what it then asks.
+
+    InvalidArgument for a column that the policy does not let leave as it is.
+    """
+    written = {name: own["reason"] for own in policy.get("not_covered", ()) for name in own["columns"]}
+    for name in reasons.keys() - written.keys():
+        remedy = f"Reasons are asked for: {', '.join(written) or 'no column'}."
+        raise InvalidArgument("reasons", f"The policy lets no column {name!r} leave as it is.", remedy)
+    written.update(reasons)
+    asked = {key: own for key, own in policy.items() if key not in ("format", "name", "version")}
+    if written:
+        asked["not_covered"] = [
+            {"columns": [name for name in written if written[name] == reason], "reason": reason}
+            for reason in dict.fromkeys(written.values())
+        ]
+    return {**policy, "name": content_name("release", asked), **asked}
 
 
 def policy_text(policy: Json, is_json: bool = False) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from privacy_risk.columns import Roles
-from privacy_risk.release_policy import policy_text
+from privacy_risk.release_policy import policy_text, with_reasons
 from privacy_risk.text_tables import html_list, html_table, number_text, text_table
 from privacy_risk.values import Json
 
@@ -108,10 +108,15 @@ class Release(Generic[Frame]):
     notes: tuple[str, ...]
     policy: Mapping[str, Any]
 
-    def save_policy(self, path: str | PathLike[str]) -> None:
-        """Write the policy: JSON if the file is called so, else YAML."""
+    def save_policy(self, path: str | PathLike[str], *, reasons: Mapping[str, str] | None = None) -> None:
+        """Write the policy: JSON if the file is called so, else YAML.
+
+        ``reasons`` say why sensitive columns, which leave as they are, may do so though who knows a value
+        finds its record. Until each has one, here or in the file, every verdict is ``error``.
+        """
         file = Path(path)
-        file.write_text(policy_text(self.policy, file.suffix == ".json"), encoding="utf-8")
+        policy = with_reasons(self.policy, reasons or {})
+        file.write_text(policy_text(policy, file.suffix == ".json"), encoding="utf-8")
 
     def __str__(self) -> str:
         return "\n".join((str(self.report), "", str(self.roles), *(f"  {note}" for note in self.notes)))

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import re
+import sys
 from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -32,12 +33,14 @@ from app.cli.shared_arguments import (
 )
 from app.cli.table_pieces import proposed_dialect, table_pieces
 from app.domain.errors import InvalidInput
+from app.domain.policies.reasons import is_reason
 from app.services.datasets.ingest.pieces import read_piece
 from privacy_risk import InvalidArgument, Release
 from privacy_risk.anonymisation import Criteria, anonymised, check
 from privacy_risk.columns import Said
 from privacy_risk.loading import one_row
 from privacy_risk.progress import telling
+from privacy_risk.release_policy import with_reasons
 from privacy_risk.tables import Table, table_of
 
 
@@ -64,6 +67,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     _add_columns(parser)
     parser.add_argument(
         "--save-policy", type=Path, metavar="FILE", help="write a gate policy that asks the same"
+    )
+    parser.add_argument(
+        "--reason",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COLUMN=TEXT",
+        help="why a sensitive column may leave as it is, for the policy: until then verdicts are errors",
     )
     add_sheet_argument(parser)
     add_server_argument(parser)
@@ -117,18 +128,27 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     """Write the release; 0 once it is written."""
     check_output("--output", arguments.output)
     check_output("--save-policy", arguments.save_policy)
+    reasons = dict(_pair("--reason", own, is_first=True) for own in arguments.reason)
+    if reasons and arguments.save_policy is None:
+        raise InvalidInput.of("--reason", "no-policy", "It is written into a policy.", "Give --save-policy.")
     try:
         with given_table(arguments, arguments.table, arguments.tables) as given:
             shown = given.shown
             release = _released(arguments, given, operations)
             content = release_file(release.frame, given.tables)
+            policy = with_reasons(release.policy, reasons)
     except InvalidArgument as error:
         raise InvalidInput.of(
             _option(error.argument), "invalid-argument", error.fault, error.remedy
         ) from error
     write_whole(arguments.output, content)
     if arguments.save_policy is not None:
-        release.save_policy(arguments.save_policy)
+        release.save_policy(arguments.save_policy, reasons=reasons)
+        for own in policy.get("not_covered", ()):
+            if not is_reason(own["reason"]):
+                said = f"no reason why these columns may leave as they are: {', '.join(own['columns'])}"
+                way_on = "Verdicts are errors until it gives one: --reason COLUMN=TEXT"
+                print(f"{arguments.save_policy} gives {said}. {way_on}.", file=sys.stderr)
     if arguments.json:
         print(json.dumps(_json(shown, arguments, release), ensure_ascii=False))
     else:
@@ -184,8 +204,9 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, float]:
     return {name: _number(option, text) for name, text in (_pair(option, own) for own in texts)}
 
 
-def _pair(option: str, text: str) -> tuple[str, str]:
-    name, _, value = text.rpartition("=")
+def _pair(option: str, text: str, *, is_first: bool = False) -> tuple[str, str]:
+    """Name and value around the last ``=``, or the first where values are prose."""
+    name, _, value = text.partition("=") if is_first else text.rpartition("=")
     if not name:
         raise InvalidInput.of(option, "malformed", f"{text!r} names no column.", "Write NAME=VALUE.")
     return name, value
@@ -203,7 +224,7 @@ def _number(option: str, text: str) -> float:
 
 def _option(argument: str) -> str:
     """The option that the function's argument is given by."""
-    named = {"hierarchies": "--hierarchy", "roles": "--identifier", "TABLE": "TABLE"}
+    named = {"hierarchies": "--hierarchy", "roles": "--identifier", "reasons": "--reason", "TABLE": "TABLE"}
     return named.get(argument, f"--{argument.replace('_', '-')}")
 
 

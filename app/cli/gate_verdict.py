@@ -195,7 +195,7 @@ def _with_coverage(coverage: object, status: str) -> str:
     if not isinstance(coverage, Mapping):
         raise _broken("It does not say which columns are released and what judges them.")
     outcome, uncovered = coverage.get("outcome"), coverage.get("uncovered")
-    if outcome in ("draft_schema", "not_computable"):
+    if outcome in ("draft_schema", "missing_reason", "not_computable"):
         return "error"
     if outcome not in ("covered", "not_covered") or (outcome == "covered") != (uncovered == []):
         raise _broken("What it says of the columns does not agree with itself.")

@@ -81,6 +81,9 @@ def _not_compared(then: Json, now: Json) -> set[str]:
     if "coverage" not in then["result"]:
         # A report from before columns were checked.
         left_out |= {"coverage"}
+    elif "least_persons" not in then["result"]["coverage"]:
+        # A later version warns of a check of columns that has changed.
+        left_out |= {"warnings"}
     if any(own.get("waiver") for own in criteria):
         return left_out | {"warnings", "changes"}
     same_budget = then["parameters"].get("change_rules") == now["parameters"].get("change_rules")
@@ -124,7 +127,7 @@ def _contradictions(then: Json) -> Iterator[str]:
         return
     result, coverage = then["result"], then["result"].get("coverage") or {}
     follows = _verdict(result["criteria"])
-    if coverage.get("outcome") in ("draft_schema", "not_computable"):
+    if coverage.get("outcome") in ("draft_schema", "missing_reason", "not_computable"):
         follows = "error"
     elif coverage.get("uncovered") and follows == "pass":
         follows = "fail"

@@ -47,9 +47,13 @@ COLUMNS: Final = {
         "Not decided",
         "Nobody answers for the roles of the columns yet. That is no pass: do not release before that.",
     ),
+    "missing_reason": (
+        "Not decided",
+        "Nobody has written why columns may leave. That is no pass: do not release before somebody does.",
+    ),
     "not_computable": (
         "Not decided",
-        "The columns were not looked at. That is no pass: do not release before they are.",
+        "What the columns single out is not known. That is no pass: do not release before it is.",
     ),
 }
 """Outcomes of the check of the columns that let nothing pass, whatever the criteria found."""

@@ -18,7 +18,7 @@ from app.web.visits import NoSuchPage, Page, Visit, found
 from app.web.words import address, heights_of
 from privacy_risk import Json
 from privacy_risk.columns import Column, Roles
-from privacy_risk.release_policy import policy_of
+from privacy_risk.release_policy import policy_of, with_reasons
 
 
 async def best_release(visit: Visit) -> Page:
@@ -147,15 +147,17 @@ async def make_release(visit: Visit, _: Form) -> Response:
     return RedirectResponse(address("optimisations", name, "release") + "#download", 303)
 
 
-async def save_policy(visit: Visit, _: Form) -> Response:
-    """Store the policy that asks of the next release what was asked of this one, and show it."""
+async def save_policy(visit: Visit, form: Form) -> Response:
+    """Store the policy that asks the same of the next release, with the reasons that were given; show it."""
     search = (await visit.client.optimisations.get(visit.ref)).document
     if not _has_policy(fields_of(search)):
         raise NoSuchPage
     objective, dataset = search["objective"], await visit.client.datasets.get(search["dataset"])
     upload = await found(visit.client.uploads.get(dataset.document["upload"]))
     roles = _roles(dataset.document, [] if upload is None else upload.document["columns"])
+    reasons = {name: form.text(f"reason/{name}") for name in roles.of("sensitive")}
     policy = policy_of(objective["privacy"], dataset.document["rows"], roles, objective["suppression_limit"])
+    policy = with_reasons(policy, reasons)
     await visit.client.policies.create(policy)
     ref = f"{policy['name']}@{policy['version']}"
     return RedirectResponse(address("policies", ref, dataset=search["dataset"], rule=search["name"]), 303)

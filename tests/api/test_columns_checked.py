@@ -134,6 +134,59 @@ async def test_a_reason_lets_a_column_leave_and_the_verdict_repeats_it(hostile: 
     assert lax["verdict"] == "pass"
 
 
+@pytest.mark.parametrize("reason", ["", ".", "\u200b\u3164"])
+async def test_a_verdict_is_an_error_until_somebody_writes_a_reason(hostile: httpx.AsyncClient, reason: str):
+    roles = {"sex": "quasi_identifier", "zip": "sensitive"}
+    unwritten = [{"columns": ["zip"], "reason": reason}]
+    result = await judged(hostile, "internal-analytics", 0, roles, not_covered=unwritten)
+    assert (result["verdict"], result["coverage"]["outcome"]) == ("error", "missing_reason")
+    assert "'zip'" in result["coverage"]["explanation"]
+    assert [own["columns"] for own in result["coverage"]["uncovered"]] == [["zip"]]
+    kept = (await hostile.get("/v1/policies/internal-analytics-0")).json()
+    assert kept["document"]["not_covered"] == [{"columns": ["zip"], "reason": reason}]
+    warned = [own["pointer"] for own in kept["warnings"] if own["code"] == "missing-reason"]
+    assert warned == ["/not_covered/0/reason"]
+
+
+async def test_a_requirement_goes_on_where_a_reason_is_given(hostile: httpx.AsyncClient):
+    """The reason lets the zip single out; that classes tell it still fails."""
+    roles = {"sex": "quasi_identifier", "job": "sensitive"}
+    told = {
+        "id": "told", "title": "Told", "reason": "A doubt is left.",
+        "requirement": {"kind": "privacy_model", "model": {"kind": "distinct_l_diversity", "l": 9}},
+    }  # fmt: skip
+    given = [{"columns": ["job"], "reason": "Nobody knows it."}]
+    result = await judged(hostile, "internal-analytics", 0, roles, not_covered=given, requirements=[told])
+    assert (result["verdict"], result["coverage"]["outcome"]) == ("fail", "covered")
+    assert [own["outcome"] for own in result["criteria"]] == ["failed"]
+
+
+async def test_a_stored_policy_keeps_the_check_that_it_was_stored_with(hostile: httpx.AsyncClient):
+    """Twenty-four people share each year: nobody is alone with it, and they are fewer than the k of 40."""
+    roles = {"sex": "quasi_identifier", "year": "sensitive"}
+    few = {"requirements": [
+        {"id": "k", "title": "k", "reason": "As asked.",
+         "requirement": {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 40}}}
+    ]}  # fmt: skip
+    old = {"not_covered": [{"columns": ["sex"], "reason": "."}], "coverage_version": 1}
+    before = await judged(hostile, "internal-analytics", 0, roles, **few, **old)
+    assert (before["verdict"], "least_persons" in before["coverage"]) == ("pass", False)
+    assert any("keeps version 1" in own for own in before["warnings"])
+    stored = (await hostile.get("/v1/policies/internal-analytics-0")).json()["document"]
+    assert "coverage_version" not in stored
+    again = await hostile.post("/v1/policies", json=stored)
+    assert (again.status_code, again.json()["document"]) == (200, stored)
+    now = await judged(hostile, "internal-analytics", 1, roles, **few)
+    assert (now["verdict"], now["coverage"]["least_persons"]) == ("fail", 40)
+    assert [own["columns"] for own in now["coverage"]["uncovered"]] == [["year"]]
+    assert not any("keeps version 1" in own for own in now["warnings"])
+    newer = {**stored, "version": 2, "coverage_version": 2}
+    await made(hostile, "policies", newer)
+    changed = (await hostile.get("/v1/policies/internal-analytics-0/diff")).json()
+    assert changed["effect"] == "different"
+    assert {"coverage_version"} <= {own["field"] for part in changed["changes"] for own in part["fields"]}
+
+
 async def test_lint_beside_a_dataset_asks_what_the_service_understands(hostile: httpx.AsyncClient):
     declared = [{"name": own, "type": "categorical", "role": "sensitive"} for own in ("email", "sex")]
     await made(hostile, "datasets", {"name": "linted", "upload": "hostile", "attributes": declared})

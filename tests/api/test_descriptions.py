@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 import anyio
 import pandas as pd
 import pytest
+import yaml
 
 import privacy_risk as pr
 from app.cli import anonymise, gate, profile
@@ -51,10 +52,21 @@ async def test_a_description_is_taken_as_it_stands_by_every_command(command, sam
     assert await command("describe", samples / f"{name}.csv", "-o", tables) == 0
     assert await command("profile", "--tables", tables) == 0
     criteria = ("--k", "3", "--max-suppressed", "0.3")
+    asked = ("anonymise", "--tables", tables, *criteria, "-o", release, "--save-policy", policy)
+    assert await command(*asked) == 0
+    exempt = yaml.safe_load(policy.read_text())["not_covered"]
+    columns = [name for own in exempt for name in own["columns"]]
+    assert {own["reason"] for own in exempt} == {""}
     assert (
-        await command("anonymise", "--tables", tables, *criteria, "-o", release, "--save-policy", policy) == 0
+        f"no reason why these columns may leave as they are: {', '.join(columns)}" in capsys.readouterr().err
     )
-    capsys.readouterr()
+    assert await command("gate", policy, "--tables", tables, "--release", release) == 2
+    assert "Nobody has written why these columns may leave" in capsys.readouterr().out
+    for reason, status in (("\u200b . -", 2), ("Nobody outside = knows it.", 0)):
+        assert await command(*asked, "--reason", *(f"{name}={reason}" for name in columns)) == 0
+        assert ("no reason" in capsys.readouterr().err) == bool(status)
+        assert await command("gate", policy, "--tables", tables, "--release", release) == status
+        capsys.readouterr()
     assert await command("gate", policy, "--tables", tables, "--release", release) == 0, capsys.readouterr()
     assert await command("gate", policy, "--tables", tables) == 1
     assert "singles out" in capsys.readouterr().out

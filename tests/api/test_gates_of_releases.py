@@ -46,6 +46,8 @@ def at_least(
 
 
 TOWNS_TOGETHER = at_least("k", 30)
+RARE = {"not_covered": [{"columns": ["illness"], "reason": "Nobody outside the study knows an illness."}]}
+"""Illnesses that fewer people have than share a town."""
 
 
 async def gate(client: httpx.AsyncClient, name: str, *demands: Json, **more: Any) -> str:
@@ -115,7 +117,7 @@ async def test_the_guarantee_of_each_mechanism_can_be_asked_for(
 async def test_a_measure_reads_the_matrix_and_covers_what_was_drawn(client: httpx.AsyncClient):
     await drawn(client)
     likeness = at_least("beta_enhanced", 2, "beta_likeness", "at_most")
-    own = await gate(client, "p", likeness, TOWNS_TOGETHER)
+    own = await gate(client, "p", likeness, TOWNS_TOGETHER, **RARE)
     result = await verdict(client, own)
     measured = {"dataset": "people", "release": "drawn", "measure": {"kind": "beta_likeness"}}
     found = (await made(client.post("/v1/measurements", json=measured)))["result"]
@@ -288,7 +290,7 @@ async def test_a_rules_release_means_its_rule_and_promises_nothing(client: httpx
     in_order = {"name": "ordered", "dataset": "people", "rule": "all", "order": "records"}
     await made(client.post("/v1/releases", json=in_order))
     model = {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 30}}
-    own = await gate(client, "p", model)
+    own = await gate(client, "p", model, **RARE)
     result = await verdict(client, own, "open")
     answer = await client.post(own, json={"dataset": "people", "rule": "all"})
     plainly = answer.json()["result"]
@@ -384,7 +386,7 @@ async def test_of_a_release_that_is_withdrawn_later_verdict_and_evidence_say_so(
 
 async def test_a_run_judges_the_guarantees_of_when_it_was_asked_for(api: Api, client: httpx.AsyncClient):
     await drawn(client)
-    own = await gate(client, "p", promised({"at_most": 2}), TOWNS_TOGETHER)
+    own = await gate(client, "p", promised({"at_most": 2}), TOWNS_TOGETHER, **RARE)
     body = {"name": "by-run", "release": {"name": "drawn"}}
     started = await client.post(f"{own}/runs", json=body)
     assert started.status_code == 202, started.text

@@ -103,8 +103,17 @@ async def test_the_saved_policy_lets_the_release_pass_and_nothing_else(call, tmp
     release.save_policy(yaml_file)
     release.save_policy(json_file)
     assert yaml.safe_load(yaml_file.read_text()) == json.loads(json_file.read_text()) == release.policy
-
+    exempt = {name: own["reason"] for own in release.policy["not_covered"] for name in own["columns"]}
+    assert set(exempt.values()) == {""}
     hierarchies = {"zip": ZIPS}
+    unwritten = await call(pr.gate, yaml_file, release.frame, original=PEOPLE, hierarchies=hierarchies)
+    assert unwritten.outcome == "error"
+    assert "Nobody has written why these columns may leave" in str(unwritten)
+    with pytest.raises(pr.InvalidArgument, match="reasons"):
+        release.save_policy(yaml_file, reasons={"zip": "Everybody knows it."})
+
+    for file in (yaml_file, json_file):
+        release.save_policy(file, reasons=dict.fromkeys(exempt, "Nobody outside the ward knows it."))
     passed = await call(pr.gate, yaml_file, release.frame, original=PEOPLE, hierarchies=hierarchies)
     assert passed.passed
     assert passed.raise_for_fail() is passed
@@ -131,6 +140,7 @@ async def test_rows_are_matched_by_an_identifier_that_may_not_leave(call):
     release = await call(pr.anonymise, PEOPLE, **ASKED)
     policy = json.loads(json.dumps(release.policy)) | {"name": "keyed"}
     policy["schema"]["attributes"]["patient"] = "identifier"
+    policy["not_covered"][0]["reason"] = "Nobody outside the ward knows it."
     keyed = PEOPLE[["patient", *release.frame.columns]]
     verdict = await call(pr.gate, policy, keyed, original=PEOPLE)
     assert verdict.outcome == "fail"
@@ -144,7 +154,9 @@ async def test_rows_are_matched_by_an_identifier_that_may_not_leave(call):
 async def test_the_saved_policy_lets_sensitive_values_leave_that_single_people_out(call, tmp_path):
     frame = PEOPLE.assign(costs=range(N))
     release = await call(pr.anonymise, frame, **ASKED | {"l": {"costs": 3}})
-    release.save_policy(tmp_path / "policy.yaml")
+    reasons = {"diagnosis": "Nobody outside the ward knows it.", "costs": "Nobody knows what a stay cost."}
+    asked = [name for own in release.policy["not_covered"] for name in own["columns"]]
+    release.save_policy(tmp_path / "policy.yaml", reasons={name: reasons[name] for name in asked})
     verdict = await call(
         pr.gate, tmp_path / "policy.yaml", release, original=frame, hierarchies={"zip": ZIPS}
     )

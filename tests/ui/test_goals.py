@@ -8,6 +8,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
+from urllib.parse import unquote
 
 import httpx
 import pytest
@@ -211,10 +212,16 @@ def test_the_table_that_is_downloaded_meets_what_was_asked(browser):
 
 def test_what_was_asked_is_saved_as_a_policy_that_its_release_passes(browser, served, journey: Journey):
     place = asked(browser).headers["location"]
-    led = browser.post(
-        place.replace("/release", "/policy"), data={"form_token": token_in(browser.get(place))}
-    )
+    shown = browser.get(place)
+    (field,) = set(re.findall(r'name="(reason/[^"]+)"', shown.text))
+    save = {"form_token": token_in(shown)}
+    empty = browser.post(place.replace("/release", "/policy"), data=save)
+    assert "no reason has been written yet" in browser.get(empty.headers["location"]).text
+    reason = "Nobody outside the club knows it."
+    led = browser.post(place.replace("/release", "/policy"), data=save | {field: reason})
     page = browser.get(led.headers["location"])
+    assert f"{field.removeprefix('reason/')}: {reason}" in page.text
+    unwritten = unquote(empty.headers["location"].partition("?")[0].removeprefix("/policies/"))
     name = place.split("/")[2]
     ref = re.search(r"privacy-risk gate (\S+) --server (\S+) --dataset-id (\S+) --rule ([^\s<]+)<", page.text)
     assert ref.groups()[1:] == (served.url, "example-members", name)
@@ -226,6 +233,9 @@ def test_what_was_asked_is_saved_as_a_policy_that_its_release_passes(browser, se
         assert (sent.status_code, sent.json()["name"]) == (200, ref[1])
         body = {"name": "of-the-way", "dataset": "example-members", "rule": name}
         verdict = api.post(f"/v1/gates/{ref[1]}/evaluations", json=body)
+        error = api.post(f"/v1/gates/{unwritten}/evaluations", json=body | {"name": "unwritten"})
+    assert error.json()["result"]["coverage"]["outcome"] == "missing_reason"
+    assert error.json()["result"]["verdict"] == "error"
     assert verdict.json()["result"]["verdict"] == "pass"
 
 

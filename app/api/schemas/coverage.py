@@ -43,7 +43,7 @@ class FoundColumn(Answer):
     """How far it is generalised; null where nobody knows."""
     values: Annotated[Whole, Field(description="Different values that are released.", examples=[3])]
     singled_out: Annotated[Whole, Field(examples=[0])]
-    """Records whose value no other record shows."""
+    """Records whose value fewer than `least_persons` persons have; without that, no other record shows."""
     singled_out_share: Annotated[Number, Field(examples=[0])]
     """The same as a share of the records."""
     identifiers: list[FoundIdentifier]
@@ -79,12 +79,17 @@ class FoundCoverage(Answer):
 
     outcome: Annotated[Outcome, Field(examples=["covered"])]
     """`not_covered` makes the verdict `fail`; `draft_schema`, where nobody answers for the policy's roles
-    yet, and `not_computable` make it `error`.
+    yet, `missing_reason`, where nobody has written why the columns under `not_covered` may leave, and
+    `not_computable` make it `error`.
     """
     explanation: Annotated[str, Field(description="The same in a sentence.")]
     records: Annotated[Whole | None, Field(description="Records of the release.", examples=[12])]
     allowed_share: Annotated[Number | None, Field(examples=[0.001])]
     """Share of them that may be singled out."""
+    least_persons: Annotated[Whole | None, Field(examples=[5], exclude_if=is_none)] = None
+    """So many persons must have a value for it to single nobody out: the policy's largest k, 2 without any.
+    Not there where rows were counted that are unique, by version 1 of the check.
+    """
     to_confirm: Annotated[list[str], Field(examples=[[]])]
     """Columns whose role nobody has confirmed."""
     uncovered: Annotated[list[FoundUncovered], Field(description="What is not covered; empty: nothing.")]

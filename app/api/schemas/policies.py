@@ -20,6 +20,7 @@ from app.domain.policies.policy import (
     MOST_REQUIREMENTS,
     MOST_SECRETS,
     MOST_SLOTS,
+    NEWEST_COVERAGE,
     OptimumScope,
     PromisedStatus,
     Severity,
@@ -271,12 +272,12 @@ class PolicySchema(Request):
 
 
 class NotCovered(Request):
-    """Columns that may leave although no requirement judges them."""
+    """Columns that may leave although they single people out."""
 
     columns: Annotated[list[Column], Field(min_length=1, max_length=1000, examples=[["member_id"]])]
     """Their names."""
-    reason: Annotated[Prose, Field(examples=["Random, and new each time."])]
-    """Why they may leave."""
+    reason: Annotated[str, Field(max_length=2000, examples=["Random, and new each time."])]
+    """Why they may leave, in words; empty until somebody writes it, and till then verdicts are errors."""
 
 
 class PolicyHeading(Request):
@@ -309,10 +310,12 @@ class _Policy(Request):
     schema_: Annotated[PolicySchema | None, Field(alias="schema")] = None
     """The role of every column; any dataset if left out."""
     not_covered: Annotated[list[NotCovered], Field(max_length=MOST_EXEMPTIONS)] = []  # noqa: RUF012 - pydantic copies it
-    """Columns that may leave unjudged, with the reason."""
+    """Columns that may leave though they single people out, with the reason; requirements still hold."""
     singled_out_share: Share = USUAL_SINGLED_OUT_SHARE
-    """Greatest share of the records that columns may single out by which no blocking requirement bounds
-    telling records apart.
+    """Greatest share of the records whose value fewer persons may have than the largest k, 2 without any."""
+    coverage_version: Annotated[int | None, Field(strict=True, ge=1, le=NEWEST_COVERAGE, examples=[2])] = None
+    """Version of what is checked of columns before any requirement; filled in when the policy is stored.
+    Version 1, of policies that were stored before, counts unique records.
     """
     suppression_limit: Share = 0.0
     """Share of the records that a suggested change may suppress."""

@@ -2,28 +2,32 @@
 
 A column is *not covered* if no blocking requirement bounds telling records apart by it, and its released
 values single out more than the allowed share of the records, alone or together with the other columns of
-that kind, or look like direct identifiers; and if it is the key column of a release file. A requirement
-that reads a column as a sensitive attribute, or weighs its disclosure, keeps others from learning
-somebody's value; it does not keep whoever knows the value from finding the record. A guarantee about values
-that were drawn does keep from that, for a record need not show its own. A column may leave all the same
-where the policy names it and gives a reason.
+that kind; if it looks like direct identifiers; and if it is the key column of a release file. A value singles
+out if fewer persons have it than the policy's largest k. A requirement that reads a column as a sensitive
+attribute, or weighs its disclosure, keeps others from learning somebody's value; it does not keep whoever
+knows the value from finding the record. A guarantee about values that were drawn does keep from that, for a
+record need not show its own. A column may leave all the same where the policy names it and gives a reason;
+its requirements are judged nevertheless.
 
-Counts are of the release: a cell that is suppressed singles nobody out.
+Counts are of the release: a suppressed cell singles nobody out. Version 1, which policies of before keep,
+counts unique rows, and lets requirements cover what looks like direct identifiers.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.direct_identifiers.recognition import RecognisedKind
 from app.domain.gates.reading import Reading
-from app.domain.policies.policy import Policy
+from app.domain.models.k_anonymity import EquivalenceClassesParameters
+from app.domain.policies.policy import MeasureCondition, OptimumCondition, Policy, PrivacyModelCondition
 from app.domain.policies.schema import Giver
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.numbers import highest_accepted
@@ -33,6 +37,13 @@ Recognise = Callable[[Sequence[str], Longs], tuple[RecognisedKind, ...]]
 """The kinds of identifiers that distinct texts with these counts look like."""
 
 NOTHING_SHOWN: Final = -1
+LEAST_PERSONS: Final = 2
+_OF_K: Final = frozenset({"k_anonymity", "alpha_k_anonymity", "equivalence_classes"})
+"""Criteria and measures whose k is the least size of classes."""
+_BELOW_K: Final = frozenset(
+    {"is_k_anonymous", "classes_below_k", "records_below_k", "is_met", "classes_failing", "records_failing"}
+)
+"""Values of these measures that compare classes with the k that is asked for."""
 KEY: Final = "key"
 """What the key column of a release file is to it."""
 
@@ -75,10 +86,42 @@ class ReleasedColumn:
         shown = self.codes[self.codes != NOTHING_SHOWN]
         return np.bincount(shown, minlength=len(self.texts)).astype(np.int64)
 
-    @property
-    def singled_out(self) -> int:
-        """Records whose text no other record shows."""
-        return int((self.counts == 1).sum())
+
+@dataclass(frozen=True, eq=False)
+class PersonsOfRows:
+    """Whose the rows of a release are.
+
+    ``of_rows`` is int32 (n,), the person of each, None where nobody knows; ``records`` is int64 (persons,),
+    how many records of the table each has.
+    """
+
+    of_rows: Ints | None
+    records: Longs
+
+    def counts(self, groups: Ints, rows: Longs) -> Longs:
+        """(G,) persons in each group, ``groups`` of rows (n,) and ``rows`` how many each group has.
+
+        Where nobody knows whose they are, the fewest who can fill it: those with the most records.
+        """
+        if self.of_rows is None:
+            most = np.cumsum(np.sort(self.records)[::-1])
+            fewest: Longs = np.searchsorted(most, rows) + (rows > 0)
+            return fewest
+        pairs = distinct_rows([groups, self.of_rows], [len(rows), len(self.records)], len(groups))
+        return np.bincount(pairs.codes[:, 0], minlength=len(rows)).astype(np.int64)
+
+
+def _singled_out(
+    columns: Sequence[ReleasedColumn], persons: PersonsOfRows | None, fewer_than: int
+) -> tuple[int, int]:
+    """Rows whose values fewer persons have: surely, and perhaps, where nobody knows whose rows are whose."""
+    sizes, n = [len(own.texts) + 1 for own in columns], len(columns[0].codes)
+    rows = distinct_rows([own.codes + 1 for own in columns], sizes, n)
+    counted = rows.counts if persons is None else persons.counts(rows.inverse, rows.counts)
+    most = rows.counts if persons is not None and persons.of_rows is None else counted
+    shown = rows.codes.any(axis=1)
+    surely, perhaps = (int(rows.counts[shown & (own < fewer_than)].sum()) for own in (most, counted))
+    return surely, perhaps
 
 
 @dataclass(frozen=True)
@@ -117,8 +160,10 @@ class Uncovered:
 class Coverage:
     """All disclosed columns, and which of them are not covered.
 
-    ``records`` are those of the release, of which ``allowed_share`` may be singled out. ``draft`` says that
-    the policy's schema is one, with the columns ``to_confirm``.
+    ``records`` are those of the release, of which ``allowed_share`` may be singled out: rows whose value
+    fewer than ``least_persons`` have, None: rows whose value no other shows. ``undecided`` are columns of
+    which it is not known, since nobody knows whose row is whose. ``draft`` says that the policy's schema is
+    one, with the columns ``to_confirm``; ``without_reason`` are those for which it gives none.
     """
 
     columns: tuple[JudgedColumn, ...]
@@ -127,11 +172,14 @@ class Coverage:
     allowed_share: float
     draft: bool
     to_confirm: tuple[str, ...]
+    least_persons: int | None = None
+    undecided: tuple[str, ...] = ()
+    without_reason: tuple[str, ...] = ()
 
     @property
     def passes(self) -> bool:
-        """Whether every column is covered, by a schema that somebody answers for."""
-        return not self.draft and not self.uncovered
+        """Whether every column is covered, by a schema and by reasons that somebody answers for."""
+        return not (self.draft or self.uncovered or self.undecided or self.without_reason)
 
 
 def coverage_of(
@@ -140,14 +188,21 @@ def coverage_of(
     readings: Mapping[str, Reading],
     recognise: Recognise,
     waived: Set[str] = frozenset(),
+    persons: PersonsOfRows | None = None,
 ) -> Coverage:
     """Compare the released columns, at least one, with what the requirements of the policy read.
 
     ``readings`` are by the ids of the requirements. Those that are ``waived``, since they fail and need not
-    hold, cover nothing. All columns have the same number of records.
+    hold, cover nothing. All columns have the same number of records; without ``persons`` each is one.
     """
     blocking = frozenset(own.id for own in policy.requirements if own.severity == "block") - waived
-    found = [_judged(policy, own, readings, recognise, blocking) for own in columns]
+    as_before = policy.is_covered_as_before
+    persons, fewer_than = (None, LEAST_PERSONS) if as_before else (persons, largest_k(policy))
+    singled = [_singled_out([own], persons, fewer_than) for own in columns]
+    found = [
+        _judged(policy, own, surely, readings, recognise, blocking)
+        for own, (surely, _) in zip(columns, singled, strict=True)
+    ]
     records = len(columns[0].codes)
     allowed = highest_accepted(policy.singled_out_share * records)
     bounds = [readings[id_].tells_apart for id_ in sorted(blocking)]
@@ -155,20 +210,25 @@ def coverage_of(
     not_their_own = frozenset().union(*(readings[id_].not_their_own for id_ in blocking))
     uncovered: list[Uncovered] = []
     unread: list[ReleasedColumn] = []
-    for released, judged in zip(columns, found, strict=True):
+    undecided: dict[str, None] = {}
+    for released, judged, (_, perhaps) in zip(columns, found, singled, strict=True):
         if judged.reason is not None:
             continue
         is_told_apart = judged.name in apart
         finds_nobody = is_told_apart or judged.name in not_their_own
-        own = _alone(judged, allowed, is_told_apart=is_told_apart, finds_nobody=finds_nobody)
+        own = _alone(judged, allowed, may_name=as_before and is_told_apart, finds_nobody=finds_nobody)
         uncovered += own
         if not own and not finds_nobody:
             unread.append(released)
+            if perhaps > allowed:
+                undecided[judged.name] = None
     for group in (unread, _apart_only_singly(policy, columns, bounds)):
-        codes = [own.codes + 1 for own in group]
-        together = int(alone_in(codes, [len(own.texts) + 1 for own in group]).sum()) if group else 0
-        if together > allowed:
-            uncovered.append(Uncovered(tuple(own.name for own in group), "single_out_together", together))
+        names = tuple(own.name for own in group)
+        surely, perhaps = _singled_out(group, persons, fewer_than) if group else (0, 0)
+        if surely > allowed:
+            uncovered.append(Uncovered(names, "single_out_together", surely))
+        elif perhaps > allowed:
+            undecided |= dict.fromkeys(names)
     schema = policy.schema
     return Coverage(
         columns=tuple(found),
@@ -177,12 +237,32 @@ def coverage_of(
         allowed_share=policy.singled_out_share,
         draft=schema is not None and schema.is_draft,
         to_confirm=() if schema is None else schema.to_confirm,
+        least_persons=None if as_before else fewer_than,
+        undecided=tuple(undecided),
+        without_reason=policy.without_reason,
     )
+
+
+def largest_k(policy: Policy) -> int:
+    """The greatest k of (α, k)- or k-anonymity that a blocking requirement asks for; 2 without any."""
+    asked: list[Any] = []
+    for condition in (own.condition for own in policy.requirements if own.severity == "block"):
+        match condition:
+            case PrivacyModelCondition(model, parameters) if model in _OF_K:
+                asked.append(parameters.get("k"))
+            case OptimumCondition(objective):
+                asked += [own.get("k") for own in objective.get("privacy", ()) if own.get("kind") in _OF_K]
+            case MeasureCondition(measure, _, "k", _, threshold) if measure in _OF_K and threshold < math.inf:
+                asked.append(math.ceil(threshold))
+            case MeasureCondition(measure, parameters, value) if measure in _OF_K and value in _BELOW_K:
+                asked.append(parameters.get("k", EquivalenceClassesParameters.k))
+    return max([LEAST_PERSONS, *(own for own in asked if isinstance(own, int))])
 
 
 def _judged(
     policy: Policy,
     column: ReleasedColumn,
+    singled_out: int,
     readings: Mapping[str, Reading],
     recognise: Recognise,
     blocking: Set[str],
@@ -199,7 +279,7 @@ def _judged(
         given_by=column.given_by,
         levels=column.levels,
         values=len(shown),
-        singled_out=column.singled_out,
+        singled_out=singled_out,
         identifiers=tuple(own for own in kinds if own.is_direct_identifier),
         judged_by=tuple(own.id for own in readers if own.id in blocking),
         warned_by=tuple(own.id for own in readers if own.severity != "block"),
@@ -208,14 +288,12 @@ def _judged(
     )
 
 
-def _alone(
-    column: JudgedColumn, allowed: float, *, is_told_apart: bool, finds_nobody: bool
-) -> list[Uncovered]:
+def _alone(column: JudgedColumn, allowed: float, *, may_name: bool, finds_nobody: bool) -> list[Uncovered]:
     """Why a column by itself is not covered, if it is not."""
     if column.role == KEY:
         return [Uncovered((column.name,), "key", column.singled_out)]
     found = []
-    if column.identifiers and not is_told_apart:
+    if column.identifiers and not may_name:
         likely = max(column.identifiers, key=lambda own: own.share)
         found.append(Uncovered((column.name,), "direct_identifier", column.singled_out, likely))
     if not finds_nobody and column.singled_out > allowed:
@@ -240,11 +318,14 @@ def _apart_only_singly(
     return [own for own in columns if own.name in names]
 
 
-def alone_in(columns: Sequence[Ints], sizes: Sequence[int]) -> Bools:
-    """(n,) which records differ from every other in these columns, and have a value in some of them.
+def alone_in(columns: Sequence[Ints], sizes: Sequence[int], persons: Ints | None = None) -> Bools:
+    """(n,) which records differ in these columns from every other person's, and have a value in some of them.
 
-    Codes lie in [0, size); 0 is a cell without a value.
+    Codes lie in [0, size); 0 is a cell without a value. Without ``persons`` each record is one.
     """
     rows = distinct_rows(columns, sizes, len(columns[0]))
-    alone: Bools = ((rows.counts == 1) & rows.codes.any(axis=1))[rows.inverse]
+    counts = rows.counts
+    if persons is not None:
+        counts = PersonsOfRows(persons, np.bincount(persons)).counts(rows.inverse, counts)
+    alone: Bools = ((counts == 1) & rows.codes.any(axis=1))[rows.inverse]
     return alone

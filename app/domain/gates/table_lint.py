@@ -14,6 +14,7 @@ from app.domain.errors import joined
 from app.domain.gates.coverage import Recognise, ReleasedColumn, coverage_of
 from app.domain.gates.reading import Columns, reading_of
 from app.domain.policies.findings import Findings
+from app.domain.policies.pinning import with_coverage
 from app.domain.policies.policy import Policy
 from app.domain.policies.schema import DISCLOSED_ROLES
 
@@ -71,6 +72,7 @@ def check_singled_out(
         carried={slot.name: quasi for slot in policy.dictionaries},
         weighed=quasi | roles["sensitive"],
     )
+    policy = with_coverage(policy)
     readings = {own.id: reading_of(policy, own, known) for own in policy.requirements}
     coverage = coverage_of(policy, disclosed, readings, recognise)
     for own in coverage.uncovered:

@@ -136,6 +136,7 @@ def _head_fields(policy: Policy) -> dict[str, Any]:
         **_schema_fields(policy),
         **{f"not_covered.{name}": own.reason for own in policy.not_covered for name in own.columns},
         "singled_out_share": policy.singled_out_share,
+        "coverage_version": policy.coverage_version,
         "suppression_limit": policy.suppression_limit,
         **{f"outline.{own.title}": dataclasses.asdict(own) for own in policy.outline},
     }

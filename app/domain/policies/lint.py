@@ -14,6 +14,7 @@ from app.domain.policies.contradictions import check_together
 from app.domain.policies.findings import Findings, Lint
 from app.domain.policies.perfect_privacy import check_subjects
 from app.domain.policies.policy import Policy
+from app.domain.policies.reasons import is_reason
 from app.domain.policies.requirements import check_requirement, is_scored, slots_of
 from app.domain.policies.schema import PolicySchema
 
@@ -147,10 +148,11 @@ def _check_exemptions(policy: Policy, found: Findings) -> None:
     schema, seen = policy.schema, set[str]()
     for number, exemption in enumerate(policy.not_covered):
         at = f"/not_covered/{number}"
-        if not exemption.reason.strip():
-            found.error(
-                f"{at}/reason", "missing-reason", "The reason is empty.",
-                "Say why the column may leave although no requirement judges it.",
+        if not is_reason(exemption.reason):
+            found.warn(
+                f"{at}/reason", "missing-reason",
+                "Nobody has written a reason: every verdict is an error until somebody does.",
+                "Say in words why the columns may leave although they single people out.",
             )  # fmt: skip
         for place, column in enumerate(exemption.columns):
             pointer = joined(f"{at}/columns", place)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from app.domain.policies.findings import Findings
 from app.domain.policies.policy import PerfectPrivacyCondition, Policy
+from app.domain.policies.reasons import is_reason
 
 _REMEDY = "Put them into a policy of their own: a verdict is about a release, or about views."
 
@@ -20,8 +21,8 @@ def check_secrets(condition: PerfectPrivacyCondition, pointer: str, found: Findi
             found.error(
                 f"{at}/id", "duplicate", f"There is another {own.id!r} before it.", "Give every one its own."
             )
-        for name in ("id", "reason"):
-            if not getattr(own, name).strip():
+        for name, is_there in (("id", bool(own.id.strip())), ("reason", is_reason(own.reason))):
+            if not is_there:
                 found.error(
                     f"{at}/{name}", f"missing-{name}", f"The {name} is empty.",
                     "Say why the answer is secret, and from whom.",

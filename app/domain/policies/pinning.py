@@ -12,6 +12,7 @@ from app.domain.policies.building import built
 from app.domain.policies.guarantee_bounds import bounds_of
 from app.domain.policies.objectives import criterion_of
 from app.domain.policies.policy import (
+    NEWEST_COVERAGE,
     Condition,
     GuaranteeCondition,
     MeasureCondition,
@@ -31,6 +32,13 @@ def pinned(policy: Policy) -> Policy:
         for requirement in policy.requirements
     )
     return dataclasses.replace(policy, requirements=requirements)
+
+
+def with_coverage(policy: Policy) -> Policy:
+    """The policy with the newest check of columns, unless it names a version of it or is about views."""
+    if policy.coverage_version is not None or policy.judges_views:
+        return policy
+    return dataclasses.replace(policy, coverage_version=NEWEST_COVERAGE)
 
 
 def parameters_in_full(condition: MeasureCondition | PrivacyModelCondition) -> Mapping[str, Any]:

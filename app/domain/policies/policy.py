@@ -16,6 +16,7 @@ from annotated_types import Ge, Le, Len, Lt, MaxLen
 from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.policies.comparison import Comparison, Value
 from app.domain.policies.formats import FORMAT_2, Format
+from app.domain.policies.reasons import is_reason
 from app.domain.policies.schema import USUAL_SINGLED_OUT_SHARE, Column, NotCovered, PolicySchema
 
 Severity = Literal["block", "warn"]
@@ -28,6 +29,8 @@ MOST_EXEMPTIONS: Final = 100
 MOST_HEADINGS: Final = 50
 MOST_SECRETS: Final = 50
 MOST_CHARACTERS_OF_A_SECRET: Final = 20_000
+NEWEST_COVERAGE: Final = 2
+"""Version of what a gate checks of columns before any requirement."""
 
 Word = Annotated[str, Len(1, 100)]
 Title = Annotated[str, Len(1, 200)]
@@ -233,9 +236,10 @@ class Policy:
     """A named, versioned list of requirements.
 
     ``schema`` says what roles columns must have, and no other column may be disclosed; None: any dataset,
-    with the roles that it has. ``not_covered`` are columns that may leave though no requirement judges them.
-    ``singled_out_share`` is the greatest share of the records that values which no requirement judges may
-    single out. ``suppression_limit`` is the share of records that a suggested change may suppress.
+    with the roles that it has. ``not_covered`` are columns that may leave though they single people out.
+    ``singled_out_share`` is the greatest share of the records that a column may single out;
+    ``coverage_version`` the version of what that means; None: 1 if it is stored, else the newest.
+    ``suppression_limit`` is the share of records that a suggested change may suppress.
     ``outline`` is what a report of its verdicts is arranged by; without one by the requirements.
     ``format`` is that of its document.
     """
@@ -250,6 +254,7 @@ class Policy:
     schema: PolicySchema | None = None
     not_covered: Annotated[tuple[NotCovered, ...], MaxLen(MOST_EXEMPTIONS)] = ()
     singled_out_share: Share = USUAL_SINGLED_OUT_SHARE
+    coverage_version: Annotated[int | None, Ge(1), Le(NEWEST_COVERAGE)] = None
     suppression_limit: Share = 0.0
     outline: Annotated[tuple[Heading, ...], MaxLen(MOST_HEADINGS)] = ()
     format: Format = FORMAT_2
@@ -265,4 +270,17 @@ class Policy:
 
     def reason_for(self, column: str) -> str | None:
         """Why a column may leave though it is not covered; None if the policy gives no reason."""
-        return next((own.reason for own in self.not_covered if column in own.columns), None)
+        given = next((own.reason for own in self.not_covered if column in own.columns), None)
+        return None if column in self.without_reason else given
+
+    @property
+    def is_covered_as_before(self) -> bool:
+        """Whether columns are judged by version 1: whatever was written is a reason, and rows are counted."""
+        return self.coverage_version in (None, 1)
+
+    @property
+    def without_reason(self) -> tuple[str, ...]:
+        """The columns under ``not_covered`` for which somebody still has to write a reason."""
+        if self.is_covered_as_before:
+            return ()
+        return tuple(name for own in self.not_covered if not is_reason(own.reason) for name in own.columns)

@@ -33,6 +33,7 @@ from app.domain.policies.policy import (
     Scope,
     ScoreCondition,
 )
+from app.domain.policies.reasons import is_reason
 from app.domain.policies.thresholds import SCORE_VALUES, check_threshold
 from app.domain.search.full_domain.problem import AnonymityProblem
 
@@ -85,9 +86,9 @@ def check_requirement(policy: Policy, requirement: Requirement, pointer: str, fo
     """Note all that is wrong with a requirement that is at ``pointer``."""
     checked = _Checked(policy, requirement, pointer, found)
     for name in ("title", "reason"):
-        if not getattr(requirement, name).strip():
+        if not is_reason(getattr(requirement, name)):
             found.error(
-                f"{pointer}/{name}", f"missing-{name}", f"The {name} is empty.",
+                f"{pointer}/{name}", f"missing-{name}", f"The {name} has no word.",
                 "Say why this number." if name == "reason" else "Say what must hold.",
             )  # fmt: skip
     match requirement.condition:

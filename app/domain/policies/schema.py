@@ -64,7 +64,10 @@ class PolicySchema:
 
 @dataclass(frozen=True)
 class NotCovered:
-    """Columns that may leave although nothing protects those whom they single out, and why."""
+    """Columns that may leave although nothing protects those whom they single out, and why.
+
+    A ``reason`` without a word is one that somebody still has to write.
+    """
 
     columns: Annotated[tuple[Column, ...], Len(1, 1000)]
-    reason: Annotated[str, Len(1, 2000)]
+    reason: Annotated[str, MaxLen(2000)]

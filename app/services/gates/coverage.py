@@ -8,11 +8,13 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from app.domain.arrays import Ints
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.direct_identifiers.recognition import RecognisedKind, recognised_kinds
 from app.domain.gates.coverage import (
     Coverage,
     JudgedColumn,
+    PersonsOfRows,
     Uncovered,
     alone_in,
     coverage_of,
@@ -70,9 +72,12 @@ def _lacks_people(subject: Subject, context: EvaluationContext, slot: str) -> bo
     if rule is None or not carried:
         return False
     codes = context.release(rule).codes
-    released = codes if context.absent is None else codes[~context.absent]
+    is_there = slice(None) if context.absent is None else ~context.absent
+    released = codes[is_there]
     sizes = [table.hierarchies[j].n_nodes for j in carried]
-    alone = released[alone_in([released[:, j] for j in carried], sizes)]
+    persons = None if subject.policy.is_covered_as_before else table.persons
+    persons = None if persons is None else persons[is_there]
+    alone = released[alone_in([released[:, j] for j in carried], sizes, persons)]
     allowed = highest_accepted(subject.policy.singled_out_share * len(released))
     if len(alone) <= allowed:
         return False
@@ -116,7 +121,9 @@ def _weighed(table: Table, sensitivity: Sensitivity) -> frozenset[str]:
     )
 
 
-Outcome = Literal["covered", "not_covered", "draft_schema", "not_computable"]
+Outcome = Literal["covered", "not_covered", "draft_schema", "missing_reason", "not_computable"]
+UNDECIDED: Final[tuple[Outcome, ...]] = ("draft_schema", "missing_reason", "not_computable")
+"""Outcomes that make a verdict an error."""
 
 SECONDS_PER_CELL: Final = 2e-8
 SECONDS_PER_TEXT: Final = 1e-4
@@ -128,10 +135,10 @@ _TO_COVER: Final = (
     "by it, as k-anonymity with it as quasi-identifier does, or name it under not_covered in the policy with "
     "the reason why it may leave."
 )
-_NAMES: Final = (
-    "Drop it from the release, or name it under not_covered in the policy with the reason why it may leave. "
-    "Only a requirement that bounds telling records apart by it, as k-anonymity with it as quasi-identifier "
-    "does, covers it."
+_NAMES: Final = "Drop it from the release, or name it under not_covered with the reason why it may leave."
+COVERED_AS_BEFORE: Final = (
+    "The policy keeps version 1 of the check of columns, which counts unique records and takes whatever was "
+    "written for a reason. A new version of the policy counts persons up to its largest k, in every column."
 )
 _OF_KEY: Final = (
     "Give the file without it, in the order of the records, or name it under not_covered in the policy with "
@@ -150,7 +157,23 @@ def find_coverage(subject: Subject, context: EvaluationContext, waived: Set[str]
         own.id: as_released(own.condition, reading_of(policy, own, columns), drawn)
         for own in policy.requirements
     }
-    return coverage_of(policy, released_columns(subject, context), readings, recognised_kinds, waived)
+    released = released_columns(subject, context)
+    return coverage_of(policy, released, readings, recognised_kinds, waived, _persons(context))
+
+
+def _persons(context: EvaluationContext) -> PersonsOfRows | None:
+    """Whose the rows of the release are; None: each is one person's, since no column names persons."""
+    persons, aligned = context.table.persons, context.aligned
+    if persons is None:
+        return None
+    of_rows: Ints | None = None
+    if aligned is None:
+        of_rows = persons if context.drawn is None else None
+    elif aligned.row_of_record is not None:
+        rows = aligned.row_of_record
+        of_rows = np.empty(aligned.records, dtype=np.int32)
+        of_rows[rows[rows >= 0]] = persons[rows >= 0]
+    return PersonsOfRows(of_rows, np.bincount(persons))
 
 
 def seconds_of_coverage(context: EvaluationContext) -> float:
@@ -165,8 +188,13 @@ def coverage_document(coverage: Coverage) -> JsonObject:
     outcome: Outcome = "covered"
     if coverage.draft:
         outcome = "draft_schema"
+    elif coverage.without_reason:
+        outcome = "missing_reason"
     elif coverage.uncovered:
         outcome = "not_covered"
+    elif coverage.undecided:
+        outcome = "not_computable"
+    counted = {} if coverage.least_persons is None else {"least_persons": coverage.least_persons}
     uncovered = [_uncovered(own, coverage) for own in coverage.uncovered]
     return _document(
         outcome,
@@ -176,6 +204,7 @@ def coverage_document(coverage: Coverage) -> JsonObject:
         to_confirm=coverage.to_confirm,
         uncovered=uncovered,
         columns=[_column(own, coverage) for own in coverage.columns],
+        **counted,
     )
 
 
@@ -187,7 +216,7 @@ def broken_coverage(message: str) -> JsonObject:
 def verdict_with(coverage: JsonObject, verdict: Verdict) -> Verdict:
     """The verdict of the requirements, unless what was checked before them does not let anything pass."""
     outcome: Outcome = coverage["outcome"]
-    if outcome in ("draft_schema", "not_computable"):
+    if outcome in UNDECIDED:
         return "error"
     return "fail" if outcome == "not_covered" and verdict == "pass" else verdict
 
@@ -239,6 +268,8 @@ def _message(own: Uncovered, coverage: Coverage) -> str:
     but = f", {_listed(sorted(waived))} being waived," if waived else ""
     share = f"{own.singled_out / coverage.records:.2%}"
     counted = f"{own.singled_out:,} of {coverage.records:,} records ({share})"
+    if coverage.least_persons is not None:
+        counted += f", whose value fewer than {coverage.least_persons:,} persons have"
     allowed = f"at most {coverage.allowed_share:.4g} of the records may be"
     if len(own.columns) == 1:
         unread = f"No blocking requirement bounds telling records apart by the column {named}{but or ','}"
@@ -254,6 +285,12 @@ def _explanation(coverage: Coverage) -> str:
         if coverage.to_confirm:
             return f"The policy's schema is a draft: nobody has confirmed {_listed(coverage.to_confirm)}."
         return "The policy's schema is an empty draft: it names no column yet."
+    if coverage.without_reason:
+        why = f"Nobody has written why these columns may leave: {_listed(coverage.without_reason)}."
+        return f"{why} Write it under not_covered, in words, in a new version of the policy."
+    if not coverage.uncovered and coverage.undecided:
+        why = f"Nobody knows whose rows are singled out, perhaps, by {_listed(coverage.undecided)}"
+        return f"{why}. Give the file's key, judge the stored release, or give a reason under not_covered."
     if not coverage.uncovered:
         return f"All {len(coverage.columns)} disclosed columns are covered."
     names = dict.fromkeys(name for own in coverage.uncovered for name in own.columns)

@@ -17,7 +17,7 @@ from app.domain.policies.policy import Requirement
 from app.domain.policies.requirements import MEASURE_OF, is_scored
 from app.services.fingerprints import plain
 from app.services.gates.context import EvaluationContext
-from app.services.gates.coverage import verdict_with
+from app.services.gates.coverage import COVERED_AS_BEFORE, verdict_with
 from app.services.gates.evidence_values import TOLERANCE
 from app.services.gates.ledger import ledger_document, ledger_warnings
 from app.services.gates.subject import Subject
@@ -285,6 +285,7 @@ def verdict_document(
         "warnings": [
             *_order_warnings(subject, context),
             *ledger_warnings(subject.earlier, _order_document(subject, context)["order"]),
+            *([COVERED_AS_BEFORE] if subject.policy.is_covered_as_before else []),
             *_warnings(criteria, risks),
         ],
         "tolerance": TOLERANCE,

@@ -16,7 +16,7 @@ from app.domain.errors import Conflict, InvalidInput, NotFound
 from app.domain.policies.difference import Difference, difference
 from app.domain.policies.findings import Lint
 from app.domain.policies.objectives import criteria_of, criterion_of
-from app.domain.policies.pinning import pinned
+from app.domain.policies.pinning import pinned, with_coverage
 from app.domain.policies.policy import (
     Condition,
     MeasureCondition,
@@ -66,19 +66,23 @@ class PolicyService(NamedResources):
         """Check a document and store it with its measures' versions.
 
         InvalidInput with everything that lint calls an error; Conflict if this version is there with other
-        content.
+        content. A document that leaves the version of the check of columns open is the stored one of before.
         """
         require(actor, Scope.GOVERN)
         policy = policy_of(document)
         checked = lint_with_queries(policy)
         if checked.errors:
             raise InvalidInput(checked.errors)
-        policy = pinned(policy)
+        leaves_coverage_open, policy = policy.coverage_version is None, with_coverage(pinned(policy))
         require_to_name_values(actor, *(own for _, own in _questions(policy)))
         new = _resource(policy, checked)
         try:
             return await self._add(actor, new)
         except Conflict as error:
+            before = _resource(dataclasses.replace(policy, coverage_version=1), checked)
+            stored = await self.get(actor, new.name)
+            if leaves_coverage_open and stored.sha256 == before.sha256:
+                return Created(stored, False)
             raise Conflict(
                 f"Version {policy.version} of the policy {policy.name!r} exists with other content.",
                 "Raise the version: verdicts name the one that they were reached by.",
@@ -108,7 +112,11 @@ class PolicyService(NamedResources):
         async with self._store.work(actor.tenant) as work:
             after = await find_policy(work, new)
             before = await find_policy(work, await _version_before(work, after) if old is None else old)
-        return _shown_difference(actor, policy_of(document_of(before)), policy_of(document_of(after)))
+        policies = (
+            dataclasses.replace(own, coverage_version=own.coverage_version or 1)
+            for own in (policy_of(document_of(before)), policy_of(document_of(after)))
+        )
+        return _shown_difference(actor, *policies)
 
     async def delete(self, actor: Actor, ref: str) -> None:
         """Delete one version, which has to be named; Conflict naming its users while it is in use."""
@@ -257,10 +265,11 @@ OF_REGULATORS: Final = (
 )
 """Templates that ask what a regulator or an office asks; there were none in version 1."""
 
-TemplateVersion = Literal[1, 2]
-NEWEST: Final = 2
+TemplateVersion = Literal[1, 2, 3]
+NEWEST: Final = 3
 
-NAMES: Final[Mapping[TemplateVersion, tuple[str, ...]]] = {1: OWN, 2: OWN + OF_REGULATORS}
+ALL: Final = OWN + OF_REGULATORS
+NAMES: Final[Mapping[TemplateVersion, tuple[str, ...]]] = {1: OWN, 2: ALL, 3: ALL}
 """The names of the templates of each version, in their order."""
 
 

@@ -114,6 +114,8 @@ def document_of_policy(policy: Policy) -> JsonObject:
         document["not_covered"] = [dataclasses.asdict(own) for own in policy.not_covered]
     if policy.singled_out_share != USUAL_SINGLED_OUT_SHARE:
         document["singled_out_share"] = _number(policy.singled_out_share)
+    if not policy.is_covered_as_before:
+        document["coverage_version"] = policy.coverage_version
     if policy.outline:
         document["outline"] = [dataclasses.asdict(own) for own in policy.outline]
     return plain(document)

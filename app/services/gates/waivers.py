@@ -14,6 +14,7 @@ from typing import ClassVar, Literal
 
 from app.domain.errors import Fault, NotFound, refuse
 from app.domain.policies.policy import Policy
+from app.domain.policies.reasons import is_reason
 from app.services.fingerprints import new_resource, sha256_of
 from app.services.gates.policies import find_policy
 from app.services.gates.policy_documents import asked_document, policy_of
@@ -66,6 +67,10 @@ class WaiverService(NamedResources):
             datasets, unknown = await _datasets(work, request)
         asked = criterion_sha256(policy, request.criterion)
         faults = [*([] if asked else [_unknown_criterion(request, policy)]), *unknown]
+        if not is_reason(request.reason):
+            faults.append(
+                Fault("/reason", "missing-reason", "The reason has no word.", "Say why it need not hold.")
+            )
         if request.until < self._clock().date():
             faults.append(
                 Fault("/until", "in-the-past", "The waiver would have expired already.", "Give a later day.")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from app.domain.arrays import Bools
+from app.domain.arrays import Bools, Longs
 from app.domain.rules.release_order import KeptOrder
 from app.domain.rules.rule import CellRule
 from app.domain.tables.table import Table
@@ -38,6 +38,8 @@ class AlignedRelease:
     fits_in_place
         Of a file that nobody said how to align: each row is above the record in its place, but not each
         above the next one, so that it seems to keep their order.
+    row_of_record
+        (n,) the row of each record, −1 for one that is not in the file; None if nobody knows.
     """
 
     rule: CellRule | None
@@ -49,6 +51,7 @@ class AlignedRelease:
     texts: Mapping[str, TextColumn]
     kept: KeptOrder | None = None
     fits_in_place: bool = False
+    row_of_record: Longs | None = None
 
     @property
     def order(self) -> Literal["records", "other", "unknown"]:

@@ -119,8 +119,9 @@ class _Release:
                 ]
             )
         alone, absent = self._alone(), rows == DROPPED
+        kept, shown = _kept(alone, rows), self._texts
         return AlignedRelease(
-            alignment.rule, "key", self._n_rows, absent, None, alone, self._texts, _kept(alone, rows)
+            alignment.rule, "key", self._n_rows, absent, None, alone, shown, kept, row_of_record=rows
         )
 
     def by_order(self) -> AlignedRelease:
@@ -133,9 +134,12 @@ class _Release:
                 "column nobody knows whose row is whose."
             )
             return AlignedRelease(None, None, n, nobody, reason, self._alone(), self._texts)
-        alignment = align(table, self._columns, np.arange(n, dtype=np.int64))
+        rows = np.arange(n, dtype=np.int64)
+        alignment = align(table, self._columns, rows)
         if alignment.rule is not None:
-            return AlignedRelease(alignment.rule, "order", n, nobody, None, self._alone(), self._texts)
+            return AlignedRelease(
+                alignment.rule, "order", n, nobody, None, self._alone(), self._texts, row_of_record=rows
+            )
         shown = " ".join(self._no_generalisation(misfit) for misfit in alignment.misfits)
         reason = f"The rows are not those of the dataset in their order: {shown}"
         return AlignedRelease(None, None, n, nobody, reason, self._alone(), self._texts)

@@ -63,10 +63,10 @@ def test_reasons_are_given_once_and_for_columns_that_may_leave():
     schema = {"attributes": {"race": "sensitive", "name": "dropped"}}
     given = [{"columns": ["race", "race", "name"], "reason": " "}]
     assert errors_of(schema=schema, not_covered=given) == {
-        "/not_covered/0/reason": "missing-reason",
         "/not_covered/0/columns/1": "duplicate",
         "/not_covered/0/columns/2": "wrong-role",
     }
+    assert warnings_of(schema=schema, not_covered=given) == {"/not_covered/0/reason": "missing-reason"}
     assert warnings_of(singled_out_share=1.0) == {"/singled_out_share": "singles-out-everybody"}
 
 

@@ -19,8 +19,8 @@ NO_SOURCE_NEEDED = re.compile(
 each = pytest.mark.parametrize("name", OF_REGULATORS)
 
 
-def test_the_first_version_of_the_templates_is_kept_as_it_was():
-    assert NAMES == {1: OWN, 2: OWN + OF_REGULATORS}
+def test_earlier_versions_of_the_templates_are_kept():
+    assert NAMES == {1: OWN, 2: OWN + OF_REGULATORS, 3: OWN + OF_REGULATORS}
     assert len(OWN) == 3
 
 
