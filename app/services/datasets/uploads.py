@@ -197,7 +197,10 @@ def _one_row_resource(
 ) -> NewResource:
     """Nothing was received: the hash of the content is that of what it was made from, and how."""
     made_from = {key: own for key, own in table.made_from.items() if key != "upload"}
-    content: JsonObject = {"content_sha256": sha256_of({"one_row_per_person": 1, **made_from}), "format": "parquet"}
+    content: JsonObject = {
+        "content_sha256": sha256_of({"one_row_per_person": 1, **made_from}),
+        "format": "parquet",
+    }
     content["dialect"] = dialect_document(Dialect(missing=()), UploadFormat.PARQUET)
     sizes = {"rows": table.rows, "pieces": pieces, "bytes": 0, "stored_bytes": stored_bytes}
     made = {"one_row_per": request.person, "made_from": table.made_from}
