@@ -73,6 +73,7 @@ async def test_each_person_has_one_row_and_the_upload_says_how(client):
         "number is written only name one person.",
     ]
     assert (await client.get("/v1/uploads/people")).json() == made
+    assert (made["format"], made["dialect"]["missing"], made["bytes"]) == ("parquet", [], 0)
     assert (visits["one_row_per"], visits["made_from"]) == (None, None)
 
 
