@@ -29,6 +29,7 @@ from app.web import (
     manifests,
     measurements,
     mechanism_audits,
+    one_row,
     overview,
     perturbed_groups,
     profiles,
@@ -66,6 +67,7 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/", overview.overview),
     ("/start", uploads.start),
     ("/uploads/{ref}", declared_columns.recognised),
+    ("/uploads/{ref}/one-row-per-person", one_row.choose),
     ("/datasets/{ref}", data.dataset),
     ("/datasets/{ref}/profile", profiles.profile),
     ("/datasets/{ref}/attributes/{attribute}", data.attribute),
@@ -116,6 +118,7 @@ FORMS: Final[tuple[tuple[str, FormHandler], ...]] = (
     ("/optimisations/{ref}/release", best_release.make_release),
     ("/optimisations/{ref}/policy", best_release.save_policy),
     ("/uploads/{ref}", declared_columns.declare),
+    ("/uploads/{ref}/one-row-per-person", one_row.make),
     ("/datasets/{ref}/profile", profiles.begin),
 )
 """What is sent by forms of a few fields, each of this session."""

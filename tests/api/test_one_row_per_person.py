@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import json
 from typing import Any
 
+import anyio
 import httpx
+import pandas as pd
 import pytest
 
+import privacy_risk as pr
+from privacy_risk import anonymisation, profiles
+from tests.api.blocking import Blocking
 from tests.api.problem_documents import problem_of
 
 pytestmark = pytest.mark.anyio
@@ -66,6 +73,7 @@ async def test_each_person_has_one_row_and_the_upload_says_how(client):
         "number is written only name one person.",
     ]
     assert (await client.get("/v1/uploads/people")).json() == made
+    assert (made["format"], made["dialect"]["missing"], made["bytes"]) == ("parquet", [], 0)
     assert (visits["one_row_per"], visits["made_from"]) == (None, None)
 
 
@@ -155,3 +163,105 @@ async def test_more_pieces_than_one_and_several_blocks_keep_their_order(client, 
     assert made["pieces"] == 3
     rows = (await client.get("/v1/uploads/people/preview", params={"limit": 200})).json()["rows"]
     assert rows == [[f"p{row}", str(2 * row + 150)] for row in range(70)]
+
+
+# 30 patients with four visits each: by rows the classes are four times as large as by patients.
+PATIENTS = "visit,patient,day,zip,sex,dx,cost\n" + "".join(
+    f"v{30 * day + own},{own:03},2026-01-0{day + 1},{47000 + own % 6},{'fm'[own % 2]},"
+    f"d{(own + day) % 3},{day}.5\n"
+    for day in range(4)
+    for own in range(30)
+)
+
+
+@pytest.fixture
+def visits(tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text(PATIENTS)
+    return path
+
+
+async def test_a_profile_counts_patients_once_their_rows_are_one(command, visits, capsys):
+    asked = (str(visits), "--quasi-identifiers", "zip", "sex", "--sensitive", "dx", "--json")
+    assert await command("profile", *asked) == 0
+    assert k_of(json.loads(capsys.readouterr().out)) == 20
+    one_row = ("--one-row-per-person", "patient", "cost=mean", "dx=last", "--person-order", "day")
+    renamed = visits.rename(visits.with_name("again.csv"))
+    assert await command("profile", str(renamed), *asked[1:], *one_row) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert k_of(found) == 5
+    assert found["notes"][:3] == [
+        "One row per person by column patient: 120 rows became 30 persons.",
+        "Last: dx. Most frequent: visit, day, zip, sex. Mean: cost.",
+        "Rows are ordered by day, then their place.",
+    ]
+
+
+def k_of(profile: dict[str, Any]) -> float:
+    return next(own["value"] for own in profile["result"]["figures"] if own["name"] == "k")
+
+
+async def test_commands_say_first_what_was_made_of_the_rows(command, visits, tmp_path, capsys):
+    one_row = ("--quasi-identifiers", "zip", "sex", "--one-row-per-person", "patient")
+    first = "One row per person by column patient: 120 rows became 30 persons."
+    release = tmp_path / "release.csv"
+    assert await command("anonymise", str(visits), *one_row, "--k", "5", "-o", str(release)) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"{first}\n")
+    assert "30 records in 6 classes, the smallest of 5" in out
+    lines = release.read_text().splitlines()
+    assert (lines[0], len(lines)) == ('"zip","sex"', 31)
+    assert await command("profile", str(visits), *one_row) == 0
+    assert capsys.readouterr().out.startswith(f"{first}\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--person-order", "day"], "--person-order: It orders the rows of a person."),
+        (["--one-row-per-person", "patient", "dx"], "--one-row-per-person: 'dx' names no column."),
+        (["--one-row-per-person", "pid"], "no column 'pid'"),
+        (["--one-row-per-person", "patient", "dx=median"], "/columns/dx"),
+        (["--one-row-per-person", "patient", "dx=mean"], "'dx' is no number in rows 1, 2, 3"),
+        (["--one-row-per-person", "patient", "--tables"], "A described table is taken as it is."),
+    ],
+)
+@pytest.mark.parametrize("name", ["profile", "anonymise"])
+async def test_what_cannot_be_meant_is_refused(command, visits, tmp_path, capsys, options, says, name):
+    rest = ["--k", "2", "-o", str(tmp_path / "r.csv")] if name == "anonymise" else []
+    asked = [] if "--tables" in options else ["--quasi-identifiers", "zip"]
+    if "--tables" in options:
+        tables = str(tmp_path / "t.toml")
+        assert await command("describe", str(visits), "-o", tables) == 0
+        options = [*options, tables]
+    assert await command(name, str(visits), *asked, *rest, *options) == 1
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "r.csv").exists()
+
+
+async def test_functions_make_one_row_per_person_of_a_frame(api, client, monkeypatch):
+    token = client.headers["Authorization"].removeprefix("Bearer ")
+    python = pr.Client("http://service", token, transport=Blocking(api))
+    for module in (profiles, anonymisation):
+        monkeypatch.setattr(module, "client_of", lambda server, key: python)
+    frame = pd.read_csv(io.StringIO(PATIENTS), dtype={"zip": str, "patient": str})
+    asked = {"quasi_identifiers": ["zip", "sex"], "sensitive": ["dx"]}
+
+    def call(function, **named):
+        return anyio.to_thread.run_sync(lambda: function(frame, **asked, **named))
+
+    assert (await call(pr.profile))["k"] == 20
+    details = {"person": "patient", "columns": {"dx": "last", "cost": "sum"}, "order_by": "day"}
+    profile = await call(pr.profile, one_row_per_person=details)
+    assert (profile.records, profile["k"]) == (30, 5)
+    assert profile.notes[0] == "One row per person by column patient: 120 rows became 30 persons."
+    release = await call(pr.anonymise, k=5, one_row_per_person=details)
+    assert (release.report.records, len(release.frame)) == (30, 30)
+    assert "patient" not in release.frame
+    last = frame.sort_values("day", kind="stable").groupby("patient")["dx"].last()
+    assert sorted(release.frame["dx"]) == sorted(last)
+    with pytest.raises(pr.InvalidArgument, match="no column 'pid'"):
+        await call(pr.profile, one_row_per_person="pid")
+    asked["quasi_identifiers"] = ["zip", "patient"]
+    with pytest.raises(pr.InvalidArgument, match="'patient' is identifier here and quasi_identifier"):
+        await call(pr.profile, one_row_per_person="patient")

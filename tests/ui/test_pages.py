@@ -18,6 +18,7 @@ PAGES = {
     "start": ("/start", "Assess a table"),
     "uploads": ("/uploads", "Uploads"),
     "recognised": ("/uploads/example-members", "example-members"),
+    "one-row": ("/uploads/example-members/one-row-per-person", "One row per person"),
     "dataset": ("/datasets/example-members", "example-members"),
     "profile": ("/datasets/example-members/profile", "Profile of example-members"),
     "hierarchy-city": ("/datasets/example-members/attributes/city", "city"),

@@ -249,3 +249,50 @@ def test_who_may_not_read_data_declares_the_columns_unseen(served):
         made = browser.post("/uploads/people", data=fields)
         assert made.headers["location"] == "/datasets/people/profile"
         assert browser.get(made.headers["location"]).status_code == 403
+
+
+VISITS = b"pid,day,cost\n1,2026-01-02,5\n1,2026-01-01,2\n2,2026-01-01,4\n,2026-01-03,1\n"
+
+
+def test_one_row_per_person_is_made_by_a_form(browser):
+    assert sent(browser, VISITS, "visits.csv").headers["location"] == "/uploads/visits"
+    there = "/uploads/visits/one-row-per-person"
+    assert f'href="{there}"' in browser.get("/uploads/visits").text
+    asked = {
+        "form_token": token_in(browser.get(there)),
+        "name": "people",
+        "person": "pid",
+        "order_by": "day",
+        "columns/pid": "most_frequent",  # as the form sends it of every column
+        "columns/day": "last",
+        "columns/cost": "sum",
+    }
+    refused = browser.post(there, data=asked)
+    assert refused.status_code == 422
+    assert "empty in 1 of 4 rows, in row 4" in fault_at(refused, "person")
+    assert re.search(r'<option value="sum" selected>', refused.text)
+    assert browser.get("/uploads/people").status_code == 404
+    made = browser.post(there, data=asked | {"on_missing": "on"})
+    assert (made.status_code, made.headers["location"]) == (303, "/uploads/people")
+    page = browser.get("/uploads/people")
+    said = text_of(page)
+    assert "One row per person by column pid: 4 rows became 3 persons." in said
+    assert "of visits" in said
+    assert "<td>7</td>" in page.text
+    wrong = browser.post(there, data=asked | {"on_missing": "on", "name": "others", "columns/day": "mean"})
+    assert "no number in rows 1, 2, 3, 4" in fault_at(wrong, "columns:2Fday")
+
+
+def test_who_may_not_make_uploads_is_told_so_and_makes_none(served):
+    actor, writer = served.do(served.api.tenant_with_key())
+    reader = served.do(served.api.key_with(actor, Scope.DATA_READ))
+    there = "/uploads/visits/one-row-per-person"
+    with httpx.Client(base_url=served.url, headers={"Accept": "text/html"}, timeout=60) as browser:
+        signed_in(browser, writer)
+        sent(browser, VISITS, "visits.csv")
+        signed_in(browser, reader)
+        page = browser.get(there)
+        assert "may not make uploads" in page.text
+        asked = {"form_token": token_in(page), "name": "people", "person": "pid"}
+        assert browser.post(there, data=asked).status_code == 403
+        assert browser.get("/uploads/people").status_code == 404

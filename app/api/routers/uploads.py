@@ -120,7 +120,11 @@ COLLECTION.add_list(router)
 COLLECTION.add_get(router)
 
 
-@router.post("/{ref}/one-row-per-person", status_code=201, responses=_MADE | problems("not-found"))
+@router.post(
+    "/{ref}/one-row-per-person",
+    status_code=201,
+    responses=MADE | problems("not-found", "too-large", "quota-exceeded"),
+)
 async def create_one_row_per_person(
     actor: DataWriter,
     services: UseCases,

@@ -49,6 +49,7 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     "uploads.create_from_form": lambda c: c.uploads.create_from_form("n", b"a"),
     "uploads.create_from_frame": lambda c: c.uploads.create_from_frame("n", frame()),
     "uploads.propose_schema": lambda c: c.uploads.propose_schema("r"),
+    "uploads.one_row_per_person": lambda c: c.uploads.one_row_per_person("r", {}),
     "uploads.preview": lambda c: c.uploads.preview("r"),
     "datasets.preview": lambda c: c.datasets.preview("r"),
     "datasets.profile": lambda c: c.datasets.profile("r"),
