@@ -48,6 +48,9 @@ class Classes:
     def hierarchy(self, attribute):
         return TREE
 
+    def fewer_than(self, k):
+        return self.sizes < k
+
     @property
     def whole(self):
         return Classes(self.totals, [self.totals])

@@ -37,6 +37,23 @@ class Classes:
     def sizes(self):
         return self.records
 
+    @property
+    def units(self):
+        return self.records
+
+    unit = "records"
+
+    @property
+    def largest_share(self):
+        return 1 / self.records
+
+    @property
+    def expected_matches(self):
+        return self.records / self.records
+
+    def fewer_than(self, k):
+        return self.records < k
+
     def table_records(self):
         return sum(self.of_class)
 
