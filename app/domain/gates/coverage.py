@@ -26,8 +26,10 @@ import numpy as np
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.direct_identifiers.recognition import RecognisedKind
 from app.domain.gates.reading import Reading
+from app.domain.models.alpha_k_anonymity import AlphaKParameters
 from app.domain.models.k_anonymity import EquivalenceClassesParameters
 from app.domain.policies.policy import MeasureCondition, OptimumCondition, Policy, PrivacyModelCondition
+from app.domain.policies.requirements import MEASURE_OF
 from app.domain.policies.schema import Giver
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.numbers import highest_accepted
@@ -38,8 +40,9 @@ Recognise = Callable[[Sequence[str], Longs], tuple[RecognisedKind, ...]]
 
 NOTHING_SHOWN: Final = -1
 LEAST_PERSONS: Final = 2
-_OF_K: Final = frozenset({"k_anonymity", "alpha_k_anonymity", "equivalence_classes"})
-"""Criteria and measures whose k is the least size of classes."""
+_OF_K: Final = frozenset({"k_anonymity", "alpha_k_anonymity"})
+_ASKS_K: Final = (EquivalenceClassesParameters, AlphaKParameters)
+"""Criteria, and parameters of measures, whose k is the least size of classes."""
 _BELOW_K: Final = frozenset(
     {"is_k_anonymous", "classes_below_k", "records_below_k", "is_met", "classes_failing", "records_failing"}
 )
@@ -252,10 +255,12 @@ def largest_k(policy: Policy) -> int:
                 asked.append(parameters.get("k"))
             case OptimumCondition(objective):
                 asked += [own.get("k") for own in objective.get("privacy", ()) if own.get("kind") in _OF_K]
-            case MeasureCondition(measure, _, "k", _, threshold) if measure in _OF_K and threshold < math.inf:
-                asked.append(math.ceil(threshold))
-            case MeasureCondition(measure, parameters, value) if measure in _OF_K and value in _BELOW_K:
-                asked.append(parameters.get("k", EquivalenceClassesParameters.k))
+            case MeasureCondition(measure, parameters, value, _, threshold):
+                takes = MEASURE_OF[measure].parameters if measure in MEASURE_OF else None
+                if takes in _ASKS_K and value == "k" and threshold < math.inf:
+                    asked.append(math.ceil(threshold))
+                elif takes in _ASKS_K and value in _BELOW_K:
+                    asked.append(parameters.get("k", takes.k))
     return max([LEAST_PERSONS, *(own for own in asked if isinstance(own, int))])
 
 
