@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -59,6 +59,18 @@ class Attribute(Asking[AttributeDeclaration]):
     """What becomes of empty cells of a person column: `refuse` the dataset and name their rows, or take each
     such row for another person.
     """
+
+
+class FoundRows(Answer):
+    """What a row of the data is."""
+
+    kind: Annotated[Literal["person_column", "persons", "not_said"], Field(examples=["person_column"])]
+    """Rows are of the persons whom a column names, or persons each, or nobody said: then this is assumed."""
+    column: Annotated[str | None, Field(description="Column of persons; null without.", examples=["pid"])]
+    persons: Annotated[Count | None, Field(description="Persons by it; null without.", examples=[8])]
+    said_by: Annotated[Literal["dataset", "policy"] | None, Field(examples=["dataset"])]
+    """Who said so; null: nobody."""
+    sentence: Annotated[str, Field(description="The same in a sentence.")]
 
 
 class NewDataset(Asking[CreateDataset]):
