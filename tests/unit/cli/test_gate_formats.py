@@ -188,7 +188,8 @@ def test_junit_has_a_case_per_criterion_and_counts_that_agree(one, counts):
     for element in (suites, suite):
         assert tuple(element.get(key) for key in ("tests", "failures", "errors", "skipped")) == counts
     assert len(suite.findall("testcase")) == int(counts[0])
-    for case in suite:
+    assert [own.tag for own in suite if own.tag != "testcase"] == ([] if one is FAULT else ["properties"])
+    for case in suite.findall("testcase"):
         assert case.get("name")
         assert case.get("classname")
         assert len(case) <= 1
