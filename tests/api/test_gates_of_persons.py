@@ -24,8 +24,8 @@ OF_PERSONS = "Persons are counted by column 'pid': 8 persons in 15 rows."
 ROWS = [
     (pid, *place.split(","), dx)
     for pid, place, several in (
-        ("p1", "N,m", "d0 d1 d2 d0 d1"), ("p2", "S,f", "d0 d1 d2"), ("p3", "S,f", "d0 d1"), ("p4", "E,m", "d0"),
-        ("p5", "E,m", "d0"), ("p6", "E,m", "d0"), ("p7", "E,m", "d0"), ("p8", "E,m", "d0"),
+        ("p1", "N,m", "d0 d1 d2 d0 d1"), ("p2", "S,f", "d0 d1 d2"), ("p3", "S,f", "d0 d1"),
+        *((f"p{number}", "E,m", "d0") for number in range(4, 9)),
     )
     for dx in several.split()
 ]  # fmt: skip
@@ -56,9 +56,10 @@ async def visits(client: httpx.AsyncClient, *columns: Json, text: str = VISITS, 
 def policy(schema: Json | None = None, severity: str = "block") -> Json:
     return {
         "format": "privacy-risk/policy/2", "name": "five", "version": 1, "title": "Five in every class",
-        "assumes": {"attacker": "Who knows region and sex."}, **({} if schema is None else {"schema": schema}),
+        "assumes": {"attacker": "Who knows region and sex."},
+        **({} if schema is None else {"schema": schema}),
         # What no requirement reads may leave: these tests are of what a row is.
-        "not_covered": [{"columns": ["dx", *([] if schema else ["visit"])], "reason": "Chosen for the test."}],
+        "not_covered": [{"columns": ["dx", *([] if schema else ["visit"])], "reason": "For the test."}],
         "requirements": [{
             "id": "k", "title": "5-anonymity", "reason": "Chosen for the test.", "severity": severity,
             "requirement": {"kind": "measure", "measure": {"kind": "equivalence_classes"}, "value": "k",
@@ -70,7 +71,7 @@ def policy(schema: Json | None = None, severity: str = "block") -> Json:
 async def judged(
     client: httpx.AsyncClient, schema: Json | None = None, severity: str = "block", **asked: Any
 ) -> Json:
-    """The verdict on the visits as they are, or on the release that is asked about; its evaluation is ``e``."""
+    """The verdict on the visits as they are, or on the release that is asked about, under the name ``e``."""
     made = await client.post("/v1/policies", json=policy(schema, severity))
     assert made.status_code in (200, 201), made.text
     body = {"name": "e", "dataset": "visits", **(asked or IDENTITY)}
