@@ -9,6 +9,7 @@ from app.cli.gate_text import explanation_of, standing_of, uncovered_of, waiver_
 from app.cli.gate_verdict import JudgedCriterion, Outcome, Standing, Verdict
 from app.cli.gate_views import lines_of_pairs
 from app.cli.plain_lines import plain_line
+from app.reports.assumptions import rows_sentence
 
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -25,6 +26,8 @@ def junit_of(outcome: Outcome) -> str:
     verdict = outcome.verdict
     name = _clean(verdict.policy if verdict else outcome.policy)
     suite = Xml.Element("testsuite", name=name)
+    if verdict is not None and (rows := rows_sentence(verdict.document)):
+        Xml.SubElement(Xml.SubElement(suite, "properties"), "property", name="rows_are", value=_clean(rows))
     for criterion in verdict.criteria if verdict else ():
         suite.append(_case(criterion, outcome, name))
     if verdict is not None and standing_of(verdict) != "covered":
@@ -34,7 +37,7 @@ def junit_of(outcome: Outcome) -> str:
         Xml.SubElement(case, "error", type="fault", message=_clean(outcome.fault or "There is no verdict."))
     counted = {kind: len(suite.findall(f"testcase/{kind}")) for kind in ("failure", "error", "skipped")}
     totals = {
-        "tests": str(len(suite)),
+        "tests": str(len(suite.findall("testcase"))),
         "failures": str(counted["failure"]),
         "errors": str(counted["error"]),
         "skipped": str(counted["skipped"]),

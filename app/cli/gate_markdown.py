@@ -18,6 +18,7 @@ from app.cli.gate_text import (
 from app.cli.gate_verdict import JudgedCriterion, Outcome, Standing, Verdict
 from app.cli.gate_views import lines_of_pairs
 from app.cli.plain_lines import plain_line
+from app.reports.assumptions import rows_sentence
 
 _SIGNS = {
     Standing.PASSED: "✅",
@@ -44,6 +45,8 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield ""
     if verdict is None:
         return
+    if rows := rows_sentence(verdict.document):
+        yield from (_plain(rows), "")
     yield "| | Criterion | Found | |"
     yield "|---|---|---|---|"
     for criterion in verdict.criteria:

@@ -11,6 +11,7 @@ from app.cli.gate_verdict import JudgedCriterion, Outcome, Standing
 from app.cli.gate_views import change_of, open_pairs_of, places_of
 from app.cli.given_views import Place
 from app.cli.plain_lines import plain_json, plain_line
+from app.reports.assumptions import rows_sentence
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final[Mapping[Standing, str]] = {
@@ -31,7 +32,7 @@ def sarif_of(outcome: Outcome) -> str:
     if outcome.fault is not None or outcome.verdict is None:
         message = outcome.fault or "There is no verdict."
         invocation["toolExecutionNotifications"] = [{"level": "error", "message": _message(message)}]
-    run = {
+    run: dict[str, Any] = {
         "tool": {"driver": {"name": "privacy-risk", "rules": [_rule(criterion) for criterion in criteria]}},
         "invocations": [invocation],
         "results": [
@@ -42,6 +43,8 @@ def sarif_of(outcome: Outcome) -> str:
         ]
         + _columns(outcome),
     }
+    if outcome.verdict is not None and (rows := rows_sentence(outcome.verdict.document)):
+        run["properties"] = {"rows_are": plain_line(rows)}
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return plain_json(document, indent=2)
 

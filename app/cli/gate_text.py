@@ -9,6 +9,7 @@ from app.cli.gate_outline import questions_of
 from app.cli.gate_verdict import Json, Kept, Outcome, Standing, Verdict, shown
 from app.cli.gate_views import lines_of_pairs
 from app.cli.plain_lines import plain_json, plain_line
+from app.reports.assumptions import rows_sentence
 
 _GIVERS = {
     "policy": "by the policy",
@@ -164,6 +165,8 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield from (f"  {line}" for line in outcome.fault.splitlines())
     if verdict is None:
         return
+    if rows := rows_sentence(verdict.document):
+        yield f"  {rows}"
     for criterion in verdict.criteria:
         yield f"  {criterion.standing:<8} {criterion.title}: {criterion.value_and_threshold}"
         if criterion.standing is not Standing.PASSED:

@@ -74,7 +74,8 @@ def merged(known: PolicySchema, proposed: Mapping[str, Role]) -> PolicySchema:
     Columns that a pattern shuts out already are not proposed anew.
     """
     new = {name: role for name, role in proposed.items() if known.role_of(name) is None}
-    return PolicySchema({**known.attributes, **new}, known.patterns, (*known.to_confirm, *new))
+    attributes, to_confirm = {**known.attributes, **new}, (*known.to_confirm, *new)
+    return PolicySchema(attributes, known.patterns, to_confirm, known.rows_are)
 
 
 def roles_of_file(path: Path) -> dict[str, Role]:
@@ -102,6 +103,8 @@ def _lines(schema: PolicySchema) -> Iterator[str]:
     if schema.patterns:
         yield "  patterns:"
         yield from (f"    {_quoted(name)}: {role}" for name, role in schema.patterns.items())
+    if schema.rows_are:
+        yield f"  rows_are: {schema.rows_are}"
     if schema.to_confirm:
         yield "  # Look at each of these columns, put its role right, and take its name off this list."
         yield "  to_confirm:"

@@ -14,6 +14,7 @@ _SAID_LATER: Final = frozenset(
         "assumptions",
         "order",
         "order_chosen",
+        "rows_are",
         "row_of_risk_max",
         "row_of_risk_min",
         "row_of_utility_min",

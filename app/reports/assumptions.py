@@ -19,6 +19,7 @@ _ABSENT: Final = {
     "add_self": "Every record's own person counts as one whom the attacker may take it for.",
     "error": "A record that nobody in the dictionary fits is an error: there is none.",
 }
+NOT_SAID: Final = "Each row counts as one person: assumed, nobody said so."
 _USUAL: Final = {"risk_model": "I", "absent_policy": "zero"}
 """What options that are left out mean."""
 
@@ -29,6 +30,12 @@ _VIEWS: Final = {
     "worst_case": "The attacker has the one of several dictionaries that is worst for the release.",
     "worst_case_per_record": "Each record is judged under the dictionary that is worst for it.",
 }
+
+
+def rows_sentence(result: Mapping[str, Any]) -> str | None:
+    """What a row is by a verdict; of one from before verdicts said so, nobody did. None of views."""
+    rows, of_views = result.get("rows_are"), "views" in (result.get("subject") or {})
+    return str(rows["sentence"]) if rows else None if of_views else NOT_SAID
 
 
 def assumptions_of(report: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from app.charts.drawing import Caption
 from app.charts.rows import Amount, Margin, draw_amounts, draw_margins
-from app.reports.assumptions import assumptions_of
+from app.reports.assumptions import assumptions_of, rows_sentence
 from app.reports.numbers import number, records
 
 Document = dict[str, Any]
@@ -93,6 +93,7 @@ def sections(report: Document) -> Document:
         "judged": judged_of(result["subject"]),
         **_open_pairs(criteria),
         "heading": _heading(result),
+        "rows": rows_sentence(result),
         "summary": _summary(criteria),
         "outcomes": OUTCOMES,
         "comparisons": COMPARISONS,

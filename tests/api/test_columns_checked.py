@@ -72,7 +72,9 @@ async def judged(
     """The verdict of a template, filled with these roles, on a dataset with the same roles."""
     slug = f"{name}-{number}"
     declared = [{"name": own, "type": "categorical", "role": role} for own, role in roles.items()]
-    await made(client, "datasets", {"name": slug, "upload": "hostile", "attributes": declared})
+    # Identifiers that occur twelve times each are signs of several rows per person.
+    dataset = {"name": slug, "upload": "hostile", "attributes": declared, "rows_are": "persons"}
+    await made(client, "datasets", dataset)
     harm = {"name": slug, "dataset": slug, "family": "multiplicative"}
     await made(client, "sensitivity-profiles", harm | {"attributes": {own: {"leaves": 0.1} for own in roles}})
     policy = document_of_policy(template(name).policy)

@@ -171,6 +171,7 @@ async def test_releases_made_before_keep_their_order_and_say_that_nobody_chose_i
         assert any("made before rows were shuffled" in own for own in result["warnings"])
 
 
+NOT_SAID = "Each row counts as one person: assumed, nobody said so."
 KEYED = "person,town,illness\n" + "".join(f"p{number:02},{row}\n" for number, row in enumerate(ROWS))
 DEMANDS: dict[str, Any] = {
     "classes": {"kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}},
@@ -242,7 +243,8 @@ async def test_the_records_order_is_an_assumption_where_it_was_chosen(gate: http
     result = await judged(gate, "chosen", ["town,illness", *ROWS], order="records")
     assert (result["verdict"], *said_of(result)) == ("pass", "order", "records", True)
     assert result["warnings"] == []
-    (assumption,) = result["assumptions"]
+    said, assumption = result["assumptions"]
+    assert said == NOT_SAID
     assert "was chosen" in assumption
     shown = (await gate.get("/v1/evaluations/chosen")).json()
     assert shown["release"] == {"upload": "chosen", "key": None, "order": "records"}
@@ -262,16 +264,18 @@ async def test_a_file_with_a_key_that_keeps_the_records_order_is_warned_of(gate:
     assert "Within its equivalence classes" in within["warnings"][0]
     meant = await judged(gate, "meant", [header, *lines], key="person", order="records")
     assert (said_of(meant), meant["warnings"]) == (("key", "records", True), [])
-    assert len(meant["assumptions"]) == 1
+    assert len(meant["assumptions"]) == 2
     mixed = await judged(gate, "mixed", [header, *random.Random(5).sample(lines, 30)], key="person")
-    assert (said_of(mixed), mixed["warnings"], mixed["assumptions"]) == (("key", "other", False), [], [])
+    assert (said_of(mixed), mixed["warnings"]) == (("key", "other", False), [])
+    assert mixed["assumptions"] == [NOT_SAID]
 
 
 async def test_a_rule_is_judged_as_it_will_be_released(gate: httpx.AsyncClient):
     body = {"name": "rule", "dataset": "people", "rule": {"kind": "identity"}}
     result = (await made(gate.post("/v1/gates/order/evaluations", json=body)))["result"]
     assert (result["subject"]["order"], result["subject"]["order_chosen"]) == ("shuffled", False)
-    (assumption,) = result["assumptions"]
+    said, assumption = result["assumptions"]
+    assert said == NOT_SAID
     assert "says nothing of the records' order" in assumption
 
 

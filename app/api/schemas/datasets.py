@@ -61,6 +61,18 @@ class Attribute(Asking[AttributeDeclaration]):
     """
 
 
+class FoundRows(Answer):
+    """What a row of the data is."""
+
+    kind: Annotated[Literal["person_column", "persons", "not_said"], Field(examples=["person_column"])]
+    """Rows are of the persons whom a column names, or persons each, or nobody said: then this is assumed."""
+    column: Annotated[str | None, Field(description="Column of persons; null without.", examples=["pid"])]
+    persons: Annotated[Count | None, Field(description="Persons by it; null without.", examples=[8])]
+    said_by: Annotated[Literal["dataset", "policy"] | None, Field(examples=["dataset"])]
+    """Who said so; null: nobody."""
+    sentence: Annotated[str, Field(description="The same in a sentence.")]
+
+
 class NewDataset(Asking[CreateDataset]):
     """A dataset to be created; columns of the upload that are not listed count as `other`."""
 

@@ -260,8 +260,8 @@ class PolicySchema(Request):
         dict[Column, Role],
         Field(max_length=1000, examples=[{"birth_year": "quasi_identifier", "income": "sensitive"}]),
     ]
-    """Column → the role that it must have; `dropped` must not be in the release. Empty: a draft, under which
-    every verdict is an error.
+    """Column → the role that it must have; `dropped` must not be in the release, and one at most is `person`,
+    whom a row is about. Empty: a draft, under which every verdict is an error.
     """
     patterns: Annotated[
         dict[Column, PatternRole], Field(max_length=100, examples=[{"*name*": "dropped"}])
@@ -269,6 +269,8 @@ class PolicySchema(Request):
     """Pattern of column names (`*`, `?`, `[abc]`) → a role in which nothing is released."""
     to_confirm: Annotated[list[Column], Field(max_length=1000, examples=[[]])] = []  # noqa: RUF012 - pydantic copies it
     """Columns whose role nobody has confirmed yet; with any, every verdict is an error."""
+    rows_are: Annotated[Literal["persons"] | None, Field(examples=["persons"])] = None
+    """`persons` says that each row is a person; not beside a column with the role `person`."""
 
 
 class NotCovered(Request):

@@ -15,6 +15,7 @@ from app.api.schemas.common import (
     Resource,
     is_none,
 )
+from app.api.schemas.datasets import FoundRows
 from app.api.schemas.derived import Asking, value_of
 from app.api.schemas.mechanisms import AskedMechanism, ReleasedMechanism
 from app.api.schemas.shown_rules import ShownSuppression
@@ -78,6 +79,7 @@ class Release(Resource):
     """Hash of the dataset; null of a differentially private release: who knows all records but one could find
     that one by it.
     """
+    rows_are: Annotated[FoundRows | None, Field(description="What a row is; null: nobody said.")] = None
     rule: Annotated[ReleasedRule, Field(description="The rule.")]
     columns: Annotated[list[str], Field(max_length=10_000, examples=[["city"]])]
     """Columns of the released table."""

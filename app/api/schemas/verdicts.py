@@ -8,6 +8,7 @@ from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Hash, Number, is_none
 from app.api.schemas.coverage import EarlierReleases, FoundCoverage
+from app.api.schemas.datasets import FoundRows
 from app.api.schemas.mechanisms import ShownGuarantee
 from app.api.schemas.view_advice import NearestViewChange
 from app.api.schemas.view_checks import JudgedPair
@@ -171,6 +172,8 @@ class VerdictResult(Answer):
 
     kind: Annotated[Literal["verdict"], Field(description="Kind of result.")]
     version: Annotated[int, Field(description="Version of its form.", examples=[1])]
+    rows_are: FoundRows | None = None
+    """What a row of the data is; null in verdicts from before this was said, and of views."""
     verdict: Annotated[Verdict, Field(examples=["fail"])]
     """`error`: a criterion that blocks could not be computed, or the policy's schema is a draft. `fail`: one
     failed without a waiver, or a column is not covered. `pass`: none of it.

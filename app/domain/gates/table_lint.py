@@ -21,7 +21,7 @@ from app.domain.policies.schema import DISCLOSED_ROLES
 Identifiers = Mapping[str, Iterable[RecognisedKind]]
 """Column → the kinds of direct identifiers that it looks like."""
 
-_SHUT_OUT: Final = ("identifier", "dropped")
+_SHUT_OUT: Final = ("identifier", "person", "dropped")
 _AT: Final = "/schema/attributes"
 
 

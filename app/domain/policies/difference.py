@@ -152,6 +152,7 @@ def _schema_fields(policy: Policy) -> dict[str, Any]:
         **{f"schema.{name}": role for name, role in schema.attributes.items()},
         **{f"schema.patterns.{name}": role for name, role in schema.patterns.items()},
         "schema.to_confirm": schema.to_confirm,
+        "schema.rows_are": schema.rows_are,
     }
 
 

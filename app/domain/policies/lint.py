@@ -135,6 +135,13 @@ def _check_draft(schema: PolicySchema, found: Findings) -> None:
             "until somebody does.",
             "Look at each column, put its role right and take its name off this list.",
         )  # fmt: skip
+    persons = [name for name, role in schema.attributes.items() if role == "person"]
+    if len(persons) + (schema.rows_are is not None) > 1:
+        found.error(
+            "/schema/rows_are" if schema.rows_are else joined("/schema/attributes", persons[1]),
+            "second-person", "It is said twice whom a row is about.",
+            "Give one column the role person, or say rows_are: persons and give it to none.",
+        )  # fmt: skip
     for number, name in enumerate(schema.to_confirm):
         if name not in schema.attributes:
             found.error(

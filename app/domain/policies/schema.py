@@ -13,7 +13,7 @@ from typing import Annotated, Final, Literal
 
 from annotated_types import Len, MaxLen
 
-Role = Literal["identifier", "quasi_identifier", "sensitive", "weight", "other", "dropped"]
+Role = Literal["identifier", "person", "quasi_identifier", "sensitive", "weight", "other", "dropped"]
 """What a column is to the release, as in a dataset's schema; ``dropped`` must not be in it."""
 
 PatternRole = Literal["identifier", "dropped"]
@@ -39,11 +39,19 @@ class PolicySchema:
         first; of several patterns that match, ``dropped`` does.
     to_confirm
         Columns of ``attributes`` whose role was only proposed: nobody has answered for it yet.
+    rows_are
+        ``persons`` says that each row is a person; None: nothing, or that a column names the person.
     """
 
     attributes: Annotated[Mapping[Column, Role], MaxLen(1000)]
     patterns: Annotated[Mapping[Column, PatternRole], MaxLen(100)] = field(default_factory=dict)
     to_confirm: Annotated[tuple[Column, ...], MaxLen(1000)] = ()
+    rows_are: Literal["persons"] | None = None
+
+    @property
+    def person(self) -> str | None:
+        """The column that says whom a row is about."""
+        return next((name for name, role in self.attributes.items() if role == "person"), None)
 
     @property
     def is_draft(self) -> bool:

@@ -95,8 +95,10 @@ def build_dictionary(
     )
     if document["identifier"] is not None:
         ids = content.columns[document["identifier"]]
-        return Dictionary(content.n_entities, links, entity_ids(ids), table.entity_ids is not None)
-    if same and content.n_entities == table.n_records:
+        # Identifiers of records say nothing of persons who have several.
+        comparable = table.entity_ids is not None and table.persons is None
+        return Dictionary(content.n_entities, links, entity_ids(ids), comparable)
+    if same and table.persons is None and content.n_entities == table.n_records:
         return Dictionary(content.n_entities, links, table.own_ids, comparable_ids=True)
     return Dictionary(content.n_entities, links)
 
@@ -106,7 +108,7 @@ def as_dictionary(source: Table, table: Table, *, same: bool) -> Dictionary:
     whole = dictionary_of(source)
     if same:
         return Dictionary(source.n_records, whole.links, source.own_ids, comparable_ids=True)
-    comparable = source.entity_ids is not None and table.entity_ids is not None
+    comparable = source.entity_ids is not None and table.entity_ids is not None and table.persons is None
     return Dictionary(source.n_records, whole.links, source.entity_ids, comparable)
 
 

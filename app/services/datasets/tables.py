@@ -30,6 +30,8 @@ from app.services.recollection import Memory
 from app.services.resources import Kind, Stored, TenantId, document_of
 from app.services.scoring.sensitivity_building import build_profile, read_overrides
 
+_Load = Callable[[], Awaitable[tuple[Any, int]]]
+
 
 class BoundedCache:
     """Least recently used values are dropped first; one load at a time per key.
@@ -43,7 +45,7 @@ class BoundedCache:
         self._loading: dict[Hashable, asyncio.Task[Any]] = {}
         self.bytes = 0
 
-    async def get(self, key: Hashable, load: Callable[[], Awaitable[tuple[Any, int]]]) -> Any:  # noqa: ANN401
+    async def get(self, key: Hashable, load: _Load) -> Any:  # noqa: ANN401
         """The value of the key; ``load`` answers it with its size in bytes if it is not held."""
         if key in self._held:
             self._held.move_to_end(key)
@@ -53,7 +55,7 @@ class BoundedCache:
         # The task is everybody's who waits for it: one who leaves does not end it for the others.
         return await asyncio.shield(self._loading[key])
 
-    async def _load(self, key: Hashable, load: Callable[[], Awaitable[tuple[Any, int]]]) -> Any:  # noqa: ANN401
+    async def _load(self, key: Hashable, load: _Load) -> Any:  # noqa: ANN401
         try:
             value, size = await load()
             if self._loading.get(key) is asyncio.current_task():  # else it was dropped meanwhile
@@ -117,19 +119,15 @@ class TableLoader:
         """Hold a table that was encoded just now, so that it need not be read again."""
         self._cache.keep(("table", tenant, dataset.sha256), table, bytes_of_table(table))
 
-    async def profile(
-        self, tenant: TenantId, dataset: Stored, load: Callable[[], Awaitable[tuple[Any, int]]]
-    ) -> Any:  # noqa: ANN401
+    async def profile(self, tenant: TenantId, dataset: Stored, load: _Load, kind: str = "profile") -> Any:  # noqa: ANN401
         """The profile of a dataset; ``load`` makes it, with its size in bytes, if it is not in memory."""
-        return await self._cache.get(("profile", tenant, dataset.sha256), load)
+        return await self._cache.get((kind, tenant, dataset.sha256), load)
 
     def keep_profile(self, tenant: TenantId, dataset: Stored, profile: object, size: int) -> None:
         """Hold a profile that was made with its dataset: whoever has made that looks at it next."""
         self._cache.keep(("profile", tenant, dataset.sha256), profile, size)
 
-    async def release(
-        self, tenant: TenantId, release: Stored, form: str, load: Callable[[], Awaitable[tuple[Any, int]]]
-    ) -> Any:  # noqa: ANN401
+    async def release(self, tenant: TenantId, release: Stored, form: str, load: _Load) -> Any:  # noqa: ANN401
         """A release in some form; ``load`` makes it, with its size in bytes, if it is not in memory.
 
         It is found by its id, too: what is drawn again after an erasure has the hash of what was erased.

@@ -14,12 +14,13 @@ from app.domain.arrays import Bools
 from app.domain.classes.released import Release
 from app.domain.counting.counter import MEMORY_CEILING, Counter
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.errors import InvalidInput, pointing_into
+from app.domain.errors import Fault, InvalidInput, pointing_into
 from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.models.entry import MeasureContext
 from app.domain.rules.rule import Rule
 from app.domain.tables.table import Table
 from app.services.datasets.tables import TableLoader
+from app.services.gates.rows import doubt_about_rows
 from app.services.gates.subject import Subject
 from app.services.ports import Store
 from app.services.releases.aligned_release import AlignedRelease
@@ -38,6 +39,7 @@ class EvaluationContext:
     ``base`` is the scoring without dictionaries, ``scorings`` those of the filled slots. ``rule`` is what the
     release is by, None for a finished file that could not be aligned with the dataset: then ``alone`` is the
     file's own table. It is None, too, where a mechanism made the release: then ``drawn`` is that.
+    ``doubt`` says why nothing can be judged: see :func:`~app.services.gates.rows.doubt_about_rows`.
     """
 
     base: Scoring
@@ -45,6 +47,7 @@ class EvaluationContext:
     rule: Rule | None
     aligned: AlignedRelease | None
     drawn: DrawnRelease | None = None
+    doubt: Fault | None = None
     memory_ceiling: int = MEMORY_CEILING
     _counters: dict[Dictionary, Counter] = field(default_factory=dict)
     _releases: dict[Rule, Release] = field(default_factory=dict)
@@ -151,7 +154,11 @@ async def load_context(
         drawn = await read_drawn_release(store, loader, tenant, subject.released.stored)
     else:
         raise ValueError("an evaluation is of a rule or of a release")
-    return EvaluationContext(base, scorings, rule, aligned, drawn)
+    doubt = await doubt_about_rows(
+        store, loader, tenant, subject.policy, subject.dataset,
+        in_order="records" in (subject.order, aligned and aligned.order),
+    )  # fmt: skip
+    return EvaluationContext(base, scorings, rule, aligned, drawn, doubt)
 
 
 def _fitting(options: ScoringOptions, sources: Sources) -> ScoringOptions:

@@ -20,6 +20,7 @@ from app.services.gates.context import EvaluationContext
 from app.services.gates.coverage import COVERED_AS_BEFORE, verdict_with
 from app.services.gates.evidence_values import TOLERANCE
 from app.services.gates.ledger import ledger_document, ledger_warnings
+from app.services.gates.rows import rows_document
 from app.services.gates.subject import Subject
 from app.services.releases.aligned_release import AlignedRelease
 from app.services.releases.mechanism_manifests import hides_records
@@ -261,9 +262,12 @@ def verdict_document(
         criteria = [
             {**own, "waiver": own["waiver"] and _without_hash_of_data(own["waiver"])} for own in criteria
         ]
+    schema = subject.policy.schema
+    rows = rows_document(subject.dataset, None if schema is None else schema.rows_are)
     document = {
         "kind": "verdict",
         "version": VERSION,
+        "rows_are": rows,
         "verdict": verdict_with(
             coverage, verdict_of([(own["severity"], own["outcome"]) for own in criteria])
         ),
@@ -281,7 +285,7 @@ def verdict_document(
         "changes": list(changes),
         "risk": dict(risks) or None,
         "not_covered": _not_covered(subject, context, criteria),
-        "assumptions": _order_assumptions(subject, context),
+        "assumptions": [rows["sentence"], *_order_assumptions(subject, context)],
         "warnings": [
             *_order_warnings(subject, context),
             *ledger_warnings(subject.earlier, _order_document(subject, context)["order"]),
@@ -337,6 +341,8 @@ def _subject(subject: Subject, context: EvaluationContext) -> JsonObject:
 
 def _not_covered(subject: Subject, context: EvaluationContext, criteria: Sequence[JsonObject]) -> list[str]:
     said = ["Attackers who know more than the policy assumes are not covered."]
+    if context.table.persons is not None:
+        said.append("Who knows what stands in several rows of one person is not covered.")
     if not any(is_scored(own.condition) for own in subject.policy.requirements):
         said.append("How much harm a disclosure does is not judged: no requirement asks for it.")
     elif subject.base.sensitivity is None:

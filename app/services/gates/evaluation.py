@@ -16,7 +16,7 @@ from app.services.datasets.tables import TableLoader
 from app.services.fingerprints import canonical_json
 from app.services.gates.changes import Changes
 from app.services.gates.context import EvaluationContext, load_context
-from app.services.gates.coverage import coverage_document, find_coverage, seconds_of_coverage
+from app.services.gates.coverage import broken_coverage, coverage_document, find_coverage, seconds_of_coverage
 from app.services.gates.documents import broken_document, criterion_document, risk_document, verdict_document
 from app.services.gates.evaluator import Evaluator, fault_of
 from app.services.gates.evaluators import EvaluatorMaker
@@ -65,7 +65,8 @@ class Evaluation:
     @cached_property
     def slots(self) -> tuple[str, ...]:
         """Slots under which the risk is told beside the criteria."""
-        if self._context.rule is None or self._context.base.sensitivity is None:
+        no_harm = self._context.rule is None or self._context.base.sensitivity is None
+        if no_harm or self._context.doubt is not None:
             return ()
         return tuple(sorted(self._context.scorings))
 
@@ -134,7 +135,10 @@ class Evaluation:
         A criterion that fails and is waived covers no column. One that was halted is not waived but unknown:
         the verdict is an error then, whatever is said of the columns.
         """
-        if self._coverage is None:
+        doubt = self._context.doubt
+        if self._coverage is None and doubt is not None:
+            self._coverage = broken_coverage(f"{doubt.message} {doubt.remedy}")
+        elif self._coverage is None:
             found = [
                 self.criterion(number, halted)
                 for number, evaluator in enumerate(self._evaluators)

@@ -127,6 +127,8 @@ def _schema_document(schema: PolicySchema) -> JsonObject:
         document["patterns"] = dict(schema.patterns)
     if schema.to_confirm:
         document["to_confirm"] = list(schema.to_confirm)
+    if schema.rows_are is not None:
+        document["rows_are"] = schema.rows_are
     return document
 
 

@@ -52,6 +52,8 @@ def _of_names(schema: PolicySchema, declared: dict[str, AttributeDeclaration], d
         if role == "dropped":
             if own is not None and own.role.is_disclosed:
                 yield f"it drops {name!r}, and the dataset {dataset!r} discloses it as {own.role.value}."
+        elif "person" in (role, None if own is None else own.role.value):
+            continue  # what a row is, a verdict says
         elif own is None:
             yield f"it asks for {name!r} in the role {role}, and the dataset {dataset!r} has no such column."
         elif own.role.value != role:

@@ -258,7 +258,7 @@ def new_evaluation(subject: Subject, name: str | None, route: Route, change_rule
         "change_rules": change_rules,
         # Verdicts from before columns were checked do not answer for those that check them, nor do those by
         # the first check, which took criteria that are waived or that protect nobody for ones that judge.
-        "checks": ["columns/2"],
+        "checks": ["columns/2", "rows/1"],
         "earlier": list(subject.earlier),
     }
     if subject.upload is not None:

@@ -18,6 +18,7 @@ from app.domain.mechanisms.mechanism import MechanismContext, MechanismPlan
 from app.domain.mechanisms.privacy_loss import PrivacyLoss
 from app.domain.mechanisms.spending import loss_of
 from app.services.fingerprints import resource_sha256
+from app.services.gates.rows import rows_document
 from app.services.releases.bytes_written import bytes_of_writing
 from app.services.releases.draw_subjects import subjects_alike, subjects_beside
 from app.services.releases.key_stream import derived_key, key_stream
@@ -226,6 +227,7 @@ def _manifest(prepared: Preparation, released: DrawnLines) -> JsonObject:
     cells, records = released.suppressed()
     csv_sha256 = released.csv_sha256(neutralise_formulas=request.neutralise_formulas)
     return {
+        "rows_are": rows_document(dataset),
         "dataset": dataset.name,
         "dataset_sha256": dataset.sha256,
         "rule": rule_summary(prepared.rule, prepared.context.table, dataset.sha256),

@@ -9,6 +9,7 @@ from typing import Any, Final
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.mechanisms.catalogue import AnyMechanism
 from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.models.criterion import NEEDS_ONE_ROW, require_persons
 from app.services.datasets.dataset_schema import OnUnknown, declarations_of
 from app.services.datasets.hierarchies import is_from_data
 from app.services.datasets.tables import TableLoader
@@ -130,6 +131,8 @@ def _require_supported(mechanism: AnyMechanism, context: MechanismContext, param
             f"The mechanism {mechanism.name} takes no rule.",
             "Leave the rule out.",
         )
+    if context.table.persons is not None:
+        require_persons(mechanism.name, NEEDS_ONE_ROW)
     reason = mechanism.supports(context, parameters)
     if reason is not None:
         raise NotSupported.because(reason)

@@ -10,6 +10,7 @@ from app.domain.errors import InvalidInput, NotSupported
 from app.services.datasets.table_streams import stream
 from app.services.datasets.tables import TableLoader, TableResources
 from app.services.fingerprints import resource_sha256
+from app.services.gates.rows import joinable, rows_document
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import RUN_BYTES, Claimant, DirectBudget, RunStarted
 from app.services.releases.count_answers import AskCounts, CountAnswers, ReleaseCounts
@@ -91,6 +92,8 @@ class ReleaseService(TableResources):
         async with self._store.work(actor.tenant) as work:
             dataset = await work.resources.get(Kind.DATASET, request.dataset)
             rule = await work.resources.get(Kind.RULE, request.rule or "")
+        if request.order == "records" and dataset.summary.get("person") is not None:
+            raise InvalidInput([joinable("/order")])
         meaning: JsonObject = {"neutralise_formulas": request.neutralise_formulas, "order": request.order}
         sha256 = resource_sha256(Kind.RELEASE, meaning, {"dataset": dataset.sha256, "rule": rule.sha256})
         released = await self._released(actor.tenant, dataset, rule)
@@ -220,6 +223,7 @@ class ReleaseService(TableResources):
 def _manifest(released: ReleasedTable, dataset: Stored, rule: Stored, request: CreateRelease) -> JsonObject:
     cells, records = released.suppressed()
     return {
+        "rows_are": rows_document(dataset),
         "dataset": dataset.name,
         "dataset_sha256": dataset.sha256,
         "rule": {

@@ -56,6 +56,33 @@ def test_text_says_verdict_values_and_what_would_pass():
     assert FORMATS["text"](FAULT) == "ERROR  members.csv under policy.yaml\n  There is no file members.csv.\n"
 
 
+ROWS = {"kind": "persons", "column": None, "persons": None, "said_by": "policy", "sentence": "Each <is> one."}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"rows_are": ROWS}, "Each <is> one."),
+        # A service from before did not say what a row is: nobody had said so.
+        ({}, "Each row counts as one person: assumed, nobody said so."),
+        ({"subject": {"views": {"v": "0" * 64}}}, None),
+    ],
+)
+def test_what_a_row_is_comes_first_in_every_format(more, said):
+    one = outcome(verdict("pass", criterion("a"), **more))
+    text, markdown = FORMATS["text"](one).splitlines(), FORMATS["markdown"](one).splitlines()
+    junit, sarif = Xml.fromstring(FORMATS["junit"](one)), json.loads(FORMATS["sarif"](one))
+    properties = {own.get("name"): own.get("value") for own in junit.findall(".//property")}
+    if said is None:
+        assert text[1].split()[0] == "passed"
+        assert markdown[2].startswith("| |")
+        assert (properties, "properties" in sarif["runs"][0]) == ({}, False)
+    else:
+        assert text[1] == f"  {said}"
+        assert re.sub(r"\\(.)", r"\1", unescape(markdown[2])) == said
+        assert properties == sarif["runs"][0]["properties"] == {"rows_are": said}
+
+
 def test_text_names_what_a_pass_rests_on_and_says_nothing_more_of_others():
     said = "The release promises it, certified. Assumed, which the policy allows: dictionary is public."
     told = {
@@ -188,7 +215,8 @@ def test_junit_has_a_case_per_criterion_and_counts_that_agree(one, counts):
     for element in (suites, suite):
         assert tuple(element.get(key) for key in ("tests", "failures", "errors", "skipped")) == counts
     assert len(suite.findall("testcase")) == int(counts[0])
-    for case in suite:
+    assert [own.tag for own in suite if own.tag != "testcase"] == ([] if one is FAULT else ["properties"])
+    for case in suite.findall("testcase"):
         assert case.get("name")
         assert case.get("classname")
         assert len(case) <= 1

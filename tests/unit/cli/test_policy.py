@@ -138,6 +138,16 @@ def test_roles_that_a_policy_gives_stay_as_they_are(policy, file):
     assert "surname" not in written.schema.attributes
 
 
+@pytest.mark.parametrize("said", ["attributes: {sex: person}", "attributes: {}\n  rows_are: persons"])
+def test_what_a_policy_says_of_persons_stays_when_roles_are_proposed(policy, file, said):
+    text = template("internal-analytics").text.replace("schema:\n  attributes: {}\n", f"schema:\n  {said}\n")
+    path, table = file(text), file(PEOPLE, "people.csv")
+    assert policy("schema", path, table, "--write")[0] == 0
+    written = policy_of(read_yaml(path.read_text(encoding="utf-8")).value).schema
+    assert written is not None
+    assert (written.person, written.rows_are) == ((None, "persons") if "rows_are" in said else ("sex", None))
+
+
 def test_a_schema_needs_a_table_or_a_dataset(policy, file):
     status, _, said = policy("schema", file(template("internal-analytics").text))
     assert status == 2

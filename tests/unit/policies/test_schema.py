@@ -104,3 +104,43 @@ def test_what_changes_in_schema_and_reasons_is_told():
         "not_covered.race",
         "singled_out_share",
     }
+
+
+PERSON = {"attributes": {"pid": "person", "race": "quasi_identifier"}}
+PERSONS = {"attributes": {"race": "quasi_identifier"}, "rows_are": "persons"}
+
+
+@pytest.mark.parametrize("schema", [PERSON, PERSONS])
+def test_a_schema_says_whom_a_row_is_about(schema):
+    policy = policy_of(document(ASKED, schema=schema))
+    assert document_of_policy(policy)["schema"] == schema
+    assert policy.schema is not None
+    said = ("pid", None) if schema is PERSON else (None, "persons")
+    assert (policy.schema.person, policy.schema.rows_are) == said
+    assert errors_of(schema=schema) == {}
+    # Nobody had said before what a row is: whoever says so now has another policy.
+    found = difference(policy_of(document(ASKED)), policy)
+    assert found.effect == "different"
+    assert {own.field for own in found.changes[0].fields} == {
+        "schema.pid" if schema is PERSON else "schema.rows_are"
+    }
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        ({"attributes": {**PERSON["attributes"], "sex": "person"}}, "/schema/attributes/sex"),
+        ({**PERSON, "rows_are": "persons"}, "/schema/rows_are"),
+    ],
+)
+def test_it_is_said_once_whom_a_row_is_about(schema, pointer):
+    assert errors_of(schema=schema) == {pointer: "second-person"}
+
+
+@pytest.mark.parametrize(
+    "schema", [{"attributes": {}, "patterns": {"*": "person"}}, {**PERSON, "rows_are": "visits"}]
+)
+def test_patterns_name_no_persons_and_rows_are_persons_or_nothing(schema):
+    with pytest.raises(InvalidInput) as caught:
+        policy_of(document(ASKED, schema=schema))
+    assert [own.code for own in caught.value.faults] == ["unknown-choice"]

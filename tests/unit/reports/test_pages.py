@@ -64,6 +64,7 @@ def test_a_verdict_says_all_that_an_officer_needs():
         "Of 5 criteria: 1 passed, 2 failed (1 of them only a warning), 1 failed, waived, 1 not computable",
         "public-release, version 3",
         "members, 20,000 records",
+        "What a row is Each row counts as one person: assumed, nobody said so.",
         "Anyone who can look people up in a population register",
         "census (1,250,000 people)",
         "On average a record carries a risk of 0.124 ; the record at greatest risk one of 0.8 .",

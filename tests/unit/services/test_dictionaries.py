@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.domain.counting.counter import Counter
-from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.dictionaries.dictionary import Dictionary, own_rows
 from app.domain.errors import Conflict, InvalidInput, NotFound
 from app.domain.risk.assessment import assess
 from app.domain.risk.utility import build_utility
@@ -209,6 +209,31 @@ async def test_rows_are_the_same_entities_where_declared_so(world: World) -> Non
     )
     # Row 3 is 50 in the dictionary, so its own entity is added to the one consistent with 40.
     np.testing.assert_array_equal(found.records.counts, [1, 1, 2])
+
+
+async def test_records_are_no_entities_where_a_column_names_the_persons(world: World) -> None:
+    await world.upload("u", "visit,pid,age\nv1,p1,30\nv2,p1,40\nv3,p2,40\n")
+    await world.upload("v", "id,age\nv1,30\nv2,40\nv3,50\n")
+    link = Link("age", "age", None, IdentityTransform())
+    age = declare("age", Role.SENSITIVE, AttributeType.NUMBER)
+    visit, pid = (
+        declare(name, role, AttributeType.TEXT)
+        for name, role in (("visit", Role.IDENTIFIER), ("pid", Role.PERSON))
+    )
+    for name, columns, are_entities in (
+        ("records", [visit, age], True),
+        ("persons", [visit, pid, age], False),
+    ):
+        dataset = (await world.dataset(name, "u", *columns)).resource
+        by_id = await world.dictionary(f"{name}-id", "v", links=(link,), identifier="id")
+        by_row = await world.dictionary(f"{name}-row", "v", links=(link,), same_entities_as=name)
+        for made in (by_id, by_row):
+            dictionary = await linked(world, made.resource, dataset)
+            assert dictionary.comparable_ids is are_entities
+    table = await world.loader.table(world.actor.tenant, dataset)
+    with pytest.raises(InvalidInput) as caught:
+        own_rows(table, dictionary)
+    assert caught.value.faults[0].code == "ids-not-comparable"
 
 
 async def test_the_hash_of_a_dictionary_covers_what_it_uses(world: World) -> None:

@@ -97,6 +97,13 @@ async def test_the_manifest_says_what_was_released_and_suppressed(
     summary = made.resource.summary
     assert summary.pop("csv_sha256") == hashlib.sha256(await body(releases, actor, "r")).hexdigest()
     assert summary == {
+        "rows_are": {
+            "kind": "not_said",
+            "column": None,
+            "persons": None,
+            "said_by": None,
+            "sentence": "Each row counts as one person: assumed, nobody said so.",
+        },
         "dataset": "members",
         "dataset_sha256": "d" * 64,
         "rule": {
