@@ -74,6 +74,8 @@ def merged(known: PolicySchema, proposed: Mapping[str, Role]) -> PolicySchema:
     Columns that a pattern shuts out already are not proposed anew.
     """
     new = {name: role for name, role in proposed.items() if known.role_of(name) is None}
+    if known.rows_are or known.person:
+        new = {name: "dropped" if role == "person" else role for name, role in new.items()}
     attributes, to_confirm = {**known.attributes, **new}, (*known.to_confirm, *new)
     return PolicySchema(attributes, known.patterns, to_confirm, known.rows_are)
 

@@ -13,7 +13,7 @@ from app.domain.mechanisms.catalogue import MECHANISMS
 from app.evidence.keys import read_keys
 from app.evidence.verification import verify
 from tests.api.problem_documents import problem_of
-from tests.unit.domain.test_mechanism_catalogue import QUESTIONS
+from tests.unit.domain.mechanism_questions import QUESTIONS
 
 pytestmark = pytest.mark.anyio
 
