@@ -235,45 +235,42 @@ class _ByPersons(Criterion):
     criterion: Criterion
 
     def __post_init__(self) -> None:
-        given = self.criterion
-        said = {"merging": given.merging_by_persons or "none"}
-        copied = ("kind", "title", "source", "table_wide", "adds_up", "passes_by_fewer_values", "guarantee")
-        said.update({name: getattr(given, name) for name in copied})
-        for name, value in said.items():
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "merging", self.criterion.merging_by_persons)
+        for name in (
+            "kind",
+            "title",
+            "source",
+            "table_wide",
+            "adds_up",
+            "passes_by_fewer_values",
+            "guarantee",
+        ):
+            object.__setattr__(self, name, getattr(self.criterion, name))
 
     @property
     def is_of_values(self) -> bool:
-        """As the criterion."""
         return self.criterion.is_of_values
 
     @property
     def grows_by_size(self) -> bool:
-        """One person may have many of the records of a large class."""
         return False
 
     def failing(self, judged: JudgedClasses) -> Bools:
-        """As the criterion."""
         return self.criterion.failing(judged)
 
     def attained(self, judged: JudgedClasses) -> float | None:
-        """As the criterion."""
         return self.criterion.attained(judged)
 
     def satisfied(self, judged: JudgedClasses) -> bool:
-        """As the criterion."""
         return self.criterion.satisfied(judged)
 
     def surpluses(self, judged: JudgedClasses) -> tuple[Floats, ...]:
-        """As the criterion."""
         return self.criterion.surpluses(judged)
 
     def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
-        """What follows for persons."""
         return self.criterion.implied_by_persons(whole)
 
     def impossible(self, whole: JudgedClasses) -> str | None:
-        """Nothing is known."""
         return None
 
 

@@ -154,24 +154,24 @@ class AttributeDiversity:
             "exp(entropy) per class, not rounded: so many equally frequent values would be as diverse; "
             "asked for: ℓ. null where persons are counted, who may have several values."
         ),
-    ]
+    ] = None
     recursive: Annotated[
         Reading | None,
         doc(
             "Greatest ℓ with which a class is recursively (c, ℓ)-diverse; asked for: ℓ with the c given. "
             "null where persons are counted."
         ),
-    ]
+    ] = None
     bounds: Annotated[
         tuple[RecursiveBound, ...],
         doc("Per ℓ the least c, and the attacker it stands for; none where persons are counted."),
-    ]
+    ] = ()
     least_negations: Annotated[
         int | None, doc("Fewest negations with which some class shows a value with the confidence asked for.")
-    ]
+    ] = None
     negations: Annotated[
         tuple[NegationShare, ...], doc("How many records so many negations expose, and no fewer; ascending.")
-    ]
+    ] = ()
     corrected_entropy: Annotated[
         EntropyEstimate | None,
         doc(
@@ -285,11 +285,6 @@ def _diversity_of(values: SensitiveValues, parameters: LDiversityParameters) -> 
             diversity.most_frequent(counts) * ell <= counts.sizes,
             float(_shares(single)[0]),
         ),
-        entropy=None,
-        recursive=None,
-        bounds=(),
-        least_negations=None,
-        negations=(),
     )
     return found if counts.persons is not None else _with_distributions(found, values, single, parameters)
 
