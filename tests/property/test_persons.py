@@ -105,11 +105,17 @@ def test_every_number_of_classes_is_that_of_loops_over_persons(table, levels):
     greatest = max(share for own in classes for share in own.shares.values())
     assert diversity.distinct_l == min(own.distinct for own in classes)
     assert diversity.frequency_l == pytest.approx(float(1 / greatest))
-    assert diversity.entropy_l is None
+    assert (diversity.entropy_l, diversity.attributes[0].entropy.is_met) == (None, False)
     assert of(ALPHA_K_ANONYMITY, table, levels, alpha=0.5, k=1).alpha == pytest.approx(float(greatest))
 
     most = max(gain for own in classes for gain in gains_of(own, baseline).values())
-    assert of(BETA_LIKENESS, table, levels).beta_basic == pytest.approx(float(max(most, 0)))
+    likeness = of(BETA_LIKENESS, table, levels, beta=1.1)
+    assert likeness.beta_basic == pytest.approx(float(max(most, 0)))
+    for own in classes:
+        passes = not fails(BetaLikeness(1.1), own, baseline)
+        assert not passes or own.persons >= likeness.implies.least_records
+        assert not passes or len(own.shares) >= likeness.implies.least_values
+        assert passes or own.persons < likeness.implies.enough_records
     assert of(SKEWNESS_ATTACK, table, levels).worst_gain == pytest.approx(float(max(most, 0)))
     ratios = [
         max(abs(math.log(q / baseline[value])) for value, q in own.shares.items())
@@ -256,8 +262,6 @@ def test_where_every_person_has_one_record_each_number_is_that_by_rows(table, le
         with_persons, without = (of(measure, own, levels) for own in (table, by_rows))
         judged_on = replace(with_persons.judged, persons=None, persons_suppressed=None)
         changed = {"judged": judged_on}
-        if measure is BETA_LIKENESS:
-            changed["implies"] = without.implies
         assert replace(with_persons, **changed) == without
     both = [of(L_DIVERSITY, own, levels).attributes[0] for own in (table, by_rows)]
     assert both[0].distinct == both[1].distinct

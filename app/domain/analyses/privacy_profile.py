@@ -164,8 +164,7 @@ def _of_attackers(found: AttackerModels) -> Iterator[_Found]:
 def _of_diversity(found: LDiversity) -> Iterator[_Found]:
     (own,) = found.attributes
     yield "distinct_l", own.distinct.value, own.distinct.worst
-    if own.entropy is not None:
-        yield "entropy_l", own.entropy.value, own.entropy.worst
+    yield "entropy_l", own.entropy.value, own.entropy.worst
     for bound in own.bounds[:2]:
         yield f"c_min({bound.l})", bound.c_min, bound.worst
 

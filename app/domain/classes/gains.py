@@ -143,15 +143,21 @@ def saturation(totals: Longs | Floats) -> float:
     return float(surprisals(totals[totals > 0].min(keepdims=True), float(totals.sum()))[0])
 
 
-def implied_delta(totals: Longs | Floats, beta: float) -> float:
-    """The δ (natural) of the δ-disclosure privacy that implies enhanced β-likeness."""
-    most = float(surprisals(totals.max(keepdims=True), float(totals.sum()))[0])
+def implied_delta(totals: Longs | Floats, beta: float, population: float | None = None) -> float:
+    """The δ (natural) of the δ-disclosure privacy that implies enhanced β-likeness.
+
+    ``population`` is what the totals are shares of, where persons may have several values.
+    """
+    population = float(totals.sum()) if population is None else population
+    most = float(surprisals(totals.max(keepdims=True), population)[0])
     return math.log1p(min(beta, most))
 
 
-def always_within(totals: Longs | Floats, beta: float, bound: LikenessBound) -> int:
+def always_within(
+    totals: Longs | Floats, beta: float, bound: LikenessBound, population: float | None = None
+) -> int:
     """Every class of at least so many records satisfies β-likeness (L5): N / (1 + min(β, −ln p_max))."""
-    population = round(totals.sum())
+    population = round(totals.sum() if population is None else population)
     gain = beta
     if bound == "enhanced":
         gain = min(beta, float(surprisals(totals.max(keepdims=True), population)[0]))

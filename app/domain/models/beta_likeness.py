@@ -171,11 +171,7 @@ def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: 
         judged=judged_on(context.table, parameters, values.classes),
         attribute=values.name,
         **told_of_reference(
-            counts.totals[is_known],
-            population,
-            values.hierarchy.leaves_outside(used),
-            parameters,
-            adds_up=counts.persons is None,
+            counts.totals[is_known], population, values.hierarchy.leaves_outside(used), parameters
         ),
         records_without_value=values.without_value,
         reference="dataset" if parameters.reference is None else "given",

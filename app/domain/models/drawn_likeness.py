@@ -58,7 +58,6 @@ def _found(
             float(known.all_totals.sum()),
             hierarchy.leaves_outside(known.nodes),
             parameters,
-            adds_up=True,
         ),
         records_without_value=0,
         reference="published" if parameters.reference is None else "given",

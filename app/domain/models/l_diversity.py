@@ -149,19 +149,19 @@ class AttributeDiversity:
     distinct: Annotated[Reading, doc("Different values per class; asked for: ℓ.")]
     frequency: Annotated[Reading, doc("1 / share of the most frequent value per class; asked for: ℓ.")]
     entropy: Annotated[
-        Reading | None,
+        Reading,
         doc(
             "exp(entropy) per class, not rounded: so many equally frequent values would be as diverse; "
-            "asked for: ℓ. null where persons are counted, who may have several values."
+            "asked for: ℓ. Not told, and not met, where persons are counted, who may have several values."
         ),
-    ] = None
+    ]
     recursive: Annotated[
-        Reading | None,
+        Reading,
         doc(
             "Greatest ℓ with which a class is recursively (c, ℓ)-diverse; asked for: ℓ with the c given. "
-            "null where persons are counted."
+            "Not told, and not met, where persons are counted."
         ),
-    ] = None
+    ]
     bounds: Annotated[
         tuple[RecursiveBound, ...],
         doc("Per ℓ the least c, and the attacker it stands for; none where persons are counted."),
@@ -266,11 +266,13 @@ def _negations(values: SensitiveValues, needed: Longs) -> tuple[NegationShare, .
 
 def _diversity_of(values: SensitiveValues, parameters: LDiversityParameters) -> AttributeDiversity:
     counts, single, ell = values.counts, values.in_one_class(), parameters.l
+    n_judged = int(np.count_nonzero(values.judged))
+    not_told = Reading(None, None, 1.0, False, n_judged, values.records_of(values.judged), None)
     distinct = diversity.distinct_values(counts)
     found = AttributeDiversity(
         attribute=values.name,
         split_by=values.others,
-        classes=int(np.count_nonzero(values.judged)),
+        classes=n_judged,
         values=counts.n_values,
         records_without_value=values.without_value,
         distinct=_reading(
@@ -285,6 +287,8 @@ def _diversity_of(values: SensitiveValues, parameters: LDiversityParameters) -> 
             diversity.most_frequent(counts) * ell <= counts.sizes,
             float(_shares(single)[0]),
         ),
+        entropy=not_told,
+        recursive=not_told,
     )
     return found if counts.persons is not None else _with_distributions(found, values, single, parameters)
 
@@ -325,14 +329,11 @@ def _with_distributions(
 
 def _weaknesses(found: Sequence[AttributeDiversity], *, persons: bool) -> tuple[str, ...]:
     """What holds of every reading, of records or of ``persons``, and what the numbers at hand show."""
-    readings = [
-        (own.attribute, own.entropy.value, own.frequency.value) for own in found if own.entropy is not None
-    ]
     skewed = [
-        f"{attribute}: the least entropy ℓ is {entropy:.4g}, yet one value has {1 / frequency:.1%} of a "
-        "class. Entropy does not bound what an attacker may believe."
-        for attribute, entropy, frequency in readings
-        if entropy and frequency and frequency < entropy - 1e-9
+        f"{own.attribute}: the least entropy ℓ is {own.entropy.value:.4g}, yet one value has "
+        f"{1 / own.frequency.value:.1%} of a class. Entropy does not bound what an attacker may believe."
+        for own in found
+        if own.entropy.value and own.frequency.value and own.frequency.value < own.entropy.value - 1e-9
     ]
     apart = [
         f"{own.attribute}: other sensitive attributes were left aside; whoever knows one of them may "

@@ -68,12 +68,14 @@ class BetaLikenessParameters(Grouping):
 class LikenessImplies:
     """What follows for every class that satisfies the β asked for."""
 
-    least_records: Annotated[int, doc("It has at least so many records; an exact bound up to 4,096.")]
+    least_records: Annotated[
+        int, doc("It has at least so many records, or persons; an exact bound up to 4,096.")
+    ]
     least_values: Annotated[int, doc("It has at least so many different values.")]
     least_frequency_l: Annotated[
         float, FROM_ONE, doc("Its most frequent value has at most this part: 1 / f(p_max).")
     ]
-    enough_records: Annotated[int, doc("Every class of at least so many records satisfies it.")]
+    enough_records: Annotated[int, doc("Every class of at least so many records, or persons, satisfies it.")]
     delta: Annotated[float, doc("δ-disclosure privacy (natural) that implies enhanced β-likeness.")]
 
 
@@ -130,13 +132,7 @@ class BetaLikenessFound:
         tuple[GainFound, ...], doc("Values of greatest gain, each with its worst class, highest first.")
     ]
     caps: Annotated[tuple[GainFound, ...], doc("Broken caps of greatest gain, highest first.")]
-    implies: Annotated[
-        LikenessImplies | None,
-        doc(
-            "What follows for every class that satisfies the β asked for; null where persons are counted, "
-            "who may have several values."
-        ),
-    ]
+    implies: Annotated[LikenessImplies, doc("What follows for every class that satisfies the β asked for.")]
     worst_negative: Annotated[
         ClassRef | None,
         doc("The class of beta_negative, the first of equals. null also: measured before it was told."),
@@ -147,36 +143,27 @@ class BetaLikenessFound:
 
 
 def told_of_reference(
-    totals: Longs | Floats,
-    population: float,
-    unused: int,
-    parameters: BetaLikenessParameters,
-    *,
-    adds_up: bool,
+    totals: Longs | Floats, population: float, unused: int, parameters: BetaLikenessParameters
 ) -> Mapping[str, Any]:
     """What a result tells of the reference alone: of its counts (m,), all above 0, of the values in it.
 
-    Counts that are shares of the ``population`` need not be whole; they ``adds_up`` to it unless persons may
-    have several values. ``unused`` are the leaves of the hierarchy that no value of the reference stands for.
+    Counts are shares of the ``population``, whole or not, and sum to more where persons have several values:
+    what is implied holds of persons, too. ``unused`` are the leaves of the hierarchy that no value of the
+    reference stands for.
     """
-    surprising = surprisals(totals, population)
+    surprising, beta = surprisals(totals, population), as_written(parameters.beta)
+    bounds = frequency_bounds(totals, population, beta, parameters.bound)
+    values = least_values(bounds, 1.0)
     return {
         "values": len(totals),
         "values_unused": unused,
         "beta_saturation": float(surprising.max()),
         "values_frequent": int(np.count_nonzero(surprising < parameters.beta)),
-        "implies": _implied(totals, parameters) if adds_up else None,
+        "implies": LikenessImplies(
+            least_records=max(values, least_size(fills_up(totals, bounds), totals)),
+            least_values=values,
+            least_frequency_l=1 / float(bounds.max()),
+            enough_records=always_within(totals, parameters.beta, parameters.bound, population),
+            delta=implied_delta(totals, parameters.beta, population),
+        ),
     }
-
-
-def _implied(totals: Longs | Floats, parameters: BetaLikenessParameters) -> LikenessImplies:
-    beta = as_written(parameters.beta)
-    bounds = frequency_bounds(totals, float(totals.sum()), beta, parameters.bound)
-    values = least_values(bounds, 1.0)
-    return LikenessImplies(
-        least_records=max(values, least_size(fills_up(totals, bounds), totals)),
-        least_values=values,
-        least_frequency_l=1 / float(bounds.max()),
-        enough_records=always_within(totals, parameters.beta, parameters.bound),
-        delta=implied_delta(totals, parameters.beta),
-    )
