@@ -206,8 +206,8 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, float]:
 
 def _pair(option: str, text: str, *, is_first: bool = False) -> tuple[str, str]:
     """Name and value around the last ``=``, or the first where values are prose."""
-    name, _, value = text.partition("=") if is_first else text.rpartition("=")
-    if not name:
+    name, sign, value = text.partition("=") if is_first else text.rpartition("=")
+    if not (name and sign):
         raise InvalidInput.of(option, "malformed", f"{text!r} names no column.", "Write NAME=VALUE.")
     return name, value
 

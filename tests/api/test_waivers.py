@@ -65,6 +65,14 @@ async def judged(client: httpx.AsyncClient, name: str) -> tuple[str, dict[str, A
     return result["verdict"], result["criteria"][0], result
 
 
+@pytest.mark.parametrize("reason", [".", "- -", "\u200b", "\u3164"])
+async def test_a_waiver_needs_a_reason_in_words(gated: httpx.AsyncClient, reason: str):
+    refused = problem_of(
+        await gated.post("/v1/waivers", json=WAIVER | {"reason": reason}), 422, "invalid-input"
+    )
+    assert pointers(refused) == ["/reason"]
+
+
 async def test_other_data_under_the_name_do_not_inherit_it(gated: httpx.AsyncClient):
     first = (await gated.get("/v1/datasets/towns")).json()
     by_id = WAIVER | {"datasets": ["towns", first["id"]]}

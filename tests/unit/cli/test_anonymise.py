@@ -36,6 +36,8 @@ def no_service():
         (["--k", "2", "--hierarchy", "zip"], "--hierarchy", "'zip' names no column"),
         (["--k", "2", "--hierarchy", "plz=x.csv"], "--hierarchy", "no column 'plz'"),
         (["--k", "2", "--save-policy", "/nowhere/policy.yaml"], "--save-policy", "no folder /nowhere"),
+        (["--k", "2", "--reason", "sex=Known."], "--reason", "written into a policy"),
+        (["--k", "2", "--reason", "Known."], "--reason", "'Known.' names no column"),
         (["--k", "2", "--importance", "zip=-1"], "--importance", "'-1' is no number"),
     ],
 )  # fmt: skip
