@@ -110,3 +110,25 @@ def test_datasets_from_before_did_not_say_what_a_row_is():
     }  # fmt: skip
     read = Dataset.model_validate(old)
     assert (read.rows_are, read.person, read.persons) == (None, None, None)
+
+
+async def test_a_profile_looks_for_signs_in_the_whole_upload_where_nobody_said(client: httpx.AsyncClient):
+    text = "pid,born,zip,dx\n" + "".join(
+        f"p{person},19{person:02},0{person % 7},d{visit}\n" for person in range(20) for visit in range(4)
+    )
+    await upload(client, "signs", text)
+    columns = [
+        {"name": "zip", "type": "categorical", "role": "quasi_identifier"},
+        {"name": "dx", "type": "categorical", "role": "sensitive"},
+    ]
+    made = {"name": "signs", "upload": "signs", "attributes": columns}
+    assert (await client.post("/v1/datasets", json=made)).status_code == 201
+    signs = (await client.get("/v1/datasets/signs/profile")).json()["person_signs"]
+    assert (signs["person"], signs["persons"], len(signs["sentences"])) == ("pid", 20, 1)
+    assert "'born', 'zip'" in signs["sentences"][0]
+    assert "p1" not in str(signs)
+    for said in ({"rows_are": "persons"}, {"attributes": [PID, *columns]}):
+        named = {**made, "name": f"said-{len(said.get('attributes', ()))}", **said}
+        assert (await client.post("/v1/datasets", json=named)).status_code == 201
+        profile = (await client.get(f"/v1/datasets/{named['name']}/profile")).json()
+        assert profile["person_signs"] is None

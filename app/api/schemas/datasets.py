@@ -147,12 +147,24 @@ class AttributeProfile(Answer):
     """Most frequent values; null without data:read."""
 
 
+class PersonSigns(Answer):
+    """What of an upload speaks for several rows of one person."""
+
+    sentences: Annotated[list[str], Field(max_length=3, examples=[[]])]
+    """The signs, without any cell; none is no proof that each row is another person."""
+    person: Annotated[str | None, Field(max_length=1000, examples=["patient"])]
+    """The column that seems to say whom a row is about."""
+    persons: Annotated[Count | None, Field(description="Different persons by it.", examples=[150])]
+
+
 class DatasetProfile(Answer):
     """A dataset in numbers."""
 
     rows: Annotated[Count, Field(description="Rows.", examples=[12])]
     attributes: Annotated[list[AttributeProfile], Field(max_length=MOST_ATTRIBUTES)]
     """The columns."""
+    person_signs: PersonSigns | None = None
+    """Signs that one person has several rows; null where the dataset says what a row is."""
 
 
 class CountedNode(Answer):

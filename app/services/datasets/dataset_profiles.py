@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.direct_identifiers.person_signs import PersonSign, PersonSigns
 from app.services.datasets.dataset_encoding import EncodedAttribute, as_declared
 from app.services.datasets.dataset_schema import AttributeDeclaration
 from app.services.datasets.text_columns import TextColumn
@@ -40,10 +41,14 @@ class AttributeProfile:
 
 @dataclass(frozen=True)
 class Profile:
-    """A dataset in numbers; the lists of values are None without the scope data:read."""
+    """A dataset in numbers; the lists of values are None without the scope data:read.
+
+    ``person_signs`` are those of its upload, None where the dataset says what a row is.
+    """
 
     rows: int
     attributes: tuple[AttributeProfile, ...]
+    person_signs: PersonSigns | None = None
 
     def shown(self, limit: int | None) -> Profile:
         """With at most so many values per list, or without lists."""
@@ -74,7 +79,12 @@ class Profile:
     @classmethod
     def from_json(cls, document: JsonObject) -> Profile:
         """The profile of such a document."""
-        return cls(document["rows"], tuple(_attribute(one) for one in document["attributes"]))
+        attributes = tuple(_attribute(one) for one in document["attributes"])
+        found = document["person_signs"]
+        if found is None:
+            return cls(document["rows"], attributes)
+        signs = tuple(PersonSign(**{**one, "columns": tuple(one["columns"])}) for one in found["signs"])
+        return cls(document["rows"], attributes, PersonSigns(**{**found, "signs": signs}))
 
 
 def _attribute(document: JsonObject) -> AttributeProfile:
@@ -103,6 +113,7 @@ def profile_of(
     declarations: Sequence[AttributeDeclaration],
     columns: Mapping[str, TextColumn],
     encoded: Sequence[EncodedAttribute],
+    person_signs: PersonSigns | None = None,
 ) -> Profile:
     """Profile the declared columns, of which those that are disclosed were encoded."""
     unknown = {attribute.declaration.name: attribute.unknown for attribute in encoded}
@@ -122,7 +133,7 @@ def profile_of(
                 frequent=_most_frequent(column, np.ones_like(outside)),
             )
         )
-    return Profile(columns[declarations[0].name].n_rows, tuple(profiles))
+    return Profile(columns[declarations[0].name].n_rows, tuple(profiles), person_signs)
 
 
 def _most_frequent(column: TextColumn, chosen: npt.NDArray[np.bool_]) -> tuple[ValueCount, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+from app.domain.direct_identifiers.person_signs import PersonSigns
 from app.domain.errors import InvalidInput, NotFound
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.table import Table
@@ -34,10 +35,11 @@ from app.services.datasets.dataset_schema import (
     flat_warning,
     identifier_of,
     person_of,
+    rows_are_of,
 )
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.ingest.pieces import Preview, first_rows
-from app.services.datasets.persons import person_warnings, persons_of
+from app.services.datasets.persons import person_warnings, persons_of, signs_of
 from app.services.datasets.tables import TableResources
 from app.services.datasets.text_columns import TextColumn, read_columns
 from app.services.fingerprints import new_resource
@@ -116,15 +118,17 @@ class DatasetService(TableResources):
         async def load() -> tuple[Profile, int]:
             async with self._store.work(actor.tenant) as work:
                 stored = await work.results.find(STORED_AS, dataset.sha256)
-            profile = await made() if stored is None else Profile.from_json(stored)
+            is_whole = stored is not None and "person_signs" in stored  # an earlier version looked for none
+            profile = Profile.from_json(stored) if stored is not None and is_whole else await made()
             return profile, profile.n_bytes
 
         async def made() -> Profile:
-            source = await self._source(actor, document_of(dataset)["upload"]["id"], declarations)
+            upload, rows_are = document_of(dataset)["upload"]["id"], rows_are_of(dataset)
+            source = await self._source(actor, upload, declarations, rows_are)
 
             def profiled() -> Profile:
                 encoded = encode(declarations, source.columns, source.hierarchies)
-                return profile_of(declarations, source.columns, encoded)
+                return profile_of(declarations, source.columns, encoded, source.person_signs)
 
             return await asyncio.to_thread(profiled)
 
@@ -177,8 +181,10 @@ class DatasetService(TableResources):
                 for d in declarations
                 if d.hierarchy is not None
             }
-            columns = await read_columns(work, upload, [d.name for d in declarations], "/attributes")
-        return _Source(upload, columns, stored)
+            is_said = rows_are is not None or person_of(declarations) is not None
+            names = [d.name for d in declarations] if is_said else upload.summary["columns"]
+            columns = await read_columns(work, upload, names, "/attributes")
+        return _Source(upload, columns, stored, is_said)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +192,13 @@ class _Source:
     upload: Stored
     columns: Mapping[str, TextColumn]
     stored_hierarchies: Mapping[str, Stored]
+    is_said: bool
+    """Whether the dataset says what a row is; else the columns are all those of the upload."""
+
+    @property
+    def person_signs(self) -> PersonSigns | None:
+        """Signs that one person has several rows, where nobody said what a row is."""
+        return None if self.is_said else signs_of(self.columns)
 
     @cached_property
     def hierarchies(self) -> dict[str, Hierarchy]:
@@ -200,7 +213,7 @@ def _encoded(
 ) -> tuple[tuple[EncodedAttribute, ...], Table, Profile]:
     encoded = encode(declarations, source.columns, source.hierarchies)
     table = table_of(encoded, declarations, source.columns)
-    return encoded, table, profile_of(declarations, source.columns, encoded)
+    return encoded, table, profile_of(declarations, source.columns, encoded, source.person_signs)
 
 
 def _resource(

@@ -60,3 +60,19 @@ async def test_a_stored_profile_is_what_would_be_made_of_the_cells(world: World,
     made = await another.profile(world.actor, dataset.name)
     assert stored == made
     assert any(own.frequent for own in made.attributes)
+
+
+async def test_a_profile_of_an_earlier_version_is_made_anew_with_its_signs(world: World, monkeypatch):
+    dataset = await world.members()
+    expected = await DatasetService(world.store, TableLoader(world.store)).profile(world.actor, dataset.name)
+    assert expected.person_signs is not None
+    assert datasets.Profile.from_json(expected.to_json()) == expected
+    old = {key: own for key, own in expected.to_json().items() if key != "person_signs"}
+    async with world.store.work(world.actor.tenant) as work:
+        monkeypatch.setattr(type(work.results), "find", lambda *_: _answer(old))
+    found = await DatasetService(world.store, TableLoader(world.store)).profile(world.actor, dataset.name)
+    assert found == expected
+
+
+async def _answer(document):
+    return document
