@@ -21,6 +21,7 @@ from app.cli.given_tables import GivenTable, given_table
 from app.cli.journey import format_of
 from app.cli.operations import Operations
 from app.cli.shared_arguments import (
+    PERSON_WAYS,
     add_json_argument,
     add_one_row_arguments,
     add_server_argument,
@@ -37,6 +38,7 @@ from privacy_risk import InvalidArgument, Release
 from privacy_risk.anonymisation import Criteria, anonymised, check
 from privacy_risk.columns import Said
 from privacy_risk.loading import one_row
+from privacy_risk.persons import IN_PYTHON
 from privacy_risk.progress import telling
 from privacy_risk.tables import Table, table_of
 
@@ -132,9 +134,11 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     if arguments.json:
         print(json.dumps(_json(shown, arguments, release), ensure_ascii=False))
     else:
+        first, _, others = str(release).partition("\n")
+        print(first.replace(IN_PYTHON, PERSON_WAYS))
         if arguments.one_row_per_person:
-            print(release.notes[0])
-        print(f"{Path(shown).name} → {arguments.output}: {release}")
+            print(release.notes[1])
+        print(f"{Path(shown).name} → {arguments.output}: {others}")
     return 0
 
 
@@ -148,7 +152,9 @@ def _released(arguments: argparse.Namespace, given: GivenTable, operations: Oper
     )
     asked = one_row_of(arguments)
     if given.tables is not None:
-        require_one_description(arguments, ("quasi_identifiers", "sensitive", "identifier", "hierarchy"))
+        require_one_description(
+            arguments, ("quasi_identifiers", "sensitive", "identifier", "hierarchy", "person", "rows_are")
+        )
         check_described(given.tables, criteria)
         with service_client(arguments.server, operations) as client, telling() as tell:
             return described_release(client, given.tables, criteria, tell)
@@ -157,6 +163,8 @@ def _released(arguments: argparse.Namespace, given: GivenTable, operations: Oper
         tuple(dict.fromkeys((*arguments.sensitive, *criteria.named))),
         dict.fromkeys(arguments.identifier, "identifier"),
         _files(arguments.hierarchy),
+        arguments.person,
+        arguments.rows_are,
     )
     table = asyncio.run(_table(given.path, arguments.sheet))
     check(criteria, said, table)
@@ -216,6 +224,8 @@ def _json(shown: str, arguments: argparse.Namespace, release: Release[Any]) -> d
         "suppressed": report.suppressed,
         "classes": report.classes,
         "smallest_class": report.smallest_class,
+        "persons": report.persons,
+        "persons_suppressed": report.persons_suppressed,
         "loss": report.loss,
         "gap": report.gap,
         "reached": [{"criterion": own.criterion, "attained": own.attained} for own in report.reached],

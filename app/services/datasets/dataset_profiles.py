@@ -13,6 +13,7 @@ import numpy.typing as npt
 from app.domain.direct_identifiers.person_signs import PersonSign, PersonSigns
 from app.services.datasets.dataset_encoding import EncodedAttribute, as_declared
 from app.services.datasets.dataset_schema import AttributeDeclaration
+from app.services.datasets.persons import signs_of
 from app.services.datasets.text_columns import TextColumn
 from app.services.resources import JsonObject
 
@@ -113,9 +114,9 @@ def profile_of(
     declarations: Sequence[AttributeDeclaration],
     columns: Mapping[str, TextColumn],
     encoded: Sequence[EncodedAttribute],
-    person_signs: PersonSigns | None = None,
+    is_said: bool = True,
 ) -> Profile:
-    """Profile the declared columns, of which those that are disclosed were encoded."""
+    """Profile the declared columns, of which the disclosed were encoded; all are looked at for signs."""
     unknown = {attribute.declaration.name: attribute.unknown for attribute in encoded}
     profiles = []
     for declaration in declarations:
@@ -133,7 +134,8 @@ def profile_of(
                 frequent=_most_frequent(column, np.ones_like(outside)),
             )
         )
-    return Profile(columns[declarations[0].name].n_rows, tuple(profiles), person_signs)
+    signs = None if is_said else signs_of(columns)
+    return Profile(columns[declarations[0].name].n_rows, tuple(profiles), signs)
 
 
 def _most_frequent(column: TextColumn, chosen: npt.NDArray[np.bool_]) -> tuple[ValueCount, ...]:

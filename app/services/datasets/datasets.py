@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from app.domain.direct_identifiers.person_signs import PersonSigns
 from app.domain.errors import InvalidInput, NotFound
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.table import Table
@@ -39,7 +38,7 @@ from app.services.datasets.dataset_schema import (
 )
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.ingest.pieces import Preview, first_rows
-from app.services.datasets.persons import person_warnings, persons_of, signs_of
+from app.services.datasets.persons import person_warnings, persons_of
 from app.services.datasets.tables import TableResources
 from app.services.datasets.text_columns import TextColumn, read_columns
 from app.services.fingerprints import new_resource
@@ -128,7 +127,7 @@ class DatasetService(TableResources):
 
             def profiled() -> Profile:
                 encoded = encode(declarations, source.columns, source.hierarchies)
-                return profile_of(declarations, source.columns, encoded, source.person_signs)
+                return profile_of(declarations, source.columns, encoded, source.is_said)
 
             return await asyncio.to_thread(profiled)
 
@@ -195,11 +194,6 @@ class _Source:
     is_said: bool
     """Whether the dataset says what a row is; else the columns are all those of the upload."""
 
-    @property
-    def person_signs(self) -> PersonSigns | None:
-        """Signs that one person has several rows, where nobody said what a row is."""
-        return None if self.is_said else signs_of(self.columns)
-
     @cached_property
     def hierarchies(self) -> dict[str, Hierarchy]:
         return {
@@ -213,7 +207,7 @@ def _encoded(
 ) -> tuple[tuple[EncodedAttribute, ...], Table, Profile]:
     encoded = encode(declarations, source.columns, source.hierarchies)
     table = table_of(encoded, declarations, source.columns)
-    return encoded, table, profile_of(declarations, source.columns, encoded, source.person_signs)
+    return encoded, table, profile_of(declarations, source.columns, encoded, source.is_said)
 
 
 def _resource(
