@@ -83,10 +83,9 @@ class Report:
         if self.persons is not None:
             of, unit = f" of {self.persons:,} persons", " persons"
             lost = f"; {self.persons_suppressed:,} persons lose all their records"
-        yield (
-            f"{self.records:,} records{of} in {self.classes:,} classes, the smallest of {self.smallest_class:,}"
-            f"{unit}; {self.suppressed:,} suppressed ({100 * self.suppressed_share:.2f} %){lost}"
-        )
+        classes = f"{self.classes:,} classes, the smallest of {self.smallest_class:,}{unit}"
+        share = f"({100 * self.suppressed_share:.2f} %){lost}"
+        yield f"{self.records:,} records{of} in {classes}; {self.suppressed:,} suppressed {share}"
         yield from map(str, self.reached)
         proven = (
             "proven to be the least" if self.gap == 0 else f"at most {number_text(self.gap)} from the least"

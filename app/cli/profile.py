@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from app.cli.gate_loading import Loading
+from app.cli.gate_loading import Loading, stored_name
 from app.cli.gate_service import measured, service_client
 from app.cli.gate_tables import Tables
 from app.cli.given_tables import GivenTable, given_table
@@ -174,9 +174,9 @@ class Profiling:
         with self._step("hierarchies"):
             self._create_hierarchies(declared)
         with self._step("dataset"):
-            body: Json = {"name": question.table.name, "upload": upload, "attributes": declared}
+            body: Json = {"upload": upload, "attributes": declared}
             body |= {} if question.rows_are is None else {"rows_are": question.rows_are}
-            dataset = self.client.datasets.create(body)
+            dataset = self.client.datasets.create({"name": stored_name(question.table.name, body), **body})
         found = self._measured(dataset, declared, left_aside, is_proposed=not question.quasi_identifiers)
         return replace(found, notes=(*found.notes, *notes))
 
