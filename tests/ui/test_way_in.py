@@ -249,3 +249,50 @@ def test_who_may_not_read_data_declares_the_columns_unseen(served):
         made = browser.post("/uploads/people", data=fields)
         assert made.headers["location"] == "/datasets/people/profile"
         assert browser.get(made.headers["location"]).status_code == 403
+
+
+VISITS = b"pid,region,sex,dx\n" + b"".join(
+    f"p{p:02},R{p % 6},{'fm'[p // 6 % 2]},d{visit % 4}\n".encode() for p in range(24) for visit in range(6)
+)
+
+
+def test_a_table_of_visits_is_refused_until_somebody_says_what_a_row_is(browser):
+    sent(browser, VISITS, "visits.csv")
+    page = browser.get("/uploads/visits")
+    assert "Each row is a person" in page.text
+    roles = ("other", "quasi_identifier", "quasi_identifier", "sensitive")
+    fields = filled_in(page) | {f"attributes/{place}/role": role for place, role in enumerate(roles)}
+    del fields["rows_are"]  # a box that is not ticked sends nothing
+    made = browser.post("/uploads/visits", data={**fields, "name": "unsaid"})
+    goal = {"template": "k", "k": "5", "suppressed": "0", "loss": "geometric"}
+    told = "One person seems to have several rows"
+    for place in (made.headers["location"], "/datasets/unsaid", "/datasets/unsaid/goal"):
+        shown = text_of(browser.get(place))
+        assert told in shown
+        assert "By 'pid' there are 24 persons." in shown
+    goal["form_token"] = token_in(browser.get("/datasets/unsaid/goal"))
+    refused = browser.post("/datasets/unsaid/goal", data=goal)
+    assert refused.status_code == 422
+    assert "with a column of the role person or with each row as a person" in text_of(refused)
+    both = browser.post("/uploads/visits", data={**fields, "attributes/0/role": "person", "rows_are": "on"})
+    assert both.status_code == 422
+    assert "says whom a row is about, and rows_are says that each is a person" in fault_at(both, "rows_are")
+    for name, said, first, shows in (
+        # By region and sex two persons each, with six rows.
+        (
+            "people",
+            {"attributes/0/role": "person"},
+            "by the column pid: 24 have 144 rows.",
+            "not shown at all",
+        ),
+        ("rows", {"rows_are": "on"}, "Each row counts as one person, as was said.", "shown as they are"),
+    ):
+        made = browser.post("/uploads/visits", data={**fields, **said, "name": name})
+        assert made.headers["location"] == f"/datasets/{name}/profile"
+        shown = text_of(browser.get(made.headers["location"]))
+        assert told not in shown
+        assert shown.index(first) < shown.index("records, or persons, in the smallest class")
+        found = browser.post(f"/datasets/{name}/goal", data=goal)
+        assert found.status_code == 303
+        release = text_of(browser.get(found.headers["location"]))
+        assert re.search(rf"region[a-z, ]* (is|are) {shows}", release)
