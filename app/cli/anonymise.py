@@ -76,7 +76,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _add_criteria(parser: argparse.ArgumentParser) -> None:
     """What the release must meet, and what its loss weighs."""
     criteria = parser.add_argument_group("criteria")
-    criteria.add_argument("--k", type=int, required=True, help="least number of records in a class")
+    criteria.add_argument(
+        "--k", type=int, required=True, help="least number of records, or persons, in a class"
+    )
     for option, meaning in (
         ("--l", "least number of sensitive values in a class"),
         ("--t", "greatest distance of a class from the table"),
@@ -106,7 +108,7 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
     for option, meaning in (
         ("--quasi-identifiers", "what others may know of a person; all other columns are left out"),
         ("--sensitive", "what others must not learn"),
-        ("--identifier", "what names a person: left out"),
+        ("--identifier", "what names people or numbers records: left out"),
     ):
         columns.add_argument(option, nargs="+", default=[], metavar="NAME", help=meaning)
     add_one_row_arguments(columns)

@@ -95,7 +95,7 @@ def _add_column_arguments(parser: argparse.ArgumentParser) -> None:
         "--sensitive", nargs="+", default=[], metavar="NAME", help="what others must not learn"
     )
     add_one_row_arguments(roles)
-    roles.add_argument("--identifier", metavar="NAME", help="column that names the person of each record")
+    roles.add_argument("--identifier", metavar="NAME", help="column that numbers the records, one row each")
     roles.add_argument(
         "--hierarchy",
         nargs="+",

@@ -261,3 +261,26 @@ async def test_one_row_per_person_is_taken_as_said(service, named):
     assert release.notes[0] == "Each row counts as one person, as was said."
     assert release.report.records == named.table["pid"].nunique()
     assert release.policy["schema"]["rows_are"] == "persons"
+
+
+@pytest.mark.parametrize(
+    ("said", "in_schema"),
+    [
+        ({"person": "pid"}, {}),
+        ({}, {"attributes": {"pid": "person"}}),
+        ({"rows_are": "persons"}, {}),
+        ({}, {"rows_are": "persons"}),
+    ],
+)
+def test_a_gate_has_the_original_say_what_a_row_is(monkeypatch, said, in_schema):
+    table = CASES["skewed visits"].table
+    roles = dict.fromkeys(QUASI_IDENTIFIERS, "quasi_identifier") | {"dx": "sensitive"}
+    schema = {**in_schema, "attributes": {"pid": "dropped", **roles, **in_schema.get("attributes", {})}}
+    asked = []
+    monkeypatch.setattr(gating, "client_of", lambda server, key: None)
+    monkeypatch.setattr(gating, "judged", lambda *own: asked.append(own[-1]))
+    pr.gate({"name": "p", "version": 1, "schema": schema}, table, original=table, **said)
+    (own,) = asked
+    is_named = "person" in said or "attributes" in in_schema
+    assert own.by_column(table.columns)["pid"] == ("person" if is_named else "other")
+    assert own.rows_are == (None if is_named else "persons")
