@@ -166,6 +166,8 @@ def anonymise(
     quasi_identifiers: Sequence[str] = (),
     sensitive: Sequence[str] = (),
     roles: Mapping[str, str] | None = None,
+    person: str | None = None,
+    rows_are: str | None = None,
     hierarchies: Mapping[str, object] | None = None,
     one_row_per_person: str | Mapping[str, object] | None = None,
     server: str | None = None,
@@ -178,13 +180,14 @@ def anonymise(
     suppressed. ``importance`` weighs the losses of quasi-identifiers, 1 where it is not named. The
     ``hierarchies`` say how columns are generalised: a definition as POST /v1/hierarchies takes it, rows from
     the value to its most general one, or a file of them. Direct identifiers and columns that are neither
-    quasi-identifiers nor sensitive do not leave. ``frame``, ``one_row_per_person``, ``server`` and ``key``
-    and the errors are those of :func:`profile`; Infeasible if no rule meets the criteria.
+    quasi-identifiers nor sensitive do not leave. ``frame``, ``person``, ``rows_are``, ``one_row_per_person``,
+    ``server`` and ``key`` and the errors are those of :func:`profile`, and InvalidArgument where one person
+    seems to have several rows and nobody says what a row is; Infeasible if no rule meets the criteria.
     """
     table = table_of(frame, "frame")
     criteria = Criteria(k, l, t, max_suppressed, importance)
     named = tuple(dict.fromkeys((*sensitive, *criteria.named)))
-    said = Said(quasi_identifiers, named, roles or {}, hierarchies or {})
+    said = Said(quasi_identifiers, named, roles or {}, hierarchies or {}, person, rows_are)
     check(criteria, said, table)
     with telling() as tell:
         client = client_of(server, key)
@@ -251,7 +254,7 @@ def _found(client: Client, question: Json, tell: Callable[[Progress], None]) -> 
 
 def _report(client: Client, dataset: str, rule: str, found: Json, records: int) -> Report:
     body = {"dataset": dataset, "rule": rule, "measure": {"kind": "information_loss"}}
-    losses = measured(client, body)["attributes"]
+    loss = measured(client, body)
     levels = found["rule"]["levels"]
     return Report(
         records=records,
@@ -262,8 +265,11 @@ def _report(client: Client, dataset: str, rule: str, found: Json, records: int) 
         gap=found["gap"],
         reached=tuple(Reached(own["criterion"], own["attained"]) for own in found["privacy"]),
         losses=tuple(
-            AttributeLoss(own["attribute"], levels[own["attribute"]], own["loss"]) for own in losses
+            AttributeLoss(own["attribute"], levels[own["attribute"]], own["loss"])
+            for own in loss["attributes"]
         ),
+        persons=loss["judged"]["persons"],
+        persons_suppressed=loss["judged"]["persons_suppressed"],
     )
 
 
@@ -280,6 +286,6 @@ def _singled_out(report: Report) -> Iterator[str]:
         yield (
             "k is 1: the table has one record, and no generalisation hides it among others."
             if report.records == 1
-            else "k is 1: some record shows quasi-identifiers that no other record shows, and whoever knows "
-            "these of a person finds it. Ask for a k of 2 or more."
+            else "k is 1: some record shows quasi-identifiers that nobody else's record shows, and whoever "
+            "knows these of a person finds it. Ask for a k of 2 or more."
         )

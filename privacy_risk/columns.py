@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, cast
+from typing import Final, Literal, cast, get_args
 
 from privacy_risk.arguments import InvalidArgument
 from privacy_risk.text_tables import html_table, text_table
 from privacy_risk.values import Json
 
-Role = Literal["quasi_identifier", "sensitive", "identifier", "weight", "other"]
-ROLES: Final[tuple[Role, ...]] = ("quasi_identifier", "sensitive", "identifier", "weight", "other")
+Role = Literal["quasi_identifier", "sensitive", "identifier", "person", "weight", "other"]
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Roles:
     """The columns of a table in its order, and by name; printed, and shown in notebooks, as a table."""
 
     columns: tuple[Column, ...]
+    rows_are: str | None = None
 
     def __getitem__(self, name: str) -> Column:
         for column in self.columns:
@@ -86,6 +87,8 @@ class Said:
     sensitive: Sequence[str] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
     hierarchies: Mapping[str, object] = field(default_factory=dict)
+    person: str | None = None
+    rows_are: str | None = None
 
     def by_column(self, columns: Iterable[str]) -> dict[str, Role]:
         """Column → the role that is said; InvalidArgument for columns and roles that there are not."""
@@ -120,6 +123,8 @@ class Said:
                 yield argument, name, role
         for name, role in self.roles.items():
             yield "roles", name, role
+        if self.person is not None:
+            yield "person", self.person, "person"
 
 
 def require_column(argument: str, name: object, columns: Sequence[str]) -> None:
@@ -134,7 +139,7 @@ def decided(said: Said, proposal: Sequence[Json]) -> Roles:
     """The columns as they are taken.
 
     What is said wins. Where quasi-identifiers are named, no other column becomes one: what is not named is
-    left aside. Otherwise the proposal holds for what is not named.
+    left aside. Otherwise the proposal holds for what is not named, but for a column of persons: that is said.
     """
     given = said.by_column(own["name"] for own in proposal)
     return Roles(tuple(_column(own, given, bool(said.quasi_identifiers)) for own in proposal))
@@ -146,5 +151,5 @@ def _column(own: Json, given: Mapping[str, Role], all_named: bool) -> Column:
         return Column(name, own["type"], given[name], "you", "")
     if all_named:
         return Column(name, own["type"], "other", "you", "not named among the quasi-identifiers")
-    role = cast(Role, own["role"] if own["role"] in ROLES else "other")
+    role = cast(Role, own["role"] if own["role"] in ROLES and own["role"] != "person" else "other")
     return Column(name, own["type"], role, "service", own["reason"])

@@ -75,6 +75,8 @@ def gate(
     *,
     original: object,
     roles: Mapping[str, str] | None = None,
+    person: str | None = None,
+    rows_are: str | None = None,
     hierarchies: Mapping[str, object] | None = None,
     server: str | None = None,
     key: str | None = None,
@@ -94,6 +96,8 @@ def gate(
     *,
     original: object = None,
     roles: Mapping[str, str] | None = None,
+    person: str | None = None,
+    rows_are: str | None = None,
     hierarchies: Mapping[str, object] | None = None,
     views: Mapping[str, str] | None = None,
     relational_schema: RelationalSchema | None = None,
@@ -105,8 +109,8 @@ def gate(
     ``frame`` is the table, or what :func:`anonymise` answered; ``original`` is the table that it was made of.
     The roles of the columns are those of the policy's schema, and ``roles`` where it has none;
     ``hierarchies`` are those that :func:`anonymise` was given. Where the frame has the column that names
-    people, rows are matched by it; it may not leave. ``server`` and ``key`` and the errors are those of
-    :func:`profile`.
+    people, rows are matched by it; it may not leave. ``person`` and ``rows_are``, which say of the original
+    what the schema does not, ``server`` and ``key`` and the errors are those of :func:`profile`.
 
     In place of tables, ``views`` are queries that are to be published, by name, and ``relational_schema`` the
     tables that they read: ``CREATE TABLE`` statements, or what a check of views takes for a schema. They are
@@ -115,12 +119,15 @@ def gate(
     document = _document(policy)
     if views is not None or relational_schema is not None:
         tables = {"frame": frame, "original": original, "roles": roles, "hierarchies": hierarchies}
+        tables |= {"person": person, "rows_are": rows_are}
         given = [name for name, own in tables.items() if own is not None]
         body = _views_body(views, relational_schema, given)
         return _verdict(client_of(server, key), document, body)
     released = table_of(frame.frame if isinstance(frame, Release) else frame, "frame")
     table = table_of(original, "original")
-    said = Said(roles={**(roles or {}), **_roles(document, table)}, hierarchies=hierarchies or {})
+    by_column = {**(roles or {}), **_roles(document, table), **({person: "person"} if person else {})}
+    rows_are = rows_are or (document.get("schema") or {}).get("rows_are")
+    said = Said((), (), by_column, hierarchies or {}, rows_are=rows_are)
     said.by_column(table.columns)
     return judged(client_of(server, key), document, released, table, said)
 

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 from privacy_risk.arguments import InvalidArgument, WrongType, type_name
 from privacy_risk.client import Client
 from privacy_risk.columns import Roles, Said, decided, require_column
+from privacy_risk.persons import rows_note
 from privacy_risk.problems import ProblemError
 from privacy_risk.tables import Table, table_of
 from privacy_risk.values import Json
@@ -40,7 +41,7 @@ def content_name(stem: str, content: object) -> str:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A dataset on the service, what its columns are, and what of the table it does not have."""
+    """A dataset on the service, what its columns are, and notes: what a row is, and what it does not have."""
 
     dataset: str
     roles: Roles
@@ -53,7 +54,8 @@ def load(
     """Send the table with the columns as they are said or proposed; ``roles`` tells them.
 
     Quasi-identifiers get hierarchies if the table is to be generalised. Direct identifiers stay out of the
-    dataset, unless ``keeps_identifier``: then the one that is said is in it, to tell whose record is whose.
+    dataset, unless ``keeps_identifier``: then the one that is said is in it, to tell whose record is whose,
+    for a gate, which judges what a row is. Else InvalidArgument refuses to generalise what is in doubt.
     """
     said.by_column(table.columns)  # before anything is sent
     upload = uploaded(client, table)
@@ -64,6 +66,7 @@ def load(
     columns, attributes = [], []
     for own, proposed in zip(taken, proposal, strict=True):
         is_kept = own.role == "identifier" and keeps_identifier and own.given_by == "you"
+        is_kept |= own.role == "person"
         attribute = {"name": own.name, "type": "text" if is_kept else own.type, "role": own.role}
         if own.is_disclosed:
             attribute |= {key: proposed[key] for key in _READINGS if proposed.get(key) is not None}
@@ -76,9 +79,12 @@ def load(
             columns.append(own)
         if is_kept or own.is_disclosed or own.role == "weight":
             attributes.append(attribute)
-    body = {"upload": upload, "attributes": attributes}
+    rows_are = {} if said.rows_are is None else {"rows_are": said.rows_are}
+    body = {"upload": upload, "attributes": attributes, **rows_are}
     made = client.datasets.create({"name": content_name("table", body), **body})
-    return Loaded(made.name, Roles(tuple(columns)), (*table.notes, *_unreadable(attributes)))
+    note = rows_note(client, made.document, is_doubt_refused=is_generalised and not keeps_identifier)
+    roles = Roles(tuple(columns), said.rows_are)
+    return Loaded(made.name, roles, (note, *table.notes, *_unreadable(attributes)))
 
 
 def _unreadable(attributes: Sequence[Json]) -> Iterator[str]:
@@ -138,7 +144,8 @@ def one_row(
     made = client.uploads.one_row_per_person(upload, {**body, "name": name}).document
     notes = (*made["notes"], *table.notes)
     roles = {str(body["person"]): "identifier", **said.roles}
-    return replace(table, rows=made["rows"], notes=notes, upload=name), replace(said, roles=roles)
+    said = replace(said, roles=roles, rows_are=said.rows_are if said.person else "persons")
+    return replace(table, rows=made["rows"], notes=notes, upload=name), said
 
 
 def _definition(name: str, said: Said, proposed: Json, table: Table) -> tuple[Json | Path, str]:

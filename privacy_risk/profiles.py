@@ -21,7 +21,8 @@ class Profile:
     """What a table gives away as it is; printed, and shown in notebooks, as a table of figures.
 
     ``figures`` are those of the measure ``privacy_profile`` of docs/measures.md, each with ``measure``,
-    ``attribute``, ``name``, ``value`` and which direction is ``safer``.
+    ``attribute``, ``name``, ``value`` and which direction is ``safer``. The first of the ``notes`` says what
+    a row is, or that one person seems to have several.
     """
 
     records: int
@@ -38,14 +39,14 @@ class Profile:
         raise KeyError(name)
 
     def __str__(self) -> str:
-        return "\n".join((self._heading, *(f"  {note}" for note in self.notes), "", str(self.roles), "",
+        return "\n".join((*self.notes, self._heading, "", str(self.roles), "",
                           text_table(list(self._rows()))))  # fmt: skip
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return (
-            f"<p><b>{self._heading}</b></p>{html_list(self.notes)}"
+            f"{html_list(self.notes)}<p><b>{self._heading}</b></p>"
             f"{self.roles._repr_html_()}{html_table(list(self._rows()))}"
         )
 
@@ -66,6 +67,8 @@ def profile(
     quasi_identifiers: Sequence[str] = (),
     sensitive: Sequence[str] = (),
     roles: Mapping[str, str] | None = None,
+    person: str | None = None,
+    rows_are: str | None = None,
     one_row_per_person: str | Mapping[str, object] | None = None,
     server: str | None = None,
     key: str | None = None,
@@ -74,7 +77,8 @@ def profile(
 
     ``frame`` is a DataFrame of pandas or polars, or a table of pyarrow. What is not said of its columns is
     proposed by the service, and told in ``roles`` of the result. A service is started for this Python process
-    unless ``server`` and ``key`` name one that runs, which then keeps the table.
+    unless ``server`` and ``key`` name one that runs, which then keeps the table. ``person`` names the column
+    that says whom a row is about: persons are counted then. ``rows_are`` may say ``persons`` instead.
     ``one_row_per_person`` names the column of persons who have several rows, each of whom gets one, of the
     most frequent values; or is all that POST /v1/uploads/{ref}/one-row-per-person takes but its name.
 
@@ -82,7 +86,7 @@ def profile(
     refuses, ServiceNotStarted if none can be started.
     """
     table = table_of(frame, "frame")
-    said = Said(quasi_identifiers, sensitive, roles or {})
+    said = Said(quasi_identifiers, sensitive, roles or {}, {}, person, rows_are)
     said.by_column(table.columns)  # before a service is started
     client = client_of(server, key)
     return profiled(client, *one_row(client, table, said, one_row_per_person))

@@ -16,7 +16,7 @@ _ATTACKER: Final = (
     "Anybody who knows the quasi-identifiers of a person in the table, and that the person is in it."
 )
 _REASONS: Final[Mapping[str, str]] = {
-    "k": "So many records share every combination of quasi-identifiers; asked for of the release.",
+    "k": "So many {unit} share every combination of quasi-identifiers; asked for of the release.",
     "l": "So many sensitive values are in every class; asked for of the release.",
     "t": "No class may tell more of the sensitive values than this; asked for of the release.",
 }
@@ -31,7 +31,8 @@ def policy_of(privacy: Sequence[Json], records: int, roles: Roles, max_suppresse
     ``privacy`` are criteria of k-anonymity, then of distinct ℓ-diversity and t-closeness; ``max_suppressed``
     is a share of the table's ``records``. Why sensitive columns may leave is left to be written.
     """
-    requirements = [_criterion(number, dict(own)) for number, own in enumerate(privacy, start=1)]
+    unit = "persons" if roles.of("person") else "records"
+    requirements = [_criterion(number, dict(own), unit) for number, own in enumerate(privacy, start=1)]
     requirements.append(
         {
             "id": "suppressed",
@@ -47,13 +48,16 @@ def policy_of(privacy: Sequence[Json], records: int, roles: Roles, max_suppresse
             },
         }
     )
+    kept = roles.of("quasi_identifier", "sensitive", "person")
     asked: dict[str, Any] = {
-        "title": f"Release with at least {privacy[0]['k']} records in every class",
+        "title": f"Release with at least {privacy[0]['k']} {unit} in every class",
         "assumes": {"attacker": _ATTACKER},
-        "schema": {"attributes": {own.name: own.role if own.is_disclosed else "dropped" for own in roles}},
+        "schema": {"attributes": {own.name: own.role if own.name in kept else "dropped" for own in roles}},
         "suppression_limit": float(max_suppressed),
         "requirements": requirements,
     }
+    if roles.rows_are is not None:
+        asked["schema"]["rows_are"] = roles.rows_are
     # Also those that a criterion is about: it bounds what a class tells of them, not who is told by them.
     if roles.of("sensitive"):
         asked["not_covered"] = [{"columns": list(roles.of("sensitive")), "reason": ""}]
@@ -88,13 +92,13 @@ def policy_text(policy: Json, is_json: bool = False) -> str:
     return yaml.safe_dump(policy, sort_keys=False, allow_unicode=True, width=110)
 
 
-def _criterion(number: int, model: dict[str, Any]) -> dict[str, Any]:
+def _criterion(number: int, model: dict[str, Any], unit: str) -> dict[str, Any]:
     kind = model["kind"]
     of = f" of {model['attribute']}" if "attribute" in model else ""
     letter = next(letter for letter in ("k", "l", "t") if letter in model)
     return {
         "id": f"{kind.replace('_', '-')}-{number}",
         "title": f"{_TITLES[letter]}{of}, {_SIGNS[letter]} = {model[letter]:g}",
-        "reason": _REASONS[letter],
+        "reason": _REASONS[letter].format(unit=unit),
         "requirement": {"kind": "privacy_model", "model": model},
     }

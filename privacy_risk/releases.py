@@ -48,6 +48,7 @@ class Report:
 
     ``loss`` is the geometric loss of docs/least-loss.md, ``gap`` how far it is at most from the least that is
     possible: 0 if it is proven to be the least. Suppressed records are among the ``records``, and lose all.
+    Where a column names ``persons``, classes count them; so many of them lose all their records.
     """
 
     records: int
@@ -58,6 +59,8 @@ class Report:
     gap: float | None
     reached: tuple[Reached, ...]
     losses: tuple[AttributeLoss, ...]
+    persons: int | None = None
+    persons_suppressed: int | None = None
 
     @property
     def k(self) -> int:
@@ -76,10 +79,13 @@ class Report:
         return html_list(self._lines()) + html_table(list(self._rows()))
 
     def _lines(self) -> Iterator[str]:
-        yield (
-            f"{self.records:,} records in {self.classes:,} classes, the smallest of {self.smallest_class:,}; "
-            f"{self.suppressed:,} suppressed ({100 * self.suppressed_share:.2f} %)"
-        )
+        of = unit = lost = ""
+        if self.persons is not None:
+            of, unit = f" of {self.persons:,} persons", " persons"
+            lost = f"; {self.persons_suppressed:,} persons lose all their records"
+        classes = f"{self.classes:,} classes, the smallest of {self.smallest_class:,}{unit}"
+        share = f"({100 * self.suppressed_share:.2f} %){lost}"
+        yield f"{self.records:,} records{of} in {classes}; {self.suppressed:,} suppressed {share}"
         yield from map(str, self.reached)
         proven = (
             "proven to be the least" if self.gap == 0 else f"at most {number_text(self.gap)} from the least"
@@ -98,7 +104,8 @@ class Release(Generic[Frame]):
 
     ``frame`` is of the library of the table that was given. Its cells are texts, what is suppressed or
     missing is ``*``, and its rows stand in an order that says nothing of the records'. ``rule`` is the rule
-    as POST /v1/rules takes it, ``policy`` a gate policy that asks for what was asked of the release.
+    as POST /v1/rules takes it, ``policy`` a gate policy that asks for what was asked of the release. The
+    first of the ``notes`` says what a row of the table is, and who said so.
     """
 
     frame: Frame
@@ -119,9 +126,10 @@ class Release(Generic[Frame]):
         file.write_text(policy_text(policy, file.suffix == ".json"), encoding="utf-8")
 
     def __str__(self) -> str:
-        return "\n".join((str(self.report), "", str(self.roles), *(f"  {note}" for note in self.notes)))
+        first, *others = self.notes
+        return "\n".join((first, str(self.report), "", str(self.roles), *(f"  {own}" for own in others)))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return self.report._repr_html_() + self.roles._repr_html_() + html_list(self.notes)
+        return html_list(self.notes) + self.report._repr_html_() + self.roles._repr_html_()

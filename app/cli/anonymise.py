@@ -22,6 +22,7 @@ from app.cli.given_tables import GivenTable, given_table
 from app.cli.journey import format_of
 from app.cli.operations import Operations
 from app.cli.shared_arguments import (
+    PERSON_WAYS,
     add_json_argument,
     add_one_row_arguments,
     add_server_argument,
@@ -39,6 +40,7 @@ from privacy_risk import InvalidArgument, Release
 from privacy_risk.anonymisation import Criteria, anonymised, check
 from privacy_risk.columns import Said
 from privacy_risk.loading import one_row
+from privacy_risk.persons import IN_PYTHON
 from privacy_risk.progress import telling
 from privacy_risk.release_policy import with_reasons
 from privacy_risk.tables import Table, table_of
@@ -85,7 +87,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _add_criteria(parser: argparse.ArgumentParser) -> None:
     """What the release must meet, and what its loss weighs."""
     criteria = parser.add_argument_group("criteria")
-    criteria.add_argument("--k", type=int, required=True, help="least number of records in a class")
+    criteria.add_argument(
+        "--k", type=int, required=True, help="least number of records, or persons, in a class"
+    )
     for option, meaning in (
         ("--l", "least number of sensitive values in a class"),
         ("--t", "greatest distance of a class from the table"),
@@ -115,7 +119,7 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
     for option, meaning in (
         ("--quasi-identifiers", "what others may know of a person; all other columns are left out"),
         ("--sensitive", "what others must not learn"),
-        ("--identifier", "what names a person: left out"),
+        ("--identifier", "what names people or numbers records: left out"),
     ):
         columns.add_argument(option, nargs="+", default=[], metavar="NAME", help=meaning)
     add_one_row_arguments(columns)
@@ -152,9 +156,11 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     if arguments.json:
         print(json.dumps(_json(shown, arguments, release), ensure_ascii=False))
     else:
+        first, _, others = str(release).partition("\n")
+        print(first.replace(IN_PYTHON, PERSON_WAYS))
         if arguments.one_row_per_person:
-            print(release.notes[0])
-        print(f"{Path(shown).name} → {arguments.output}: {release}")
+            print(release.notes[1])
+        print(f"{Path(shown).name} → {arguments.output}: {others}")
     return 0
 
 
@@ -168,7 +174,9 @@ def _released(arguments: argparse.Namespace, given: GivenTable, operations: Oper
     )
     asked = one_row_of(arguments)
     if given.tables is not None:
-        require_one_description(arguments, ("quasi_identifiers", "sensitive", "identifier", "hierarchy"))
+        require_one_description(
+            arguments, ("quasi_identifiers", "sensitive", "identifier", "hierarchy", "person", "rows_are")
+        )
         check_described(given.tables, criteria)
         with service_client(arguments.server, operations) as client, telling() as tell:
             return described_release(client, given.tables, criteria, tell)
@@ -177,6 +185,8 @@ def _released(arguments: argparse.Namespace, given: GivenTable, operations: Oper
         tuple(dict.fromkeys((*arguments.sensitive, *criteria.named))),
         dict.fromkeys(arguments.identifier, "identifier"),
         _files(arguments.hierarchy),
+        arguments.person,
+        arguments.rows_are,
     )
     table = asyncio.run(_table(given.path, arguments.sheet))
     check(criteria, said, table)
@@ -237,6 +247,8 @@ def _json(shown: str, arguments: argparse.Namespace, release: Release[Any]) -> d
         "suppressed": report.suppressed,
         "classes": report.classes,
         "smallest_class": report.smallest_class,
+        "persons": report.persons,
+        "persons_suppressed": report.persons_suppressed,
         "loss": report.loss,
         "gap": report.gap,
         "reached": [{"criterion": own.criterion, "attained": own.attained} for own in report.reached],

@@ -12,7 +12,7 @@ from app.cli.tables_file import Json, Section
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.cell_formats import DATE_FORMATS, NUMBER_FORMATS
 
-ROLES: Final = ("quasi_identifier", "sensitive", "weight", "other")
+ROLES: Final = ("quasi_identifier", "sensitive", "person", "weight", "other")
 """What is described as other is not loaded. An identifier is named for the table, beside its file."""
 TYPES: Final = ("categorical", "text", "number", "date")
 _MEMBERS: Final = (

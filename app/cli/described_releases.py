@@ -16,6 +16,7 @@ from privacy_risk import Client, Column, Progress, Release, Roles
 from privacy_risk.anonymisation import Criteria, released
 from privacy_risk.loading import Loaded
 from privacy_risk.parquet_reading import arrow_table
+from privacy_risk.persons import rows_note
 
 
 def check_described(tables: Tables, criteria: Criteria) -> None:
@@ -52,9 +53,11 @@ def described_release(
         tuple(
             Column(own.name, own.declaration["type"], own.declaration["role"], "you", "as described")
             for own in tables.attributes
-        )
+        ),
+        tables.rows_are,
     )
-    return released(client, Loaded(made.name, roles, ()), rows, criteria, tell, arrow_table)
+    note = rows_note(client, made.document, is_doubt_refused=True)
+    return released(client, Loaded(made.name, roles, (note,)), rows, criteria, tell, arrow_table)
 
 
 def release_file(frame: Any, tables: Tables | None) -> bytes:  # noqa: ANN401 - a table of pyarrow

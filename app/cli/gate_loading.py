@@ -124,6 +124,7 @@ class Loading:
             self._create_hierarchy(attribute, upload)
         columns = declared(table, tables.attributes, self._hierarchies)
         body: Json = {"upload": upload, "attributes": columns}
+        body |= {} if tables.rows_are is None else {"rows_are": tables.rows_are}
         with told_at(_places(tables)):
             return self._client.datasets.create({"name": stored_name(table.name, body), **body})
 
@@ -192,7 +193,9 @@ def _places(tables: Tables) -> dict[str, str]:
 def tables_of(subject: Subject, policy: Json) -> Tables:
     """What the columns of the subject's file are: by its own description, or else by the policy's schema."""
     path = Path(subject.dataset)
-    return tables_of_policy(policy, path) if subject.tables is None else load_tables(subject.tables, path)
+    if subject.tables is not None:
+        return load_tables(subject.tables, path)
+    return tables_of_policy(policy, path, subject.person, subject.rows_are)
 
 
 def slots_filled(subject: Subject, tables: Tables, policy: Json) -> dict[str, Path | str]:

@@ -13,7 +13,12 @@ from typing import Final
 from app.cli.gate_tables import load_tables
 from app.cli.given_tables import given_table
 from app.cli.given_views import GivenViews, add_view_arguments, given_views
-from app.cli.shared_arguments import TABLE_FORMS, add_query_arguments, add_server_argument
+from app.cli.shared_arguments import (
+    TABLE_FORMS,
+    add_person_arguments,
+    add_query_arguments,
+    add_server_argument,
+)
 from app.cli.structured_files import read_structured
 from app.cli.tables_file import Json
 from app.domain.errors import InvalidInput
@@ -51,6 +56,8 @@ class Subject:
     """A release that the server has made, in place of a rule and of a file."""
     views: GivenViews | None = None
     """Queries that are to be published, in place of all data."""
+    person: str | None = None
+    rows_are: str | None = None
 
     @property
     def shown(self) -> str:
@@ -72,6 +79,7 @@ def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_query_arguments(subject)
     dataset.add_argument("--dataset-id", metavar="NAME", help="a dataset that the server holds")
+    add_person_arguments(subject)
     subject.add_argument(
         "--tables", type=Path, metavar="FILE", help="describes columns, hierarchies, links and weights (TOML)"
     )
@@ -161,6 +169,11 @@ def subject_of(arguments: argparse.Namespace) -> Subject:
         raise InvalidInput.of(
             "--order", "needs-release", "--order belongs to a release file.", "Add --release."
         )
+    if (arguments.person or arguments.rows_are) and (arguments.tables or not arguments.dataset):
+        raise InvalidInput.of(
+            "--person" if arguments.person else "--rows-are", "two-descriptions",
+            "The columns of the dataset are described already.", "Say there what a row is.",
+        )  # fmt: skip
     for path in (arguments.dataset, arguments.tables, arguments.release):
         _require_file(path)
     return Subject(
@@ -174,6 +187,8 @@ def subject_of(arguments: argparse.Namespace) -> Subject:
         failure=_profile(arguments.failure, "--failure", held),
         order=arguments.order,
         stored_release=_stored_release(arguments.stored_release),
+        person=arguments.person,
+        rows_are=arguments.rows_are,
     )
 
 

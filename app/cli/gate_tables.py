@@ -42,6 +42,7 @@ class Tables:
     family: str
     release: Json
     """How a release's file is written: as the dataset's own, unless it is said."""
+    rows_are: str | None = None
 
 
 def load_tables(path: Path, dataset: Path | None = None) -> Tables:
@@ -57,7 +58,7 @@ def load_tables(path: Path, dataset: Path | None = None) -> Tables:
     document = read_tables_file(path)
     document.only("dataset", "release", "dictionary", "dictionaries", "sensitivity", "optimisation")
     data = document.section("dataset")
-    table = table_of(data, path.parent, dataset, also=("attributes",))
+    table = table_of(data, path.parent, dataset, also=("attributes", "rows_are"))
     dictionaries: dict[str, Linked] = {}
     if "dictionary" in document.content:
         dictionaries[THE_DICTIONARY] = _linked(document.section("dictionary"), path.parent)
@@ -70,6 +71,7 @@ def load_tables(path: Path, dataset: Path | None = None) -> Tables:
         dictionaries=dictionaries,
         family=sensitivity.only("family").get("family", "multiplicative"),
         release=_release_of(document, table),
+        rows_are=data.choice("rows_are", ("persons",), "") if "rows_are" in data.content else None,
     )
 
 
@@ -80,8 +82,10 @@ def roles_of_policy(policy: Json) -> Mapping[str, object]:
     return roles if isinstance(roles, Mapping) else {}
 
 
-def tables_of_policy(policy: Json, dataset: Path) -> Tables:
-    """The columns as the policy's schema names them, without those that it drops.
+def tables_of_policy(
+    policy: Json, dataset: Path, person: str | None = None, rows_are: str | None = None
+) -> Tables:
+    """The columns as the policy's schema names them, without those that it drops, and what a row is.
 
     InvalidInput if it names none.
     """
@@ -93,6 +97,8 @@ def tables_of_policy(policy: Json, dataset: Path) -> Tables:
             "Nothing says what the columns of the dataset are: the policy has no schema.",
             "Describe them in a file (python -m app sample DIRECTORY makes one) and give it as --tables.",
         )
+    roles = {**roles, **({} if person is None else {person: "person"})}
+    rows_are = rows_are or policy["schema"].get("rows_are")
     identifiers = [name for name, role in roles.items() if role == "identifier"]
     attributes = tuple(
         Attribute(name, {"name": name, "type": "categorical", "role": role}, None, 1.0, 0)
@@ -102,7 +108,7 @@ def tables_of_policy(policy: Json, dataset: Path) -> Tables:
     table = TableFile(
         name=dataset.name.split(".")[0], path=dataset, identifier=next(iter(identifiers), None), dialect={}
     )
-    return Tables(table, attributes, {}, "multiplicative", {})
+    return Tables(table, attributes, {}, "multiplicative", {}, rows_are)
 
 
 def _release_of(document: Section, table: TableFile) -> Json:

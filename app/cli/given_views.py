@@ -329,7 +329,7 @@ def _require_no_data(arguments: argparse.Namespace) -> None:
     """InvalidInput for an option about data beside views, which are judged without any."""
     of_data = (
         "dataset", "dataset_id", "tables", "query", "address", "rule", "release", "stored_release", "key",
-        "order", "dictionary", "sensitivity", "failure",
+        "order", "dictionary", "sensitivity", "failure", "person", "rows_are",
     )  # fmt: skip
     for name in of_data:
         if getattr(arguments, name, None):

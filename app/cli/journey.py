@@ -3,7 +3,7 @@
 TOML, or JSON of the same structure. Paths are relative to the file. Every member of the file::
 
     [dataset]                              name, file, identifier?, and a dialect: delimiter?, quote?,
-                                           encoding?, header?, trim?, missing?, sheet?
+                                           encoding?, header?, trim?, missing?, sheet?, rows_are? (persons)
     [dataset.attributes.NAME]              role? (quasi_identifier), type? (categorical), format?,
                                            on_unreadable?, hierarchy? (flat), on_unknown?, weight? (1),
                                            proposed_level? (0)
@@ -110,7 +110,7 @@ def load_journey(path: Path, dataset: Path | None = None, dictionary: Path | Non
     sensitivity = document.section("sensitivity", required=False)
     optimisation = document.section("optimisation", required=False)
     return Journey(
-        dataset=table_of(data, path.parent, dataset, also=("attributes",)),
+        dataset=table_of(data, path.parent, dataset, also=("attributes", "rows_are")),
         dictionary=table_of(side, path.parent, dictionary, also=("links",)),
         attributes=attributes_of(data.section("attributes"), path.parent),
         links=links,
@@ -178,7 +178,7 @@ def harm_of(attributes: Sequence[Attribute], family: str) -> Json:
     weights = {
         own.name: {"leaves": own.weight, "inner": "harmonic"}
         for own in attributes
-        if own.declaration["role"] != "weight"
+        if own.declaration["role"] not in ("weight", "person")
     }
     return {"family": family, "attributes": weights}
 

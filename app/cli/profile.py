@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from app.cli.gate_loading import Loading
+from app.cli.gate_loading import Loading, stored_name
 from app.cli.gate_service import measured, service_client
 from app.cli.gate_tables import Tables
 from app.cli.given_tables import GivenTable, given_table
@@ -20,6 +20,7 @@ from app.cli.journey import FORMATS, TableFile, resource_name
 from app.cli.operations import Operations
 from app.cli.profile_text import Profiled, profile_text
 from app.cli.shared_arguments import (
+    PERSON_WAYS,
     add_json_argument,
     add_one_row_arguments,
     add_server_argument,
@@ -33,6 +34,7 @@ from app.cli.table_header import TEXT_FORMATS, head_of, require_columns, require
 from app.cli.tables_file import Json
 from app.domain.errors import InvalidInput
 from privacy_risk import Client, Resource
+from privacy_risk.persons import rows_told
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,14 @@ class Question:
     levels: Mapping[str, int]
     measure: Json
     one_row: Json | None = None
+    person: str | None = None
+    rows_are: str | None = None
 
     @property
     def named(self) -> tuple[str, ...]:
         """The columns of which something is said."""
-        identifier = () if self.identifier is None else (self.identifier,)
-        return (*self.quasi_identifiers, *self.sensitive, *identifier, *self.hierarchies, *self.levels)
+        named = [own for own in (self.identifier, self.person) if own is not None]
+        return (*self.quasi_identifiers, *self.sensitive, *named, *self.hierarchies, *self.levels)
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -91,7 +95,7 @@ def _add_column_arguments(parser: argparse.ArgumentParser) -> None:
         "--sensitive", nargs="+", default=[], metavar="NAME", help="what others must not learn"
     )
     add_one_row_arguments(roles)
-    roles.add_argument("--identifier", metavar="NAME", help="column that names the person of each record")
+    roles.add_argument("--identifier", metavar="NAME", help="column that numbers the records, one row each")
     roles.add_argument(
         "--hierarchy",
         nargs="+",
@@ -170,11 +174,11 @@ class Profiling:
         with self._step("hierarchies"):
             self._create_hierarchies(declared)
         with self._step("dataset"):
-            dataset = self.client.datasets.create(
-                {"name": question.table.name, "upload": upload, "attributes": declared}
-            )
+            body: Json = {"upload": upload, "attributes": declared}
+            body |= {} if question.rows_are is None else {"rows_are": question.rows_are}
+            dataset = self.client.datasets.create({"name": stored_name(question.table.name, body), **body})
         found = self._measured(dataset, declared, left_aside, is_proposed=not question.quasi_identifiers)
-        return replace(found, notes=notes)
+        return replace(found, notes=(*found.notes, *notes))
 
     def _one_row(self, upload: str) -> tuple[str, tuple[str, ...]]:
         """The upload that is measured, and what is said of how it was made, if it was."""
@@ -208,6 +212,7 @@ class Profiling:
             result,
             self.seconds,
             _unreadable(dataset.document),
+            (rows_told(dataset.document, self.client.datasets.profile(dataset.name, limit=1), PERSON_WAYS),),
         )
 
     @contextmanager
@@ -255,6 +260,7 @@ def _declared(question: Question, proposal: Sequence[Json]) -> tuple[list[Json],
     }
     if question.identifier is not None:
         asked[question.identifier] = "identifier"
+    asked |= {} if question.person is None else {question.person: "person"}
     unknown = [name for name in dict.fromkeys(question.named) if name not in columns]
     if unknown:
         raise unknown_columns(unknown, columns)
@@ -266,8 +272,8 @@ def _declared(question: Question, proposal: Sequence[Json]) -> tuple[list[Json],
         if role == "other":
             left_aside[name] = "not named" if question.quasi_identifiers else column["reason"]
         else:
-            type_ = "text" if role == "identifier" else column["type"]
-            reading = {} if role == "identifier" else _reading(column, type_)
+            type_ = "text" if role in ("identifier", "person") else column["type"]
+            reading = _reading(column, type_)
             declared.append({"name": name, "type": type_, "role": role, **reading})
     return declared, left_aside
 
@@ -343,13 +349,15 @@ def _question(arguments: argparse.Namespace, given: GivenTable) -> Question:
         {name: _level(level) for name, level in _pairs(arguments.level, "--level").items()},
         {"missing": arguments.missing},
         one_row,
+        arguments.person,
+        "persons" if one_row and not arguments.person else arguments.rows_are,
     )
 
 
 def _described_question(arguments: argparse.Namespace, given: GivenTable, tables: Tables) -> Question:
     """The question about a table of which a file says everything; InvalidInput for options that do, too."""
-    require_one_description(arguments, ("quasi_identifiers", "sensitive", "identifier", "hierarchy",
-                            "hierarchies", "format", "delimiter", "encoding", "missing_marker"))  # fmt: skip
+    require_one_description(arguments, ("quasi_identifiers", "sensitive", "identifier", "hierarchy", "person",
+                "rows_are", "hierarchies", "format", "delimiter", "encoding", "missing_marker"))  # fmt: skip
     names = tuple(own.name for own in tables.attributes)
     return Question(
         tables.dataset,

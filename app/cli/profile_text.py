@@ -17,7 +17,7 @@ class Profiled:
 
     ``left_aside`` are columns that were not looked at, each with the reason; ``proposed`` says whether the
     roles are the service's proposal. ``unreadable`` are columns with cells of another type, each with what
-    became of them. ``notes`` say how the table was made of another.
+    became of them. ``notes`` say what a row is, and how the table was made of another.
     """
 
     quasi_identifiers: tuple[str, ...]

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from app.domain.errors import InvalidInput
 
+PERSON_WAYS: Final = "--person COLUMN, --rows-are persons"
 TABLE_FORMS: Final = "CSV, gzipped CSV, Parquet, Arrow or Excel file, or a folder of Parquet pieces"
 
 
@@ -41,8 +42,18 @@ def require_one_description(arguments: argparse.Namespace, options: Sequence[str
             )
 
 
+def add_person_arguments(parser: argparse._ActionsContainer) -> None:
+    """What a row is, where no description says it."""
+    rows = parser.add_mutually_exclusive_group()
+    rows.add_argument("--person", metavar="COLUMN", help="says whom a row is about: its persons are counted")
+    rows.add_argument(
+        "--rows-are", choices=("persons",), help="each row is a person, and no column names them"
+    )
+
+
 def add_one_row_arguments(parser: argparse._ActionsContainer) -> None:
-    """Whether rows of one person become one before anything else is done."""
+    """Whether rows of one person become one before anything else is done; and what a row is."""
+    add_person_arguments(parser)
     parser.add_argument(
         "--one-row-per-person",
         nargs="+",

@@ -177,4 +177,4 @@ def _roles(dataset: Json, columns: list[str]) -> Roles:
     left_out = [name for name in columns if name not in own]
     order = columns or list(own)
     dropped = {name: Column(name, "text", "other", "service", "") for name in left_out}
-    return Roles(tuple({**own, **dropped}[name] for name in order))
+    return Roles(tuple({**own, **dropped}[name] for name in order), dataset.get("rows_are"))

@@ -12,8 +12,9 @@ from markupsafe import Markup
 from app.charts.drawing import Caption
 from app.charts.icicle import IcicleNode, draw_icicle
 from app.web.visits import Page, Visit
-from app.web.words import address, as_number, number, share
+from app.web.words import ROWS_SAID, address, as_number, number, share
 from privacy_risk import Json
+from privacy_risk.persons import rows_told
 
 GENERATIONS: Final = 2
 MOST_CHILDREN: Final = 100
@@ -39,10 +40,8 @@ async def dataset(visit: Visit) -> Page:
         "sensitivity_profiles",
     )
     related = await asyncio.gather(*(of_dataset(visit, kind, name) for kind in kinds))
-    return Page(
-        "dataset.html",
-        {"dataset": document, "columns": columns, "related": dict(zip(kinds, related, strict=True))},
-    )
+    shown = {"dataset": document, "columns": columns, "related": dict(zip(kinds, related, strict=True))}
+    return Page("dataset.html", {**shown, "rows_told": rows_told(document, profile, ROWS_SAID)})
 
 
 async def of_dataset(visit: Visit, kind: str, name: str) -> list[Json]:

@@ -34,6 +34,7 @@ ROLES: Final = (
     ("quasi_identifier", "quasi-identifier"),
     ("sensitive", "sensitive"),
     ("identifier", "identifier"),
+    ("person", "person"),
     ("weight", "weight"),
     ("other", "left out"),
 )
@@ -113,6 +114,7 @@ async def declare(visit: Visit, form: Form) -> Page | Response:
         is_new = await found(visit.client.datasets.get(name)) is None
         try:
             body = {"name": name, "upload": upload["name"], "attributes": [attributes[own] for own in places]}
+            body |= {"rows_are": "persons"} if form.is_on("rows_are") else {}
             dataset = (await visit.client.datasets.create(body)).document
         except ProblemError as problem:
             form = form.refused(problem, partial(_place, attributes, places))
@@ -133,7 +135,7 @@ def _place(attributes: Sequence[Json], places: Sequence[int], pointer: str) -> s
     """
     column = re.fullmatch(r"attributes/(\d+)(/.+)?", pointer)
     if column is None:
-        return "name" if pointer in ("", "name") else ""
+        return pointer if pointer == "rows_are" else "name" if pointer in ("", "name") else ""
     place = places[int(column[1])]
     may_be_unreadable = attributes[place].get("on_unreadable") == "refuse"
     whole = "/on_unreadable" if may_be_unreadable else "/role"
@@ -289,7 +291,7 @@ def _said(form: Form, place: int, name: str, default: str = "") -> str:
 def _attribute(name: str, said: Callable[..., str]) -> dict[str, Any]:
     """A column as a dataset declares it; what makes no difference to its role is not said."""
     role = said("role", "other")
-    type_ = said("type", "categorical") if role != "identifier" else "text"
+    type_ = "text" if role in ("identifier", "person") else said("type", "categorical")
     attribute: dict[str, Any] = {"name": name, "type": type_, "role": role}
     if role in _READ:
         attribute["on_unknown"] = said("on_unknown", "refuse")

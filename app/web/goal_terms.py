@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from app.web.forms import Fault, Form
-from app.web.words import heights_of, number
+from app.web.words import ROWS_SAID, heights_of, number
 from privacy_risk import Json
+from privacy_risk.persons import doubt_of, rows_told
 
 CLOSENESS: Final = "t_closeness"
 USUAL_K: Final = 5
@@ -66,6 +67,8 @@ class Subject:
     greatest_utility: int
     registers: tuple[str, ...] = ()
     sensitivities: tuple[str, ...] = ()
+    doubt: str = ""
+    rows_told: str = ""
 
     @classmethod
     def of(
@@ -85,6 +88,8 @@ class Subject:
             sum(heights_of(dataset).values()),
             registers,
             sensitivities,
+            doubt_of(profile),
+            rows_told(dataset, profile, ROWS_SAID),
         )
 
     @property

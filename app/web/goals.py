@@ -9,10 +9,10 @@ from starlette.responses import RedirectResponse, Response
 
 from app.web import goal_terms
 from app.web.data import LOOKED_THROUGH, of_dataset
-from app.web.forms import Form
+from app.web.forms import Fault, Form
 from app.web.goal_terms import Asked, Subject, asked_in, fields_of
 from app.web.visits import Page, Visit, found
-from app.web.words import address
+from app.web.words import ROWS_SAID, address
 from privacy_risk import Json, ProblemError
 from privacy_risk.loading import content_name
 
@@ -40,6 +40,8 @@ async def set_goal(visit: Visit, form: Form) -> Page | Response:
     Its name is made of the question and the dataset's content: the same goal again leads to the same answer.
     """
     subject = await _subject(visit)
+    if subject.doubt:
+        return _page(subject, form.with_faults(Fault("", subject.doubt, f"To say it: {ROWS_SAID}.")))
     asked = asked_in(form, subject)
     if not isinstance(asked, Asked):
         return _page(subject, form.with_faults(*asked))

@@ -46,7 +46,7 @@ async def measured(visit: Visit, body: Json, content: str) -> Json | None:
 
 
 _FIGURES: Final = {
-    "k": "Fewest records in an equivalence class (k)",
+    "k": "Fewest records, or persons, in an equivalence class (k)",
     "unique_share": "Share of the records that are alone in their class",
     "prosecutor.highest": "Highest re-identification probability",
     "prosecutor.average_per_record": "Mean re-identification probability",

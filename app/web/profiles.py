@@ -10,13 +10,14 @@ from starlette.responses import RedirectResponse, Response
 from app.web.forms import Form
 from app.web.runs import told
 from app.web.visits import Page, Visit
-from app.web.words import address, is_ref, model_name, number, share
+from app.web.words import ROWS_SAID, address, is_ref, model_name, number, share
 from privacy_risk import Json, ProblemError
+from privacy_risk.persons import rows_told
 
 WHOLE_PROFILE: Final = {"kind": "privacy_profile"}
 
 _MEANINGS: Final[Mapping[str, str]] = {
-    "k": "records in the smallest class (k)",
+    "k": "records, or persons, in the smallest class (k)",
     "mean_size": "records of a class on average",
     "unique_share": "share of the records that are unique",
     "prosecutor.highest": "chance to pick the right record, for the record that is worst off",
@@ -53,7 +54,8 @@ _MEANINGS: Final[Mapping[str, str]] = {
 async def profile(visit: Visit) -> Page:
     """The profile, or how far the runs are that measure it, or what it takes."""
     dataset = (await visit.client.datasets.get(visit.ref)).document
-    shown: dict[str, Any] = {"dataset": dataset, "known": quasi_identifiers(dataset)}
+    told_first = rows_told(dataset, await visit.client.datasets.profile(dataset["name"], limit=1), ROWS_SAID)
+    shown: dict[str, Any] = {"dataset": dataset, "known": quasi_identifiers(dataset), "rows_told": told_first}
     if not shown["known"]:
         return Page("profile.html", shown)
     asked = visit.request.query_params.get("run", "")
@@ -108,7 +110,6 @@ def _in_words(dataset: Json, models: Json) -> Json:
         "judged": models["judged"],
         "figures": _by_attribute(models["figures"]),
         "unmeasured": models["left_out"],
-        "persons": persons(dataset),
         "unique": apart["all_columns"]["unique_records"],
         "headline": headline(apart),
         "consequences": list(consequences(by_name)),
@@ -159,13 +160,6 @@ def headline(found: Json) -> str:
 def listed(names: Sequence[str]) -> str:
     """Names in a sentence."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def persons(dataset: Json) -> str:
-    """Whether a record is a person, as far as the identifier tells."""
-    if dataset["identifier"] is None:
-        return "No column names the persons: one of them may have several records."
-    return f"There is one record per {dataset['identifier']}."
 
 
 def consequences(figures: Mapping[tuple[str, str | None], Any]) -> Iterator[str]:

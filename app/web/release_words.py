@@ -81,7 +81,7 @@ def sentences(
             f"{'other' if others == 1 else 'others'}."
         )
     elif smallest is not None:
-        yield "Some record shares its released quasi-identifier values with no other."
+        yield "Some record shares its released quasi-identifier values with nobody else's."
     if suppressed:
         yield f"{suppressed:,} of {rows:,} records are suppressed ({share(suppressed, rows)})."
     else:

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup, escape
 
+ROWS_SAID: Final = "make another dataset, with a column of the role person or with each row as a person"
 _LEAST_SHARE: Final = 1e-6
 _TOLERANCE: Final = 1e-9
 _RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")

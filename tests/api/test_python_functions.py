@@ -80,6 +80,7 @@ async def test_a_release_keeps_what_was_asked_as_pandas_counts_it(call):
     assert release.report.suppressed_share <= 0.1
     assert {own.name for own in release.report.losses} == {*QUASI_IDENTIFIERS}
     assert release.notes == (
+        "Each row counts as one person: assumed, nobody said so (person='COLUMN', rows_are='persons').",
         "Left out of the release: patient (not named among the quasi-identifiers); "
         "costs (not named among the quasi-identifiers).",
     )
@@ -190,6 +191,7 @@ async def test_hierarchies_that_nobody_gives_hold_what_german_cells_mean(call):
     costs = pd.DataFrame({"sex": PEOPLE["sex"], "remark": [f"{100 + i % 40},50" for i in range(N)]})
     for frame, kind in ((days, "dates"), (costs, "intervals")):
         asked = {"k": 10, "roles": {"remark": "quasi_identifier"}, "importance": {"remark": 9}}
+        asked["rows_are"] = "persons"  # each row occurs twice or more
         release = await call(pr.anonymise, frame, **asked)
         assert release.roles["remark"].hierarchy["kind"] == kind
         assert release.roles["remark"].hierarchy_reason != "shown or not"

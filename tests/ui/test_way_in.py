@@ -251,11 +251,11 @@ def test_who_may_not_read_data_declares_the_columns_unseen(served):
         assert browser.get(made.headers["location"]).status_code == 403
 
 
-VISITS = b"pid,day,cost\n1,2026-01-02,5\n1,2026-01-01,2\n2,2026-01-01,4\n,2026-01-03,1\n"
+COSTS = b"pid,day,cost\n1,2026-01-02,5\n1,2026-01-01,2\n2,2026-01-01,4\n,2026-01-03,1\n"
 
 
 def test_one_row_per_person_is_made_by_a_form(browser):
-    assert sent(browser, VISITS, "visits.csv").headers["location"] == "/uploads/visits"
+    assert sent(browser, COSTS, "visits.csv").headers["location"] == "/uploads/visits"
     there = "/uploads/visits/one-row-per-person"
     assert f'href="{there}"' in browser.get("/uploads/visits").text
     asked = {
@@ -289,10 +289,57 @@ def test_who_may_not_make_uploads_is_told_so_and_makes_none(served):
     there = "/uploads/visits/one-row-per-person"
     with httpx.Client(base_url=served.url, headers={"Accept": "text/html"}, timeout=60) as browser:
         signed_in(browser, writer)
-        sent(browser, VISITS, "visits.csv")
+        sent(browser, COSTS, "visits.csv")
         signed_in(browser, reader)
         page = browser.get(there)
         assert "may not make uploads" in page.text
         asked = {"form_token": token_in(page), "name": "people", "person": "pid"}
         assert browser.post(there, data=asked).status_code == 403
         assert browser.get("/uploads/people").status_code == 404
+
+
+VISITS = b"pid,region,sex,dx\n" + b"".join(
+    f"p{p:02},R{p % 6},{'fm'[p // 6 % 2]},d{visit % 4}\n".encode() for p in range(24) for visit in range(6)
+)
+
+
+def test_a_table_of_visits_is_refused_until_somebody_says_what_a_row_is(browser):
+    sent(browser, VISITS, "visits.csv")
+    page = browser.get("/uploads/visits")
+    assert "Each row is a person" in page.text
+    roles = ("other", "quasi_identifier", "quasi_identifier", "sensitive")
+    fields = filled_in(page) | {f"attributes/{place}/role": role for place, role in enumerate(roles)}
+    del fields["rows_are"]  # a box that is not ticked sends nothing
+    made = browser.post("/uploads/visits", data={**fields, "name": "unsaid"})
+    goal = {"template": "k", "k": "5", "suppressed": "0", "loss": "geometric"}
+    told = "One person seems to have several rows"
+    for place in (made.headers["location"], "/datasets/unsaid", "/datasets/unsaid/goal"):
+        shown = text_of(browser.get(place))
+        assert told in shown
+        assert "By 'pid' there are 24 persons." in shown
+    goal["form_token"] = token_in(browser.get("/datasets/unsaid/goal"))
+    refused = browser.post("/datasets/unsaid/goal", data=goal)
+    assert refused.status_code == 422
+    assert "with a column of the role person or with each row as a person" in text_of(refused)
+    both = browser.post("/uploads/visits", data={**fields, "attributes/0/role": "person", "rows_are": "on"})
+    assert both.status_code == 422
+    assert "says whom a row is about, and rows_are says that each is a person" in fault_at(both, "rows_are")
+    for name, said, first, shows in (
+        # By region and sex two persons each, with six rows.
+        (
+            "people",
+            {"attributes/0/role": "person"},
+            "by the column pid: 24 have 144 rows.",
+            "not shown at all",
+        ),
+        ("rows", {"rows_are": "on"}, "Each row counts as one person, as was said.", "shown as they are"),
+    ):
+        made = browser.post("/uploads/visits", data={**fields, **said, "name": name})
+        assert made.headers["location"] == f"/datasets/{name}/profile"
+        shown = text_of(browser.get(made.headers["location"]))
+        assert told not in shown
+        assert shown.index(first) < shown.index("records, or persons, in the smallest class")
+        found = browser.post(f"/datasets/{name}/goal", data=goal)
+        assert found.status_code == 303
+        release = text_of(browser.get(found.headers["location"]))
+        assert re.search(rf"region[a-z, ]* (is|are) {shows}", release)

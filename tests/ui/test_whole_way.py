@@ -209,7 +209,7 @@ def test_by_keyboard_alone_up_to_the_goal(browser: Browser, served: Served, pati
     reach(page, "template-l")
     page.keyboard.press("ArrowUp")
     expect(page.locator("#template-k")).to_be_checked()
-    reach(page, "k: records in every class, at least")
+    reach(page, "k: records, or persons, in every class, at least")
     page.keyboard.type("6")
     reach(page, "PLZ, slider")
     page.keyboard.press("ArrowRight")

@@ -58,6 +58,11 @@ class PersonSigns:
     persons: int | None = None
 
     @property
+    def sentences(self) -> tuple[str, ...]:
+        """What was found, without any cell."""
+        return tuple(own.sentence for own in self.signs)
+
+    @property
     def stops(self) -> bool:
         """Whether there is a sign other than a common divisor, which releases of the product may have."""
         return any(own.kind != "common_divisor" for own in self.signs)

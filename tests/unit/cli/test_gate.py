@@ -42,6 +42,27 @@ def test_the_policy_is_stored_and_asked_about_the_table_as_it_is(judge, stub):
     ]
 
 
+@pytest.mark.parametrize(
+    ("argv", "named", "rows_are"),
+    [
+        ([], ["identifier", "quasi_identifier"], None),
+        (["--person", "id"], ["person", "quasi_identifier"], None),
+        (["--rows-are", "persons"], ["identifier", "quasi_identifier"], "persons"),
+    ],
+)
+def test_the_command_says_what_a_row_of_the_dataset_is(judge, stub, argv, named, rows_are):
+    judge(*argv)
+    sent = stub.sent["POST /datasets"]
+    assert [own["role"] for own in sent["attributes"]] == named
+    assert sent.get("rows_are") == rows_are
+
+
+def test_a_stored_dataset_says_itself_what_a_row_is(stub, operations, files, capsys):
+    argv = ["--server", "http://s", "--dataset-id", "members", "--person", "id"]
+    assert run(["gate", "policy.yaml", *argv], operations) == 2
+    assert "--person: The columns of the dataset are described already." in capsys.readouterr().err
+
+
 def test_a_tables_file_says_hierarchies_links_weights_and_the_only_slot(judge, stub, files):
     (files / "members.csv").write_text("id;city\n1;Gary\n")
     (files / "tables.toml").write_text(TABLES.replace('delimiter = ","', 'delimiter = ";"'))
@@ -415,6 +436,8 @@ def test_a_policy_that_cannot_be_read_is_2(judge, files, capsys, text, said):
         (["--release", "none.csv"], "no file none.csv"),
         (["--tables", "none.toml"], "no file none.toml"),
         (["--tables", "policy.yaml"], "cannot be parsed"),
+        (["--tables", "tables.toml", "--person", "id"], "--person: The columns of the dataset are described"),
+        (["--tables", "tables.toml", "--rows-are", "persons"], "--rows-are: The columns of the dataset are"),
     ],
 )
 def test_what_does_not_fit_together_is_2_and_says_what_to_do(judge, stub, capsys, argv, said):

@@ -60,7 +60,7 @@ def test_a_release_is_told_in_sentences():
 
 
 def test_who_stands_alone_and_who_is_left_is_not_glossed_over():
-    assert told(1, 0)[0] == "Some record shares its released quasi-identifier values with no other."
+    assert told(1, 0)[0] == "Some record shares its released quasi-identifier values with nobody else's."
     assert told(2, 0)[0] == (
         "Every record shares its released quasi-identifier values with at least 1 other."
     )

@@ -101,11 +101,6 @@ def test_the_column_without_which_fewest_are_unique_contributes_most():
     assert profiles.greatest(profiles.contributions(found(0, 100, 0))) == ""
 
 
-def test_nothing_is_said_of_people_without_an_identifier():
-    assert "several records" in profiles.persons({"identifier": None})
-    assert profiles.persons({"identifier": "id"}) == "There is one record per id."
-
-
 def test_what_is_given_away_is_said_by_column():
     figures = {
         ("k", None): 3.0,
