@@ -14,8 +14,8 @@ IN_PYTHON: Final = "person='COLUMN', rows_are='persons'"
 
 def doubt_of(profile: Json) -> str:
     """Why one person seems to have several rows of a dataset that does not say what a row is; "" if not."""
-    signs = profile["person_signs"]
-    if not signs["signs"]:
+    signs = profile.get("person_signs")  # services of before do not tell them
+    if not signs or not signs["signs"]:
         return ""
     by = "" if signs["person"] is None else f" By {signs['person']!r} there are {signs['persons']:,} persons."
     found = " ".join(own["sentence"] for own in signs["signs"])

@@ -9,7 +9,12 @@ from privacy_risk.columns import Said, decided
 from privacy_risk.persons import rows_note, rows_told
 
 UNSAID = {"name": "visits", "rows": 15, "rows_are": None, "person": None, "persons": None}
-SIGNS = {"sentences": ["Each value of 'pid' has one value in 'sex'."], "person": "pid", "persons": 8}
+SIGNS = {
+    "signs": [{"kind": "fixes_others", "columns": ["pid"], "sentence": "Each value of 'pid' fixes 'sex'."}],
+    "person": "pid",
+    "persons": 8,
+}
+NONE = {"signs": [], "person": None, "persons": None}
 
 
 class Datasets:
@@ -25,11 +30,11 @@ class Datasets:
 @pytest.mark.parametrize(
     ("said", "signs", "told"),
     [
-        ({}, {**SIGNS, "sentences": []}, "assumed, nobody said so (ways)."),
-        ({"rows_are": "persons"}, None, "Each row counts as one person, as was said."),
-        ({"person": "pid", "persons": 8}, None, "by the column pid: 8 have 15 rows."),
+        ({}, NONE, "assumed, nobody said so (ways)."),
+        ({"rows_are": "persons"}, NONE, "Each row counts as one person, as was said."),
+        ({"person": "pid", "persons": 8}, NONE, "by the column pid: 8 have 15 rows."),
         ({}, SIGNS, "By 'pid' there are 8 persons. Each row is counted as one; to say what it is: ways."),
-        ({}, {**SIGNS, "person": None}, "value in 'sex'. Each row is counted as one"),
+        ({}, {**SIGNS, "person": None}, "fixes 'sex'. Each row is counted as one"),
     ],
 )
 def test_the_first_line_says_which_of_the_three_holds(said, signs, told):
@@ -41,7 +46,7 @@ def test_a_doubt_is_refused_with_both_ways_on_where_a_number_would_rest_on_it(pe
     client = Datasets({"person_signs": {**SIGNS, "person": person}})
     with pytest.raises(InvalidArgument) as raised:
         rows_note(client, UNSAID, is_doubt_refused=True)
-    assert SIGNS["sentences"][0] in raised.value.fault
+    assert SIGNS["signs"][0]["sentence"] in raised.value.fault
     assert ways in raised.value.remedy
     assert "--rows-are persons" in raised.value.remedy
     assert rows_note(client, UNSAID, is_doubt_refused=False).startswith(
