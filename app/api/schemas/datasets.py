@@ -55,7 +55,7 @@ class Attribute(Asking[AttributeDeclaration]):
     """What becomes of cells that are no date, or no number, so written: `refuse` the dataset and name their
     rows, or take them as `missing`.
     """
-    on_missing: Annotated[OnMissing, Field(examples=["own_person"])] = OnMissing.REFUSE
+    on_missing: Annotated[OnMissing, Field(examples=["own_person"])] = "refuse"
     """What becomes of empty cells of a person column: `refuse` the dataset and name their rows, or take each
     such row for another person.
     """
