@@ -41,10 +41,7 @@ class AttributeProfile:
 
 @dataclass(frozen=True)
 class Profile:
-    """A dataset in numbers; the lists of values are None without the scope data:read.
-
-    ``person_signs`` are none where the schema says what a row is.
-    """
+    """A dataset in numbers; the lists of values are None without the scope data:read."""
 
     rows: int
     attributes: tuple[AttributeProfile, ...]

@@ -141,14 +141,9 @@ def check_schema(
         seen.add(declaration.name)
     faults += _second_columns(declarations)
     if rows_are is not None and (named := column_of(Role.PERSON, declarations)) is not None:
-        faults.append(
-            Fault(
-                "/rows_are",
-                "contradiction",
-                f"The column {named!r} says whom a row is about, and rows_are says that each is a person.",
-                "Leave rows_are out, or give the column another role.",
-            )
-        )
+        said = f"The column {named!r} says whom a row is about, and rows_are says that each is a person."
+        remedy = "Leave rows_are out, or give the column another role."
+        faults.append(Fault("/rows_are", "contradiction", said, remedy))
     if not any(d.role.is_disclosed for d in declarations):
         faults.append(
             Fault(
@@ -190,12 +185,9 @@ def _faults_of(
             "Declare the type number.",
         )
     if declaration.on_missing != "refuse" and declaration.role is not Role.PERSON:
-        yield Fault(
-            f"{pointer}/on_missing",
-            "not-a-person-column",
-            f"The column {name!r} does not say whom a row is about.",
-            "Leave on_missing out, or choose the role person.",
-        )
+        said = f"The column {name!r} does not say whom a row is about."
+        remedy = "Leave on_missing out, or choose the role person."
+        yield Fault(f"{pointer}/on_missing", "not-a-person-column", said, remedy)
     yield from _faults_of_reading(pointer, declaration)
 
 

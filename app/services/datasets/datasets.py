@@ -121,13 +121,8 @@ class DatasetService(TableResources):
         async def made() -> Profile:
             upload, declarations = document_of(dataset)["upload"]["id"], declarations_of(dataset)
             request = CreateDataset(dataset.name, upload, declarations, rows_are_of(dataset))
-            source = await self._source(actor, request)
-
-            def profiled() -> Profile:
-                encoded = encode(declarations, source.columns, source.hierarchies)
-                return profile_of(declarations, source.columns, encoded, source.signs)
-
-            return await asyncio.to_thread(profiled)
+            _, _, profile = await asyncio.to_thread(_encoded, await self._source(actor, request))
+            return profile
 
         profile: Profile = await self._loader.profile(actor.tenant, dataset, load)
         return profile.shown(limit if Scope.DATA_READ in actor.scopes else None)

@@ -37,12 +37,14 @@ _NUMBERED: Final = re.compile(r"(?i:(?:^|[_\W])(?:id|uuid|key|nr|no|number|numme
 _DATE_OR_AMOUNT: Final = re.compile(r"\d+(?:[-./,]\d+)+(?:[T ].*)?")
 _ADDRESS_OR_NUMBER: Final = re.compile(r"@|(?:\d\D*){6}")
 
+SignKind = Literal["fixes_others", "number_repeats", "common_divisor"]
+
 
 @dataclass(frozen=True)
 class PersonSign:
     """A kind of sign, the columns that show it, none for whole rows, and what was found, without any cell."""
 
-    kind: Literal["fixes_others", "number_repeats", "common_divisor"]
+    kind: SignKind
     columns: tuple[str, ...]
     sentence: str
 

@@ -57,13 +57,10 @@ def persons_of(column: TextColumn, refused_at: str | None = None) -> Persons:
     numbers = np.array([*target, MISSING], dtype=np.int32)[column.positions]
     nobody = np.flatnonzero(numbers == MISSING).astype(np.int32)
     if refused_at is not None and len(nobody):
-        n, first = len(nobody), (nobody[:ROWS_NAMED] + 1).tolist()
-        raise InvalidInput.of(
-            refused_at,
-            "missing-person",
-            f"The person column is empty in {n:,} of {len(numbers):,} rows, {in_rows(first, n)}.",
-            "Give every row its person, or declare on_missing own_person: then each is another person.",
-        )
+        where = in_rows((nobody[:ROWS_NAMED] + 1).tolist(), len(nobody))
+        said = f"The person column is empty in {len(nobody):,} of {len(numbers):,} rows, {where}."
+        remedy = "Give every row its person, or declare on_missing own_person: then each is another person."
+        raise InvalidInput.of(refused_at, "missing-person", said, remedy)
     numbers[nobody] = len(places) + np.arange(len(nobody), dtype=np.int32)
     return Persons(numbers, len(places), len(target) - target.count(MISSING), nobody + 1)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final
 
 from app.domain.errors import Fault
 from app.domain.policies.policy import Policy
@@ -15,11 +14,6 @@ from app.services.datasets.tables import TableLoader
 from app.services.datasets.text_columns import read_columns
 from app.services.ports import Store
 from app.services.resources import JsonObject, Kind, Stored, TenantId, document_of
-
-WHOSE_ROWS: Final = (
-    "The dataset has several rows of one person, and nobody knows whose the rows of the file are.",
-    "Name a key column that both have, or judge the rule or the stored release that made the file.",
-)
 
 
 def rows_document(dataset: Stored, by_policy: RowsAre | None = None) -> JsonObject:
