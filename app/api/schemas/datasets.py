@@ -20,6 +20,7 @@ from app.services.datasets.dataset_schema import (
     RowsAre,
 )
 from app.services.datasets.datasets import CreateDataset
+from app.services.datasets.person_signs import SignKind
 
 MOST_ATTRIBUTES = 10_000
 
@@ -55,10 +56,8 @@ class Attribute(Asking[AttributeDeclaration]):
     """What becomes of cells that are no date, or no number, so written: `refuse` the dataset and name their
     rows, or take them as `missing`.
     """
-    on_missing: Annotated[OnMissing, Field(examples=["own_person"])] = OnMissing.REFUSE
-    """What becomes of empty cells of a person column: `refuse` the dataset and name their rows, or take each
-    such row for another person.
-    """
+    on_missing: Annotated[OnMissing, Field(examples=["own_person"])] = "refuse"
+    """What becomes of rows whose person is empty: `refuse` them by number, or each is another person."""
 
 
 class FoundRows(Answer):
@@ -81,9 +80,7 @@ class NewDataset(Asking[CreateDataset]):
     attributes: Annotated[list[Attribute], Field(min_length=1, max_length=MOST_ATTRIBUTES)]
     """The schema."""
     rows_are: Annotated[RowsAre | None, Field(examples=["persons"])] = None
-    """Say `persons` if each row is a person and no column names persons. Else nobody said what a row is, and
-    answers name it as an assumption.
-    """
+    """Say `persons` if each row is a person and no column names persons; else that is only assumed."""
 
 
 class AttributeSummary(Answer):
@@ -162,11 +159,9 @@ class AttributeProfile(Answer):
 class PersonSign(Answer):
     """A sign that one person has several rows."""
 
-    kind: Annotated[
-        Literal["fixes_others", "number_repeats", "common_divisor"], Field(examples=["fixes_others"])
-    ]
-    """A column repeats and its value fixes other columns; e-mail addresses, telephone or official numbers
-    repeat; or all rows occur a multiple of times, which releases of this service may do as well.
+    kind: Annotated[SignKind, Field(examples=["fixes_others"])]
+    """A column repeats and fixes others; e-mail addresses, telephone or official numbers repeat; or all rows
+    occur a multiple of times, as in releases of this service.
     """
     columns: Annotated[list[str], Field(max_length=MOST_ATTRIBUTES, examples=[["patient"]])]
     """The columns that show it; none for whole rows."""

@@ -11,9 +11,9 @@ from app.api.schemas.common import Answer, Column, Count, Hash, Name, Request, R
 from app.api.schemas.derived import Asking
 from app.domain.hierarchies.cell_formats import CellFormat
 from app.domain.tables.one_row import Kept
-from app.services.datasets.dataset_schema import OnUnreadable
+from app.services.datasets.dataset_schema import OnMissing, OnUnreadable
 from app.services.datasets.ingest.dialect import Dialect, UploadFormat
-from app.services.datasets.one_row_uploads import OneRowPerPerson, OnMissing
+from app.services.datasets.one_row_uploads import OneRowPerPerson
 from app.services.datasets.uploads import CreateUpload
 
 Missing = Annotated[str, Field(max_length=100, pattern=r"^[^\x00]*$")]

@@ -24,6 +24,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from app.domain.arrays import Bools, Ints, Longs
+from app.domain.classes.persons import class_persons
 from app.domain.direct_identifiers.recognition import RecognisedKind
 from app.domain.gates.reading import Reading
 from app.domain.models.alpha_k_anonymity import AlphaKParameters
@@ -108,23 +109,23 @@ class PersonsOfRows:
         """
         if self.of_rows is None:
             most = np.cumsum(np.sort(self.records)[::-1])
-            fewest: Longs = np.searchsorted(most, rows) + (rows > 0)
-            return fewest
-        pairs = distinct_rows([groups, self.of_rows], [len(rows), len(self.records)], len(groups))
-        return np.bincount(pairs.codes[:, 0], minlength=len(rows)).astype(np.int64)
+            return np.asarray(np.searchsorted(most, rows) + 1)
+        return class_persons(groups, self.of_rows, len(rows), len(self.records)).persons
 
 
-def _singled_out(
-    columns: Sequence[ReleasedColumn], persons: PersonsOfRows | None, fewer_than: int
-) -> tuple[int, int]:
-    """Rows whose values fewer persons have: surely, and perhaps, where nobody knows whose rows are whose."""
-    sizes, n = [len(own.texts) + 1 for own in columns], len(columns[0].codes)
-    rows = distinct_rows([own.codes + 1 for own in columns], sizes, n)
+def singled_out(
+    columns: Sequence[Ints], sizes: Sequence[int], persons: PersonsOfRows | None, fewer_than: int
+) -> tuple[Bools, Bools]:
+    """(n,) rows whose values fewer persons have: surely, and perhaps, where nobody knows whose they are.
+
+    Codes lie in [0, size); 0 is a cell without a value, and a row without any singles nobody out. Without
+    ``persons`` each row is one.
+    """
+    rows = distinct_rows(columns, sizes, len(columns[0]))
     counted = rows.counts if persons is None else persons.counts(rows.inverse, rows.counts)
     most = rows.counts if persons is not None and persons.of_rows is None else counted
     shown = rows.codes.any(axis=1)
-    surely, perhaps = (int(rows.counts[shown & (own < fewer_than)].sum()) for own in (most, counted))
-    return surely, perhaps
+    return (shown & (most < fewer_than))[rows.inverse], (shown & (counted < fewer_than))[rows.inverse]
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,13 @@ def coverage_of(
     blocking = frozenset(own.id for own in policy.requirements if own.severity == "block") - waived
     as_before = policy.is_covered_as_before
     persons, fewer_than = (None, LEAST_PERSONS) if as_before else (persons, largest_k(policy))
-    singled = [_singled_out([own], persons, fewer_than) for own in columns]
+
+    def rows_singled_out(group: Sequence[ReleasedColumn]) -> tuple[int, int]:
+        codes, sizes = [own.codes + 1 for own in group], [len(own.texts) + 1 for own in group]
+        surely, perhaps = singled_out(codes, sizes, persons, fewer_than)
+        return int(surely.sum()), int(perhaps.sum())
+
+    singled = [rows_singled_out([own]) for own in columns]
     found = [
         _judged(policy, own, surely, readings, recognise, blocking)
         for own, (surely, _) in zip(columns, singled, strict=True)
@@ -227,7 +234,7 @@ def coverage_of(
                 undecided[judged.name] = None
     for group in (unread, _apart_only_singly(policy, columns, bounds)):
         names = tuple(own.name for own in group)
-        surely, perhaps = _singled_out(group, persons, fewer_than) if group else (0, 0)
+        surely, perhaps = rows_singled_out(group) if group else (0, 0)
         if surely > allowed:
             uncovered.append(Uncovered(names, "single_out_together", surely))
         elif perhaps > allowed:
@@ -321,16 +328,3 @@ def _apart_only_singly(
     if any(names <= apart for apart in bounds):
         return []
     return [own for own in columns if own.name in names]
-
-
-def alone_in(columns: Sequence[Ints], sizes: Sequence[int], persons: Ints | None = None) -> Bools:
-    """(n,) which records differ in these columns from every other person's, and have a value in some of them.
-
-    Codes lie in [0, size); 0 is a cell without a value. Without ``persons`` each record is one.
-    """
-    rows = distinct_rows(columns, sizes, len(columns[0]))
-    counts = rows.counts
-    if persons is not None:
-        counts = PersonsOfRows(persons, np.bincount(persons)).counts(rows.inverse, counts)
-    alone: Bools = ((counts == 1) & rows.codes.any(axis=1))[rows.inverse]
-    return alone

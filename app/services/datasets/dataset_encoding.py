@@ -19,13 +19,12 @@ from app.domain.tables.table import Table
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
     AttributeType,
-    OnMissing,
     OnUnknown,
     OnUnreadable,
     Role,
 )
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
-from app.services.datasets.persons import missing_person, persons_of
+from app.services.datasets.persons import persons_of
 from app.services.datasets.text_columns import MISSING, TextColumn
 
 
@@ -117,10 +116,8 @@ def table_of(
         elif declaration.role is Role.WEIGHT:
             weights = _record_weights(f"/attributes/{index}", as_declared(column, declaration))
         elif declaration.role is Role.PERSON:
-            found = persons_of(as_declared(column, declaration))
-            if len(found.nobody) and declaration.on_missing is OnMissing.REFUSE:
-                raise InvalidInput([missing_person(f"/attributes/{index}", declaration.name, found)])
-            persons = found.numbers
+            refused_at = f"/attributes/{index}" if declaration.on_missing == "refuse" else None
+            persons = persons_of(as_declared(column, declaration), refused_at).numbers
     return Table(
         tuple(attribute.declaration.name for attribute in encoded),
         tuple(attribute.hierarchy for attribute in encoded),

@@ -10,9 +10,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.direct_identifiers.person_signs import NO_SIGNS, PersonSign, PersonSigns
 from app.services.datasets.dataset_encoding import EncodedAttribute, as_declared
 from app.services.datasets.dataset_schema import AttributeDeclaration
+from app.services.datasets.person_signs import NO_SIGNS, PersonSign, PersonSigns
 from app.services.datasets.text_columns import TextColumn
 from app.services.resources import JsonObject
 
@@ -41,10 +41,7 @@ class AttributeProfile:
 
 @dataclass(frozen=True)
 class Profile:
-    """A dataset in numbers; the lists of values are None without the scope data:read.
-
-    ``person_signs`` are none where the schema says what a row is.
-    """
+    """A dataset in numbers; the lists of values are None without the scope data:read."""
 
     rows: int
     attributes: tuple[AttributeProfile, ...]
@@ -79,12 +76,9 @@ class Profile:
     @classmethod
     def from_json(cls, document: JsonObject) -> Profile:
         """The profile of such a document."""
-        found = document["person_signs"]
-        signs = tuple(
-            PersonSign(one["kind"], tuple(one["columns"]), one["sentence"]) for one in found["signs"]
-        )
-        attributes = tuple(_attribute(one) for one in document["attributes"])
-        return cls(document["rows"], attributes, PersonSigns(signs, found["person"], found["persons"]))
+        attributes, found = tuple(map(_attribute, document["attributes"])), document["person_signs"]
+        signs = tuple(PersonSign(**{**one, "columns": tuple(one["columns"])}) for one in found["signs"])
+        return cls(document["rows"], attributes, PersonSigns(**{**found, "signs": signs}))
 
 
 def _attribute(document: JsonObject) -> AttributeProfile:

@@ -67,12 +67,8 @@ class OnUnreadable(StrEnum):
     MISSING = "missing"
 
 
-class OnMissing(StrEnum):
-    """What becomes of rows that do not say whom they are about."""
-
-    REFUSE = "refuse"
-    OWN_PERSON = "own_person"
-
+OnMissing = Literal["refuse", "own_person"]
+"""What becomes of rows that do not say whom they are about."""
 
 RowsAre = Literal["persons"]
 """What each row is where no column names persons, if somebody said so."""
@@ -102,7 +98,7 @@ class AttributeDeclaration:
     map: Mapping[str, str] = field(default_factory=dict)
     format: CellFormat | None = None
     on_unreadable: OnUnreadable = OnUnreadable.REFUSE
-    on_missing: OnMissing = OnMissing.REFUSE
+    on_missing: OnMissing = "refuse"
 
 
 def declarations_of(dataset: Stored) -> tuple[AttributeDeclaration, ...]:
@@ -117,20 +113,15 @@ def declarations_of(dataset: Stored) -> tuple[AttributeDeclaration, ...]:
             attribute["map"],
             None if "format" not in attribute else CellFormat(attribute["format"]),
             OnUnreadable(attribute.get("on_unreadable", OnUnreadable.REFUSE)),
-            OnMissing(attribute.get("on_missing", OnMissing.REFUSE)),
+            attribute.get("on_missing", "refuse"),
         )
         for attribute in document_of(dataset)["attributes"]
     )
 
 
-def identifier_of(declarations: Sequence[AttributeDeclaration]) -> str | None:
-    """Name of the column that identifies entities."""
-    return next((d.name for d in declarations if d.role is Role.IDENTIFIER), None)
-
-
-def person_of(declarations: Sequence[AttributeDeclaration]) -> str | None:
-    """Name of the column that says whom a row is about."""
-    return next((d.name for d in declarations if d.role is Role.PERSON), None)
+def column_of(role: Role, declarations: Sequence[AttributeDeclaration]) -> str | None:
+    """Name of the column of a role that at most one has."""
+    return next((d.name for d in declarations if d.role is role), None)
 
 
 def rows_are_of(dataset: Stored) -> RowsAre | None:
@@ -149,15 +140,10 @@ def check_schema(
         faults += _faults_of(f"/attributes/{index}", declaration, upload, declaration.name in seen)
         seen.add(declaration.name)
     faults += _second_columns(declarations)
-    if rows_are is not None and (named := person_of(declarations)) is not None:
-        faults.append(
-            Fault(
-                "/rows_are",
-                "contradiction",
-                f"The column {named!r} says whom a row is about, and rows_are says that each is a person.",
-                "Leave rows_are out, or give the column another role.",
-            )
-        )
+    if rows_are is not None and (named := column_of(Role.PERSON, declarations)) is not None:
+        said = f"The column {named!r} says whom a row is about, and rows_are says that each is a person."
+        remedy = "Leave rows_are out, or give the column another role."
+        faults.append(Fault("/rows_are", "contradiction", said, remedy))
     if not any(d.role.is_disclosed for d in declarations):
         faults.append(
             Fault(
@@ -198,13 +184,10 @@ def _faults_of(
             f"The column {name!r} holds record weights, which are numbers.",
             "Declare the type number.",
         )
-    if declaration.on_missing is not OnMissing.REFUSE and declaration.role is not Role.PERSON:
-        yield Fault(
-            f"{pointer}/on_missing",
-            "not-a-person-column",
-            f"The column {name!r} does not say whom a row is about.",
-            "Leave on_missing out, or choose the role person.",
-        )
+    if declaration.on_missing != "refuse" and declaration.role is not Role.PERSON:
+        said = f"The column {name!r} does not say whom a row is about."
+        remedy = "Leave on_missing out, or choose the role person."
+        yield Fault(f"{pointer}/on_missing", "not-a-person-column", said, remedy)
     yield from _faults_of_reading(pointer, declaration)
 
 

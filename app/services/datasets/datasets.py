@@ -6,10 +6,8 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import ClassVar
 
-from app.domain.direct_identifiers.person_signs import NO_SIGNS, PersonSigns
 from app.domain.errors import InvalidInput, NotFound
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.table import Table
@@ -25,22 +23,21 @@ from app.services.datasets.dataset_profiles import MOST_STORED_BYTES, STORED_AS,
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
     DatasetStatus,
-    OnMissing,
     OnUnknown,
     OnUnreadable,
     Role,
     RowsAre,
     check_schema,
+    column_of,
     declarations_of,
     few,
     flat_warning,
-    identifier_of,
-    person_of,
     rows_are_of,
 )
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.ingest.pieces import Preview, first_rows
-from app.services.datasets.persons import person_warnings, persons_of, signs_of, unsaid_warning
+from app.services.datasets.person_signs import NO_SIGNS, PersonSigns, signs_of
+from app.services.datasets.persons import person_warnings, persons_of
 from app.services.datasets.tables import TableResources
 from app.services.datasets.text_columns import TextColumn, read_columns
 from app.services.fingerprints import new_resource
@@ -79,13 +76,13 @@ class DatasetService(TableResources):
     async def create(self, actor: Actor, request: CreateDataset) -> Created:
         """Validate schema and cells; unknown values make it ``needs_attention``, not an error."""
         self._admit(actor, request.name)
-        source = await self._source(actor, request.upload, request.attributes, request.rows_are)
+        source = await self._source(actor, request)
         if source.upload.summary["rows"] == 0:
             raise InvalidInput.of(
                 "/upload", "empty-dataset", "The upload has no rows.", "A dataset needs at least one record."
             )
-        encoded, table, profile = await asyncio.to_thread(_encoded, source, request.attributes)
-        new = _resource(request, source, encoded, table, profile.person_signs)
+        encoded, table, profile = await asyncio.to_thread(_encoded, source)
+        new = _resource(source, encoded, table)
         created = await self._add_with_profile(actor, new, profile)
         self._loader.keep_profile(actor.tenant, created.resource, profile, profile.n_bytes)
         if new.summary["status"] == DatasetStatus.READY:
@@ -114,7 +111,6 @@ class DatasetService(TableResources):
     async def profile(self, actor: Actor, ref: str, limit: int = 50) -> Profile:
         """Distinct, missing and unknown counts; with data:read also values, at most ``limit`` per list."""
         dataset = await self.get(actor, ref)
-        declarations, rows_are = declarations_of(dataset), rows_are_of(dataset)
 
         async def load() -> tuple[Profile, int]:
             async with self._store.work(actor.tenant) as work:
@@ -123,21 +119,13 @@ class DatasetService(TableResources):
             return profile, profile.n_bytes
 
         async def made() -> Profile:
-            upload = document_of(dataset)["upload"]["id"]
-            source = await self._source(actor, upload, declarations, rows_are)
-
-            def profiled() -> Profile:
-                encoded = encode(declarations, source.columns, source.hierarchies)
-                return profile_of(declarations, source.columns, encoded, source.signs(declarations))
-
-            return await asyncio.to_thread(profiled)
+            upload, declarations = document_of(dataset)["upload"]["id"], declarations_of(dataset)
+            request = CreateDataset(dataset.name, upload, declarations, rows_are_of(dataset))
+            _, _, profile = await asyncio.to_thread(_encoded, await self._source(actor, request))
+            return profile
 
         profile: Profile = await self._loader.profile(actor.tenant, dataset, load)
         return profile.shown(limit if Scope.DATA_READ in actor.scopes else None)
-
-    async def person_signs(self, actor: Actor, ref: str) -> PersonSigns:
-        """Signs that one person has several rows; none where the schema says what a row is."""
-        return (await self.profile(actor, ref)).person_signs
 
     async def tree(
         self, actor: Actor, ref: str, attribute: str, shown: Shown, sensitivity: str | None = None
@@ -170,39 +158,35 @@ class DatasetService(TableResources):
             attribute_tree, attribute, table.hierarchies[column], codes, weights, table.n_records, shown
         )
 
-    async def _source(
-        self,
-        actor: Actor,
-        upload_ref: str,
-        declarations: Sequence[AttributeDeclaration],
-        rows_are: RowsAre | None = None,
-    ) -> _Source:
+    async def _source(self, actor: Actor, request: CreateDataset) -> _Source:
+        declarations = request.attributes
         async with self._store.work(actor.tenant) as work:
-            upload = await work.resources.get(Kind.UPLOAD, upload_ref)
-            check_schema(declarations, upload, rows_are)
+            upload = await work.resources.get(Kind.UPLOAD, request.upload)
+            check_schema(declarations, upload, request.rows_are)
             stored = {
                 d.name: await work.resources.get(Kind.HIERARCHY, d.hierarchy)
                 for d in declarations
                 if d.hierarchy is not None
             }
             # Where nobody said what a row is, a column that is not declared may say so.
-            is_unsaid = rows_are is None and person_of(declarations) is None
-            names = upload.summary["columns"] if is_unsaid else [d.name for d in declarations]
+            is_said = (request.rows_are or column_of(Role.PERSON, declarations)) is not None
+            names = [d.name for d in declarations] if is_said else upload.summary["columns"]
             columns = await read_columns(work, upload, names, "/attributes")
-        return _Source(upload, columns, stored, is_unsaid)
+        return _Source(request, is_said, upload, columns, stored)
 
 
 @dataclass(frozen=True, eq=False)
 class _Source:
+    request: CreateDataset
+    is_said: bool
     upload: Stored
     columns: Mapping[str, TextColumn]
     stored_hierarchies: Mapping[str, Stored]
-    is_unsaid: bool
 
-    def signs(self, declarations: Sequence[AttributeDeclaration]) -> PersonSigns:
-        """The signs of several rows per person, where nobody said what a row is."""
-        weights = [own.name for own in declarations if own.role is Role.WEIGHT]
-        return signs_of(self.columns, weights) if self.is_unsaid else NO_SIGNS
+    @cached_property
+    def signs(self) -> PersonSigns:
+        weights = [own.name for own in self.request.attributes if own.role is Role.WEIGHT]
+        return NO_SIGNS if self.is_said else signs_of(self.columns, weights)
 
     @cached_property
     def hierarchies(self) -> dict[str, Hierarchy]:
@@ -212,22 +196,15 @@ class _Source:
         }
 
 
-def _encoded(
-    source: _Source, declarations: Sequence[AttributeDeclaration]
-) -> tuple[tuple[EncodedAttribute, ...], Table, Profile]:
+def _encoded(source: _Source) -> tuple[tuple[EncodedAttribute, ...], Table, Profile]:
+    declarations = source.request.attributes
     encoded = encode(declarations, source.columns, source.hierarchies)
     table = table_of(encoded, declarations, source.columns)
-    profile = profile_of(declarations, source.columns, encoded, source.signs(declarations))
-    return encoded, table, profile
+    return encoded, table, profile_of(declarations, source.columns, encoded, source.signs)
 
 
-def _resource(
-    request: CreateDataset,
-    source: _Source,
-    encoded: Sequence[EncodedAttribute],
-    table: Table,
-    signs: PersonSigns,
-) -> NewResource:
+def _resource(source: _Source, encoded: Sequence[EncodedAttribute], table: Table) -> NewResource:
+    request = source.request
     attributes = [
         {
             "name": d.name,
@@ -251,23 +228,12 @@ def _resource(
         "status": status.value,
         "rows": table.n_records,
         "upload": source.upload.name,
-        "identifier": identifier_of(request.attributes),
+        "identifier": column_of(Role.IDENTIFIER, request.attributes),
         "rows_are": request.rows_are,
-        "person": person_of(request.attributes),
+        "person": column_of(Role.PERSON, request.attributes),
         "persons": None if table.persons is None else table.n_persons,
         "attributes": tuple(_attribute_summary(d, source, by_name.get(d.name)) for d in request.attributes),
-        "warnings": few(
-            (
-                *([unsaid_warning(signs, table.n_records)] if signs.stops else ()),
-                *chain.from_iterable(
-                    person_warnings(own.name, persons_of(as_declared(source.columns[own.name], own)))
-                    for own in request.attributes
-                    if own.role is Role.PERSON
-                ),
-                *_reading_warnings(request.attributes, source),
-                *_warnings(encoded),
-            )
-        ),
+        "warnings": few((*_column_warnings(source), *_warnings(encoded))),
     }
     uses = [source.upload.id, *(stored.id for stored in source.stored_hierarchies.values())]
     return new_resource(Kind.DATASET, request.name, without_names(document), {}, summary, document, uses)
@@ -280,8 +246,8 @@ def _reading(declaration: AttributeDeclaration) -> JsonObject:
         said["format"] = declaration.format.value
     if declaration.on_unreadable is not OnUnreadable.REFUSE:
         said["on_unreadable"] = declaration.on_unreadable.value
-    if declaration.on_missing is not OnMissing.REFUSE:
-        said["on_missing"] = declaration.on_missing.value
+    if declaration.on_missing != "refuse":
+        said["on_missing"] = declaration.on_missing
     return said
 
 
@@ -321,9 +287,17 @@ def _warnings(encoded: Sequence[EncodedAttribute]) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def _reading_warnings(declarations: Sequence[AttributeDeclaration], source: _Source) -> Iterator[str]:
-    """How many cells are missing because they cannot be read."""
-    for own in declarations:
+def _column_warnings(source: _Source) -> Iterator[str]:
+    """What is unusual about persons, and how many cells are missing because they cannot be read."""
+    signs, n_rows = source.signs, source.upload.summary["rows"]
+    if signs.person is not None:
+        yield (
+            f"{signs.doubt} Give {signs.person!r} the role person ({signs.persons:,} persons in {n_rows:,} "
+            "rows), or say rows_are persons if each row is a person."
+        )
+    for own in source.request.attributes:
+        if own.role is Role.PERSON:
+            yield from person_warnings(own.name, persons_of(as_declared(source.columns[own.name], own)))
         if own.on_unreadable is OnUnreadable.MISSING:
             rows = unreadable_rows(source.columns[own.name], own)
             if len(rows):

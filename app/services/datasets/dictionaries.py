@@ -116,13 +116,9 @@ class DictionaryService(TableResources):
             dataset = await work.resources.get(Kind.DATASET, request.from_dataset or "")
         table = await self._loader.table(actor.tenant, dataset)
         if table.n_persons < table.n_records:
-            raise InvalidInput.of(
-                "/from_dataset",
-                "repeated-entities",
-                f"The dataset {dataset.name!r} has several rows of one person, and a dictionary has one row "
-                "per entity.",
-                "Make it of a table with one row per person.",
-            )
+            said = f"{dataset.name!r} has several rows of one person, and a dictionary has one per entity."
+            remedy = "Make it of a table with one row per person."
+            raise InvalidInput.of("/from_dataset", "repeated-entities", said, remedy)
         links = [
             {
                 "attribute": name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +14,13 @@ from app.domain.arrays import Ints
 from app.domain.errors import Fault, InvalidInput, TooLarge, joined, refuse
 from app.domain.tables.one_row import MISSING, Kept, PersonRows, are_numbers, ranks
 from app.services.datasets.arrow_arrays import text_array
-from app.services.datasets.dataset_schema import unknown_column
+from app.services.datasets.dataset_schema import OnMissing, unknown_column
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
-from app.services.datasets.persons import missing_person, person_warnings, persons_of
+from app.services.datasets.persons import person_warnings, persons_of
 from app.services.datasets.table_streams import blocks
 from app.services.datasets.text_columns import TextColumn
 from app.services.resources import JsonObject, Stored
 
-OnMissing = Literal["refuse", "own_person"]
 MOST_CELLS: Final = 100_000_000
 """Of an upload that is reduced: it takes four bytes of memory for each, and its columns' different texts."""
 
@@ -75,9 +74,7 @@ class OneRowTable:
 def one_row_table(upload: Stored, asked: OneRowPerPerson, columns: Mapping[str, TextColumn]) -> OneRowTable:
     """The table of the upload's columns; InvalidInput, naming rows, for cells that do not fit."""
     column, order = columns[asked.person], None
-    persons = persons_of(column)
-    if len(persons.nobody) and asked.on_missing == "refuse":
-        raise InvalidInput([missing_person("/person", asked.person, persons)])
+    persons = persons_of(column, "/person" if asked.on_missing == "refuse" else None)
     if asked.order_by is not None:
         own = columns[asked.order_by]
         order = np.append(ranks(own.values), np.int32(MISSING))[own.positions]

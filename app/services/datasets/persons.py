@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from app.domain.arrays import Ints
-from app.domain.direct_identifiers.person_signs import PersonSigns, person_signs
-from app.domain.errors import Fault
+from app.domain.errors import InvalidInput
 from app.domain.hierarchies.cell_formats import CellFormat, read_cell
 from app.services.datasets.ingest.column_names import appearance
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
-from app.services.datasets.ingest.role_proposals import subject_of
-from app.services.datasets.ingest.role_words import DROPPED, QUASI, SENSITIVE
 from app.services.datasets.text_columns import MISSING, TextColumn
 
 
@@ -48,34 +45,29 @@ class Persons:
         return self.n_named + len(self.nobody)
 
 
-def persons_of(column: TextColumn) -> Persons:
-    """The persons whom the cells of a column name."""
+def persons_of(column: TextColumn, refused_at: str | None = None) -> Persons:
+    """The persons whom the cells of a column name.
+
+    InvalidInput at the pointer, if one is given, where rows name nobody.
+    """
     places: dict[str, int] = {}
     target = [
         places.setdefault(name, len(places)) if name else MISSING for name in map(person_named, column.values)
     ]
     numbers = np.array([*target, MISSING], dtype=np.int32)[column.positions]
     nobody = np.flatnonzero(numbers == MISSING).astype(np.int32)
+    if refused_at is not None and len(nobody):
+        where = in_rows((nobody[:ROWS_NAMED] + 1).tolist(), len(nobody))
+        said = f"The person column is empty in {len(nobody):,} of {len(numbers):,} rows, {where}."
+        remedy = "Give every row its person, or declare on_missing own_person: then each is another person."
+        raise InvalidInput.of(refused_at, "missing-person", said, remedy)
     numbers[nobody] = len(places) + np.arange(len(nobody), dtype=np.int32)
     return Persons(numbers, len(places), len(target) - target.count(MISSING), nobody + 1)
 
 
-def missing_person(pointer: str, name: str, persons: Persons) -> Fault:
-    """The fault of rows that name nobody."""
-    n = len(persons.nobody)
-    return Fault(
-        pointer,
-        "missing-person",
-        f"The person column {name!r} is empty in {n:,} of {len(persons.numbers):,} rows, "
-        f"{in_rows(persons.nobody[:ROWS_NAMED].tolist(), n)}.",
-        "Give every row its person, or declare on_missing own_person: then each of these rows counts as "
-        "another person.",
-    )
-
-
 def person_warnings(name: str, persons: Persons) -> Iterator[str]:
     """What is unusual about a person column; no cell is shown."""
-    n_rows, n_empty = len(persons.numbers), len(persons.nobody)
+    n_empty = len(persons.nobody)
     if persons.n_spellings > persons.n_named:
         yield (
             f"{persons.n_spellings:,} spellings in {name!r} are taken for {persons.n_named:,} persons: texts "
@@ -86,28 +78,5 @@ def person_warnings(name: str, persons: Persons) -> Iterator[str]:
         yield f"{rows} in {name!r}; each counts as another person."
     if persons.n_persons == 1:
         yield f"All rows are about one person by {name!r}: no release can hide that person among others."
-    elif persons.n_persons == n_rows:
-        yield (
-            f"No person has a second row by {name!r}: it may number the rows, as an identifier does, and "
-            "then it says nothing of persons."
-        )
-
-
-def signs_of(columns: Mapping[str, TextColumn], weights: Collection[str] = ()) -> PersonSigns:
-    """The signs that one person has several rows of a table of these columns, some of them record weights."""
-    subjects = {name: subject for name in columns if (subject := subject_of(name)) is not None}
-    return person_signs(
-        {name: (own.values, own.positions) for name, own in columns.items()},
-        {name: own.title for name, own in subjects.items() if own.role in (QUASI, SENSITIVE)},
-        [*weights, *(name for name, own in subjects.items() if own.role == DROPPED)],
-    )
-
-
-def unsaid_warning(signs: PersonSigns, n_rows: int) -> str:
-    """What to do about signs that stop, where nobody said what a row is."""
-    found = " ".join(own.sentence for own in signs.signs)
-    return (
-        f"Nobody said what a row is, and some persons seem to have several: {found} Give {signs.person!r} "
-        f"the role person ({signs.persons or 0:,} persons in {n_rows:,} rows), or say rows_are persons if "
-        "each row is a person."
-    )
+    elif persons.n_persons == len(persons.numbers):
+        yield f"No person has a second row by {name!r}: it may number the rows, as an identifier does."

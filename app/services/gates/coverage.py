@@ -12,12 +12,13 @@ from app.domain.arrays import Ints
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.direct_identifiers.recognition import RecognisedKind, recognised_kinds
 from app.domain.gates.coverage import (
+    LEAST_PERSONS,
     Coverage,
     JudgedColumn,
     PersonsOfRows,
     Uncovered,
-    alone_in,
     coverage_of,
+    singled_out,
 )
 from app.domain.gates.protection import WorstCase, greatest_loss
 from app.domain.gates.reading import Columns, as_released, reading_of, takes_absence_for_safety
@@ -75,9 +76,10 @@ def _lacks_people(subject: Subject, context: EvaluationContext, slot: str) -> bo
     is_there = slice(None) if context.absent is None else ~context.absent
     released = codes[is_there]
     sizes = [table.hierarchies[j].n_nodes for j in carried]
-    persons = None if subject.policy.is_covered_as_before else table.persons
-    persons = None if persons is None else persons[is_there]
-    alone = released[alone_in([released[:, j] for j in carried], sizes, persons)]
+    persons = None
+    if table.persons is not None and not subject.policy.is_covered_as_before:
+        persons = PersonsOfRows(table.persons[is_there], np.bincount(table.persons))
+    alone = released[singled_out([released[:, j] for j in carried], sizes, persons, LEAST_PERSONS)[0]]
     allowed = highest_accepted(subject.policy.singled_out_share * len(released))
     if len(alone) <= allowed:
         return False
@@ -194,7 +196,6 @@ def coverage_document(coverage: Coverage) -> JsonObject:
         outcome = "not_covered"
     elif coverage.undecided:
         outcome = "not_computable"
-    counted = {} if coverage.least_persons is None else {"least_persons": coverage.least_persons}
     uncovered = [_uncovered(own, coverage) for own in coverage.uncovered]
     return _document(
         outcome,
@@ -204,7 +205,7 @@ def coverage_document(coverage: Coverage) -> JsonObject:
         to_confirm=coverage.to_confirm,
         uncovered=uncovered,
         columns=[_column(own, coverage) for own in coverage.columns],
-        **counted,
+        **({} if coverage.least_persons is None else {"least_persons": coverage.least_persons}),
     )
 
 

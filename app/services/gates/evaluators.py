@@ -25,7 +25,6 @@ from app.services.gates.guarantee_evaluator import GuaranteeEvaluator
 from app.services.gates.measure_evaluator import MeasureEvaluator
 from app.services.gates.privacy_model_evaluator import PrivacyModelEvaluator
 from app.services.gates.proven_evaluators import BoundEvaluator, optimum_evaluator
-from app.services.gates.rows import WHOSE_ROWS
 from app.services.gates.score_evaluator import ScoreEvaluator
 from app.services.gates.subject import Subject
 from app.services.ports import Store
@@ -62,7 +61,10 @@ class EvaluatorMaker:
         if self._context.doubt is not None:
             raise InvalidInput([self._context.doubt])
         if self._context.alone is not None and self._context.table.persons is not None:
-            raise NotSupported(*WHOSE_ROWS)
+            raise NotSupported(
+                "Persons have several rows, and nobody knows whose the rows of the file are.",
+                "Name a key column that both have, or judge the rule or stored release that made the file.",
+            )
         match criterion.condition:
             case MeasureCondition() as condition:
                 return await self._measure(criterion, condition)

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final
 
-from app.domain.direct_identifiers.person_signs import PersonSigns
 from app.domain.errors import Fault
 from app.domain.policies.policy import Policy
 from app.domain.policies.schema import PolicySchema
 from app.reports.assumptions import NOT_SAID
 from app.services.datasets.dataset_schema import RowsAre, rows_are_of
-from app.services.datasets.persons import signs_of
+from app.services.datasets.person_signs import PersonSigns, signs_of
 from app.services.datasets.tables import TableLoader
 from app.services.datasets.text_columns import read_columns
 from app.services.ports import Store
 from app.services.resources import JsonObject, Kind, Stored, TenantId, document_of
-
-WHOSE_ROWS: Final = (
-    "The dataset has several rows of one person, and nobody knows whose the rows of the file are.",
-    "Name a key column that both have, or judge the rule or the stored release that made the file.",
-)
 
 
 def rows_document(dataset: Stored, by_policy: RowsAre | None = None) -> JsonObject:
@@ -53,6 +46,13 @@ async def doubt_about_rows(
     Policy and dataset name different columns of persons; or those of one person can be joined in a file that
     is ``in_order`` of the records; or nobody said what a row is, and one person seems to have several.
     """
+
+    async def load() -> tuple[PersonSigns, int]:
+        async with store.work(tenant) as work:
+            upload = await work.resources.get(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
+            columns = await read_columns(work, upload, upload.summary["columns"], "/dataset")
+        return await asyncio.to_thread(signs_of, columns), 2000
+
     schema, column = policy.schema or PolicySchema({}), dataset.summary.get("person")
     if schema.attributes and schema.person != column:
         by_policy, by_dataset = schema.person or "no column", column or "no column"
@@ -66,28 +66,13 @@ async def doubt_about_rows(
         return joinable("/release/order") if in_order else None
     if (schema.rows_are or rows_are_of(dataset)) is not None:
         return None
-    found = await find_signs(store, loader, tenant, dataset)
+    found: PersonSigns = await loader.profile(tenant, dataset, load, "person signs")
     if not found.signs:
         return None
-    signs = " ".join(own.sentence for own in found.signs)
     person = repr(found.person) if found.person else "the column that says whom a row is about"
     return Fault(
-        "/dataset", "several-rows-per-person",
-        f"Nobody said what a row is, and one person seems to have several. {signs}",
+        "/dataset", "several-rows-per-person", found.doubt,
         f"Give {person} the role person in a new dataset, and in a new version of the policy if that has a "
         "schema. Or, if each row is another person, say rows_are: persons in the schema of a new version of "
         "the policy, or in a new dataset.",
     )  # fmt: skip
-
-
-async def find_signs(store: Store, loader: TableLoader, tenant: TenantId, dataset: Stored) -> PersonSigns:
-    """The signs of several rows per person in all columns of the dataset's upload, kept in memory."""
-
-    async def load() -> tuple[PersonSigns, int]:
-        async with store.work(tenant) as work:
-            upload = await work.resources.get(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
-            columns = await read_columns(work, upload, upload.summary["columns"], "/dataset")
-        return await asyncio.to_thread(signs_of, columns), 2000
-
-    found: PersonSigns = await loader.profile(tenant, dataset, load, "person signs")
-    return found

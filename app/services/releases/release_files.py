@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.domain.errors import InvalidInput
-from app.services.datasets.dataset_schema import declarations_of, identifier_of
+from app.services.datasets.dataset_schema import Role, column_of, declarations_of
 from app.services.datasets.ingest.dialect import UploadFormat
 from app.services.datasets.ingest.proposals import USUAL_MARKERS
 from app.services.releases.csv_text import neutralised
@@ -48,7 +48,7 @@ def columns_of_release(dataset: Stored, upload: Stored, key: str | None, pointer
             names.setdefault(attributes[column], column)
     more = [column for column in present if column not in names.values() and column != key]
     if more:
-        identifier = identifier_of(declared)
+        identifier = column_of(Role.IDENTIFIER, declared)
         hint = (
             f" If {identifier!r} says whose row is whose, name it as the key." if identifier in more else ""
         )

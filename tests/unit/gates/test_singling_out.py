@@ -15,9 +15,9 @@ from app.domain.gates.coverage import (
     Coverage,
     PersonsOfRows,
     ReleasedColumn,
-    alone_in,
     coverage_of,
     largest_k,
+    singled_out,
 )
 from app.domain.gates.reading import Columns, reading_of
 from app.domain.policies.pinning import with_coverage
@@ -77,7 +77,7 @@ def test_rows_whose_value_fewer_than_k_persons_have_are_counted(seed):
         whys = {own.why: own.singled_out for own in found.uncovered}
         if not any(expected):
             assert whys == ({"single_out_together": together} if together else {})
-        alone = alone_in([own + 1 for own in codes], [9, 9], None if given is None else persons)
+        alone, _ = singled_out([own + 1 for own in codes], [9, 9], given, 2)
         assert alone.sum() == rows_of_few(codes, counted, 2)
 
 

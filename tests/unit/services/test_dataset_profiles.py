@@ -75,8 +75,8 @@ async def test_signs_of_several_rows_per_person_are_kept_and_seen_without_readin
     blind = replace(world.actor, scopes=world.actor.scopes - {Scope.DATA_READ})
     monkeypatch.setattr(DatasetService, "_source", None)  # nothing may be read from now on
     for service in (world.datasets, DatasetService(world.store, TableLoader(world.store))):
-        found = await service.person_signs(blind, "d")
-        assert (found.person, found.persons, found.stops) == ("pid", 30, True)
+        found = (await service.profile(blind, "d")).person_signs
+        assert (found.person, found.persons) == ("pid", 30)
     assert dataset.summary["warnings"][0].startswith("Nobody said what a row is")
 
 
@@ -95,8 +95,8 @@ async def test_record_weights_and_what_rows_are_keep_signs_away(world: World):
     await world.upload("u", text)
     rest = (declare("region"), declare("sex"), declare("dx"))
     await world.dataset("plain", "u", *rest)
-    assert (await world.datasets.person_signs(world.actor, "plain")).person == "w"
+    assert (await world.datasets.profile(world.actor, "plain")).person_signs.person == "w"
     await world.dataset("weighed", "u", declare("w", Role.WEIGHT, AttributeType.NUMBER), *rest)
-    assert not (await world.datasets.person_signs(world.actor, "weighed")).signs
+    assert not (await world.datasets.profile(world.actor, "weighed")).person_signs.signs
     await world.datasets.create(world.actor, CreateDataset("said", "u", rest, "persons"))
-    assert not (await world.datasets.person_signs(world.actor, "said")).signs
+    assert not (await world.datasets.profile(world.actor, "said")).person_signs.signs

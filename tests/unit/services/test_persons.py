@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput
-from app.services.datasets.dataset_schema import AttributeType, OnMissing, Role, rows_are_of
+from app.services.datasets.dataset_schema import AttributeType, Role, rows_are_of
 from app.services.datasets.datasets import CreateDataset
 from app.services.datasets.persons import person_named, persons_of
 from app.services.datasets.tables import TableLoader, bytes_of_table
@@ -114,7 +114,7 @@ async def test_empty_person_cells_are_refused_with_their_rows_or_each_another_pe
     assert "2 of 4 rows" in fault.message
     assert "rows 2, 4" in fault.message
     assert "own_person" in fault.remedy
-    made = (await world.dataset("d", "u", SEX, person(on_missing=OnMissing.OWN_PERSON))).resource
+    made = (await world.dataset("d", "u", SEX, person(on_missing="own_person"))).resource
     assert made.summary["persons"] == 3
     assert made.summary["warnings"][0].startswith("2 rows name nobody in 'pid'")
     table = await TableLoader(world.store).table(world.actor.tenant, made)
@@ -140,7 +140,7 @@ async def test_a_person_column_that_is_unique_or_constant_is_warned_of(
         ([person(), person("dx"), SEX], None, "/attributes/1/role", "second-person"),
         ([person(hierarchy="city"), SEX], None, "/attributes/0/hierarchy", "hierarchy-not-used"),
         ([person(), SEX], "persons", "/rows_are", "contradiction"),
-        ([declare("pid", Role.OTHER, on_missing=OnMissing.OWN_PERSON), SEX], None,
+        ([declare("pid", Role.OTHER, on_missing="own_person"), SEX], None,
          "/attributes/0/on_missing", "not-a-person-column"),
         ([declare("pid", Role.IDENTIFIER), declare("pid", Role.PERSON), SEX], None,
          "/attributes/1/name", "duplicate-attribute"),

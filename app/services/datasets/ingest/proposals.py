@@ -20,7 +20,7 @@ from app.services.datasets.ingest.csv_reader import CsvReader
 from app.services.datasets.ingest.dialect import DELIMITERS, Dialect, UploadLimits, delimiter_note
 from app.services.datasets.ingest.pieces import read_piece
 from app.services.datasets.ingest.role_proposals import RoleProposal, propose_role
-from app.services.datasets.persons import signs_of
+from app.services.datasets.person_signs import signs_of
 from app.services.datasets.text_columns import columns_of
 
 USUAL_MARKERS: Final = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "-")

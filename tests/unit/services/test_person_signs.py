@@ -14,10 +14,9 @@ from time import process_time
 import numpy as np
 import pytest
 
-from app.domain.direct_identifiers.person_signs import BY_ACCIDENT, PersonSigns, person_signs
 from app.samples.members import generate
 from app.samples.patients import csv_of_patients
-from app.services.datasets.persons import signs_of
+from app.services.datasets.person_signs import BY_ACCIDENT, PersonSigns, signs_of
 from app.services.datasets.text_columns import TextColumn
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")
@@ -52,7 +51,6 @@ def test_visits_name_the_persons_and_no_cell() -> None:
     found = signs(**dict(zip(("pid", "region", "sex", "dx"), zip(*VISITS, strict=True), strict=True)))
     (sign,) = found.signs
     assert (sign.kind, sign.columns, found.person, found.persons) == ("fixes_others", ("pid",), "pid", 8)
-    assert found.stops
     assert sign.sentence == (
         "Each of the 8 values of 'pid' has one value in 'region', 'sex': it seems to say whom a row is about."
     )
@@ -200,8 +198,7 @@ def test_the_first_sign_is_what_loops_over_the_rows_find(seed: int) -> None:
             fixed += is_fixed and chance * len(varied) <= BY_ACCIDENT
         if fixed >= 2:
             expected.add(name)
-    given = {name: (own.values, own.positions) for name, own in ((k, column(c)) for k, c in cells.items())}
-    found = person_signs(given, {})
+    found = signs_of({name: column(own) for name, own in cells.items()})
     assert {name for own in found.signs if own.kind == "fixes_others" for name in own.columns} == expected
 
 
@@ -234,7 +231,7 @@ def test_rows_that_all_occur_a_multiple_of_times_are_a_sign_that_does_not_stop()
     found = signs(a=[a for a, _ in many], b=[b for _, b in many])
     assert kinds(found) == ["common_divisor"]
     assert "11 times" in found.signs[0].sentence
-    assert (found.stops, found.person) == (False, None)
+    assert (found.person, found.persons) == (None, None)
     once_more = [*many, (0, 0)]
     assert not signs(a=[a for a, _ in once_more], b=[b for _, b in once_more]).signs
     few = [row for row in rows[:19] for _ in range(11)]
@@ -263,7 +260,7 @@ def test_the_samples_of_the_product_have_no_signs(n: int) -> None:
         assert not signs(**{name: own.tolist() for name, own in table.items()}).signs
     header, *rows = csv.reader(csv_of_patients(min(n, 5_000)).decode("latin-1").splitlines(), delimiter=";")
     found = signs(**{name: [row[j] or None for row in rows] for j, name in enumerate(header)})
-    assert not found.stops
+    assert found.person is None
 
 
 def test_a_million_rows_are_looked_at_in_seconds() -> None:
@@ -276,9 +273,9 @@ def test_a_million_rows_are_looked_at_in_seconds() -> None:
     given = {}
     for name, own in numbers.items():
         values, positions = np.unique(own, return_inverse=True)
-        given[name] = (tuple(map(str, values.tolist())), positions.astype(np.int32))
+        given[name] = TextColumn(tuple(map(str, values.tolist())), positions.astype(np.int32))
     started = process_time()
-    assert person_signs(given, {}).person == "key"
+    assert signs_of(given).person == "key"
     assert process_time() - started < 3  # 0.6 s on the machine where this was written
 
 
@@ -312,7 +309,6 @@ SHOWN = {
 def test_of_the_public_tables_only_visits_and_households_show_signs(path: Path) -> None:
     found = signs(**read(path))
     assert (found.person, found.persons) == SHOWN.get(path.name, (None, None))
-    assert found.stops is (path.name in SHOWN)
 
 
 @real_data
@@ -326,7 +322,8 @@ def test_a_part_of_a_table_of_people_shows_no_signs_either(name: str, size: int)
     table = read(path)
     draw = random.Random(size)
     rows = draw.sample(range(len(next(iter(table.values())))), size)
-    assert not signs(**{key: [own[row] for row in rows] for key, own in table.items()}).stops
+    found = signs(**{key: [own[row] for row in rows] for key, own in table.items()})
+    assert found.person is None
 
 
 @real_data
