@@ -156,10 +156,7 @@ async def test_where_each_row_is_said_to_be_a_person_rows_are_counted(
 @pytest.mark.parametrize(
     ("columns", "schema", "by_policy", "by_dataset"),
     [
-        ([PID], {"attributes": ROLES}, "no column", "pid"),
-        ([PID], {"attributes": ROLES, "rows_are": "persons"}, "no column", "pid"),
-        ([PID], {"attributes": {**ROLES, "pid": "dropped"}}, "no column", "pid"),
-        ([PID], {"attributes": {**ROLES, "pid": "identifier"}}, "no column", "pid"),
+        ([PID], {"attributes": ROLES, "rows_are": "persons"}, "persons", "pid"),
         ([PID], {"attributes": {**ROLES, "visit": "person"}}, "visit", "pid"),
         ([], {"attributes": {**ROLES, "pid": "person"}}, "pid", "no column"),
         ([VISIT], {"attributes": {**ROLES, "visit": "person"}}, "visit", "no column"),
@@ -174,6 +171,16 @@ async def test_policy_and_dataset_that_name_different_persons_make_an_error(
         f"{by_policy} in the policy 'five', and by {by_dataset} in the dataset 'visits'",
         "Make a new version of the policy, or another dataset",
     )
+
+
+@pytest.mark.parametrize("role", [None, "dropped", "identifier"])
+async def test_of_a_policy_that_says_nothing_of_persons_those_of_the_dataset_are_counted(
+    client: httpx.AsyncClient, role: str | None
+):
+    await visits(client, PID)
+    result = await judged(client, {"attributes": ROLES | ({} if role is None else {"pid": role})})
+    assert (result["verdict"], result["criteria"][0]["value"]) == ("fail", 1)
+    assert result["rows_are"]["sentence"] == OF_PERSONS
 
 
 async def test_a_dataset_of_persons_is_no_match_for_a_policy_that_names_a_column(client: httpx.AsyncClient):
@@ -217,9 +224,20 @@ async def test_the_persons_of_a_file_with_a_key_are_known(client: httpx.AsyncCli
         assert (await client.delete("/v1/uploads/out")).status_code == 204
 
 
-async def test_without_a_key_nobody_knows_whose_the_rows_of_a_file_are(client: httpx.AsyncClient):
+async def test_the_persons_of_a_file_of_whole_classes_are_known_without_a_key(client: httpx.AsyncClient):
     await visits(client, PID)
-    await release(client, SHUFFLED, key=False)
+    for name, kept, k in (("a", "NSE", 1), ("b", "SE", 2), ("c", "E", 5)):
+        await release(client, [row for row in SHUFFLED if ROWS[row][1] in kept], key=False)
+        result = await judged(client, release={"upload": "out"}, name=name)
+        assert (result["criteria"][0]["value"], result["verdict"]) == (k, "pass" if k == 5 else "fail")
+        assert result["subject"]["release"]["aligned_by"] == "classes"
+        assert (await client.delete(f"/v1/evaluations/{name}")).status_code == 204
+        assert (await client.delete("/v1/uploads/out")).status_code == 204
+
+
+async def test_without_a_key_nobody_knows_whose_the_rows_of_a_part_of_a_class_are(client: httpx.AsyncClient):
+    await visits(client, PID)
+    await release(client, SHUFFLED[:-1], key=False)
     result = await judged(client, release={"upload": "out"})
     (criterion,) = result["criteria"]
     assert (result["verdict"], criterion["outcome"], criterion["value"]) == ("error", "not_computable", None)

@@ -80,6 +80,68 @@ def align(table: Table, columns: Mapping[str, ReleasedColumn], row_of_record: Lo
     return Alignment(None if misfits else CellRule(codes), tuple(misfits))
 
 
+def rows_of_whole_classes(table: Table, columns: Mapping[str, ReleasedColumn]) -> Longs | None:
+    """(n,) the row of each record, −1 for none, of a release under one level per attribute; None of others.
+
+    Every class is released as a whole or suppressed as a whole, so that each record has one possible class.
+    Records of a class that show the same of all attributes are told apart by nothing: any of them has any of
+    their rows.
+    """
+    if not all(own.is_tree for own in table.hierarchies):
+        return None
+    rows = {name: _numbers(table, name, own) for name, own in columns.items()}
+    quasi = [name for name in columns if name not in table.sensitive]
+    hidden = ~np.stack([rows[name] for name in quasi], axis=1).any(axis=1) if quasi else None
+    if hidden is None or hidden.all():
+        return None
+    records = {}
+    for name in columns:
+        hierarchy, shown = table.hierarchies[table.position(name)], np.unique(rows[name][~hidden])
+        levels = (hierarchy.ancestors_at(level) for level in range(hierarchy.height + 1))
+        of_node = _number_of_label(hierarchy)
+        meant = (of_node[nodes[table.codes[:, table.position(name)]]] for nodes in levels)
+        fits = next((own for own in meant if np.isin(shown, own).all()), None)
+        if fits is None:
+            return None
+        records[name] = fits
+    n = len(hidden)
+    both = {name: np.concatenate([rows[name], records[name]]) for name in columns}
+    classes, alike = (
+        distinct_rows(
+            [both[name] for name in names], [int(both[name].max()) + 1 for name in names], n + table.n_records
+        )
+        for names in (quasi, list(columns))
+    )
+    is_kept = np.isin(classes.inverse[n:], classes.inverse[:n][~hidden])
+    kept, suppressed = np.flatnonzero(is_kept), np.flatnonzero(~is_kept)
+    shown_rows, hidden_rows = np.flatnonzero(~hidden), np.flatnonzero(hidden)
+    of_rows, of_records = alike.inverse[shown_rows], alike.inverse[n + kept]
+    if not np.array_equal(np.sort(of_rows), np.sort(of_records)) or len(hidden_rows) not in (
+        0,
+        len(suppressed),
+    ):
+        return None
+    found = np.full(table.n_records, DROPPED, dtype=np.int64)
+    found[kept[np.argsort(of_records, kind="stable")]] = shown_rows[np.argsort(of_rows, kind="stable")]
+    if len(hidden_rows):
+        found[suppressed] = hidden_rows
+    return found
+
+
+def _number_of_label(hierarchy: Hierarchy) -> Longs:
+    """(nodes,) number of each node's label, equal for equal labels; 0 of ⊥."""
+    number = {hierarchy.labels[TOP]: 0}
+    return np.array([number.setdefault(own, len(number)) for own in hierarchy.labels], dtype=np.int64)
+
+
+def _numbers(table: Table, name: str, column: ReleasedColumn) -> Longs:
+    """(r,) number of the label that each row shows, 0 where it shows nothing."""
+    hierarchy = table.hierarchies[table.position(name)]
+    number = dict(zip(hierarchy.labels, _number_of_label(hierarchy).tolist(), strict=True)) | {None: 0}
+    meant = [next(number[own] for own in readings if own in number) for readings in column.readings]
+    return np.array([*meant, 0], dtype=np.int64)[column.positions]
+
+
 def _nodes(hierarchy: Hierarchy, originals: Ints, readings: Sequence[Readings], positions: Ints) -> Ints:
     """The node that each cell shows, −1 where none of its readings lies above its original."""
     pairs = distinct_rows([positions + 1, originals], [len(readings) + 1, hierarchy.n_nodes], len(originals))

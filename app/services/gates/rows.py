@@ -43,7 +43,7 @@ async def doubt_about_rows(
 ) -> Fault | None:
     """Why nothing can be judged while it is not clear what a row is; None if nothing speaks against it.
 
-    Policy and dataset name different columns of persons; or those of one person can be joined in a file that
+    The policy says another thing of persons than the dataset; or those of one person can be joined in a file that
     is ``in_order`` of the records; or nobody said what a row is, and one person seems to have several.
     """
 
@@ -54,12 +54,13 @@ async def doubt_about_rows(
         return await asyncio.to_thread(signs_of, columns), 2000
 
     schema, column = policy.schema or PolicySchema({}), dataset.summary.get("person")
-    if schema.attributes and schema.person != column:
-        by_policy, by_dataset = schema.person or "no column", column or "no column"
+    by_policy = schema.person or schema.rows_are
+    # Where a policy is silent the dataset's persons are counted, which is stricter.
+    if schema.person not in (None, column) or (schema.rows_are and column):
         return Fault(
             "/dataset", "other-person",
-            f"Whom a row is about is said by {by_policy} in the policy {policy.name!r}, and by {by_dataset} "
-            f"in the dataset {dataset.name!r}.",
+            f"What a row is about is said by {by_policy} in the policy {policy.name!r}, and by "
+            f"{column or 'no column'} in the dataset {dataset.name!r}.",
             "Make a new version of the policy, or another dataset, so that both name the same column.",
         )  # fmt: skip
     if column is not None:

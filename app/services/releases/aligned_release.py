@@ -43,7 +43,7 @@ class AlignedRelease:
     """
 
     rule: CellRule | None
-    aligned_by: Literal["key", "order"] | None
+    aligned_by: Literal["key", "order", "classes"] | None
     records: int
     absent: Bools
     reason: str | None

@@ -2,7 +2,8 @@
 
 A missing column is suppressed. Whose row is whose is known by a key column, which holds the identifiers of
 the dataset, or by the order, where somebody says that it is that of the records and every row is a
-generalisation of the record in its place. With neither the file is not aligned. Either way it is looked
+generalisation of the record in its place. With neither the file is not aligned; but where persons have
+several rows, a file of whole classes under one level per attribute is, by these. Either way it is looked
 whether the file keeps the records' order, for that tells whose row is whose.
 """
 
@@ -18,7 +19,13 @@ from app.domain.arrays import Ints, Longs
 from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.hierarchies.cell_formats import spelled_otherwise
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
-from app.domain.rules.release_alignment import DROPPED, Misfit, ReleasedColumn, align
+from app.domain.rules.release_alignment import (
+    DROPPED,
+    Misfit,
+    ReleasedColumn,
+    align,
+    rows_of_whole_classes,
+)
 from app.domain.rules.release_order import KeptOrder, kept_order
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
@@ -153,6 +160,13 @@ class _Release:
                 align(table, self._columns, rows).rule is not None for rows in (places, np.roll(places, 1))
             )
             seems = in_place and not one_further
+        if table.persons is not None and not seems:
+            rows = rows_of_whole_classes(table, self._columns)
+            rule = None if rows is None else align(table, self._columns, rows).rule
+            if rows is not None and rule is not None:
+                return AlignedRelease(
+                    rule, "classes", n, rows == DROPPED, None, self._alone(), self._texts, row_of_record=rows
+                )
         nobody = np.zeros(table.n_records, dtype=bool)
         return AlignedRelease(
             None, None, n, nobody, NOBODY_SAID, self._alone(), self._texts, fits_in_place=seems
