@@ -43,8 +43,9 @@ async def doubt_about_rows(
 ) -> Fault | None:
     """Why nothing can be judged while it is not clear what a row is; None if nothing speaks against it.
 
-    The policy says another thing of persons than the dataset; or those of one person can be joined in a file that
-    is ``in_order`` of the records; or nobody said what a row is, and one person seems to have several.
+    The policy says another thing of persons than the dataset; or the rows of one person can be joined in a
+    file that is ``in_order`` of the records; or nobody said what a row is, and one person seems to have
+    several.
     """
 
     async def load() -> tuple[PersonSigns, int]:
