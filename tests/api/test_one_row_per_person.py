@@ -55,26 +55,15 @@ async def test_each_person_has_one_row_and_the_upload_says_how(client):
         ["bob", "2026-01-01", "50", None, None, None],
     ]
     assert (made["one_row_per"], made["rows"], made["columns"]) == ("pid", 3, visits["columns"])
-    assert made["made_from"] == {
-        "upload": "visits",
-        "sha256": visits["sha256"],
-        "rows": 5,
-        "person": "pid",
-        "columns": {"day": "most_frequent", **columns, "zip": "most_frequent"},
-        "order_by": "day",
-        "on_missing": "refuse",
-    }
     assert made["notes"] == [
         "One row per person by column pid: 5 rows became 3 persons.",
-        "First: dx. Most frequent: day, zip. Mean: age. Sum: cost.",
-        "Rows are ordered by day, then their place.",
-        "Of equally frequent values the first is kept, in persons: day (2), zip (1).",
+        "Made of visits: age by mean, cost by sum, dx by first, every other column by most_frequent, rows "
+        "ordered by day, then place.",
         "5 spellings in 'pid' are taken for 3 persons: texts that differ in letter case, blanks or how a "
         "number is written only name one person.",
     ]
     assert (await client.get("/v1/uploads/people")).json() == made
-    assert (made["format"], made["dialect"]["missing"], made["bytes"]) == ("parquet", [], 0)
-    assert (visits["one_row_per"], visits["made_from"]) == (None, None)
+    assert (made["format"], made["dialect"]["missing"], visits["one_row_per"]) == ("arrow", [], None)
 
 
 async def test_persons_of_the_new_upload_can_be_the_identifier_of_a_dataset(client):
@@ -190,10 +179,10 @@ async def test_a_profile_counts_patients_once_their_rows_are_one(command, visits
     assert await command("profile", str(renamed), *asked[1:], *one_row) == 0
     found = json.loads(capsys.readouterr().out)
     assert k_of(found) == 5
-    assert found["notes"][:3] == [
+    assert found["notes"][:2] == [
         "One row per person by column patient: 120 rows became 30 persons.",
-        "Last: dx. Most frequent: visit, day, zip, sex. Mean: cost.",
-        "Rows are ordered by day, then their place.",
+        "Made of again: cost by mean, dx by last, every other column by most_frequent, rows ordered by day, "
+        "then place.",
     ]
 
 

@@ -185,11 +185,13 @@ class DatasetService(TableResources):
                 for d in declarations
                 if d.hierarchy is not None
             }
-            # Where nobody said what a row is, a column that is not declared may say so.
             is_unsaid = rows_are is None and person_of(declarations) is None
+            if is_unsaid and upload.summary.get("one_row_per") is not None:
+                rows_are, is_unsaid = "persons", False  # as the builder of the upload says
+            # Where nobody said what a row is, a column that is not declared may say so.
             names = upload.summary["columns"] if is_unsaid else [d.name for d in declarations]
             columns = await read_columns(work, upload, names, "/attributes")
-        return _Source(upload, columns, stored, is_unsaid)
+        return _Source(upload, columns, stored, is_unsaid, rows_are)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +200,7 @@ class _Source:
     columns: Mapping[str, TextColumn]
     stored_hierarchies: Mapping[str, Stored]
     is_unsaid: bool
+    rows_are: RowsAre | None
 
     def signs(self, declarations: Sequence[AttributeDeclaration]) -> PersonSigns:
         """The signs of several rows per person, where nobody said what a row is."""
@@ -241,8 +244,8 @@ def _resource(
         for d in request.attributes
     ]
     document = {"upload": reference(source.upload), "attributes": attributes}
-    if request.rows_are is not None:  # said in documents only where it was, so that others keep their hash
-        document["rows_are"] = request.rows_are
+    if source.rows_are is not None:  # said in documents only where it was, so that others keep their hash
+        document["rows_are"] = source.rows_are
     status = DatasetStatus.READY
     if any(attribute.needs_attention for attribute in encoded):
         status = DatasetStatus.NEEDS_ATTENTION
@@ -252,7 +255,7 @@ def _resource(
         "rows": table.n_records,
         "upload": source.upload.name,
         "identifier": identifier_of(request.attributes),
-        "rows_are": request.rows_are,
+        "rows_are": source.rows_are,
         "person": person_of(request.attributes),
         "persons": None if table.persons is None else table.n_persons,
         "attributes": tuple(_attribute_summary(d, source, by_name.get(d.name)) for d in request.attributes),
