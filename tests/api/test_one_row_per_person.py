@@ -78,6 +78,46 @@ async def test_persons_of_the_new_upload_can_be_the_identifier_of_a_dataset(clie
     assert (dataset.status_code, dataset.json()["rows"]) == (201, 3)
 
 
+# Forty households, each of three people with two visits, and facts that it fixes: a sign of its several rows.
+HOMES = "pid,household,region,heating,dx\n" + "".join(
+    f"p{own},h{own % 40},r{own % 40 % 9},w{own % 40 % 7},d{own * 7 % 11}\n" for own in [*range(120)] * 2
+)
+
+
+def attributes_of(**roles: str) -> list[dict[str, str]]:
+    return [{"name": name, "type": "categorical", "role": role} for name, role in roles.items()]
+
+
+async def test_rows_of_a_dataset_are_persons_where_the_builder_says_so(client):
+    await uploaded(client, HOMES, "homes")
+    await reduced(client, "homes")
+    attributes = attributes_of(region="quasi_identifier", dx="sensitive")
+    sent = {"name": "unsaid", "upload": "people", "attributes": attributes}
+    unsaid = (await client.post("/v1/datasets", json=sent)).json()
+    said = await client.post("/v1/datasets", json={**sent, "name": "said", "rows_are": "persons"})
+    assert unsaid["rows_are"] == "persons"
+    assert unsaid["sha256"] == said.json()["sha256"]
+    assert not any("Nobody said" in own for own in unsaid["warnings"])
+    signs = (await client.get("/v1/datasets/unsaid/profile")).json()["person_signs"]
+    assert signs == {"signs": [], "person": None, "persons": None}
+    # The same table as a file, of which nobody knows how it was made:
+    rows = (await client.get("/v1/uploads/people/preview", params={"limit": 200})).json()["rows"]
+    text = "\n".join(",".join(row) for row in [HOMES.partition("\n")[0].split(","), *rows])
+    await uploaded(client, text, "file")
+    file = (await client.post("/v1/datasets", json={**sent, "name": "file", "upload": "file"})).json()
+    assert file["rows_are"] is None
+    assert "'household'" in file["warnings"][0]
+
+
+async def test_another_column_of_persons_may_be_named(client):
+    await uploaded(client, HOMES, "homes")
+    await reduced(client, "homes")
+    attributes = attributes_of(household="person", region="quasi_identifier")
+    sent = {"name": "by-household", "upload": "people", "attributes": attributes}
+    made = (await client.post("/v1/datasets", json=sent)).json()
+    assert (made["rows_are"], made["person"], made["persons"]) == (None, "household", 40)
+
+
 async def test_the_same_question_is_the_same_upload_and_another_needs_another_name(client):
     await uploaded(client)
     made = await reduced(client)
