@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -55,20 +56,20 @@ def by_loops(how: Kept, cells: Sequence[tuple[str, int]]) -> str | None:
         return None
     in_order = [cell for cell, _ in sorted(cells, key=lambda own: own[1])]
     match how:
-        case Kept.FIRST:
+        case "first":
             return in_order[0]
-        case Kept.LAST:
+        case "last":
             return in_order[-1]
-        case Kept.MOST_FREQUENT:
+        case "most_frequent":
             return Counter(cell for cell, _ in cells).most_common(1)[0][0]
     total = sum(Fraction(cell) for cell, _ in cells)
-    if how is Kept.MEAN:
+    if how == "mean":
         total = round(total / len(cells), 6)
     text = f"{Decimal(total.numerator) / Decimal(total.denominator):f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-@pytest.mark.parametrize("how", list(Kept))
+@pytest.mark.parametrize("how", get_args(Kept))
 @given(rows=ROWS, by_rank=st.booleans())
 def test_every_way_is_what_loops_over_persons_find(how, rows, by_rank):
     order = [str(rank) for _, _, rank in rows] if by_rank else None
@@ -84,26 +85,26 @@ def test_every_way_is_what_loops_over_persons_find(how, rows, by_rank):
 @pytest.mark.parametrize(
     ("cells", "how", "right"),
     [
-        (["0.1", "0.2"], Kept.SUM, "0.3"),  # which doubles do not give
-        (["9" * 30, "1"], Kept.SUM, "1" + "0" * 30),  # which 64 bits do not hold
-        (["9" + "0" * 18] * 2, Kept.SUM, "18" + "0" * 18),  # each alone they do
-        (["9" * 30, "0." + "0" * 29 + "1"], Kept.SUM, "9" * 30 + "." + "0" * 29 + "1"),
-        (["9" * 30, "1"], Kept.MEAN, "5" + "0" * 29),
-        (["1", "1", "2"], Kept.MEAN, "1.333333"),
-        (["0.000001", "0.000002"], Kept.MEAN, "0.000002"),  # half to even
-        (["0.000002", "0.000003"], Kept.MEAN, "0.000002"),
-        (["-0.000001", "-0.000002"], Kept.MEAN, "-0.000002"),
-        (["0.00000001", "0.00000003"], Kept.MEAN, "0.00000002"),  # as many digits as the cells have
-        (["-0.0", "0"], Kept.SUM, "0"),
-        (["-0.0"], Kept.SUM, "0"),
-        (["007"], Kept.SUM, "7"),
+        (["0.1", "0.2"], "sum", "0.3"),  # which doubles do not give
+        (["9" * 30, "1"], "sum", "1" + "0" * 30),  # which 64 bits do not hold
+        (["9" + "0" * 18] * 2, "sum", "18" + "0" * 18),  # each alone they do
+        (["9" * 30, "0." + "0" * 29 + "1"], "sum", "9" * 30 + "." + "0" * 29 + "1"),
+        (["9" * 30, "1"], "mean", "5" + "0" * 29),
+        (["1", "1", "2"], "mean", "1.333333"),
+        (["0.000001", "0.000002"], "mean", "0.000002"),  # half to even
+        (["0.000002", "0.000003"], "mean", "0.000002"),
+        (["-0.000001", "-0.000002"], "mean", "-0.000002"),
+        (["0.00000001", "0.00000003"], "mean", "0.00000002"),  # as many digits as the cells have
+        (["-0.0", "0"], "sum", "0"),
+        (["-0.0"], "sum", "0"),
+        (["007"], "sum", "7"),
     ],
 )
 def test_sums_are_exact_and_means_are_rounded_as_said(cells, how, right):
     assert made(how, cells) == [right]
 
 
-@pytest.mark.parametrize("how", [Kept.SUM, Kept.MEAN])
+@pytest.mark.parametrize("how", ["sum", "mean"])
 @pytest.mark.parametrize(
     "cell", ["1e3", "1,5", " 1", "", "NaN", "Infinity", "9" * 31, "0." + "1" * 31, ".5", "١"]
 )
@@ -114,7 +115,7 @@ def test_numbers_that_cannot_be_added_are_refused_with_their_row(cell, how):
 
 def test_rows_that_are_equal_in_the_order_stay_in_that_of_the_table():
     cells, order = [str(row) for row in range(3000)], [str(row % 2) for row in range(3000)]
-    assert [made(how, cells, order=order) for how in (Kept.FIRST, Kept.LAST)] == [["0"], ["2999"]]
+    assert [made(how, cells, order=order) for how in ("first", "last")] == [["0"], ["2999"]]
 
 
 @pytest.mark.parametrize(
@@ -129,10 +130,10 @@ def test_rows_that_are_equal_in_the_order_stay_in_that_of_the_table():
 )
 def test_order_is_by_value_and_by_time(order, first, last):
     cells = [str(row) for row in range(len(order))]
-    assert [made(how, cells, order=order) for how in (Kept.FIRST, Kept.LAST)] == [[first], [last]]
+    assert [made(how, cells, order=order) for how in ("first", "last")] == [[first], [last]]
 
 
 @pytest.mark.parametrize("text", ["2026-02-30", "31.01.2026", "5", "now", "today", "NaT", ""])
 def test_what_is_neither_number_nor_date_orders_nothing(text):
     with pytest.raises(InvalidInput, match="in row 2"):
-        made(Kept.FIRST, ["a", "b"], order=["2026-02-03", text])
+        made("first", ["a", "b"], order=["2026-02-03", text])

@@ -10,9 +10,9 @@ from pydantic import Field
 from app.api.schemas.common import Answer, Column, Count, Hash, Name, Request, Resource
 from app.api.schemas.derived import Asking
 from app.domain.hierarchies.cell_formats import CellFormat
-from app.services.datasets.dataset_schema import OnUnreadable
+from app.services.datasets.dataset_schema import OnMissing, OnUnreadable
 from app.services.datasets.ingest.dialect import Dialect, UploadFormat
-from app.services.datasets.one_row_uploads import Kept, OneRowPerPerson, OnMissing
+from app.services.datasets.one_row_uploads import Kept, OneRowPerPerson
 from app.services.datasets.uploads import CreateUpload
 
 Missing = Annotated[str, Field(max_length=100, pattern=r"^[^\x00]*$")]
@@ -87,7 +87,7 @@ class NewOneRowPerPerson(Asking[OneRowPerPerson]):
     """
     order_by: Annotated[Column | None, Field(examples=["visit_date"])] = None
     """Column of numbers or ISO dates that says what is first and last; default: the order of the rows."""
-    on_missing: Annotated[OnMissing, Field(examples=["own_person"])] = "refuse"
+    on_missing: Annotated[OnMissing, Field(examples=["own_person"])] = OnMissing.REFUSE
     """What becomes of rows that name nobody: they are refused, or each is taken for another person."""
 
 

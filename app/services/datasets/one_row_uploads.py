@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
-from enum import StrEnum
 from typing import Final, Literal
 
 import numpy as np
@@ -15,14 +14,14 @@ import pandas as pd
 import pyarrow as pa
 
 from app.domain.errors import Fault, InvalidInput, TooLarge, joined, refuse
-from app.services.datasets.dataset_schema import unknown_column
+from app.services.datasets.dataset_schema import OnMissing, unknown_column
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.persons import missing_person, person_warnings, persons_of
-from app.services.datasets.table_streams import BLOCK_ROWS
 from app.services.datasets.text_columns import MISSING, TextColumn
 from app.services.resources import Stored
 
-OnMissing = Literal["refuse", "own_person"]
+Kept = Literal["most_frequent", "first", "last", "mean", "sum"]
+"""What of the present cells of a person's rows stands for the person; of none it is a missing cell."""
 MOST_CELLS: Final = 100_000_000
 """Of an upload that is reduced: it takes four bytes of memory for each, and its columns' different texts."""
 MEAN_DIGITS: Final = 6
@@ -30,16 +29,6 @@ MEAN_DIGITS: Final = 6
 _NUMBER: Final = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?", re.ASCII)
 _EXACT: Final = 100
 """Digits that hold every sum of so many numbers, and tell a mean from the half between two others."""
-
-
-class Kept(StrEnum):
-    """What of the present cells of a person's rows stands for the person; of none it is a missing cell."""
-
-    FIRST = "first"
-    LAST = "last"
-    MOST_FREQUENT = "most_frequent"
-    MEAN = "mean"
-    SUM = "sum"
 
 
 @dataclass(frozen=True)
@@ -54,7 +43,7 @@ class OneRowPerPerson:
     person: str
     columns: Mapping[str, Kept] = field(default_factory=dict)
     order_by: str | None = None
-    on_missing: OnMissing = "refuse"
+    on_missing: OnMissing = OnMissing.REFUSE
 
     def check(self, upload: Stored) -> None:
         """Raise InvalidInput or TooLarge unless the upload can be reduced so."""
@@ -81,7 +70,7 @@ def one_row_table(
     """
     column = columns[asked.person]
     persons = persons_of(column)
-    if len(persons.nobody) and asked.on_missing == "refuse":
+    if len(persons.nobody) and asked.on_missing is OnMissing.REFUSE:
         raise InvalidInput([missing_person("/person", asked.person, persons)])
     rows = pd.DataFrame({"person": pd.factorize(persons.numbers)[0]})
     ordered = rows if asked.order_by is None else rows.iloc[_order(columns[asked.order_by], asked.order_by)]
@@ -89,10 +78,11 @@ def one_row_table(
     named[persons.nobody - 1] = MISSING
     made = {}
     for name in upload.summary["columns"]:
-        own, how, frame = columns[name], asked.columns.get(name, Kept.MOST_FREQUENT), ordered
+        own, how = columns[name], asked.columns.get(name, "most_frequent")
+        frame = ordered if how in ("first", "last") else rows
         if name == asked.person:
-            own, how, frame = TextColumn(own.values, named), Kept.FIRST, rows
-        if how in (Kept.MEAN, Kept.SUM):
+            own, how = TextColumn(own.values, named), "first"  # in the table, whatever the order
+        if how in ("mean", "sum"):
             is_wrong = np.array([_NUMBER.fullmatch(text) is None for text in own.values], dtype=bool)
             remedy = "Keep another of its cells, or write numbers like 1234.5, of 30 digits a side at most."
             _refuse(own.rows_of(is_wrong), joined("/columns", name), f"{name!r} is no number", remedy)
@@ -100,7 +90,7 @@ def one_row_table(
         kept = _kept(cells[cells["cell"] != MISSING], own.values, how).reindex(range(persons.n_persons))
         made[name] = pa.array(kept, pa.string(), from_pandas=True)
     n, order = persons.n_persons, f"{asked.order_by}, then " if asked.order_by else ""
-    ways = "".join(f"{name} by {how.value}, " for name, how in asked.columns.items())
+    ways = "".join(f"{name} by {how}, " for name, how in asked.columns.items())
     return pa.table(made), (
         f"One row per person by column {asked.person}: {len(rows):,} rows became {n:,} persons.",
         f"Made of {upload.name}: {ways}every other column by most_frequent, rows ordered by {order}place.",
@@ -108,36 +98,25 @@ def one_row_table(
     )
 
 
-async def stream_of(table: pa.Table) -> AsyncIterator[bytes]:
-    """The table as Arrow's stream, in parts."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table, BLOCK_ROWS)
-    content = sink.getvalue()
-    for start in range(0, len(content), 2**20):
-        yield content[start : start + 2**20].to_pybytes()
-
-
 def _kept(cells: pd.DataFrame, values: Sequence[str], how: Kept) -> pd.Series[str]:
-    """By person what is kept of present cells, which are positions among texts, in the order of rows.
+    """By person what is kept of present cells, which are positions among texts, in their order.
 
-    Of several most frequent texts it is the one that comes first in the table. Sums are exact, means rounded
-    half to even.
+    Of several most frequent texts it is the one that comes first. Sums are exact, means rounded half to even.
     """
-    if how in (Kept.MEAN, Kept.SUM):
+    if how in ("mean", "sum"):
         with localcontext(prec=_EXACT):
             numbers = np.array([Decimal(text) for text in values], dtype=object)
             grouped = pd.Series(numbers[cells["cell"]]).groupby(cells["person"].to_numpy())
             totals = grouped.sum()
-            if how is Kept.MEAN:
+            if how == "mean":
                 digits = max([MEAN_DIGITS, *(len(text.partition(".")[2]) for text in values)])
                 unit = Decimal(1).scaleb(-digits)
                 totals = (totals / grouped.size()).map(lambda mean: mean.quantize(unit))
             return totals.map(lambda own: f"{own.normalize() + 0:f}")
-    if how is Kept.MOST_FREQUENT:
-        counts = cells.sort_index().groupby(["person", "cell"], sort=False).size()
+    if how == "most_frequent":
+        counts = cells.groupby(["person", "cell"], sort=False).size()
         cells = counts.sort_values(ascending=False, kind="stable").reset_index()
-    found = cells.drop_duplicates("person", keep="last" if how is Kept.LAST else "first")
+    found = cells.drop_duplicates("person", keep="last" if how == "last" else "first")
     return pd.Series(np.array(values, dtype=object)[found["cell"]], found["person"], dtype=object)
 
 

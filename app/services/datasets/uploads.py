@@ -27,7 +27,8 @@ from app.services.datasets.ingest.proposals import (
     propose_dialect,
     propose_schema,
 )
-from app.services.datasets.one_row_uploads import OneRowPerPerson, one_row_table, stream_of
+from app.services.datasets.one_row_uploads import OneRowPerPerson, one_row_table
+from app.services.datasets.table_streams import arrow_chunks, in_threads
 from app.services.datasets.text_columns import read_columns
 from app.services.fingerprints import new_resource
 from app.services.leases import UPLOAD_LEASE, held
@@ -87,7 +88,7 @@ class UploadService(NamedResources):
             columns = await read_columns(work, upload, upload.summary["columns"], "/columns")
         table, notes = await asyncio.to_thread(one_row_table, upload, request, columns)
         made = CreateUpload(request.name, UploadFormat.ARROW, Dialect(missing=()), notes, request.person)
-        return await self.create(actor, made, stream_of(table))
+        return await self.create(actor, made, in_threads(arrow_chunks(table)))
 
     async def _take_in(
         self, actor: Actor, request: CreateUpload, upload_id: str, body: AsyncIterator[bytes]
