@@ -6,19 +6,24 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pyarrow as pa
 
+from app.domain.classes.libraries import Library
 from app.domain.errors import Fault, InvalidInput, TooLarge, joined, refuse
 from app.services.datasets.dataset_schema import OnMissing, unknown_column
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.persons import missing_person, person_warnings, persons_of
 from app.services.datasets.text_columns import MISSING, TextColumn
 from app.services.resources import Stored
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = Library("pandas")
 
 Kept = Literal["most_frequent", "first", "last", "mean", "sum"]
 """What of the present cells of a person's rows stands for the person; of none it is a missing cell."""
