@@ -30,6 +30,7 @@ from app.cli.shared_arguments import (
     add_table_argument,
     add_tables_argument,
     one_row_of,
+    pair,
     require_one_description,
 )
 from app.cli.table_pieces import proposed_dialect, table_pieces
@@ -132,7 +133,7 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     """Write the release; 0 once it is written."""
     check_output("--output", arguments.output)
     check_output("--save-policy", arguments.save_policy)
-    reasons = dict(_pair("--reason", own, is_first=True) for own in arguments.reason)
+    reasons = dict(pair("--reason", own, is_first=True) for own in arguments.reason)
     if reasons and arguments.save_policy is None:
         raise InvalidInput.of("--reason", "no-policy", "It is written into a policy.", "Give --save-policy.")
     try:
@@ -211,19 +212,11 @@ def _numbers(option: str, texts: Sequence[str]) -> float | dict[str, float] | No
 
 
 def _pairs(option: str, texts: Sequence[str]) -> dict[str, float]:
-    return {name: _number(option, text) for name, text in (_pair(option, own) for own in texts)}
-
-
-def _pair(option: str, text: str, *, is_first: bool = False) -> tuple[str, str]:
-    """Name and value around the last ``=``, or the first where values are prose."""
-    name, sign, value = text.partition("=") if is_first else text.rpartition("=")
-    if not (name and sign):
-        raise InvalidInput.of(option, "malformed", f"{text!r} names no column.", "Write NAME=VALUE.")
-    return name, value
+    return {name: _number(option, text) for name, text in (pair(option, own) for own in texts)}
 
 
 def _files(texts: Sequence[str]) -> dict[str, Path]:
-    return {name: Path(file) for name, file in (_pair("--hierarchy", own) for own in texts)}
+    return {name: Path(file) for name, file in (pair("--hierarchy", own) for own in texts)}
 
 
 def _number(option: str, text: str) -> float:

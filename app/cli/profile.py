@@ -28,6 +28,7 @@ from app.cli.shared_arguments import (
     add_table_argument,
     add_tables_argument,
     one_row_of,
+    pair,
     require_one_description,
 )
 from app.cli.table_header import TEXT_FORMATS, head_of, require_columns, require_described, unknown_columns
@@ -332,7 +333,8 @@ def _question(arguments: argparse.Namespace, given: GivenTable) -> Question:
             "--sensitive", "two-roles", f"{both[0]!r} is named both a quasi-identifier and sensitive.",
             "Name it once.",
         )  # fmt: skip
-    hierarchies = {name: Path(file) for name, file in _pairs(arguments.hierarchy, "--hierarchy").items()}
+    pairs = (pair("--hierarchy", text) for text in arguments.hierarchy)
+    hierarchies = {name: Path(file) for name, file in pairs}
     for file in hierarchies.values():
         if not file.is_file():
             raise InvalidInput.of(str(file), "unreadable", f"There is no file {file}.")
@@ -346,7 +348,7 @@ def _question(arguments: argparse.Namespace, given: GivenTable) -> Question:
         arguments.identifier or (None if one_row is None else one_row["person"]),
         hierarchies,
         arguments.hierarchies,
-        {name: _level(level) for name, level in _pairs(arguments.level, "--level").items()},
+        {name: _level(level) for name, level in (pair("--level", own) for own in arguments.level)},
         {"missing": arguments.missing},
         one_row,
         arguments.person,
@@ -369,18 +371,9 @@ def _described_question(arguments: argparse.Namespace, given: GivenTable, tables
         tables.dataset.identifier,
         {},
         None,
-        {name: _level(level) for name, level in _pairs(arguments.level, "--level").items()},
+        {name: _level(level) for name, level in (pair("--level", own) for own in arguments.level)},
         {"missing": arguments.missing},
     )
-
-
-def _pairs(texts: Sequence[str], option: str) -> dict[str, str]:
-    """``NAME=TEXT`` as a mapping."""
-    pairs = [text.rpartition("=") for text in texts]
-    wrong = next((text for text, (name, _, _) in zip(texts, pairs, strict=True) if not name), None)
-    if wrong is not None:
-        raise InvalidInput.of(option, "malformed", f"{wrong!r} names no column.", "Write NAME=VALUE.")
-    return {name: text for name, _, text in pairs}
 
 
 def _level(text: str) -> int:

@@ -75,13 +75,16 @@ def one_row_of(arguments: argparse.Namespace) -> dict[str, Any] | None:
         raise InvalidInput.of("--one-row-per-person", "described", "A described table is taken as it is.",
                               "Say what its columns are by options.")  # fmt: skip
     person, *others = arguments.one_row_per_person
-    pairs = [text.rpartition("=") for text in others]
-    for name, _, how in pairs:
-        if not name:
-            raise InvalidInput.of("--one-row-per-person", "malformed", f"{how!r} names no column.",
-                                  "Write NAME=HOW.")  # fmt: skip
-    body = {"person": person, "columns": {name: how for name, _, how in pairs}}
-    return body | ({"order_by": arguments.person_order} if arguments.person_order else {})
+    columns = dict(pair("--one-row-per-person", text) for text in others)
+    return {"person": person, "columns": columns, "order_by": arguments.person_order}
+
+
+def pair(option: str, text: str, *, is_first: bool = False) -> tuple[str, str]:
+    """Name and value around the last ``=``, or the first where values are prose."""
+    name, _, value = text.partition("=") if is_first else text.rpartition("=")
+    if not name:
+        raise InvalidInput.of(option, "malformed", f"{text!r} names no column.", "Write NAME=VALUE.")
+    return name, value
 
 
 def add_query_arguments(parser: argparse._ActionsContainer) -> None:

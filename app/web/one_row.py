@@ -11,13 +11,7 @@ from app.web.visits import Page, Visit
 from app.web.words import address
 from privacy_risk import ProblemError
 
-KEPT: Final = (
-    ("most_frequent", "most frequent value"),
-    ("first", "first"),
-    ("last", "last"),
-    ("mean", "mean of numbers"),
-    ("sum", "sum of numbers"),
-)
+KEPT: Final = ("most_frequent", "first", "last", "mean", "sum")
 
 
 async def choose(visit: Visit) -> Page:
@@ -30,14 +24,10 @@ async def make(visit: Visit, form: Form) -> Page | Response:
     form = form.with_faults(*name_faults(form))
     if form.faults:
         return await _page(visit, form)
-    columns = {
-        name.removeprefix("columns/"): form.text(name) for name in form.sent if name.startswith("columns/")
-    }
-    person = form.text("person")
-    body: dict[str, Any] = {"name": form.text("name") or f"{visit.ref}-persons"[:100], "person": person}
-    body["columns"] = {name: how for name, how in columns.items() if name != person}
-    body |= {"order_by": form.text("order_by")} if form.text("order_by") else {}
-    body |= {"on_missing": "own_person"} if form.is_on("on_missing") else {}
+    body: dict[str, Any] = {name: form.text(name) or None for name in ("name", "person", "order_by")}
+    kept = {name.partition("/")[2]: form.text(name) for name in form.sent if name.startswith("columns/")}
+    body["columns"] = {name: how for name, how in kept.items() if how != "most_frequent"}
+    body["on_missing"] = "own_person" if form.is_on("on_missing") else "refuse"
     try:
         upload = await visit.client.uploads.one_row_per_person(visit.ref, body)
     except ProblemError as problem:
@@ -47,7 +37,7 @@ async def make(visit: Visit, form: Form) -> Page | Response:
 
 async def _page(visit: Visit, form: Form) -> Page:
     upload = (await visit.client.uploads.get(visit.ref)).document
-    columns = [(name, name) for name in upload["columns"]]
-    shown = {"form": form, "upload": upload, "kept": KEPT, "may_write": "data:write" in visit.key["scopes"]}
-    shown |= {"columns": columns, "orders": [("", "the order of the rows"), *columns]}
+    shown = {"form": form, "upload": upload, "kept": [(how, how.replace("_", " ")) for how in KEPT]}
+    shown |= {"columns": [(name, name) for name in upload["columns"]]}
+    shown |= {"may_write": "data:write" in visit.key["scopes"]}
     return Page("one_row.html", shown, 422 if form.faults else 200)

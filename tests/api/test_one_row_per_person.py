@@ -55,26 +55,15 @@ async def test_each_person_has_one_row_and_the_upload_says_how(client):
         ["bob", "2026-01-01", "50", None, None, None],
     ]
     assert (made["one_row_per"], made["rows"], made["columns"]) == ("pid", 3, visits["columns"])
-    assert made["made_from"] == {
-        "upload": "visits",
-        "sha256": visits["sha256"],
-        "rows": 5,
-        "person": "pid",
-        "columns": {"day": "most_frequent", **columns, "zip": "most_frequent"},
-        "order_by": "day",
-        "on_missing": "refuse",
-    }
     assert made["notes"] == [
         "One row per person by column pid: 5 rows became 3 persons.",
-        "First: dx. Most frequent: day, zip. Mean: age. Sum: cost.",
-        "Rows are ordered by day, then their place.",
-        "Of equally frequent values the first is kept, in persons: day (2), zip (1).",
+        "Made of visits: age by mean, cost by sum, dx by first, every other column by most_frequent, rows "
+        "ordered by day, then place.",
         "5 spellings in 'pid' are taken for 3 persons: texts that differ in letter case, blanks or how a "
         "number is written only name one person.",
     ]
     assert (await client.get("/v1/uploads/people")).json() == made
-    assert (made["format"], made["dialect"]["missing"], made["bytes"]) == ("parquet", [], 0)
-    assert (visits["one_row_per"], visits["made_from"]) == (None, None)
+    assert (made["format"], made["dialect"]["missing"], visits["one_row_per"]) == ("arrow", [], None)
 
 
 async def test_persons_of_the_new_upload_can_be_the_identifier_of_a_dataset(client):
@@ -87,6 +76,46 @@ async def test_persons_of_the_new_upload_can_be_the_identifier_of_a_dataset(clie
     body = {"name": "people", "upload": "people", "attributes": attributes}
     dataset = await client.post("/v1/datasets", json=body)
     assert (dataset.status_code, dataset.json()["rows"]) == (201, 3)
+
+
+# Forty households, each of three people with two visits, and facts that it fixes: a sign of its several rows.
+HOMES = "pid,household,region,heating,dx\n" + "".join(
+    f"p{own},h{own % 40},r{own % 40 % 9},w{own % 40 % 7},d{own * 7 % 11}\n" for own in [*range(120)] * 2
+)
+
+
+def attributes_of(**roles: str) -> list[dict[str, str]]:
+    return [{"name": name, "type": "categorical", "role": role} for name, role in roles.items()]
+
+
+async def test_rows_of_a_dataset_are_persons_where_the_builder_says_so(client):
+    await uploaded(client, HOMES, "homes")
+    await reduced(client, "homes")
+    attributes = attributes_of(region="quasi_identifier", dx="sensitive")
+    sent = {"name": "unsaid", "upload": "people", "attributes": attributes}
+    unsaid = (await client.post("/v1/datasets", json=sent)).json()
+    said = await client.post("/v1/datasets", json={**sent, "name": "said", "rows_are": "persons"})
+    assert unsaid["rows_are"] == "persons"
+    assert unsaid["sha256"] == said.json()["sha256"]
+    assert not any("Nobody said" in own for own in unsaid["warnings"])
+    signs = (await client.get("/v1/datasets/unsaid/profile")).json()["person_signs"]
+    assert signs == {"signs": [], "person": None, "persons": None}
+    # The same table as a file, of which nobody knows how it was made:
+    rows = (await client.get("/v1/uploads/people/preview", params={"limit": 200})).json()["rows"]
+    text = "\n".join(",".join(row) for row in [HOMES.partition("\n")[0].split(","), *rows])
+    await uploaded(client, text, "file")
+    file = (await client.post("/v1/datasets", json={**sent, "name": "file", "upload": "file"})).json()
+    assert file["rows_are"] is None
+    assert "'household'" in file["warnings"][0]
+
+
+async def test_another_column_of_persons_may_be_named(client):
+    await uploaded(client, HOMES, "homes")
+    await reduced(client, "homes")
+    attributes = attributes_of(household="person", region="quasi_identifier")
+    sent = {"name": "by-household", "upload": "people", "attributes": attributes}
+    made = (await client.post("/v1/datasets", json=sent)).json()
+    assert (made["rows_are"], made["person"], made["persons"]) == (None, "household", 40)
 
 
 async def test_the_same_question_is_the_same_upload_and_another_needs_another_name(client):
@@ -190,10 +219,10 @@ async def test_a_profile_counts_patients_once_their_rows_are_one(command, visits
     assert await command("profile", str(renamed), *asked[1:], *one_row) == 0
     found = json.loads(capsys.readouterr().out)
     assert k_of(found) == 5
-    assert found["notes"][:3] == [
+    assert found["notes"][:2] == [
         "One row per person by column patient: 120 rows became 30 persons.",
-        "Last: dx. Most frequent: visit, day, zip, sex. Mean: cost.",
-        "Rows are ordered by day, then their place.",
+        "Made of again: cost by mean, dx by last, every other column by most_frequent, rows ordered by day, "
+        "then place.",
     ]
 
 

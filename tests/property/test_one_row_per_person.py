@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
+from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.tables.one_row import Kept, PersonRows, are_numbers, ranks
+from app.domain.errors import InvalidInput
+from app.services.datasets.one_row_uploads import Kept, OneRowPerPerson, one_row_table
+from app.services.datasets.text_columns import TextColumn
+from app.services.resources import Kind, Stored
 
 CELLS = st.sampled_from([None, "0", "1", "2.5", "-3", "007", "1000000.125", "0.1"])
 ROWS = st.integers(1, 25).flatmap(
@@ -20,21 +25,29 @@ ROWS = st.integers(1, 25).flatmap(
 )
 
 
-def coded(cells: Sequence[str | None]) -> tuple[tuple[str, ...], np.ndarray]:
+def coded(cells: Sequence[str | None]) -> TextColumn:
     values = tuple(dict.fromkeys(cell for cell in cells if cell is not None))
-    return values, np.array([-1 if cell is None else values.index(cell) for cell in cells], dtype=np.int32)
+    place = {value: own for own, value in enumerate(values)} | {None: -1}
+    return TextColumn(values, np.array([place[cell] for cell in cells], dtype=np.int32))
 
 
-def made(how: Kept, rows: PersonRows, cells: Sequence[str | None]) -> tuple[list[str | None], int]:
-    values, positions = coded(cells)
-    ties = 0
-    if how is Kept.MOST_FREQUENT:
-        found, ties = rows.most_frequent(positions, len(values))
-    elif how in (Kept.FIRST, Kept.LAST):
-        found = rows.at_end(positions, is_last=how is Kept.LAST)
-    else:
-        values, found = rows.total(positions, values, is_mean=how is Kept.MEAN)
-    return [None if own < 0 else values[own] for own in found.tolist()], ties
+def made(
+    how: Kept,
+    cells: Sequence[str | None],
+    persons: Sequence[int] | None = None,
+    order: Sequence[str] | None = None,
+) -> list[str | None]:
+    """What is kept of each person's cells, all being one person's if none are named."""
+    table = {"cell": coded(cells), "pid": coded([f"p{own}" for own in persons or [0] * len(cells)])}
+    if order is not None:
+        table["rank"] = coded(order)
+    upload = Stored("0", Kind.UPLOAD, "visits", "", datetime.now(UTC), {"columns": tuple(table)})
+    asked = OneRowPerPerson("people", "pid", {"cell": how}, None if order is None else "rank")
+    found, _ = one_row_table(upload, asked, table)
+    assert found.column_names == list(table)
+    assert found["pid"].to_pylist() == list(dict.fromkeys(table["pid"].cells()))
+    texts: list[str | None] = found["cell"].to_pylist()
+    return texts
 
 
 def by_loops(how: Kept, cells: Sequence[tuple[str, int]]) -> str | None:
@@ -43,74 +56,84 @@ def by_loops(how: Kept, cells: Sequence[tuple[str, int]]) -> str | None:
         return None
     in_order = [cell for cell, _ in sorted(cells, key=lambda own: own[1])]
     match how:
-        case Kept.FIRST:
+        case "first":
             return in_order[0]
-        case Kept.LAST:
+        case "last":
             return in_order[-1]
-        case Kept.MOST_FREQUENT:
+        case "most_frequent":
             return Counter(cell for cell, _ in cells).most_common(1)[0][0]
     total = sum(Fraction(cell) for cell, _ in cells)
-    if how is Kept.MEAN:
+    if how == "mean":
         total = round(total / len(cells), 6)
     text = f"{Decimal(total.numerator) / Decimal(total.denominator):f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-@pytest.mark.parametrize("how", list(Kept))
+@pytest.mark.parametrize("how", get_args(Kept))
 @given(rows=ROWS, by_rank=st.booleans())
 def test_every_way_is_what_loops_over_persons_find(how, rows, by_rank):
-    numbers = np.array([person for person, _, _ in rows], dtype=np.int32)
-    order = np.array([rank for _, _, rank in rows], dtype=np.int32) if by_rank else None
-    found, ties = made(how, PersonRows.of(numbers, order), [cell for _, cell, _ in rows])
+    order = [str(rank) for _, _, rank in rows] if by_rank else None
+    found = made(how, [cell for _, cell, _ in rows], [person for person, _, _ in rows], order)
     of_persons: dict[int, list[tuple[str, int]]] = {}
     for person, cell, rank in rows:
         own = of_persons.setdefault(person, [])
         if cell is not None:
             own.append((cell, rank if by_rank else 0))
     assert found == [by_loops(how, own) for own in of_persons.values()]
-    if how is Kept.MOST_FREQUENT:
-        counts = [Counter(cell for cell, _ in own).most_common() for own in of_persons.values()]
-        assert ties == sum(len(own) > 1 and own[0][1] == own[1][1] for own in counts)
-
-
-def test_persons_are_in_the_order_of_their_first_rows():
-    rows = PersonRows.of(np.array([3, 4, 3, 0, 5], dtype=np.int32), None)
-    assert (rows.numbers.tolist(), rows.first.tolist()) == ([0, 1, 0, 2, 3], [0, 1, 3, 4])
 
 
 @pytest.mark.parametrize(
     ("cells", "how", "right"),
     [
-        (["0.1", "0.2"], Kept.SUM, "0.3"),  # which doubles do not give
-        (["9" * 30, "1"], Kept.SUM, "1" + "0" * 30),  # which 64 bits do not hold
-        (["9" + "0" * 18] * 2, Kept.SUM, "18" + "0" * 18),  # each alone they do
-        (["9" * 30, "1"], Kept.MEAN, "5" + "0" * 29),
-        (["1", "1", "2"], Kept.MEAN, "1.333333"),
-        (["0.000001", "0.000002"], Kept.MEAN, "0.000002"),  # half to even
-        (["0.000002", "0.000003"], Kept.MEAN, "0.000002"),
-        (["-0.000001", "-0.000002"], Kept.MEAN, "-0.000002"),
-        (["0.00000001", "0.00000003"], Kept.MEAN, "0.00000002"),  # as many digits as the cells have
-        (["-0.0", "0"], Kept.SUM, "0"),
+        (["0.1", "0.2"], "sum", "0.3"),  # which doubles do not give
+        (["9" * 30, "1"], "sum", "1" + "0" * 30),  # which 64 bits do not hold
+        (["9" + "0" * 18] * 2, "sum", "18" + "0" * 18),  # each alone they do
+        (["9" * 30, "0." + "0" * 29 + "1"], "sum", "9" * 30 + "." + "0" * 29 + "1"),
+        (["9" * 30, "1"], "mean", "5" + "0" * 29),
+        (["1", "1", "2"], "mean", "1.333333"),
+        (["0.000001", "0.000002"], "mean", "0.000002"),  # half to even
+        (["0.000002", "0.000003"], "mean", "0.000002"),
+        (["-0.000001", "-0.000002"], "mean", "-0.000002"),
+        (["0.00000001", "0.00000003"], "mean", "0.00000002"),  # as many digits as the cells have
+        (["-0.0", "0"], "sum", "0"),
+        (["-0.0"], "sum", "0"),
+        (["007"], "sum", "7"),
     ],
 )
 def test_sums_are_exact_and_means_are_rounded_as_said(cells, how, right):
-    assert made(how, PersonRows.of(np.zeros(len(cells), dtype=np.int32), None), cells) == ([right], 0)
+    assert made(how, cells) == [right]
 
 
-def test_numbers_that_cannot_be_added_are_none():
-    texts = ["1e3", "1,5", " 1", "", "NaN", "9" * 31, "0." + "1" * 31, ".5", "١"]
-    assert not are_numbers(texts).any()
-    assert are_numbers(["0", "-1.50", "+3", "9" * 30 + "." + "9" * 30]).all()
+@pytest.mark.parametrize("how", ["sum", "mean"])
+@pytest.mark.parametrize(
+    "cell", ["1e3", "1,5", " 1", "", "NaN", "Infinity", "9" * 31, "0." + "1" * 31, ".5", "١"]
+)
+def test_numbers_that_cannot_be_added_are_refused_with_their_row(cell, how):
+    with pytest.raises(InvalidInput, match="in row 2"):
+        made(how, ["1", cell])
 
 
 def test_rows_that_are_equal_in_the_order_stay_in_that_of_the_table():
-    positions, ranks_of_rows = np.arange(3000, dtype=np.int32), np.arange(3000, dtype=np.int32) % 2
-    rows = PersonRows.of(np.zeros(3000, dtype=np.int32), ranks_of_rows)
-    assert [rows.at_end(positions, is_last=last).tolist() for last in (False, True)] == [[0], [2999]]
-    assert rows.order.tolist() == [*range(0, 3000, 2), *range(1, 3000, 2)]
+    cells, order = [str(row) for row in range(3000)], [str(row % 2) for row in range(3000)]
+    assert [made(how, cells, order=order) for how in ("first", "last")] == [["0"], ["2999"]]
 
 
-def test_order_is_by_value_and_by_time():
-    assert ranks(["10", "9", "9.0", "-1"]).tolist() == [2, 1, 1, 0]
-    assert ranks(["2026-01-31", "2026-01-05 13:30", "2026-01-31T00:00"]).tolist() == [1, 0, 1]
-    assert ranks(["2026-02-30", "2026-02-03", "31.01.2026", "5"]).tolist() == [-1, 0, -1, -1]
+@pytest.mark.parametrize(
+    ("order", "first", "last"),
+    [
+        (["10", "9", "9.0", "-1"], "3", "0"),
+        (["10", "9", "9.0"], "1", "0"),
+        (["2026-01-31", "2026-01-05 13:30", "2026-01-31T00:00"], "1", "2"),
+        (["2026-01-31", "2026-01-05 13:30", "2026-01-31T00:00+02:00"], "1", "0"),
+        (["1066-10-14", "0844-07-02", "9999-12-31"], "1", "2"),
+    ],
+)
+def test_order_is_by_value_and_by_time(order, first, last):
+    cells = [str(row) for row in range(len(order))]
+    assert [made(how, cells, order=order) for how in ("first", "last")] == [[first], [last]]
+
+
+@pytest.mark.parametrize("text", ["2026-02-30", "31.01.2026", "5", "now", "today", "NaT", ""])
+def test_what_is_neither_number_nor_date_orders_nothing(text):
+    with pytest.raises(InvalidInput, match="in row 2"):
+        made("first", ["a", "b"], order=["2026-02-03", text])

@@ -142,7 +142,7 @@ def test_a_server_has_loaded_what_a_page_of_a_dataset_needs_before_it_answers_an
 
 @pytest.mark.deep
 def test_what_computes_loads_the_parts_of_libraries_that_few_questions_need_later():
-    later = {"scipy.optimize", "scipy.special", "scipy.sparse", "faker"}
+    later = {"scipy.optimize", "scipy.special", "scipy.sparse", "faker", "pandas"}
     assert loaded("app.composition.run_process", later) == "[]\n"
     assert loaded("app.composition.use_cases", later) == "[]\n"
 

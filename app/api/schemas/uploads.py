@@ -10,10 +10,9 @@ from pydantic import Field
 from app.api.schemas.common import Answer, Column, Count, Hash, Name, Request, Resource
 from app.api.schemas.derived import Asking
 from app.domain.hierarchies.cell_formats import CellFormat
-from app.domain.tables.one_row import Kept
 from app.services.datasets.dataset_schema import OnMissing, OnUnreadable
 from app.services.datasets.ingest.dialect import Dialect, UploadFormat
-from app.services.datasets.one_row_uploads import OneRowPerPerson
+from app.services.datasets.one_row_uploads import Kept, OneRowPerPerson
 from app.services.datasets.uploads import CreateUpload
 
 Missing = Annotated[str, Field(max_length=100, pattern=r"^[^\x00]*$")]
@@ -92,22 +91,6 @@ class NewOneRowPerPerson(Asking[OneRowPerPerson]):
     """What becomes of rows that name nobody: they are refused, or each is taken for another person."""
 
 
-class OneRowSource(Answer):
-    """How an upload with one row per person was made."""
-
-    upload: Annotated[str, Field(max_length=100, description="Name of its upload.", examples=["visits"])]
-    sha256: Hash
-    """Hash of that upload."""
-    rows: Annotated[Count, Field(description="Rows of that upload.", examples=[1800])]
-    person: Annotated[str, Field(max_length=1000, description="Column of persons.", examples=["patient"])]
-    columns: Annotated[dict[str, Kept], Field(max_length=10_000, examples=[{"cost": "sum"}])]
-    """What was kept of each column."""
-    order_by: Annotated[str | None, Field(max_length=1000, examples=["visit_date"])]
-    """Column that said what is first and last; null: the order of the rows."""
-    on_missing: Annotated[OnMissing, Field(examples=["refuse"])]
-    """What became of rows that name nobody."""
-
-
 class Upload(Resource):
     """An upload."""
 
@@ -120,13 +103,13 @@ class Upload(Resource):
     bytes: Annotated[Count, Field(description="Bytes received.", examples=[700])]
     stored_bytes: Annotated[Count, Field(description="Bytes stored, before encryption.", examples=[2000])]
     content_sha256: Hash
-    """Hash of the bytes received: what `sha256sum` says of the file; of `made_from` where none were."""
+    """Hash of the bytes received: what `sha256sum` says of the file; or of the table made here, as Arrow."""
     notes: Annotated[list[str], Field(max_length=10, examples=[[]])] = []  # noqa: RUF012
     """What is doubtful about how it was read, and which sheets of a workbook were not; or how it was made."""
     one_row_per: Annotated[str | None, Field(max_length=1000, examples=[None])] = None
-    """Column of persons, each of whom has one row, where the upload was made so; null otherwise."""
-    made_from: OneRowSource | None = None
-    """How it was made of another upload; null where it was sent."""
+    """Column of persons, each of whom has one row, where the upload was made so; else null. Rows of datasets
+    made of it are persons, unless one names another column of persons.
+    """
 
 
 class TablePreview(Answer):

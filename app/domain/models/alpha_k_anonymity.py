@@ -114,7 +114,7 @@ class AlphaKAnonymity(DiversityCriterion):
     def failing_in_words(self) -> str:
         """Too few records, or one value with too great a share."""
         return (
-            f"would be in classes of fewer than {self.k:,} records, or of which more than a share of "
+            f"would be in classes of fewer than {self.k:,}, or of which more than a share of "
             f"{self.alpha:.6g} has the same value of {named(self.attribute)}"
         )
 

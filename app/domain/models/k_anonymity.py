@@ -26,9 +26,9 @@ Records = Annotated[
 ]
 
 
-def fit_only(size: int, others: str) -> str:
+def fit_only(size: int, others: str = "") -> str:
     """How few the records of the smallest class may be."""
-    return "the worst-off are unique" if size <= 1 else f"the worst-off are in a class of {size:,} {others}"
+    return "the worst-off are unique" if size <= 1 else f"the worst-off are in a class of {size:,}{others}"
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class KAnonymity(Criterion):
     @property
     def failing_in_words(self) -> str:
         """Unique, or in small classes."""
-        return "would be unique" if self.k == 2 else f"would be in classes of fewer than {self.k:,} records"
+        return "would be unique" if self.k == 2 else f"would be in classes of fewer than {self.k:,}"
 
     def worst_in_words(self, worst: float) -> str | None:
         """Of a class of so many; who is unique needs no more words."""
-        return None if self.k == 2 else fit_only(int(worst), "records")
+        return None if self.k == 2 else fit_only(int(worst))
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """Records, or persons, of the smallest class."""

@@ -70,7 +70,7 @@ class KMap(Criterion):
 
     def worst_in_words(self, worst: float) -> str:
         """Of a class of so many people."""
-        return fit_only(int(worst), "people")
+        return fit_only(int(worst), " people")
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """People of the smallest class."""

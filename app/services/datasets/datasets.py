@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -168,8 +168,10 @@ class DatasetService(TableResources):
                 for d in declarations
                 if d.hierarchy is not None
             }
-            # Where nobody said what a row is, a column that is not declared may say so.
             is_said = (request.rows_are or column_of(Role.PERSON, declarations)) is not None
+            if not is_said and upload.summary.get("one_row_per"):
+                request, is_said = replace(request, rows_are="persons"), True  # as its builder says
+            # Where nobody said what a row is, a column that is not declared may say so.
             names = [d.name for d in declarations] if is_said else upload.summary["columns"]
             columns = await read_columns(work, upload, names, "/attributes")
         return _Source(request, is_said, upload, columns, stored)

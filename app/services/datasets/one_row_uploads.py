@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from decimal import Decimal, localcontext
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from app.domain.arrays import Ints
+from app.domain.classes.libraries import Library
 from app.domain.errors import Fault, InvalidInput, TooLarge, joined, refuse
-from app.domain.tables.one_row import MISSING, Kept, PersonRows, are_numbers, ranks
-from app.services.datasets.arrow_arrays import text_array
 from app.services.datasets.dataset_schema import OnMissing, unknown_column
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.persons import person_warnings, persons_of
-from app.services.datasets.table_streams import blocks
-from app.services.datasets.text_columns import TextColumn
-from app.services.resources import JsonObject, Stored
+from app.services.datasets.text_columns import MISSING, TextColumn
+from app.services.resources import Stored
 
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = Library("pandas")
+
+Kept = Literal["most_frequent", "first", "last", "mean", "sum"]
+"""What of the present cells of a person's rows stands for the person; of none it is a missing cell."""
 MOST_CELLS: Final = 100_000_000
 """Of an upload that is reduced: it takes four bytes of memory for each, and its columns' different texts."""
+MEAN_DIGITS: Final = 6
+"""Means have so many digits behind the point, or as many as the column's cells if those have more."""
+_NUMBER: Final = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?", re.ASCII)
+_EXACT: Final = 100
+"""Digits that hold every sum of so many numbers, and tell a mean from the half between two others."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +41,7 @@ class OneRowPerPerson:
     """How the rows of one person become one, in an upload to be made.
 
     Of columns that are not named the most frequent value is kept. First and last are by ``order_by``, numbers
-    or ISO dates, or else by the table. Rows that name nobody are refused, or each its own
-    person.
+    or ISO dates, or else by the table. Rows that name nobody are refused, or each its own person.
     """
 
     name: str
@@ -56,84 +66,82 @@ class OneRowPerPerson:
             raise TooLarge(said, "Upload the columns that are needed, or make it before.", MOST_CELLS)
 
 
-@dataclass(frozen=True, eq=False)
-class OneRowTable:
-    """A column of text per name, with a cell per person; how it was made, and that in sentences."""
+def one_row_table(
+    upload: Stored, asked: OneRowPerPerson, columns: Mapping[str, TextColumn]
+) -> tuple[pa.Table, tuple[str, ...]]:
+    """The upload's columns of text with a row per person in the order of their first rows, and what was done.
 
-    columns: Mapping[str, pa.LargeStringArray]
-    rows: int
-    made_from: JsonObject
-    notes: tuple[str, ...]
-
-    def parts(self) -> Iterator[pa.Table]:
-        """Its rows in parts, of which none has too many bytes for one array."""
-        for rows in blocks(self.rows):
-            yield pa.table({name: own[rows].cast(pa.string()) for name, own in self.columns.items()})
-
-
-def one_row_table(upload: Stored, asked: OneRowPerPerson, columns: Mapping[str, TextColumn]) -> OneRowTable:
-    """The table of the upload's columns; InvalidInput, naming rows, for cells that do not fit."""
-    column, order = columns[asked.person], None
+    InvalidInput, naming rows, for cells that do not fit.
+    """
+    column = columns[asked.person]
     persons = persons_of(column, "/person" if asked.on_missing == "refuse" else None)
-    if asked.order_by is not None:
-        own = columns[asked.order_by]
-        order = np.append(ranks(own.values), np.int32(MISSING))[own.positions]
-        remedy = "Take a column without gaps of numbers, or of dates like 2026-01-31 or 2026-01-31 13:30."
-        _refuse(order == MISSING, "/order_by", f"{asked.order_by!r} is no number and no ISO date", remedy)
-    rows, named = PersonRows.of(persons.numbers, order), column.positions.copy()
+    rows = pd.DataFrame({"person": pd.factorize(persons.numbers)[0]})
+    ordered = rows if asked.order_by is None else rows.iloc[_order(columns[asked.order_by], asked.order_by)]
+    named = column.positions.copy()
     named[persons.nobody - 1] = MISSING
-    made, kept, ties = {asked.person: _texts(column.values, named[rows.first])}, {}, []
-    for name in (name for name in upload.summary["columns"] if name != asked.person):
-        kept[name] = asked.columns.get(name, Kept.MOST_FREQUENT)
-        made[name], tied = _reduced(rows, columns[name], kept[name], name)
-        ties += [f"{name} ({tied:,})"] if tied else []
-    n_rows, n = len(persons.numbers), persons.n_persons
-    told = [f"One row per person by column {asked.person}: {n_rows:,} rows became {n:,} persons."]
-    chosen = {how: [name for name, own in kept.items() if own is how] for how in Kept}
-    told.append(
-        " ".join(f"{how.replace('_', ' ').capitalize()}: {_few(own)}." for how, own in chosen.items() if own)
+    made = {}
+    for name in upload.summary["columns"]:
+        own, how = columns[name], asked.columns.get(name, "most_frequent")
+        frame = ordered if how in ("first", "last") else rows
+        if name == asked.person:
+            own, how = TextColumn(own.values, named), "first"  # in the table, whatever the order
+        if how in ("mean", "sum"):
+            is_wrong = np.array([_NUMBER.fullmatch(text) is None for text in own.values], dtype=bool)
+            remedy = "Keep another of its cells, or write numbers like 1234.5, of 30 digits a side at most."
+            _refuse(own.rows_of(is_wrong), joined("/columns", name), f"{name!r} is no number", remedy)
+        cells = frame.assign(cell=own.positions[frame.index])
+        kept = _kept(cells[cells["cell"] != MISSING], own.values, how).reindex(range(persons.n_persons))
+        made[name] = pa.array(kept, pa.string(), from_pandas=True)
+    n, order = persons.n_persons, f"{asked.order_by}, then " if asked.order_by else ""
+    ways = "".join(f"{name} by {how}, " for name, how in asked.columns.items())
+    return pa.table(made), (
+        f"One row per person by column {asked.person}: {len(rows):,} rows became {n:,} persons.",
+        f"Made of {upload.name}: {ways}every other column by most_frequent, rows ordered by {order}place.",
+        *person_warnings(asked.person, persons),
     )
-    if chosen[Kept.FIRST] or chosen[Kept.LAST]:
-        told.append(f"Rows are ordered by {f'{asked.order_by}, then ' if asked.order_by else ''}their place.")
-    if ties:
-        told.append(f"Of equally frequent values the first is kept, in persons: {_few(ties)}.")
-    told += person_warnings(asked.person, persons)
-    source = {"upload": upload.name, "sha256": upload.sha256, "rows": n_rows, "person": asked.person}
-    source |= {"columns": kept, "order_by": asked.order_by, "on_missing": asked.on_missing}
-    in_place = {name: made[name] for name in upload.summary["columns"]}
-    return OneRowTable(in_place, n, source, tuple(filter(None, told)))
 
 
-def _reduced(rows: PersonRows, column: TextColumn, how: Kept, name: str) -> tuple[pa.LargeStringArray, int]:
-    """The column with a cell per person, and how many persons have several most frequent values."""
-    if how is Kept.MOST_FREQUENT:
-        positions, ties = rows.most_frequent(column.positions, len(column.values))
-        return _texts(column.values, positions), ties
-    if how in (Kept.FIRST, Kept.LAST):
-        return _texts(column.values, rows.at_end(column.positions, is_last=how is Kept.LAST)), 0
-    wrong = np.append(~are_numbers(column.values), False)[column.positions]
-    remedy = (
-        "Keep the first, last or most_frequent, or write numbers like 1234.5, of 30 digits a side at most."
-    )
-    _refuse(wrong, joined("/columns", name), f"{name!r} is no number", remedy)
-    return _texts(*rows.total(column.positions, column.values, is_mean=how is Kept.MEAN)), 0
+def _kept(cells: pd.DataFrame, values: Sequence[str], how: Kept) -> pd.Series[str]:
+    """By person what is kept of present cells, which are positions among texts, in their order.
+
+    Of several most frequent texts it is the one that comes first. Sums are exact, means rounded half to even.
+    """
+    if how in ("mean", "sum"):
+        with localcontext(prec=_EXACT):
+            numbers = np.array([Decimal(text) for text in values], dtype=object)
+            grouped = pd.Series(numbers[cells["cell"]]).groupby(cells["person"].to_numpy())
+            totals = grouped.sum()
+            if how == "mean":
+                digits = max([MEAN_DIGITS, *(len(text.partition(".")[2]) for text in values)])
+                unit = Decimal(1).scaleb(-digits)
+                totals = (totals / grouped.size()).map(lambda mean: mean.quantize(unit))
+            return totals.map(lambda own: f"{own.normalize() + 0:f}")
+    if how == "most_frequent":
+        counts = cells.groupby(["person", "cell"], sort=False).size()
+        cells = counts.sort_values(ascending=False, kind="stable").reset_index()
+    found = cells.drop_duplicates("person", keep="last" if how == "last" else "first")
+    return pd.Series(np.array(values, dtype=object)[found["cell"]], found["person"], dtype=object)
 
 
-def _refuse(is_wrong: npt.NDArray[np.bool_], pointer: str, said: str, remedy: str) -> None:
-    """Raise InvalidInput that names the first rows that are wrong, if any is."""
-    rows = np.flatnonzero(is_wrong) + 1
+def _order(column: TextColumn, name: str) -> npt.NDArray[np.int64]:
+    """The rows from the first to the last by numbers, or else by ISO dates and times; equal ones stay."""
+    texts = column.values
+    if all(map(_NUMBER.fullmatch, texts)):
+        ranks = pd.factorize(np.array([Decimal(text) for text in texts], dtype=object), sort=True)[0]
+    else:
+        dates = pd.Series(texts, dtype=object)
+        dates = dates.where(dates.str.match(r"\d"))  # since today is a date to pandas
+        moments = pd.to_datetime(dates, format="ISO8601", errors="coerce", utc=True)
+        ranks = pd.factorize(moments, sort=True)[0]
+    found = np.append(ranks, MISSING)[column.positions]
+    said = f"{name!r} is no number and no ISO date"
+    remedy = "Take a column without gaps of numbers, or of dates like 2026-01-31 or 2026-01-31 13:30."
+    _refuse(np.flatnonzero(found == MISSING) + 1, "/order_by", said, remedy)
+    return np.argsort(found, kind="stable")
+
+
+def _refuse(rows: npt.NDArray[np.int64], pointer: str, said: str, remedy: str) -> None:
+    """Raise InvalidInput that names the first of the rows from 1, if there are any."""
     if len(rows):
         where = in_rows(rows[:ROWS_NAMED].tolist(), len(rows))
         raise InvalidInput.of(pointer, "unreadable-cell", f"{said} {where}.", remedy)
-
-
-def _texts(values: Sequence[str], positions: Ints) -> pa.LargeStringArray:
-    """The text at each position, null at −1."""
-    is_there = pa.py_buffer(np.packbits(positions != MISSING, bitorder="little"))
-    buffers = [is_there, pa.py_buffer(np.maximum(positions, 0))]
-    return text_array(values).take(pa.Array.from_buffers(pa.int32(), len(positions), buffers))
-
-
-def _few(names: Sequence[str], most: int = 10) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

@@ -42,7 +42,7 @@ def stream_columns(columns: Columns, format: DataFormat, name: str) -> DataStrea
 
 def stream(chunks: Iterator[bytes], format: DataFormat, name: str) -> DataStream:
     """Chunks, each made in a thread of its own when it is its turn, as a download."""
-    return DataStream(MEDIA_TYPES[format], f"{name}.{format.value}", _in_threads(chunks))
+    return DataStream(MEDIA_TYPES[format], f"{name}.{format.value}", in_threads(chunks))
 
 
 def parquet_chunks(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
@@ -55,12 +55,23 @@ def parquet_chunks(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iter
     yield sink.taken()
 
 
+def arrow_chunks(table: pa.Table) -> Iterator[bytes]:
+    """The table as Arrow's stream, block by block."""
+    sink = _Sink()
+    with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), table.schema) as writer:
+        for batch in table.to_batches(BLOCK_ROWS):
+            writer.write_batch(batch)
+            yield sink.taken()
+    yield sink.taken()
+
+
 def blocks(n_rows: int, of_rows: int = BLOCK_ROWS) -> Iterator[slice]:
     """The rows in blocks."""
     return (slice(start, min(start + of_rows, n_rows)) for start in range(0, n_rows, of_rows))
 
 
-async def _in_threads(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def in_threads(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """The chunks, each made in a thread of its own when it is its turn."""
     while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
         yield chunk
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import ClassVar, Final
 from uuid import uuid4
 
@@ -21,18 +20,17 @@ from app.services.datasets.ingest.dialect import (
 )
 from app.services.datasets.ingest.hierarchy_proposals import with_hierarchies
 from app.services.datasets.ingest.intake import Intake
-from app.services.datasets.ingest.pieces import Piece, PieceWriter, Preview, first_rows
+from app.services.datasets.ingest.pieces import Preview, first_rows
 from app.services.datasets.ingest.proposals import (
     DialectProposal,
     SchemaProposal,
     propose_dialect,
     propose_schema,
 )
-from app.services.datasets.ingest.rows_hash import RowsHash
-from app.services.datasets.ingest.table_hash import TableHash
-from app.services.datasets.one_row_uploads import OneRowPerPerson, OneRowTable, one_row_table
+from app.services.datasets.one_row_uploads import OneRowPerPerson, one_row_table
+from app.services.datasets.table_streams import arrow_chunks, in_threads
 from app.services.datasets.text_columns import read_columns
-from app.services.fingerprints import new_resource, sha256_of
+from app.services.fingerprints import new_resource
 from app.services.leases import UPLOAD_LEASE, held
 from app.services.named import NamedResources
 from app.services.ports import Store
@@ -43,11 +41,13 @@ MAX_SAMPLE_BYTES: Final = 1024**2
 
 @dataclass(frozen=True)
 class CreateUpload:
-    """A table to be uploaded under a name."""
+    """A table to be uploaded under a name; one that was made here says how, and whose rows it joined."""
 
     name: str
     format: UploadFormat = UploadFormat.CSV
     dialect: Dialect = field(default_factory=Dialect)
+    notes: tuple[str, ...] = ()
+    one_row_per: str | None = None
 
 
 class UploadService(NamedResources):
@@ -63,33 +63,7 @@ class UploadService(NamedResources):
         """Read the body to its end or to the first fault; nothing is visible unless all of it is right."""
         self._admit(actor, request.name)
         check_dialect(request.dialect)
-        intake = Intake(request.format, request.dialect, self._limits)
-        new = partial(_resource, request, intake)
-        return await self._add_pieces(actor, intake.pieces(body), new, lambda: intake.table_hashes)
-
-    async def create_one_row_per_person(self, actor: Actor, ref: str, request: OneRowPerPerson) -> Created:
-        """A new upload of the rows of another; InvalidInput or TooLarge for what cannot be reduced so."""
-        self._admit(actor, request.name)
-        async with self._store.work(actor.tenant) as work:
-            upload = await work.resources.get(self.kind, ref)
-            request.check(upload)
-            columns = await read_columns(work, upload, upload.summary["columns"], "/columns")
-        table = await asyncio.to_thread(one_row_table, upload, request, columns)
-        hashes = TableHash(tuple(table.columns)), RowsHash(tuple(table.columns))
-        new = partial(_one_row_resource, request, table)
-        return await self._add_pieces(
-            actor, _pieces_of(table, hashes), new, lambda: filter(None, [own.hexdigest() for own in hashes])
-        )
-
-    async def _add_pieces(
-        self,
-        actor: Actor,
-        pieces: AsyncGenerator[Piece],
-        new: Callable[[int, int], NewResource],
-        table_hashes: Callable[[], Iterable[str]],
-    ) -> Created:
-        """Store the pieces, and once all have come what is made of their number and bytes."""
-        upload_id, n_pieces, stored_bytes = uuid4().hex, 0, 0
+        upload_id = uuid4().hex
 
         async def keep() -> bool:
             async with self._store.work(actor.tenant) as work:
@@ -98,27 +72,44 @@ class UploadService(NamedResources):
 
         try:
             async with held(UPLOAD_LEASE, asyncio.get_running_loop().time(), keep):
-                async with aclosing(pieces) as stream:
-                    async for piece in stream:
-                        async with self._store.work(actor.tenant) as work:
-                            await work.pieces.stage(upload_id, piece.number, piece.rows, piece.payload)
-                            await work.commit()
-                        n_pieces += 1
-                        stored_bytes += len(piece.payload)
-                made = new(n_pieces, stored_bytes)
-                async with self._store.work(actor.tenant) as work:
-                    stored, created = await work.pieces.publish(upload_id, made)
-                    await work.same_tables.note(made.summary["content_sha256"], tuple(table_hashes()))
-                    if created:
-                        details = {"sha256": stored.sha256}
-                        await work.audit.record(actor.key_id, "upload.create", stored.id, details)
-                    await work.commit()
-                return Created(stored, created)
+                return await self._take_in(actor, request, upload_id, body)
         except BaseException:
             async with self._store.work(actor.tenant) as work:
                 await work.pieces.discard(upload_id)
                 await work.commit()
             raise
+
+    async def create_one_row_per_person(self, actor: Actor, ref: str, request: OneRowPerPerson) -> Created:
+        """A new upload of the rows of another; InvalidInput or TooLarge for what cannot be reduced so."""
+        self._admit(actor, request.name)
+        async with self._store.work(actor.tenant) as work:
+            upload = await work.resources.get(self.kind, ref)
+            request.check(upload)
+            columns = await read_columns(work, upload, upload.summary["columns"], "/columns")
+        table, notes = await asyncio.to_thread(one_row_table, upload, request, columns)
+        made = CreateUpload(request.name, UploadFormat.ARROW, Dialect(missing=()), notes, request.person)
+        return await self.create(actor, made, in_threads(arrow_chunks(table)))
+
+    async def _take_in(
+        self, actor: Actor, request: CreateUpload, upload_id: str, body: AsyncIterator[bytes]
+    ) -> Created:
+        intake = Intake(request.format, request.dialect, self._limits)
+        pieces = stored_bytes = 0
+        async with aclosing(intake.pieces(body)) as stream:
+            async for piece in stream:
+                async with self._store.work(actor.tenant) as work:
+                    await work.pieces.stage(upload_id, piece.number, piece.rows, piece.payload)
+                    await work.commit()
+                pieces += 1
+                stored_bytes += len(piece.payload)
+        new = _resource(request, intake, pieces, stored_bytes)
+        async with self._store.work(actor.tenant) as work:
+            stored, created = await work.pieces.publish(upload_id, new)
+            await work.same_tables.note(intake.content_sha256, intake.table_hashes)
+            if created:
+                await work.audit.record(actor.key_id, "upload.create", stored.id, {"sha256": stored.sha256})
+            await work.commit()
+        return Created(stored, created)
 
     async def propose_schema(self, actor: Actor, ref: str) -> SchemaProposal:
         """Types, roles and hierarchies that would fit the columns, from the first rows."""
@@ -169,40 +160,10 @@ def _resource(request: CreateUpload, intake: Intake, pieces: int, stored_bytes: 
         "stored_bytes": stored_bytes,
         "content_sha256": intake.content_sha256,
     }
+    if request.one_row_per is not None:
+        meaning["one_row_per"] = summary["one_row_per"] = request.one_row_per
     note = delimiter_note(intake.columns) if request.format.is_text else ""
-    notes = (*intake.remarks.notes, *([note] if note else ()))
+    notes = (*request.notes, *intake.remarks.notes, *([note] if note else ()))
     if notes:
         summary["notes"] = notes
     return new_resource(Kind.UPLOAD, request.name, meaning, {}, summary, {}, ())
-
-
-async def _pieces_of(table: OneRowTable, hashes: Sequence[TableHash | RowsHash]) -> AsyncGenerator[Piece]:
-    """The table in pieces, which the hashes take on the way."""
-
-    def made() -> Iterator[Piece]:
-        writer = PieceWriter(tuple(table.columns))
-        for part in table.parts():
-            for own in hashes:
-                own.add(part)
-            yield from writer.add(part)
-        yield from writer.finish()
-
-    pieces = made()
-    while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
-        yield piece
-
-
-def _one_row_resource(
-    request: OneRowPerPerson, table: OneRowTable, pieces: int, stored_bytes: int
-) -> NewResource:
-    """Nothing was received: the hash of the content is that of what it was made from, and how."""
-    made_from = {key: own for key, own in table.made_from.items() if key != "upload"}
-    content: JsonObject = {
-        "content_sha256": sha256_of({"one_row_per_person": 1, **made_from}),
-        "format": "parquet",
-    }
-    content["dialect"] = dialect_document(Dialect(missing=()), UploadFormat.PARQUET)
-    sizes = {"rows": table.rows, "pieces": pieces, "bytes": 0, "stored_bytes": stored_bytes}
-    made = {"one_row_per": request.person, "made_from": table.made_from}
-    summary = {**content, **sizes, **made, "columns": tuple(table.columns), "notes": table.notes}
-    return new_resource(Kind.UPLOAD, request.name, content, {}, summary, {}, ())

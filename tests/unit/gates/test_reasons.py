@@ -43,7 +43,7 @@ def said(kind: str, parameters: dict[str, object], allowed: int = 0) -> str:
         (
             "k_anonymity",
             {"k": 4},
-            "k-anonymity (k = 4): 6 of 10 records would be in classes of fewer than 4 records; none may; "
+            "k-anonymity (k = 4): 6 of 10 records would be in classes of fewer than 4; none may; "
             "the worst-off are unique.",
         ),
         (
@@ -68,7 +68,7 @@ def said(kind: str, parameters: dict[str, object], allowed: int = 0) -> str:
         (
             "alpha_k_anonymity",
             {"alpha": 0.6, "k": 3},
-            "(α,k)-anonymity (α = 0.6, k = 3): 6 of 10 records would be in classes of fewer than 3 records, "
+            "(α,k)-anonymity (α = 0.6, k = 3): 6 of 10 records would be in classes of fewer than 3, "
             "or of which more than a share of 0.6 has the same value of the sensitive attribute; none may; "
             "the greatest share is 1.",
         ),
@@ -80,7 +80,7 @@ def test_a_reason_says_who_fails_of_how_many_and_how_the_worst_are_off(kind, par
 
 def test_a_reason_says_how_many_may_fail():
     sentence = said("k_anonymity", {"k": 4}, 2)
-    assert "6 of 10 records would be in classes of fewer than 4 records; 2 may;" in sentence
+    assert "6 of 10 records would be in classes of fewer than 4; 2 may;" in sentence
 
 
 def test_the_worst_is_that_of_those_who_fail():
