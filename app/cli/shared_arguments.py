@@ -81,8 +81,8 @@ def one_row_of(arguments: argparse.Namespace) -> dict[str, Any] | None:
 
 def pair(option: str, text: str, *, is_first: bool = False) -> tuple[str, str]:
     """Name and value around the last ``=``, or the first where values are prose."""
-    name, _, value = text.partition("=") if is_first else text.rpartition("=")
-    if not name:
+    name, sign, value = text.partition("=") if is_first else text.rpartition("=")
+    if not (name and sign):
         raise InvalidInput.of(option, "malformed", f"{text!r} names no column.", "Write NAME=VALUE.")
     return name, value
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from app.cli.journey import format_of
 from app.cli.table_header import TEXT_FORMATS, head_of
-from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits, check_dialect
+from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits
 from app.services.datasets.ingest.intake import Intake
 from app.services.datasets.ingest.proposals import propose_dialect
 
@@ -19,18 +19,6 @@ _PIECE: Final = 1 << 20
 def proposed_dialect(path: Path, format: str, sheet: str | None = None) -> Dialect:
     """The dialect that fits the head of a table of text; of other formats the usual one, with the sheet."""
     return propose_dialect(head_of(path, format)).dialect if format in TEXT_FORMATS else Dialect(sheet=sheet)
-
-
-def stated_dialect(said: Mapping[str, Any]) -> Dialect:
-    """The usual dialect but for what is said of it; InvalidInput for what cannot be meant."""
-    known = dict(said)
-    if "quote" in known:
-        known["quote"] = known["quote"] or None
-    if "missing" in known:
-        known["missing"] = tuple(known["missing"])
-    dialect = Dialect(**known)
-    check_dialect(dialect)
-    return dialect
 
 
 async def table_pieces(path: Path, dialect: Dialect | None = None) -> AsyncGenerator[bytes, None]:

@@ -194,6 +194,8 @@ async def test_more_pieces_than_one_and_several_blocks_keep_their_order(client, 
     assert rows == [[f"p{row}", str(2 * row + 150)] for row in range(70)]
 
 
+PERSONS = "Each row counts as one person, as was said."
+
 # 30 patients with four visits each: by rows the classes are four times as large as by patients.
 PATIENTS = "visit,patient,day,zip,sex,dx,cost\n" + "".join(
     f"v{30 * day + own},{own:03},2026-01-0{day + 1},{47000 + own % 6},{'fm'[own % 2]},"
@@ -219,7 +221,8 @@ async def test_a_profile_counts_patients_once_their_rows_are_one(command, visits
     assert await command("profile", str(renamed), *asked[1:], *one_row) == 0
     found = json.loads(capsys.readouterr().out)
     assert k_of(found) == 5
-    assert found["notes"][:2] == [
+    assert found["notes"][:3] == [
+        PERSONS,
         "One row per person by column patient: 120 rows became 30 persons.",
         "Made of again: cost by mean, dx by last, every other column by most_frequent, rows ordered by day, "
         "then place.",
@@ -236,12 +239,12 @@ async def test_commands_say_first_what_was_made_of_the_rows(command, visits, tmp
     release = tmp_path / "release.csv"
     assert await command("anonymise", str(visits), *one_row, "--k", "5", "-o", str(release)) == 0
     out = capsys.readouterr().out
-    assert out.startswith(f"{first}\n")
+    assert out.startswith(f"{PERSONS}\n{first}\n")
     assert "30 records in 6 classes, the smallest of 5" in out
     lines = release.read_text().splitlines()
     assert (lines[0], len(lines)) == ('"zip","sex"', 31)
     assert await command("profile", str(visits), *one_row) == 0
-    assert capsys.readouterr().out.startswith(f"{first}\n")
+    assert capsys.readouterr().out.startswith(f"{PERSONS}\n{first}\n")
 
 
 @pytest.mark.parametrize(
@@ -283,7 +286,7 @@ async def test_functions_make_one_row_per_person_of_a_frame(api, client, monkeyp
     details = {"person": "patient", "columns": {"dx": "last", "cost": "sum"}, "order_by": "day"}
     profile = await call(pr.profile, one_row_per_person=details)
     assert (profile.records, profile["k"]) == (30, 5)
-    assert profile.notes[0] == "One row per person by column patient: 120 rows became 30 persons."
+    assert profile.notes[:2] == (PERSONS, "One row per person by column patient: 120 rows became 30 persons.")
     release = await call(pr.anonymise, k=5, one_row_per_person=details)
     assert (release.report.records, len(release.frame)) == (30, 30)
     assert "patient" not in release.frame

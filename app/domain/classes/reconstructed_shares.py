@@ -48,11 +48,6 @@ def likeliest_of_entries(
         is_left &= ~is_absent
 
 
-def _by_group(counts: SensitiveCounts, numbers: Longs) -> Longs:
-    """(G,) the sum of the entries of each group."""
-    return np.add.reduceat(np.append(numbers, 0), counts.starts[:-1]) * (counts.distinct > 0)
-
-
 def variances(
     amounts: Floats, sizes: Longs | Floats, replacement: UniformReplacement, asked: float | Floats = 1.0
 ) -> Floats:
