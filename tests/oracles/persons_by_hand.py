@@ -171,4 +171,8 @@ def passes(criterion, kept, baseline):
     if criterion.kind == "average_risk":
         risk = mean_risk(kept)
         return risk is None or risk <= Fraction(str(criterion.threshold)) + Fraction(1, 10**9)
+    if criterion.kind == "sample_uniqueness":
+        unique = sum(own.records for own in kept if own.persons == 1)
+        records = sum(own.records for own in kept)
+        return not records or Fraction(unique, records) <= Fraction(str(criterion.threshold))
     return not any(fails(criterion, own, baseline) for own in kept)

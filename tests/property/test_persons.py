@@ -27,6 +27,7 @@ from app.domain.models.distinct_l_diversity import DistinctLDiversity
 from app.domain.models.k_anonymity import EQUIVALENCE_CLASSES, KAnonymity
 from app.domain.models.k_map import K_MAP
 from app.domain.models.l_diversity import L_DIVERSITY
+from app.domain.models.population_uniqueness import SampleUniqueness
 from app.domain.models.prosecutor_risk import AverageRisk, HighestRisk
 from app.domain.models.reading import unreadable
 from app.domain.models.reidentification_risk import ATTACKER_MODELS
@@ -46,6 +47,7 @@ from tests.oracles.persons_by_hand import (
     fails,
     gains_of,
     mean_risk,
+    passes,
     table_of,
     tables_of_persons,
 )
@@ -57,6 +59,7 @@ THRESHOLDS = st.sampled_from([0.13, 0.27, 0.34, 0.45, 0.51, 0.61, 0.67, 0.76, 0.
 CRITERIA = {
     "k_anonymity": st.builds(KAnonymity, st.integers(1, 4)),
     "highest_risk": st.builds(HighestRisk, THRESHOLDS),
+    "sample_uniqueness": st.builds(SampleUniqueness, THRESHOLDS),
     "average_risk": st.builds(AverageRisk, THRESHOLDS),
     "distinct_l_diversity": st.builds(DistinctLDiversity, st.integers(1, 3)),
     "alpha_k_anonymity": st.builds(AlphaKAnonymity, THRESHOLDS, st.integers(1, 3)),
@@ -65,6 +68,7 @@ CRITERIA = {
     ),
     "delta_disclosure": st.builds(DeltaDisclosure, st.sampled_from([0.3, 0.8, 2.1])),
 }
+SEARCHED = {kind: own for kind, own in CRITERIA.items() if kind != "sample_uniqueness"}
 RULES = st.sampled_from(LEVELS)
 
 
@@ -167,7 +171,7 @@ def test_a_criterion_fails_the_classes_that_loops_over_persons_fail(kind):
         found = judged(table, (*levels, 0))
         if criterion.table_wide:
             classes = [ClassByHand(table, own) for own in classes_of(table, levels).values()]
-            assert criterion.satisfied(found) == (mean_risk(classes) <= criterion.threshold)
+            assert criterion.satisfied(found) == passes(criterion, classes, None)
             return
         baseline = baseline_of(table)
         failing = criterion.failing(found)[found.class_of_group]
@@ -200,11 +204,11 @@ def differs_from_all_rules(table, asked, limit):
     return None if is_right else "an optimum that is none"
 
 
-@pytest.mark.parametrize("kind", sorted(CRITERIA))
+@pytest.mark.parametrize("kind", sorted(SEARCHED))
 def test_a_search_finds_the_least_loss_of_all_rules_and_sets_of_classes(kind):
     @given(
         tables_of_persons(),
-        st.tuples(CRITERIA[kind], st.one_of(list(CRITERIA.values()))),
+        st.tuples(SEARCHED[kind], st.one_of(list(SEARCHED.values()))),
         st.sampled_from([0.0, 0.0, 0.2, 0.4, 0.7, 1.0]),
     )
     @settings(deadline=None, max_examples=examples(60))
@@ -233,18 +237,14 @@ def test_shares_of_two_classes_that_pass_can_fail_together():
 
 
 def test_a_share_that_is_claimed_to_survive_merging_is_caught(monkeypatch):
-    """Positive control: the oracle tells the wrong claim from the right one."""
+    """Positive control, found by chance among 400: two persons with four values between them."""
+    table = labelled(
+        (0, "c", "3", "w"), (1, "a", "3", "u"), (0, "a", "3", "v"), (0, "c", "2", "u"), (1, "c", "0", "v")
+    )  # fmt: skip
+    asked = (AlphaKAnonymity(0.9, 1),)
+    assert differs_from_all_rules(table, asked, 0.0) is None
     monkeypatch.setattr(AlphaKAnonymity, "merging_by_persons", "passes_stay")
-    wrong = 0
-
-    @given(tables_of_persons(), CRITERIA["alpha_k_anonymity"], st.sampled_from([0.0, 0.3, 0.6]))
-    @settings(deadline=None, max_examples=400, derandomize=True, database=None)
-    def look(table, criterion, limit):
-        nonlocal wrong
-        wrong += differs_from_all_rules(table, (criterion,), limit) is not None
-
-    look()
-    assert wrong
+    assert differs_from_all_rules(table, asked, 0.0) == "a bound above 0.5"
 
 
 @given(tables_of_persons(most_records=1), RULES)

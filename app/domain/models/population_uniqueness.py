@@ -29,6 +29,7 @@ from app.domain.classes.uniqueness import (
     zayatz,
 )
 from app.domain.errors import InvalidInput
+from app.domain.models.criterion import COUNTS_PERSONS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import JudgedOn, judged_on
 from app.domain.models.judging import JudgedClasses
@@ -39,12 +40,13 @@ from app.domain.tables.numbers import highest_accepted
 
 @dataclass(frozen=True)
 class SampleUniqueness(AtMost):
-    """Of the records that are not suppressed only so large a share is alone in its class."""
+    """Of the records that are not suppressed only so large a share is in classes of one record, or person."""
 
     kind: ClassVar[str] = "sample_uniqueness"
     title: ClassVar[str] = "Share of the released records that are unique"
     source: ClassVar[str] = "Dankar et al. (2012)"
     adds_up: ClassVar[bool] = True
+    by_persons: ClassVar[str] = COUNTS_PERSONS
 
     threshold: Annotated[
         float, Ge(0), Le(1), STRICTER_DOWN, doc("Greatest share of records that are unique.")
