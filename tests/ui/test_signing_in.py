@@ -18,6 +18,7 @@ from tests.ui.journey import Journey
 
 ADDRESSES = [
     "/uploads/example-members",
+    "/uploads/example-members/one-row-per-person",
     "/datasets/example-members",
     "/datasets/example-members/profile",
     "/datasets/example-members/perturbation",
