@@ -76,14 +76,20 @@ CASES = {
     "skewed visits": Case(table_of([40, 25, 12, 9, 7, 6, *([5] * 18)], 6)),
 }
 NAMED = {name: case for name, case in CASES.items() if case.names_persons}
+DAILY = ("several rows", "whole rows 11 times, unnamed")
 
 
-@pytest.fixture(params=CASES)
+def tried(cases):
+    """The cases, of which some are tried with the deep tests only."""
+    return [name if name in DAILY else pytest.param(name, marks=pytest.mark.deep) for name in cases]
+
+
+@pytest.fixture(params=tried(CASES))
 def case(request) -> Case:
     return CASES[request.param]
 
 
-@pytest.fixture(params=NAMED)
+@pytest.fixture(params=tried(NAMED))
 def named(request) -> Case:
     return NAMED[request.param]
 
