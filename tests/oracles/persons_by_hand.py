@@ -12,13 +12,17 @@ from hypothesis import strategies as st
 
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.table import Table
+from tests.oracles import closeness_by_hand as closeness
+from tests.oracles import diversity_by_hand as diversity
 
 TREES = (
     Hierarchy.from_rows([("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*")]),
     Hierarchy.from_rows([("0", "low", "*"), ("1", "low", "*"), ("2", "high", "*"), ("3", "high", "*")]),
 )
 """Two quasi-identifiers: their rules are a lattice of 3 × 3."""
-VALUES = Hierarchy.from_parents({value: [None] for value in ("u", "v", "w")})
+VALUES = Hierarchy.from_parents({"g": [None], "u": ["g"], "v": ["g"], "w": [None]})
+"""Sensitive values, two of which are much the same."""
+ALIKE = frozenset({VALUES.node_of("u"), VALUES.node_of("v")})
 LEVELS = tuple(itertools.product(range(3), range(3)))
 
 
@@ -93,17 +97,48 @@ class ClassByHand:
             return 1
         return min(len(self.shares), self.persons)
 
+    @property
+    def weights(self):
+        """w: how values are distributed where each person weighs one, divided among own records here."""
+        found = defaultdict(Fraction)
+        for own in self.values.values():
+            for value in own:
+                found[value] += Fraction(1, len(own) * self.persons)
+        return dict(found)
 
-def baseline_of(table):
-    """Of each value the persons of the table who have it at least once, of all."""
-    return ClassByHand(table, range(table.n_records)).shares
+    @property
+    def numbers(self):
+        """The same in whole numbers."""
+        divisor = math.lcm(*(weight.denominator for weight in self.weights.values()))
+        return {value: int(weight * divisor) for value, weight in self.weights.items()}
 
 
-def gains_of(found, baseline):
-    return {value: share / baseline[value] - 1 for value, share in found.shares.items()}
+def whole_of(table):
+    """All records as one class: its shares and weights are those that others are compared with."""
+    return ClassByHand(table, range(table.n_records))
 
 
-def fails(criterion, found, baseline):
+def gains_of(found, whole):
+    return {value: share / whole.shares[value] - 1 for value, share in found.shares.items()}
+
+
+def distance_of(found, whole, kind):
+    """How far the weights of a class are from those of the whole table."""
+    order = sorted(whole.numbers)
+    totals, counts = ([own.numbers.get(value, 0) for value in order] for own in (whole, found))
+    if kind == "hierarchical":
+        groups = [
+            [i for i, value in enumerate(order) if (value in ALIKE) == alike] for alike in (True, False)
+        ]
+        nested = (tuple(groups[0]), *groups[1]) if groups[0] else tuple(groups[1])
+        # A tree of fewer values is as high: the distance is told as a share of the height of 2.
+        return closeness.hierarchical(totals, counts, nested) * (2 if groups[0] else 1) / 2
+    if kind == "kl":
+        return closeness.kl(closeness.shares(totals), closeness.shares(counts))
+    return {"equal": closeness.equal, "ordered": closeness.ordered, "js": closeness.js}[kind](totals, counts)
+
+
+def fails(criterion, found, whole):
     """Whether a class fails a criterion of single classes."""
     match criterion.kind:
         case "k_anonymity":
@@ -116,10 +151,10 @@ def fails(criterion, found, baseline):
             greatest = max(found.shares.values())
             return greatest > Fraction(str(criterion.alpha)) or found.persons < criterion.k
         case "beta_likeness":
-            for value, gain in gains_of(found, baseline).items():
+            for value, gain in gains_of(found, whole).items():
                 most = Fraction(str(criterion.beta))
                 if criterion.bound == "enhanced":
-                    cap = -math.log(baseline[value])
+                    cap = -math.log(whole.shares[value])
                     if cap < most:
                         if gain > cap + 1e-9:
                             return True
@@ -129,9 +164,19 @@ def fails(criterion, found, baseline):
             return False
         case "delta_disclosure":
             shares = found.shares
-            if set(shares) != set(baseline):
+            if set(shares) != set(whole.shares):
                 return True
-            return any(abs(math.log(q / baseline[value])) >= criterion.delta for value, q in shares.items())
+            ratios = [abs(math.log(q / whole.shares[value])) for value, q in shares.items()]
+            return any(ratio >= criterion.delta for ratio in ratios)
+        case "entropy_l_diversity":
+            return not diversity.entropy_at_least(found.numbers, criterion.l)
+        case "recursive_l_diversity":
+            least = diversity.least_c(found.numbers, criterion.l)
+            return least is None or least >= Fraction(str(criterion.c))
+        case "t_closeness":
+            # Divergences are compared to 1e-9 of a bit.
+            slack = Fraction(1, 10**9) if criterion.distance in ("kl", "js") else 0
+            return distance_of(found, whole, criterion.distance) > Fraction(str(criterion.t)) + slack
     raise AssertionError(criterion.kind)
 
 
@@ -150,7 +195,7 @@ def loss_by_hand(table, levels, gone):
 
 def best_by_hand(table, criteria, allowed):
     """Least loss of a rule of the lattice and a set of suppressed classes that pass all; None: none does."""
-    baseline, least = baseline_of(table), None
+    whole, least = whole_of(table), None
     for levels in LEVELS:
         classes = {shown: ClassByHand(table, rows) for shown, rows in classes_of(table, levels).items()}
         rows = classes_of(table, levels)
@@ -161,13 +206,13 @@ def best_by_hand(table, criteria, allowed):
                 nothing = (0, 0)
                 if len(gone) > allowed or (gone and nothing in classes and nothing not in chosen):
                     continue
-                if all(passes(criterion, kept, baseline) for criterion in criteria):
+                if all(passes(criterion, kept, whole) for criterion in criteria):
                     loss = loss_by_hand(table, levels, gone)
                     least = loss if least is None else min(least, loss)
     return least
 
 
-def passes(criterion, kept, baseline):
+def passes(criterion, kept, whole):
     if criterion.kind == "average_risk":
         risk = mean_risk(kept)
         return risk is None or risk <= Fraction(str(criterion.threshold)) + Fraction(1, 10**9)
@@ -175,4 +220,4 @@ def passes(criterion, kept, baseline):
         unique = sum(own.records for own in kept if own.persons == 1)
         records = sum(own.records for own in kept)
         return not records or Fraction(unique, records) <= Fraction(str(criterion.threshold))
-    return not any(fails(criterion, own, baseline) for own in kept)
+    return not any(fails(criterion, own, whole) for own in kept)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.attacks.homogeneity_attack import HOMOGENEITY_ATTACK
+from app.domain.attacks.similarity_attack import SIMILARITY_ATTACK
 from app.domain.attacks.skewness_attack import SKEWNESS_ATTACK
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import NotSupported
@@ -24,32 +25,38 @@ from app.domain.models.class_suppression import ClassSuppression, suppress_faili
 from app.domain.models.delta_disclosure import DELTA_DISCLOSURE, DeltaDisclosure
 from app.domain.models.delta_presence import DELTA_PRESENCE
 from app.domain.models.distinct_l_diversity import DistinctLDiversity
+from app.domain.models.entropy_l_diversity import EntropyLDiversity
 from app.domain.models.k_anonymity import EQUIVALENCE_CLASSES, KAnonymity
+from app.domain.models.k_e_anonymity import KEAnonymity
 from app.domain.models.k_map import K_MAP
 from app.domain.models.l_diversity import L_DIVERSITY
 from app.domain.models.population_uniqueness import SampleUniqueness
 from app.domain.models.prosecutor_risk import AverageRisk, HighestRisk
 from app.domain.models.reading import unreadable
+from app.domain.models.recursive_l_diversity import RecursiveLDiversity
 from app.domain.models.reidentification_risk import ATTACKER_MODELS
-from app.domain.models.t_closeness import TCloseness
+from app.domain.models.t_closeness import DISTANCES, T_CLOSENESS, TCloseness
 from app.domain.rules.rule import TableRule, apply
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.plans import least_loss_plan
+from tests.oracles.diversity_by_hand import least_c
 from tests.oracles.effort import examples
 from tests.oracles.persons_by_hand import (
+    ALIKE,
     LEVELS,
     TREES,
     VALUES,
     ClassByHand,
-    baseline_of,
     best_by_hand,
     classes_of,
+    distance_of,
     fails,
     gains_of,
     mean_risk,
     passes,
     table_of,
     tables_of_persons,
+    whole_of,
 )
 from tests.unit.criteria.judged_classes import judged
 from tests.unit.measures.diversity_tables import context_of
@@ -67,8 +74,16 @@ CRITERIA = {
         BetaLikeness, st.sampled_from([0.3, 0.7, 1.1, 2.1]), st.sampled_from(["enhanced", "basic"])
     ),
     "delta_disclosure": st.builds(DeltaDisclosure, st.sampled_from([0.3, 0.8, 2.1])),
+    "entropy_l_diversity": st.builds(EntropyLDiversity, st.integers(1, 3)),
+    "recursive_l_diversity": st.builds(
+        RecursiveLDiversity, st.sampled_from([0.7, 1.0, 2.0]), st.integers(1, 3)
+    ),
+    "t_closeness": st.builds(
+        TCloseness, st.sampled_from([0.0, 0.125, 0.25, 0.31, 0.5]), st.sampled_from(DISTANCES)
+    ),
 }
-SEARCHED = {kind: own for kind, own in CRITERIA.items() if kind != "sample_uniqueness"}
+MEASURED_ONLY = ("sample_uniqueness", "entropy_l_diversity", "recursive_l_diversity", "t_closeness")
+SEARCHED = {kind: own for kind, own in CRITERIA.items() if kind not in MEASURED_ONLY}
 RULES = st.sampled_from(LEVELS)
 
 
@@ -86,7 +101,7 @@ def of(measure, table, levels, dictionary=None, **parameters):
 def test_every_number_of_classes_is_that_of_loops_over_persons(table, levels):
     rows = classes_of(table, levels)
     classes = [ClassByHand(table, own) for own in rows.values()]
-    baseline = baseline_of(table)
+    whole = whole_of(table)
     sizes = of(EQUIVALENCE_CLASSES, table, levels, k=2)
     assert sizes.k == min(own.persons for own in classes)
     assert sizes.unique_records == sum(own.records for own in classes if own.persons == 1)
@@ -109,21 +124,40 @@ def test_every_number_of_classes_is_that_of_loops_over_persons(table, levels):
     greatest = max(share for own in classes for share in own.shares.values())
     assert diversity.distinct_l == min(own.distinct for own in classes)
     assert diversity.frequency_l == pytest.approx(float(1 / greatest))
-    assert (diversity.entropy_l, diversity.attributes[0].entropy.is_met) == (None, False)
+    likely = [own.weights.values() for own in classes]
+    entropies = [-sum(float(w) * math.log(w) for w in weights) for weights in likely]
+    assert diversity.entropy_l == pytest.approx(math.exp(min(entropies)))
+    for found in of(T_CLOSENESS, table, levels).distances:
+        farthest = max(distance_of(own, whole, found.distance) for own in classes)
+        assert found.t == pytest.approx(float(farthest))
     assert of(ALPHA_K_ANONYMITY, table, levels, alpha=0.5, k=1).alpha == pytest.approx(float(greatest))
 
-    most = max(gain for own in classes for gain in gains_of(own, baseline).values())
+    most = max(gain for own in classes for gain in gains_of(own, whole).values())
     likeness = of(BETA_LIKENESS, table, levels, beta=1.1)
     assert likeness.beta_basic == pytest.approx(float(max(most, 0)))
     for own in classes:
-        passes = not fails(BetaLikeness(1.1), own, baseline)
+        passes = not fails(BetaLikeness(1.1), own, whole)
         assert not passes or own.persons >= likeness.implies.least_records
         assert not passes or len(own.shares) >= likeness.implies.least_values
         assert passes or own.persons < likeness.implies.enough_records
     assert of(SKEWNESS_ATTACK, table, levels).worst_gain == pytest.approx(float(max(most, 0)))
+    similar = of(SIMILARITY_ATTACK, table, levels, confidence=0.6)
+    in_group = [
+        Fraction(sum(bool(ALIKE.intersection(had)) for had in own.values.values()), own.persons)
+        for own in classes
+    ]
+    in_table = Fraction(sum(bool(ALIKE.intersection(had)) for had in whole.values.values()), whole.persons)
+    if set(whole.shares) > ALIKE:
+        assert similar.worst_belief == (float(max(in_group)) or None)
+        exposed = [
+            own.records for own, share in zip(classes, in_group, strict=True) if share >= Fraction("0.6")
+        ]
+        assert similar.records_exposed == sum(exposed)
+        greatest = max(max(in_group) / in_table - 1, 0)
+        assert similar.likeness.beta_basic == pytest.approx(float(greatest))
     ratios = [
-        max(abs(math.log(q / baseline[value])) for value, q in own.shares.items())
-        if set(own.shares) == set(baseline)
+        max(abs(math.log(q / whole.shares[value])) for value, q in own.shares.items())
+        if set(own.shares) == set(whole.shares)
         else math.inf
         for own in classes
     ]
@@ -173,13 +207,44 @@ def test_a_criterion_fails_the_classes_that_loops_over_persons_fail(kind):
             classes = [ClassByHand(table, own) for own in classes_of(table, levels).values()]
             assert criterion.satisfied(found) == passes(criterion, classes, None)
             return
-        baseline = baseline_of(table)
+        whole = whole_of(table)
         failing = criterion.failing(found)[found.class_of_group]
         for rows in classes_of(table, levels).values():
-            expected = fails(criterion, ClassByHand(table, rows), baseline)
+            expected = fails(criterion, ClassByHand(table, rows), whole)
             assert all(failing[row] == expected for row in rows)
 
     compare()
+
+
+@pytest.mark.parametrize("most", [20, 70])
+def test_weights_are_exact_where_their_common_multiple_is_large(most):
+    """The least common multiple of 1, …, 20 is within 64 bits and that of 1, …, 70 is not."""
+    rng = np.random.default_rng(most)
+    nodes, values = [tree.leaves.tolist() for tree in TREES], VALUES.leaves.tolist()
+    rows = [
+        (person, rng.choice(nodes[0]), rng.choice(nodes[1]), rng.choice(values, p=(0.6, 0.3, 0.1)))
+        for person in range(most)
+        for _ in range(person + 1)
+    ]
+    table, levels = table_of(rows), (1, 1)
+    whole, classes = whole_of(table), [ClassByHand(table, own) for own in classes_of(table, levels).values()]
+    assert (max(sum(own.numbers.values()) for own in [whole, *classes]) > 2**63) == (most > 20)
+    for found in of(T_CLOSENESS, table, levels).distances:
+        farthest = max(distance_of(own, whole, found.distance) for own in classes)
+        assert found.t == pytest.approx(float(farthest), rel=1e-12)
+        if found.distance not in ("kl", "js"):
+            for t in (farthest, farthest - Fraction(1, 10**14)):
+                is_exact = Fraction(repr(float(t))) >= farthest
+                asked = TCloseness(float(t), found.distance)
+                assert asked.satisfied(judged(table, (*levels, 0))) == is_exact
+    entropies = [-sum(float(w) * math.log(w) for w in own.weights.values()) for own in classes]
+    diversity = of(L_DIVERSITY, table, levels, c=2.0)
+    assert diversity.entropy_l == pytest.approx(math.exp(min(entropies)))
+    for ell in (2, 3):
+        least = max(least_c(own.numbers, ell) for own in classes)
+        criterion = RecursiveLDiversity(float(least), ell)
+        assert criterion.attained(judged(table, (*levels, 0))) == pytest.approx(float(least))
+        assert (diversity.recursive_l >= ell) == (least < 2)
 
 
 def searched(table, asked, limit):
@@ -258,6 +323,8 @@ def test_where_every_person_has_one_record_each_number_is_that_by_rows(table, le
         BETA_LIKENESS,
         DELTA_DISCLOSURE,
         SKEWNESS_ATTACK,
+        SIMILARITY_ATTACK,
+        T_CLOSENESS,
     ):
         with_persons, without = (of(measure, own, levels) for own in (table, by_rows))
         judged_on = replace(with_persons.judged, persons=None, persons_suppressed=None)
@@ -266,6 +333,7 @@ def test_where_every_person_has_one_record_each_number_is_that_by_rows(table, le
     both = [of(L_DIVERSITY, own, levels).attributes[0] for own in (table, by_rows)]
     assert both[0].distinct == both[1].distinct
     assert both[0].frequency == both[1].frequency
+    assert (both[0].entropy, both[0].recursive) == (both[1].entropy, both[1].recursive)
     asked = (KAnonymity(2), DistinctLDiversity(2))
     assert searched(table, asked, 0.4).loss == searched(by_rows, asked, 0.4).loss
 
@@ -276,10 +344,10 @@ def test_a_rule_suppresses_the_classes_that_fail_by_persons(table, levels, crite
     rule, gone = suppress_failing(
         table, TableRule((*levels, 0)), ClassSuppression((KAnonymity(k), criterion))
     )
-    baseline, expected = baseline_of(table), np.zeros(table.n_records, dtype=bool)
+    whole, expected = whole_of(table), np.zeros(table.n_records, dtype=bool)
     for rows in classes_of(table, levels).values():
         own = ClassByHand(table, rows)
-        expected[rows] = any(fails(asked, own, baseline) for asked in (KAnonymity(k), criterion))
+        expected[rows] = any(fails(asked, own, whole) for asked in (KAnonymity(k), criterion))
     if expected.any() and levels == (2, 2):
         expected[:] = True
     assert gone.tolist() == expected.tolist()
@@ -310,8 +378,8 @@ def test_what_needs_one_record_of_each_person_is_refused():
         problem = AnonymityProblem((asked,), 0.0, missing="matches_everything")
         with pytest.raises(NotSupported):
             least_loss_plan(table, problem)
-    with pytest.raises(NotSupported, match="t_closeness"):
-        suppress_failing(table, TableRule((0, 0, 0)), ClassSuppression((TCloseness(0.5),)))
+    with pytest.raises(NotSupported, match="k_e_anonymity"):
+        suppress_failing(table, TableRule((0, 0, 0)), ClassSuppression((KEAnonymity(2, 0.0),)))
     with pytest.raises(NotSupported, match="suppressed records"):
         suppress_failing(
             table, TableRule((0, 0, 0)), ClassSuppression((KAnonymity(2),), suppressed="own_block")

@@ -23,11 +23,13 @@ from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FAILING, FROM_ZERO, GAIN, LOW, LOW_AMOUNT, LOW_SHARE
 from app.domain.classes.gains import Gains
 from app.domain.classes.grouping import Grouping
+from app.domain.classes.persons import ONE_ROW
 from app.domain.classes.ratios import Quotients, as_written
-from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.classes.sensitive_counts import SensitiveCounts, sensitive_counts
 from app.domain.classes.value_groups import TreeGroups, group_counts, tree_groups
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import TOP
+from app.domain.models.criterion import COUNTS_PERSONS
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.gains_found import require_values
 from app.domain.models.judged import ClassRef, JudgedOn, class_ref, judged_on
@@ -200,7 +202,7 @@ class SetFound:
     lowest: Annotated[CellValue, doc("First value of the set in the hierarchy's order.")]
     highest: Annotated[CellValue, doc("Its last value.")]
     values: Annotated[int, doc("Values of the whole table in the set.")]
-    with_value: Annotated[int, doc("Records of the class with a value of the set.")]
+    with_value: Annotated[int, doc("Records, or persons, of the class with a value of the set.")]
     in_table: Annotated[float, doc("p(S): the set's share of the whole table.")]
     in_class: Annotated[float, doc("q(S): its share of the class.")]
     belief: Annotated[float, doc("The same after the negations that serve the attacker best.")]
@@ -248,10 +250,37 @@ class SimilarityAttack:
     ]
 
 
+def _persons_with(
+    context: MeasureContext, parameters: SimilarityParameters, values: SensitiveValues, tree: TreeGroups
+) -> tuple[SetsInClasses, Longs]:
+    """Every group of a tree in every class of which persons have it, and (P,) who has it in the whole table.
+
+    A person who has several values of a group has the group once, so that counts of values do not sum up.
+    """
+    n_nodes, parts, totals = values.hierarchy.n_nodes, [], []
+    for layer in tree.layers:
+        group_of = np.full(n_nodes + 1, -1, dtype=np.int32)
+        group_of[values.counts.nodes] = layer
+        shown, reference = (group_of[own] for own in context.release.values(parameters, values.name))
+        found = sensitive_counts(values.classes, shown, reference, n_nodes, context.table.persons)
+        groups = found.nodes[found.values]
+        parts.append((found.of_entry, tree.first[groups], tree.last[groups], found.counts, groups))
+        totals.append(found.totals[found.values])
+    none = np.zeros(0, dtype=np.int64)
+    of_class, first, last, amounts, groups = (
+        np.concatenate([none, *(part[i] for part in parts)]) for i in range(5)
+    )
+    sets = SetsInClasses(of_class, first, last, amounts, groups.astype(np.int32))
+    return sets, np.concatenate([none, *totals])
+
+
 def _sets(
-    values: SensitiveValues, parameters: SimilarityParameters
-) -> tuple[SetsInClasses, Longs | None, int]:
-    """The sets in classes, the node of each set asked for (None: windows), and how many sets there are."""
+    context: MeasureContext, values: SensitiveValues, parameters: SimilarityParameters
+) -> tuple[SetsInClasses, Longs, Longs | None, int]:
+    """The sets in classes, and who has each in the whole table (P,).
+
+    Then the node of each set asked for (None: windows), and how many sets there are.
+    """
     counts, hierarchy = values.counts, values.hierarchy
     if parameters.sets == "windows":
         labels = [hierarchy.labels[node] for node in counts.nodes.tolist()]
@@ -269,10 +298,21 @@ def _sets(
                 "A window holds all values that occur: whoever knows it knows nothing.",
                 "Make below and above smaller.",
             )
-        return sets_of_windows(counts, windows), None, len(np.unique(pairs, axis=0))
+        found = sets_of_windows(counts, windows)
+        return found, _totals(counts, found), None, len(np.unique(pairs, axis=0))
     wanted = None if parameters.groups is None else _nodes_wanted(values, parameters.groups)
     tree = tree_groups(hierarchy, counts.nodes, wanted)
-    return sets_of_tree(counts, tree), tree.nodes.astype(np.int64), len(tree.nodes)
+    nodes = tree.nodes.astype(np.int64)
+    if counts.persons is not None:
+        return *_persons_with(context, parameters, values, tree), nodes, len(nodes)
+    found = sets_of_tree(counts, tree)
+    return found, _totals(counts, found), nodes, len(nodes)
+
+
+def _totals(counts: SensitiveCounts, sets: SetsInClasses) -> Longs:
+    """(P,) records of the whole table with a value of each set."""
+    up_to = np.concatenate(([0], np.cumsum(counts.totals)))
+    return np.asarray(up_to[sets.last] - up_to[sets.first])
 
 
 def _nodes_wanted(values: SensitiveValues, groups: tuple[str, ...]) -> frozenset[int]:
@@ -310,10 +350,8 @@ def _compute(context: MeasureContext, parameters: SimilarityParameters, tick: Ti
     values = sensitive_values(context, parameters, parameters.attribute, "apart")
     require_values(values)
     counts = values.counts
-    sets, nodes, number = _sets(values, parameters)
-    up_to = np.concatenate(([0], np.cumsum(counts.totals)))
-    totals, sizes = up_to[sets.last] - up_to[sets.first], counts.sizes[sets.of_class]
-    gains = Gains(sets.amounts, sizes, totals, int(counts.totals.sum()))
+    sets, totals, nodes, number = _sets(context, values, parameters)
+    gains = Gains(sets.amounts, counts.sizes[sets.of_class], totals, counts.population)
     beliefs = worst_beliefs(counts, sets, parameters.negations)
     reaching = ~beliefs.below(as_written(parameters.confidence))
     exposed = np.zeros(counts.n_classes, dtype=bool)
@@ -334,6 +372,15 @@ def _compute(context: MeasureContext, parameters: SimilarityParameters, tick: Ti
         records_of_several_values=values.records_of(exposed & (counts.distinct > 1)),
         likeness=None if nodes is None else _likeness(values, gains),
         worst=tuple(_found(values, sets, nodes, gains, pair, belief[pair]) for pair in best.tolist()),
+    )
+
+
+def _supports(context: MeasureContext, parameters: SimilarityParameters) -> str | None:
+    if context.table.persons is None or (parameters.sets == "hierarchy" and not parameters.negations):
+        return None
+    return (
+        "Where a person may have several records, groups of the hierarchy are measured, and nothing is ruled "
+        "out. Leave sets and negations out, or ask for it of a table with " + ONE_ROW + "."
     )
 
 
@@ -364,7 +411,9 @@ SIMILARITY_ATTACK: Final = Measure(
     parameters=SimilarityParameters,
     result=SimilarityAttack,
     cost=lambda context, own: cost_of_counting(context, 1),
+    supports=_supports,
     compute=_compute,
+    by_persons=COUNTS_PERSONS,
     example=Example(
         "who is known to earn little, whatever the exact income?",
         "proposal-similarity",

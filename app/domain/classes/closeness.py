@@ -31,10 +31,19 @@ LARGEST: Final = 2**62
 """Whole numbers that may become larger are Python's, of any size."""
 
 
+def whole_numbers(counts: SensitiveCounts, steps: int = 1) -> tuple[Longs, Longs, Longs, int]:
+    """Counts (E,), totals (m,), sizes (G,) and population; as Python's numbers if products are large."""
+    sizes, population = counts.sizes, int(counts.totals.sum())
+    is_large = int(sizes.max(initial=0)) * population * steps >= LARGEST
+    number = object if is_large else np.int64
+    found = (own.astype(number, copy=False) for own in (counts.counts, counts.totals, sizes))
+    return *found, population
+
+
 def equal_distances(counts: SensitiveCounts) -> Quotients:
     """Any two different values are at distance 1: ½ Σ |p_i − q_i|, the mass that has to move."""
-    sizes, population = counts.sizes, int(counts.totals.sum())
-    excess = counts.counts * population - sizes[counts.of_entry] * counts.totals[counts.values]
+    amounts, totals, sizes, population = whole_numbers(counts)
+    excess = amounts * population - sizes[counts.of_entry] * totals[counts.values]
     return _quotients(sum_by_class(counts, np.maximum(excess, 0)), sizes * population)
 
 
@@ -48,17 +57,16 @@ def ordered_distances(counts: SensitiveCounts) -> Quotients:
             "A missing sensitive value has no place in the order of values.",
             "Leave missing sensitive values out, or use a distance without an order.",
         )
-    sizes, population, steps = counts.sizes, int(counts.totals.sum()), counts.n_values - 1
+    steps = counts.n_values - 1
+    amounts, totals, sizes, population = whole_numbers(counts, max(1, steps))
     if steps < 1:
         return _quotients(np.zeros_like(sizes), sizes)
-    up_to: Longs = np.cumsum(counts.totals)
-    is_large = int(sizes.max(initial=0)) * population * steps >= LARGEST
-    number = object if is_large else np.int64
+    up_to: Longs = np.cumsum(totals)
     # Sums of the totals' running sums: those of values before a given one.
-    before = np.concatenate(([0], np.cumsum(up_to.astype(number))))
+    before = np.concatenate(([0], np.cumsum(up_to)))
     of_entry = counts.of_entry
     size = sizes[of_entry]
-    running = np.concatenate(([0], np.cumsum(counts.counts)))
+    running = np.concatenate(([0], np.cumsum(amounts)))
     in_class = running[1:] - running[counts.starts[of_entry]]
     first = counts.values.astype(np.int64)
     last = np.empty_like(first)
@@ -66,12 +74,12 @@ def ordered_distances(counts: SensitiveCounts) -> Quotients:
     last[counts.starts[1:][counts.distinct > 0] - 1] = steps
     # From ``first`` to ``last`` the class's running sum stays; the table's overtakes it at ``turn``.
     turn = np.searchsorted(up_to, in_class * population // size, side="right").clip(first, last)
-    ahead = (in_class * population).astype(number) * (2 * turn - first - last)
-    behind = size.astype(number) * (before[first] + before[last] - 2 * before[turn])
+    ahead = in_class * population * (2 * turn - first - last)
+    behind = size * (before[first] + before[last] - 2 * before[turn])
     moved = sum_by_class(counts, ahead + behind)
     occupied = np.flatnonzero(counts.distinct)
-    moved[occupied] += sizes[occupied].astype(number) * before[first[counts.starts[occupied]]]
-    return _quotients(moved, sizes.astype(number) * (population * steps))
+    moved[occupied] += sizes[occupied] * before[first[counts.starts[occupied]]]
+    return _quotients(moved, sizes * (population * steps))
 
 
 def hierarchical_distances(counts: SensitiveCounts, hierarchy: Hierarchy) -> Quotients:
@@ -82,20 +90,22 @@ def hierarchical_distances(counts: SensitiveCounts, hierarchy: Hierarchy) -> Quo
     the inner nodes v is Σ e⁺(u) · (h(parent of u) − h(u)) over all nodes u but the root: what a node has too
     much and its children cannot settle leaves it upwards. NotSupported unless the hierarchy is a tree.
     """
-    sizes, population = counts.sizes, int(counts.totals.sum())
+    amounts, totals, sizes, population = whole_numbers(counts, max(1, hierarchy.height))
     if not hierarchy.height:
         return _quotients(np.zeros_like(sizes), sizes)
     heights = node_heights(hierarchy)
     own = heights[counts.nodes]
     above = heights[hierarchy.parent[counts.nodes]]
     rise = np.where(hierarchy.is_leaf[counts.nodes], above, own)
-    excess = counts.counts * population - sizes[counts.of_entry] * counts.totals[counts.values]
+    excess = amounts * population - sizes[counts.of_entry] * totals[counts.values]
     moved = sum_by_class(counts, np.maximum(excess, 0) * rise[counts.values])
     for layer in inner_layers(hierarchy, counts.nodes):
         found = group_counts(counts, layer)
-        # Records of the table under each node of the layer, behind those of values under none.
-        totals = np.bincount(layer + 1, counts.totals, hierarchy.n_nodes + 1)[1:].astype(np.int64)
-        excess = found.amounts * population - sizes[found.of_class] * totals[found.groups]
+        # Records of the table under each node of the layer, and behind them those of values under none.
+        under = np.zeros(hierarchy.n_nodes + 1, dtype=totals.dtype)
+        np.add.at(under, layer, totals)
+        held = found.amounts.astype(totals.dtype)
+        excess = held * population - sizes[found.of_class] * under[found.groups]
         rise_of = heights[hierarchy.parent[found.groups]] - heights[found.groups]
         np.add.at(moved, found.of_class, np.maximum(excess, 0) * rise_of)
     return _quotients(moved, sizes * (population * hierarchy.height))
@@ -131,9 +141,8 @@ def js_divergences(counts: SensitiveCounts) -> Floats:
     p, q = _shares(counts)
     middle = (p + q) / 2
     terms = (p * np.log2(p / middle) + q * np.log2(q / middle)) / 2
-    seen = np.bincount(counts.of_entry, counts.totals[counts.values], counts.n_classes)
     # A value that does not occur in the class has p log2(p / (p/2)) = p.
-    absent = (1 - seen / max(1, int(counts.totals.sum()))) / 2
+    absent = (1 - np.bincount(counts.of_entry, p, counts.n_classes)) / 2
     found = np.bincount(counts.of_entry, terms, counts.n_classes) + absent
     return np.where(counts.distinct > 0, np.clip(found, 0.0, 1.0), 0.0)
 
@@ -177,8 +186,8 @@ def node_heights(hierarchy: Hierarchy) -> Longs:
 
 def _shares(counts: SensitiveCounts) -> tuple[Floats, Floats]:
     """(E,) p_i and q_i of each entry."""
-    p = counts.totals[counts.values] / counts.totals.sum()
-    return p, counts.counts / counts.sizes[counts.of_entry]
+    p, q = counts.totals[counts.values] / counts.totals.sum(), counts.counts / counts.sizes[counts.of_entry]
+    return p.astype(np.float64), q.astype(np.float64)
 
 
 def _quotients(numerators: Longs, denominators: Longs) -> Quotients:

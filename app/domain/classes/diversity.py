@@ -23,7 +23,7 @@ import numpy as np
 
 from app.domain.arrays import Bools, Floats, Longs
 from app.domain.classes.libraries import Library
-from app.domain.classes.ratios import is_at_most, is_below
+from app.domain.classes.ratios import LONGEST, is_at_most, is_below
 from app.domain.classes.sensitive_counts import SensitiveCounts, greatest_by_class
 
 if TYPE_CHECKING:
@@ -74,9 +74,7 @@ class RankedCounts:
 
     @cached_property
     def _before(self) -> Longs:
-        before = np.zeros(len(self.ordered) + 1, dtype=np.int64)
-        np.cumsum(self.ordered, out=before[1:])
-        return before
+        return np.concatenate([np.zeros(1, dtype=self.ordered.dtype), np.cumsum(self.ordered)])
 
     @property
     def n_classes(self) -> int:
@@ -127,6 +125,8 @@ def ranked(counts: SensitiveCounts, among: Bools | None = None) -> RankedCounts:
         starts = np.concatenate([[0], np.cumsum(chosen)])[starts]
         of_entry, amounts = of_entry[chosen], amounts[chosen]
     base = int(amounts.max(initial=0)) + 1
+    if base * counts.n_classes > LONGEST:
+        return RankedCounts(starts, amounts[np.lexsort((-amounts, of_entry))], of_entry)
     owners = of_entry * base
     keys = owners + (base - 1 - amounts)
     keys.sort()
@@ -139,7 +139,8 @@ def effective_entropy(counts: SensitiveCounts) -> Floats:
     Exactly m where all m values are equally frequent; +∞ in a class without values.
     """
     m, sizes = counts.distinct, counts.sizes
-    found = np.clip(np.exp(entropy(counts, np.log(counts.counts))), 1.0, np.maximum(m, 1))
+    logs = np.log(counts.counts.astype(np.float64))
+    found = np.clip(np.exp(entropy(counts, logs)), 1.0, np.maximum(m, 1))
     found = np.where(most_frequent(counts) * m == sizes, m, found)
     return np.where(m > 0, found, np.inf)
 
@@ -149,8 +150,8 @@ def entropy(counts: SensitiveCounts, logs: Floats) -> Floats:
 
     With ``logs`` (E,) the logarithms of the counts it is the entropy of each class in nats.
     """
-    sums = np.add.reduceat(np.append(counts.counts * logs, 0.0), counts.starts[:-1])
-    sizes = np.maximum(counts.sizes, 1)
+    amounts, sizes = counts.counts.astype(np.float64), np.maximum(counts.sizes, 1).astype(np.float64)
+    sums = np.add.reduceat(np.append(amounts * logs, 0.0), counts.starts[:-1])
     return np.where(counts.distinct > 0, np.log(sizes) - sums / sizes, 0.0)
 
 
@@ -160,7 +161,7 @@ def has_entropy(counts: SensitiveCounts, ell: float) -> Bools:
     Source: Machanavajjhala (2008), definition 3.7.
     """
     m = counts.distinct
-    found = entropy(counts, np.log(counts.counts))
+    found = entropy(counts, np.log(counts.counts.astype(np.float64)))
     if not float(ell).is_integer():
         return np.asarray((found >= math.log(ell) - ENTROPY_TOLERANCE) | (m == 0))
     passes = np.asarray((found >= math.log(ell)) | (m == 0))
@@ -237,7 +238,7 @@ def least_c(ranks: RankedCounts, ell: int) -> Floats:
 def _quotients(upper: Longs, lower: Longs) -> Floats:
     """Upper / lower: 0 where the upper is 0, else +∞ where the lower is."""
     found = np.where(upper > 0, np.inf, 0.0)
-    np.divide(upper, lower, out=found, where=lower > 0)
+    np.divide(upper.astype(np.float64), lower.astype(np.float64), out=found, where=lower > 0)
     return found
 
 

@@ -73,9 +73,16 @@ class Release:
         return self._classes[key]
 
     def counts(
-        self, grouping: Grouping, attribute: str | None = None, also: tuple[str, ...] = ()
+        self,
+        grouping: Grouping,
+        attribute: str | None = None,
+        also: tuple[str, ...] = (),
+        *,
+        weighed: bool = False,
     ) -> SensitiveCounts:
         """How often the values of a sensitive attribute occur in the classes that ``classes`` gives.
+
+        ``weighed``: where persons are counted, each of whom weighs one in a class.
 
         Raises InvalidInput for an attribute that the table does not have, or that classes are grouped by.
         """
@@ -96,11 +103,12 @@ class Release:
             also,
             name,
             grouping.missing_sensitive,
+            weighed,
         )
         if key not in self._counts:
             shown, reference = self.values(grouping, name)
             self._counts[key] = sensitive_counts(
-                classes, shown, reference, self.table.sizes[j], self.table.persons
+                classes, shown, reference, self.table.sizes[j], self.table.persons, weighed=weighed
             )
         return self._counts[key]
 

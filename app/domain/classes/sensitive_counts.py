@@ -12,9 +12,11 @@ from app.domain.arrays import Bools, Floats, Integers, Ints, Longs, concatenated
 from app.domain.classes.grouping import EquivalenceClasses
 from app.domain.classes.persons import runs_of_persons
 from app.domain.classes.wildcards import matches_between
-from app.domain.tables.distinct import ROWS_AT_ONCE, group
+from app.domain.tables.distinct import ROWS_AT_ONCE, group, starts_of_runs
 
 ENTRIES_AT_ONCE: Final = 1 << 22
+EXACT: Final = 1 << 53
+"""Whole numbers up to here are floats as well; weights that may be greater are Python's, of any size."""
 
 Numbers = TypeVar("Numbers", Floats, Longs)
 
@@ -39,7 +41,7 @@ class SensitiveCounts:
     persons
         (G,) persons of each class who have a value, and those of the whole table, where a column names them:
         then ``counts`` and ``totals`` are persons who have the value in at least one of their records there,
-        and may sum to more. None: all numbers are of records.
+        and may sum to more. None: all numbers are of records, or are weights that sum up as records do.
     """
 
     starts: Longs
@@ -132,6 +134,40 @@ def count_persons(
     return _counted(pairs, None, n_classes, n_values), np.bincount(owners, minlength=n_classes)
 
 
+def count_weights(
+    of_class: Integers, values: Integers, person: Integers, amounts: Longs, n_classes: int, n_values: int
+) -> tuple[Longs, Ints, Longs]:
+    """Like :func:`count_values`, but each person of a class weighs one, divided among own records there.
+
+    Weights are whole multiples of 1/L, L being the least common multiple of the numbers of records that the
+    persons of a class have in it: those of a class sum up to L times its persons (Definitions: several
+    records per person). They are Python's numbers where some class's may be above 2^53.
+
+    Parameters
+    ----------
+    of_class, values, person, amounts
+        (r,) class in [0, ``n_classes``), value in [0, ``n_values``), person and records of each row.
+    """
+    n_persons = int(person.max(initial=0)) + 1
+    pairs = of_class.astype(np.int64) * n_persons + person
+    first, of_pair = group(pairs, n_classes * n_persons)
+    rows = np.bincount(of_pair, amounts, len(first)).astype(np.int64)
+    owners = pairs[first] // n_persons
+    scale = np.ones(n_classes, dtype=object)
+    starts = starts_of_runs(owners)
+    scale[owners[starts]] = np.lcm.reduceat(rows.astype(object), starts) if len(starts) else 1
+    if (scale * np.bincount(owners, minlength=n_classes)).max(initial=0) <= EXACT:
+        scale = scale.astype(np.int64)
+    keys = of_class.astype(np.int64) * n_values + values
+    order = np.argsort(keys, kind="stable")
+    weights = amounts[order] * (scale[of_class[order]] // rows[of_pair[order]])
+    firsts = starts_of_runs(keys[order])
+    occurring = keys[order[firsts]]
+    found = np.zeros(n_classes + 1, dtype=np.int64)
+    np.cumsum(np.bincount(occurring // max(1, n_values), minlength=n_classes), out=found[1:])
+    return found, (occurring % max(1, n_values)).astype(np.int32), np.add.reduceat(weights, firsts)
+
+
 def _keys_of_values(of_record: Ints, shown: Ints, number: Longs, n_values: int) -> Longs:
     """Class · ``n_values`` + number of the value, of the records that have both.
 
@@ -153,7 +189,13 @@ def _keys_of_values(of_record: Ints, shown: Ints, number: Longs, n_values: int) 
 
 
 def sensitive_counts(
-    classes: EquivalenceClasses, shown: Ints, reference: Ints, n_nodes: int, person: Ints | None = None
+    classes: EquivalenceClasses,
+    shown: Ints,
+    reference: Ints,
+    n_nodes: int,
+    person: Ints | None = None,
+    *,
+    weighed: bool = False,
 ) -> SensitiveCounts:
     """Counts of one attribute per class: of its records and of all that match it.
 
@@ -167,9 +209,11 @@ def sensitive_counts(
         Nodes of the attribute's hierarchy.
     person
         (n,) person of each record, where a column names them.
+    weighed
+        Whether of persons it is not told how many have a value, but how their weights are distributed.
     """
     if person is not None:
-        return _sensitive_persons(classes, shown, reference, n_nodes, person)
+        return _sensitive_persons(classes, shown, reference, n_nodes, person, weighed=weighed)
     totals = np.bincount(reference + 1, minlength=n_nodes + 1)[1:]
     nodes = np.flatnonzero(totals)
     number = np.full(n_nodes + 1, -1, dtype=np.int64)
@@ -184,27 +228,26 @@ def sensitive_counts(
 
 
 def _sensitive_persons(
-    classes: EquivalenceClasses, shown: Ints, reference: Ints, n_nodes: int, person: Ints
+    classes: EquivalenceClasses, shown: Ints, reference: Ints, n_nodes: int, person: Ints, *, weighed: bool
 ) -> SensitiveCounts:
-    """The same in persons."""
-    n_persons, known = int(person.max()) + 1, reference >= 0
-    whole = np.zeros(np.count_nonzero(known), dtype=np.int64)
-    (_, nodes, totals), population = count_persons(
-        whole, reference[known], person[known], 1, n_nodes, n_persons
-    )
+    """The same in persons, or in weights of persons."""
+
+    def counted(
+        of_class: Integers, values: Integers, n_classes: int, n_values: int
+    ) -> tuple[tuple[Longs, Ints, Longs], Longs]:
+        both = (of_class >= 0) & (values >= 0)
+        rows = of_class[both], values[both], person[both]
+        if weighed:
+            one = np.ones(len(rows[0]), dtype=np.int64)
+            return count_weights(*rows, one, n_classes, n_values), one
+        return count_persons(*rows, n_classes, n_values, int(person.max()) + 1)
+
+    (_, nodes, totals), population = counted(np.zeros_like(reference), reference, 1, n_nodes)
     number = np.full(n_nodes + 1, -1, dtype=np.int64)
     number[nodes] = np.arange(len(nodes))
-    values = number[shown]
-    has_both = (classes.of_record >= 0) & (values >= 0)
-    found, sizes = count_persons(
-        classes.of_record[has_both],
-        values[has_both],
-        person[has_both],
-        classes.n_classes,
-        len(nodes),
-        n_persons,
-    )
-    return SensitiveCounts(*found, totals, nodes, (sizes, int(population[0])))
+    found, sizes = counted(classes.of_record, number[shown], classes.n_classes, len(nodes))
+    persons = None if weighed else (sizes, int(population[0]))
+    return SensitiveCounts(*found, totals, nodes, persons)
 
 
 def matching_counts(

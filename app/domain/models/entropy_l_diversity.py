@@ -18,7 +18,7 @@ from app.domain.catalogue.meanings import STRICTER_UP
 from app.domain.classes import diversity, evening
 from app.domain.classes.diversity import ESTIMATE_TOLERANCE, corrected_values, has_corrected_entropy, ranked
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.models.criterion import Criterion, Merging
+from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging
 from app.domain.models.distinct_l_diversity import at_least_values
 from app.domain.models.judging import JudgedClasses
 from app.domain.models.sensitive_values import (
@@ -43,6 +43,7 @@ class EntropyLDiversity(DiversityCriterion):
     kind: ClassVar[str] = "entropy_l_diversity"
     title: ClassVar[str] = "entropy ℓ-diversity: values as uncertain as ℓ equally frequent ones"
     passes_by_fewer_values: ClassVar[bool] = False
+    by_persons: ClassVar[str] = COUNTS_PERSONS
 
     l: Annotated[  # noqa: E741
         float,
@@ -53,6 +54,9 @@ class EntropyLDiversity(DiversityCriterion):
     ]
     attribute: Attribute = None
     others: OtherAttributes = "in_classes"
+
+    def _counts(self, judged: JudgedClasses) -> SensitiveCounts:
+        return judged.distributions(*self._of)
 
     def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         return ~diversity.has_entropy(counts, self.l)
@@ -74,7 +78,7 @@ class EntropyLDiversity(DiversityCriterion):
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """Least effective number of values."""
-        counts = judged.counts(*self._of)
+        counts = self._counts(judged)
         return float(diversity.effective_entropy(counts).min()) if counts.n_classes else None
 
     def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:

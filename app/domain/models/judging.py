@@ -12,7 +12,7 @@ import numpy as np
 
 from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.classes.persons import ClassPersons, class_persons, runs_of_persons
-from app.domain.classes.sensitive_counts import SensitiveCounts, count_persons, count_values
+from app.domain.classes.sensitive_counts import SensitiveCounts, count_persons, count_values, count_weights
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.risk.bayes import BayesBlock, Knowledge
@@ -279,34 +279,51 @@ class JudgedClasses:
         return self._records.n_records
 
     def counts(self, attribute: str | None, others: Others = "apart") -> SensitiveCounts:
-        """Values of a sensitive attribute (None: the only one) per class.
+        """Values of a sensitive attribute (None: the only one) per class: records, or persons, who have each.
 
         With ``in_classes`` per block instead: records of a class with equal values of all other sensitive
         attributes. InvalidInput at ``/attribute`` for an attribute that is not sensitive.
         """
-        index = self._records.index(attribute)
-        if len(self._records.sensitive) == 1:
-            others = "apart"
+        index, records = self._records.index(attribute), self._records
+        others = "apart" if len(records.sensitive) == 1 else others
         key = (index, others)
         if key not in self._counts:
-            rows, of_row = self._rows
-            n_blocks = self.n_classes
-            if others == "in_classes":
-                of_row, owners = self._blocks_of(index)
-                n_blocks = len(owners)
-            column = self._records.column(index)
+            rows, of_row, n_blocks = self._in_blocks(index, others)
+            column = records.column(index)
             numbers, n_values = column.numbers[rows], len(column.nodes)
-            if self._records.person is None:
-                found = count_values(of_row, numbers, self._records.amounts[rows], n_blocks, n_values)
+            if records.person is None:
+                found = count_values(of_row, numbers, records.amounts[rows], n_blocks, n_values)
                 found = self._with_others(found, key, n_values)
                 self._counts[key] = SensitiveCounts(*found, column.totals, column.nodes)
             else:
                 found, sizes = count_persons(
-                    of_row, numbers, self._records.person[rows], n_blocks, n_values, self._records.n_persons
+                    of_row, numbers, records.person[rows], n_blocks, n_values, records.n_persons
                 )
-                persons = sizes, self._records.n_persons
+                persons = sizes, records.n_persons
                 self._counts[key] = SensitiveCounts(*found, column.totals, column.nodes, persons)
         return self._counts[key]
+
+    def distributions(self, attribute: str | None, others: Others = "apart") -> SensitiveCounts:
+        """The same so that each class's sum up to it: of persons the weights, by :func:`count_weights`."""
+        index, records = self._records.index(attribute), self._records
+        if records.person is None:
+            return self.counts(attribute, others)
+        rows, of_row, n_blocks = self._in_blocks(index, others)
+        nodes, numbers = records.column(index).nodes, records.column(index).numbers
+        one = np.zeros_like(numbers)
+        _, _, totals = count_weights(one, numbers, records.person, records.amounts, 1, len(nodes))
+        found = count_weights(
+            of_row, numbers[rows], records.person[rows], records.amounts[rows], n_blocks, len(nodes)
+        )
+        return SensitiveCounts(*found, totals, nodes)
+
+    def _in_blocks(self, index: int, others: Others) -> tuple[slice | Longs, Longs, int]:
+        """The rows that are in a class, the class or block of each, and how many there are."""
+        rows, of_row = self._rows
+        if others == "apart" or len(self._records.sensitive) == 1:
+            return rows, of_row, self.n_classes
+        of_row, owners = self._blocks_of(index)
+        return rows, of_row, len(owners)
 
     @property
     def shows_nothing(self) -> Bools:

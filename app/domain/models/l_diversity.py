@@ -152,14 +152,14 @@ class AttributeDiversity:
         Reading,
         doc(
             "exp(entropy) per class, not rounded: so many equally frequent values would be as diverse; "
-            "asked for: ℓ. Not told, and not met, where persons are counted, who may have several values."
+            "asked for: ℓ. Where persons are counted each weighs one in a class, divided among own records."
         ),
     ]
     recursive: Annotated[
         Reading,
         doc(
             "Greatest ℓ with which a class is recursively (c, ℓ)-diverse; asked for: ℓ with the c given. "
-            "Not told, and not met, where persons are counted."
+            "Of the same weights, where persons are counted."
         ),
     ]
     bounds: Annotated[
@@ -264,15 +264,18 @@ def _negations(values: SensitiveValues, needed: Longs) -> tuple[NegationShare, .
     return tuple(NegationShare(j, int(records[j])) for j in np.flatnonzero(records).tolist())
 
 
-def _diversity_of(values: SensitiveValues, parameters: LDiversityParameters) -> AttributeDiversity:
-    counts, single, ell = values.counts, values.in_one_class(), parameters.l
-    n_judged = int(np.count_nonzero(values.judged))
-    not_told = Reading(None, None, 1.0, False, n_judged, values.records_of(values.judged), None)
+def _diversity_of(
+    values: SensitiveValues, weighed: SensitiveValues, parameters: LDiversityParameters
+) -> AttributeDiversity:
+    """The readings; ``weighed`` are the distributions of the values, where persons weigh one each."""
+    counts, single, ell, c = values.counts, values.in_one_class(), parameters.l, as_written(parameters.c)
     distinct = diversity.distinct_values(counts)
+    ranks, whole = ranked(weighed.counts), ranked(weighed.in_one_class())
+    deepest = diversity.deepest_recursion(ranks, c)
     found = AttributeDiversity(
         attribute=values.name,
         split_by=values.others,
-        classes=n_judged,
+        classes=int(np.count_nonzero(values.judged)),
         values=counts.n_values,
         records_without_value=values.without_value,
         distinct=_reading(
@@ -287,31 +290,11 @@ def _diversity_of(values: SensitiveValues, parameters: LDiversityParameters) -> 
             diversity.most_frequent(counts) * ell <= counts.sizes,
             float(_shares(single)[0]),
         ),
-        entropy=not_told,
-        recursive=not_told,
-    )
-    return found if counts.persons is not None else _with_distributions(found, values, single, parameters)
-
-
-def _with_distributions(
-    found: AttributeDiversity,
-    values: SensitiveValues,
-    single: SensitiveCounts,
-    parameters: LDiversityParameters,
-) -> AttributeDiversity:
-    """What rests on the distribution of the values, of which each record has one."""
-    counts, ell, c = values.counts, parameters.l, as_written(parameters.c)
-    ranks, whole = ranked(counts), ranked(single)
-    deepest = diversity.deepest_recursion(ranks, c)
-    needed = diversity.needed_negations(ranks, as_written(parameters.confidence))
-    negations = _negations(values, needed)
-    return replace(
-        found,
         entropy=_reading(
             values,
-            diversity.effective_entropy(counts),
-            diversity.has_entropy(counts, ell),
-            float(diversity.effective_entropy(single)[0]),
+            diversity.effective_entropy(weighed.counts),
+            diversity.has_entropy(weighed.counts, ell),
+            float(diversity.effective_entropy(weighed.in_one_class())[0]),
         ),
         recursive=_reading(
             values,
@@ -319,6 +302,13 @@ def _with_distributions(
             deepest >= ell,
             float(diversity.deepest_recursion(whole, c)[0]),
         ),
+    )
+    if counts.persons is not None:
+        return found
+    needed = diversity.needed_negations(ranks, as_written(parameters.confidence))
+    negations = _negations(values, needed)
+    return replace(
+        found,
         bounds=tuple(_bound(values, ranks, whole, depth) for depth in range(2, parameters.deepest + 1)),
         least_negations=negations[0].negations if negations else None,
         negations=negations,
@@ -365,7 +355,8 @@ def _compute(context: MeasureContext, parameters: LDiversityParameters, tick: Ti
     names = _names(context, parameters)
     for done, name in enumerate(names, start=1):
         values = sensitive_values(context, parameters, name, parameters.others, names)
-        found.append(_diversity_of(values, parameters))
+        weighed = sensitive_values(context, parameters, name, parameters.others, names, weighed=True)
+        found.append(_diversity_of(values, weighed, parameters))
         tick(done)
     return LDiversity(
         judged=judged_on(context.table, parameters, context.release.classes(parameters)),

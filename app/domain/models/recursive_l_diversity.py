@@ -13,7 +13,7 @@ from app.domain.classes import diversity, evening
 from app.domain.classes.diversity import ranked
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.models.criterion import Criterion
+from app.domain.models.criterion import COUNTS_PERSONS, Criterion
 from app.domain.models.distinct_l_diversity import at_least_values
 from app.domain.models.judging import JudgedClasses
 from app.domain.models.sensitive_values import Attribute, C, DiversityCriterion, Ell, OtherAttributes, named
@@ -26,11 +26,15 @@ class RecursiveLDiversity(DiversityCriterion):
     kind: ClassVar[str] = "recursive_l_diversity"
     title: ClassVar[str] = "recursive (c, ℓ)-diversity: the most frequent value is not too frequent"
     passes_by_fewer_values: ClassVar[bool] = False
+    by_persons: ClassVar[str] = COUNTS_PERSONS
 
     c: C
     l: Ell  # noqa: E741
     attribute: Attribute = None
     others: OtherAttributes = "in_classes"
+
+    def _counts(self, judged: JudgedClasses) -> SensitiveCounts:
+        return judged.distributions(*self._of)
 
     def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         return ~diversity.is_recursive(counts, as_written(self.c), self.l)
@@ -49,7 +53,7 @@ class RecursiveLDiversity(DiversityCriterion):
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """Least c with which it holds: any greater one does."""
-        counts = judged.counts(*self._of)
+        counts = self._counts(judged)
         return float(diversity.least_c(ranked(counts), self.l).max()) if counts.n_classes else None
 
     def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:

@@ -78,17 +78,18 @@ class DiversityCriterion(Criterion):
         """(B,) records of failing blocks that fail however the block is split, 0 for the others."""
         return failing.astype(np.int64)
 
+    def _counts(self, judged: JudgedClasses) -> SensitiveCounts:
+        """What it looks at: who has each value, or, of those about whole distributions, these."""
+        return judged.counts(*self._of)
+
     def failing(self, judged: JudgedClasses) -> Bools:
         """Classes with a block that fails."""
-        attribute, others = self._of
-        return failing_classes(
-            judged, attribute, others, self._failing(judged, judged.counts(attribute, others))
-        )
+        return failing_classes(judged, *self._of, self._failing(judged, self._counts(judged)))
 
     def unavoidable(self, judged: JudgedClasses) -> Longs:
         """Records of the blocks that cannot pass with the others, in all blocks of a class."""
         attribute, others = self._of
-        counts = judged.counts(attribute, others)
+        counts = self._counts(judged)
         removed = self._removed(judged, counts, self._failing(judged, counts))
         if others == "apart":
             return removed
@@ -97,8 +98,7 @@ class DiversityCriterion(Criterion):
 
     def _whole(self, whole: JudgedClasses) -> tuple[SensitiveCounts, str] | None:
         """Counts of the table as one class, and what they are of; None if that meets the criterion."""
-        attribute, others = self._of
-        counts = whole.counts(attribute, others)
+        counts = self._counts(whole)
         if not self._failing(whole, counts).any():
             return None
         if counts.n_classes > 1:
@@ -208,8 +208,10 @@ def sensitive_values(
     attribute: str | None,
     others: Others,
     beside: Sequence[str] = (),
+    *,
+    weighed: bool = False,
 ) -> SensitiveValues:
-    """Count the values of an attribute (None: the only sensitive one).
+    """Count the values of an attribute (None: the only sensitive one); ``weighed``: of persons their weights.
 
     ``in_classes`` splits the classes by the other attributes of the role sensitive and by those in ``beside``
     (Machanavajjhala (2008), definition 3.11): whoever knows one of them may conclude the attribute from it.
@@ -220,7 +222,8 @@ def sensitive_values(
     if others == "in_classes":
         known = {*release.other_sensitive(name), *beside} - {name, *(grouping.quasi_identifiers or ())}
         split = tuple(own for own in table.attributes if own in known)
-    counts, classes = release.counts(grouping, name, split), release.classes(grouping, split)
+    counts = release.counts(grouping, name, split, weighed=weighed)
+    classes = release.classes(grouping, split)
     shown, _ = release.values(grouping, name)
     without = int(np.count_nonzero((classes.of_record >= 0) & (shown < 0)))
     return SensitiveValues(name, split, classes, counts, table.hierarchies[table.position(name)], without)

@@ -12,8 +12,8 @@ from annotated_types import Ge, Le, doc
 from app.domain.arrays import Bools, Floats, Longs
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FAILING, MET, SHARE, STRICTER_DOWN
-from app.domain.classes.closeness import Distance, cuts, distances, farther, has_missing
-from app.domain.classes.gains import Gains, lacks_values
+from app.domain.classes.closeness import Distance, cuts, distances, farther, has_missing, whole_numbers
+from app.domain.classes.gains import lacks_values
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.necessary import (
     greatest_shift,
@@ -28,7 +28,7 @@ from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.classes.value_groups import in_groups
 from app.domain.errors import NotSupported
-from app.domain.models.criterion import Criterion, Merging
+from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging
 from app.domain.models.distinct_l_diversity import least_classes
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
@@ -52,6 +52,7 @@ class TCloseness(Criterion):
     title: ClassVar[str] = "t-closeness: sensitive values distributed nearly as in the whole table"
     source: ClassVar[str] = "Li et al. (2007)"
     merging: ClassVar[Merging] = "passes_stay"
+    by_persons: ClassVar[str] = COUNTS_PERSONS
 
     t: Annotated[
         float,
@@ -77,7 +78,7 @@ class TCloseness(Criterion):
 
     def failing(self, judged: JudgedClasses) -> Bools:
         """Classes that are farther than t; exactly at t passes."""
-        counts = judged.counts(self.attribute)
+        counts = judged.distributions(self.attribute)
         return farther(counts, self.distance, as_written(self.t), judged.hierarchy(self.attribute))
 
     @property
@@ -94,13 +95,13 @@ class TCloseness(Criterion):
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """Distance of the farthest class."""
-        counts = judged.counts(self.attribute)
+        counts = judged.distributions(self.attribute)
         found = distances(counts, self.distance, judged.hierarchy(self.attribute))
         return float(found.max()) if len(found) else None
 
     def unavoidable(self, judged: JudgedClasses) -> Longs:
         """What does not fit into any mixture of values, or of groups of them, near the whole table's."""
-        counts = judged.counts(self.attribute)
+        counts = judged.distributions(self.attribute)
         most = counts.sizes
         for own, shift in self._shifts(judged):
             shares = own.totals / own.totals.sum()
@@ -111,7 +112,7 @@ class TCloseness(Criterion):
 
     def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """The least class that can be as close, and how many values it has."""
-        totals = whole.counts(self.attribute).totals
+        totals = whole.distributions(self.attribute).totals
         size, values = 1, len(totals) if self.distance == "kl" else 1
         for own, shift in self._shifts(whole):
             values = max(values, least_values(own.totals / own.totals.sum(), 1 - shift))
@@ -124,7 +125,7 @@ class TCloseness(Criterion):
 
     def _shifts(self, judged: JudgedClasses) -> list[tuple[SensitiveCounts, float]]:
         """Counts of values or of groups of them, and the mass of those that may be elsewhere at most."""
-        counts = judged.counts(self.attribute)
+        counts = judged.distributions(self.attribute)
         if self.distance == "hierarchical":
             tree = judged.hierarchy(self.attribute)
             found = [(part, self.t * tree.height / max(1, above)) for part, above in cuts(tree, counts.nodes)]
@@ -140,7 +141,7 @@ class TCloseness(Criterion):
 
     def impossible(self, whole: JudgedClasses) -> str | None:
         """The whole table is at distance 0 from itself, if the distance is defined."""
-        if self.distance == "ordered" and has_missing(whole.counts(self.attribute)):
+        if self.distance == "ordered" and has_missing(whole.distributions(self.attribute)):
             return "Some records lack the sensitive value, and a missing value has no place in an order."
         return None
 
@@ -252,18 +253,19 @@ def _most_raised(values: SensitiveValues, of_class: Floats) -> MovedValue | None
     worst = values.worst(of_class)
     if worst is None:
         return None
-    gains = Gains.of(values.counts)
-    first, last = values.counts.starts[worst : worst + 2].tolist()
-    entry = first + int(np.argmax(gains.absolute[first:last]))
+    amounts, totals, sizes, population = whole_numbers(values.counts)
+    entries = slice(*values.counts.starts[worst : worst + 2].tolist())
+    numbers, size = values.counts.values[entries], sizes[worst]
+    raised = int(np.argmax(amounts[entries] * population - size * totals[numbers]))
     return MovedValue(
-        value=values.label(int(values.counts.values[entry])),
-        in_table=int(gains.totals[entry]) / gains.population,
-        in_class=int(gains.amounts[entry]) / int(gains.sizes[entry]),
+        value=values.label(int(numbers[raised])),
+        in_table=int(totals[numbers[raised]]) / population,
+        in_class=int(amounts[entries][raised]) / int(size),
     )
 
 
 def _compute(context: MeasureContext, parameters: TClosenessParameters, tick: Tick) -> TClosenessFound:
-    values = sensitive_values(context, parameters, parameters.attribute, "apart")
+    values = sensitive_values(context, parameters, parameters.attribute, "apart", weighed=True)
     undefined = _undefined(values)
     if parameters.distance in undefined:
         raise NotSupported(
@@ -307,5 +309,6 @@ T_CLOSENESS: Final = Measure(
         parameters={"t": 0.3, "distance": "ordered", "missing_sensitive": "excluded"},
     ),
     criteria=(TCloseness,),
+    by_persons=COUNTS_PERSONS,
     judges=lambda own, value: TCloseness(own.t, own.distance, own.attribute),
 )
