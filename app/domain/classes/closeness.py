@@ -36,8 +36,10 @@ def whole_numbers(counts: SensitiveCounts, steps: int = 1) -> tuple[Longs, Longs
     sizes, population = counts.sizes, int(counts.totals.sum())
     is_large = int(sizes.max(initial=0)) * population * steps >= LARGEST
     number = object if is_large else np.int64
-    found = (own.astype(number, copy=False) for own in (counts.counts, counts.totals, sizes))
-    return *found, population
+    amounts, totals, of_class = (
+        own.astype(number, copy=False) for own in (counts.counts, counts.totals, sizes)
+    )
+    return amounts, totals, of_class, population
 
 
 def equal_distances(counts: SensitiveCounts) -> Quotients:
