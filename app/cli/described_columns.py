@@ -16,7 +16,8 @@ ROLES: Final = ("quasi_identifier", "sensitive", "person", "weight", "other")
 """What is described as other is not loaded. An identifier is named for the table, beside its file."""
 TYPES: Final = ("categorical", "text", "number", "date")
 _MEMBERS: Final = (
-    "role", "type", "format", "on_unreadable", "hierarchy", "on_unknown", "weight", "proposed_level",
+    "role", "type", "format", "on_unreadable", "hierarchy", "on_unknown", "on_missing", "weight",
+    "proposed_level",
 )  # fmt: skip
 
 
@@ -85,6 +86,8 @@ def _declaration(name: str, section: Section) -> Json:
     }
     if "on_unknown" in section.content:
         declaration["on_unknown"] = section.choice("on_unknown", ("refuse", "attach", "missing"), "refuse")
+    if "on_missing" in section.content:
+        declaration["on_missing"] = section.choice("on_missing", ("refuse", "own_person"), "refuse")
     formats = {"number": NUMBER_FORMATS, "date": DATE_FORMATS}.get(type_)
     for key in ("format", "on_unreadable"):
         if key in section.content and formats is None:

@@ -17,7 +17,8 @@ _HEAD: Final = """\
 # wrong; profile, anonymise and gate take the file by --tables.
 #
 # role       quasi_identifier: others may know it of a person; sensitive: others must not learn it;
-#            person: whom a row is about; weight: how much a record counts; other: not loaded, never released
+#            person: whom a row is about (on_missing = "own_person": who is not named is another person each);
+#            weight: how much a record counts; other: not loaded, never released
 # type       categorical, text, number or date; format says how numbers and dates are written
 # hierarchy  how values are generalised: a definition, or a file "name.csv" with a line per value, from the
 #            value to its most general one, separated by semicolons

@@ -5,8 +5,8 @@ TOML, or JSON of the same structure. Paths are relative to the file. Every membe
     [dataset]                              name, file, identifier?, and a dialect: delimiter?, quote?,
                                            encoding?, header?, trim?, missing?, sheet?, rows_are? (persons)
     [dataset.attributes.NAME]              role? (quasi_identifier), type? (categorical), format?,
-                                           on_unreadable?, hierarchy? (flat), on_unknown?, weight? (1),
-                                           proposed_level? (0)
+                                           on_unreadable?, hierarchy? (flat), on_unknown?, on_missing?,
+                                           weight? (1), proposed_level? (0)
         hierarchy                          a file in the CSV form, separated by semicolons, or the
                                            definition of a builder
     [release]                              delimiter?, encoding?: how the file of a release is written, where

@@ -226,6 +226,27 @@ async def test_a_description_says_what_a_row_is(service, named, tmp_path, capsys
     assert "Say it there, and leave --person out." in capsys.readouterr().err
 
 
+async def test_who_is_not_named_is_another_person_only_if_the_description_says_so(
+    service, named, tmp_path, capsys
+):
+    table, tables = tmp_path / "visits.csv", tmp_path / "visits.toml"
+    given_ = named.given.astype({"pid": "string"})
+    given_.loc[0, "pid"] = pd.NA
+    given_.to_csv(table, index=False)
+    head = '[dataset]\nname = "visits"\nfile = "visits.csv"\n[dataset.attributes.region]\n'
+    asked = ["profile", "--tables", str(tables)]
+    persons = given_["pid"].nunique() + 1
+    for chosen, status, told in [
+        ("", 1, "The person column is empty in 1 of"),
+        ('on_missing = "own_person"\n', 0, f"{persons:,} have"),
+        ('on_missing = "nobody"\n', 1, "'nobody' is no on_missing"),
+    ]:
+        tables.write_text(f'{head}[dataset.attributes.pid]\nrole = "person"\n{chosen}')
+        assert await service(run, asked, None) == status
+        shown = capsys.readouterr()
+        assert told in (shown.err if status else shown.out)
+
+
 async def test_a_rule_over_http_and_its_stored_release_have_k_persons(client, named):
     dataset = await stored(client, named)
     assert dataset["persons"] == named.table["pid"].nunique()

@@ -59,7 +59,10 @@ def persons_of(column: TextColumn, refused_at: str | None = None) -> Persons:
     if refused_at is not None and len(nobody):
         where = in_rows((nobody[:ROWS_NAMED] + 1).tolist(), len(nobody))
         said = f"The person column is empty in {len(nobody):,} of {len(numbers):,} rows, {where}."
-        remedy = "Give every row its person, or declare on_missing own_person: then each is another person."
+        remedy = (
+            "Give every row its person, or declare on_missing own_person for the column, in the schema of a "
+            "dataset or in a file of --tables: then each is another person."
+        )
         raise InvalidInput.of(refused_at, "missing-person", said, remedy)
     numbers[nobody] = len(places) + np.arange(len(nobody), dtype=np.int32)
     return Persons(numbers, len(places), len(target) - target.count(MISSING), nobody + 1)
