@@ -128,6 +128,28 @@ async def test_where_persons_are_named_they_are_counted(client: httpx.AsyncClien
     assert (await judged_again(client, "person"))["criteria"][0]["value"] == 1
 
 
+async def test_persons_weigh_one_each_in_what_is_required_of_distributions(client: httpx.AsyncClient):
+    """By rows the farthest class is at 0.4; by persons (N, m), of one of them, is at 0.379 of the table."""
+    await visits(client, PID)
+    measures = [
+        ("e", {"kind": "l_diversity"}, "entropy_l", "at_least", 2),
+        ("near", {"kind": "t_closeness", "t": 0.38}, "records_farther", "at_most", 0),
+        ("far", {"kind": "t_closeness", "t": 0.37}, "records_farther", "at_most", 0),
+    ]
+    asked = policy() | {"name": "distributions"}
+    asked["requirements"] = [
+        {"id": id_, "title": id_, "reason": "For the test.", "severity": "block",
+         "requirement": {"kind": "measure", "measure": measure, "value": value, "comparison": how,
+                         "threshold": threshold}}
+        for id_, measure, value, how, threshold in measures
+    ]  # fmt: skip
+    made = await client.post("/v1/policies", json=asked)
+    assert made.status_code == 201, made.text
+    answer = await client.post("/v1/gates/distributions/evaluations", json={"dataset": "visits", **IDENTITY})
+    found = {own["id"]: (own["outcome"], own["value"]) for own in answer.json()["result"]["criteria"]}
+    assert found == {"e": ("failed", 1.0), "near": ("passed", 0), "far": ("failed", 5)}
+
+
 async def judged_again(client: httpx.AsyncClient, role: str) -> Json:
     """The same by a policy that names the persons, too."""
     named = policy({"attributes": {**ROLES, "pid": role}}) | {"name": "named"}
