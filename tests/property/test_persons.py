@@ -15,6 +15,9 @@ from app.domain.analyses.catalogue import MEASURES
 from app.domain.attacks.homogeneity_attack import HOMOGENEITY_ATTACK
 from app.domain.attacks.similarity_attack import SIMILARITY_ATTACK
 from app.domain.attacks.skewness_attack import SKEWNESS_ATTACK
+from app.domain.classes.closeness import distances, farther
+from app.domain.classes.diversity import effective_entropy, has_entropy, is_recursive, least_c, ranked
+from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import TOP
@@ -39,7 +42,7 @@ from app.domain.models.t_closeness import DISTANCES, T_CLOSENESS, TCloseness
 from app.domain.rules.rule import TableRule, apply
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.plans import least_loss_plan
-from tests.oracles.diversity_by_hand import least_c
+from tests.oracles import diversity_by_hand
 from tests.oracles.effort import examples
 from tests.oracles.persons_by_hand import (
     ALIKE,
@@ -241,10 +244,30 @@ def test_weights_are_exact_where_their_common_multiple_is_large(most):
     diversity = of(L_DIVERSITY, table, levels, c=2.0)
     assert diversity.entropy_l == pytest.approx(math.exp(min(entropies)))
     for ell in (2, 3):
-        least = max(least_c(own.numbers, ell) for own in classes)
+        least = max(diversity_by_hand.least_c(own.numbers, ell) for own in classes)
         criterion = RecursiveLDiversity(float(least), ell)
         assert criterion.attained(judged(table, (*levels, 0))) == pytest.approx(float(least))
         assert (diversity.recursive_l >= ell) == (least < 2)
+
+
+def test_weights_may_be_greater_than_any_float():
+    """The numbers of distributions do not depend on the multiple that their weights are written in."""
+    starts, values = np.array([0, 3, 5]), np.array([0, 1, 2, 0, 1], dtype=np.int32)
+    amounts, totals = np.array([4, 1, 2, 2, 2]), np.array([6, 3, 2])
+    nodes = np.array([VALUES.node_of(own) for own in "uvw"], dtype=np.int32)
+    plain = SensitiveCounts(starts, values, amounts, totals, nodes)
+    large = SensitiveCounts(
+        starts, values, amounts.astype(object) * 10**400, totals.astype(object) * 7**500, nodes
+    )
+    for kind in DISTANCES:
+        assert distances(large, kind, VALUES) == pytest.approx(distances(plain, kind, VALUES), rel=1e-12)
+        bound = Fraction(1, 8)
+        assert (farther(large, kind, bound, VALUES) == farther(plain, kind, bound, VALUES)).all()
+    assert effective_entropy(large) == pytest.approx(effective_entropy(plain), rel=1e-12)
+    assert has_entropy(large, 2).tolist() == has_entropy(plain, 2).tolist() == [True, True]
+    for ell in (1, 2, 3):
+        assert (least_c(ranked(large), ell) == least_c(ranked(plain), ell)).all()
+        assert (is_recursive(large, Fraction(2), ell) == is_recursive(plain, Fraction(2), ell)).all()
 
 
 def searched(table, asked, limit):

@@ -139,8 +139,7 @@ def effective_entropy(counts: SensitiveCounts) -> Floats:
     Exactly m where all m values are equally frequent; +∞ in a class without values.
     """
     m, sizes = counts.distinct, counts.sizes
-    logs = np.log(counts.counts.astype(np.float64))
-    found = np.clip(np.exp(entropy(counts, logs)), 1.0, np.maximum(m, 1))
+    found = np.clip(np.exp(entropy(counts, _logarithms(counts.counts))), 1.0, np.maximum(m, 1))
     found = np.where(most_frequent(counts) * m == sizes, m, found)
     return np.where(m > 0, found, np.inf)
 
@@ -150,9 +149,20 @@ def entropy(counts: SensitiveCounts, logs: Floats) -> Floats:
 
     With ``logs`` (E,) the logarithms of the counts it is the entropy of each class in nats.
     """
-    amounts, sizes = counts.counts.astype(np.float64), np.maximum(counts.sizes, 1).astype(np.float64)
-    sums = np.add.reduceat(np.append(amounts * logs, 0.0), counts.starts[:-1])
-    return np.where(counts.distinct > 0, np.log(sizes) - sums / sizes, 0.0)
+    sizes = np.maximum(counts.sizes, 1)
+    if sizes.dtype == object:
+        shares = (counts.counts / sizes[counts.of_entry]).astype(np.float64)
+        means = np.add.reduceat(np.append(shares * logs, 0.0), counts.starts[:-1])
+    else:
+        means = np.add.reduceat(np.append(counts.counts * logs, 0.0), counts.starts[:-1]) / sizes
+    return np.where(counts.distinct > 0, _logarithms(sizes) - means, 0.0)
+
+
+def _logarithms(numbers: Longs) -> Floats:
+    """Ln of whole numbers from 1 on, also of such that are no floats."""
+    if numbers.dtype == object:
+        return np.array([math.log(number) for number in numbers.tolist()])
+    return np.log(numbers)
 
 
 def has_entropy(counts: SensitiveCounts, ell: float) -> Bools:
@@ -161,7 +171,7 @@ def has_entropy(counts: SensitiveCounts, ell: float) -> Bools:
     Source: Machanavajjhala (2008), definition 3.7.
     """
     m = counts.distinct
-    found = entropy(counts, np.log(counts.counts.astype(np.float64)))
+    found = entropy(counts, _logarithms(counts.counts))
     if not float(ell).is_integer():
         return np.asarray((found >= math.log(ell) - ENTROPY_TOLERANCE) | (m == 0))
     passes = np.asarray((found >= math.log(ell)) | (m == 0))
@@ -238,7 +248,8 @@ def least_c(ranks: RankedCounts, ell: int) -> Floats:
 def _quotients(upper: Longs, lower: Longs) -> Floats:
     """Upper / lower: 0 where the upper is 0, else +∞ where the lower is."""
     found = np.where(upper > 0, np.inf, 0.0)
-    np.divide(upper.astype(np.float64), lower.astype(np.float64), out=found, where=lower > 0)
+    held = lower > 0
+    found[held] = upper[held] / lower[held]
     return found
 
 

@@ -24,6 +24,8 @@ def is_below(left: Longs, threshold: Fraction, right: Longs) -> Bools:
     ``left`` and ``right`` are counts of the same shape, at least 0; the threshold is at least 0.
     """
     p, q = threshold.numerator, threshold.denominator
+    if left.dtype == object:
+        return np.asarray(left * q < right * p, dtype=bool)
     greatest_left, greatest_right = int(left.max(initial=1)), int(right.max(initial=1))
     if greatest_left * q <= LONGEST and greatest_right * p <= LONGEST:
         return np.asarray(left * q < right * p)
