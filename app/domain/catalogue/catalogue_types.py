@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, NewType
 from annotated_types import Len, MaxLen
 
 Guarantee = Literal["exact", "bound", "statistical", "heuristic"]
-"""What a result is worth: exact, an upper bound, right up to a stated standard error, or a best effort."""
+"""What a result is worth: exact, a proven bound, right up to a stated standard error, or a best effort."""
 
 Holds = Literal["yes", "no", "assumed"]
 

@@ -7,6 +7,7 @@ cannot tell such records apart by it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ import numpy as np
 from app.domain.arrays import Ints, Longs
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.rules.rule import CellRule
-from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.distinct import distinct_rows, starts_of_runs
 from app.domain.tables.table import Table
 
 DROPPED = -1
@@ -128,6 +129,53 @@ def rows_of_whole_classes(table: Table, columns: Mapping[str, ReleasedColumn]) -
     return found
 
 
+def fewest_persons(table: Table, columns: Mapping[str, ReleasedColumn]) -> Ints | None:
+    """(r,) persons of rows that are nobody's known, numbered from 0 in each class: as few as they can be.
+
+    Of a class of s rows let m_p be the records of person p that are at or below what it shows of every
+    quasi-identifier. Who has most of them fills it first: so many persons are a lower bound of its π, and the
+    share of number 0, min(s, max m_p) / s, is an upper bound of its λ (Definitions: several records per
+    person). None where the file or a class has more rows than there are records for.
+    """
+    quasi = sorted(columns.keys() - table.sensitive, key=lambda own: (len(columns[own].readings), own))
+    if table.persons is None or not quasi or len(columns[quasi[0]].positions) > table.n_records:
+        return None
+    rows, places = [_numbers(table, name, columns[name]) for name in quasi], list(map(table.position, quasi))
+    classes = distinct_rows(rows, [int(own.max()) + 1 for own in rows], len(rows[0]))
+    originals, sizes = [table.codes[:, j] for j in places], [table.sizes[j] for j in places]
+    records = distinct_rows([table.persons, *originals], [table.n_persons, *sizes], table.n_records)
+    below = [_originals_below(table, name, columns[name]) for name in quasi]
+    rows_of = np.split(np.argsort(classes.inverse, kind="stable"), np.cumsum(classes.counts)[:-1])
+    found, last = np.empty(len(rows[0]), dtype=np.int32), np.full(len(quasi), UNKNOWN)
+    # Classes are ascending: those that show the same of their first attributes share the records below these.
+    fitting = [np.arange(records.size)]
+    for shown, own in zip(classes.codes, rows_of, strict=True):
+        first, last = int(np.argmax(shown != last)), shown
+        del fitting[first + 1 :]
+        for j in range(first, len(quasi)):
+            fits = np.zeros(sizes[j], dtype=bool)
+            fits[below[j][int(shown[j])]] = True
+            fitting.append(fitting[-1][fits[records.codes[fitting[-1], j + 1]]])
+        amounts, starts = records.counts[fitting[-1]], starts_of_runs(records.codes[fitting[-1], 0])
+        if amounts.sum() < len(own):
+            return None
+        most = np.cumsum(np.sort(np.add.reduceat(amounts, starts))[::-1])
+        found[own] = np.searchsorted(most, np.arange(len(own)), side="right")
+    return found
+
+
+def _originals_below(table: Table, name: str, column: ReleasedColumn) -> dict[int, Longs]:
+    """By the number of each label that is shown the originals below it, in all readings of its texts."""
+    hierarchy, below = table.hierarchies[table.position(name)], defaultdict[int, list[int]](list)
+    of_node, found = _number_of_label(hierarchy).tolist(), defaultdict[int, set[int]](set)
+    for original in table.used_nodes[table.position(name)].tolist():
+        for number in {of_node[node] for node in hierarchy.up(original)}:
+            below[number].append(original)
+    for numbers in [[0], *_meant(hierarchy, column)]:
+        found[numbers[0]].update(*(below[number] for number in numbers))
+    return {number: np.array(sorted(own), dtype=np.int64) for number, own in found.items()}
+
+
 def _number_of_label(hierarchy: Hierarchy) -> Longs:
     """(nodes,) number of each node's label, equal for equal labels; 0 of ⊥."""
     number = {hierarchy.labels[TOP]: 0}
@@ -136,10 +184,14 @@ def _number_of_label(hierarchy: Hierarchy) -> Longs:
 
 def _numbers(table: Table, name: str, column: ReleasedColumn) -> Longs:
     """(r,) number of the label that each row shows, 0 where it shows nothing."""
-    hierarchy = table.hierarchies[table.position(name)]
+    meant = _meant(table.hierarchies[table.position(name)], column)
+    return np.array([*(numbers[0] for numbers in meant), 0], dtype=np.int64)[column.positions]
+
+
+def _meant(hierarchy: Hierarchy, column: ReleasedColumn) -> list[list[int]]:
+    """Of each text the numbers of the labels that it may stand for, the likeliest first."""
     number = dict(zip(hierarchy.labels, _number_of_label(hierarchy).tolist(), strict=True)) | {None: 0}
-    meant = [next(number[own] for own in readings if own in number) for readings in column.readings]
-    return np.array([*meant, 0], dtype=np.int64)[column.positions]
+    return [[number[own] for own in readings if own in number] for readings in column.readings]
 
 
 def _nodes(hierarchy: Hierarchy, originals: Ints, readings: Sequence[Readings], positions: Ints) -> Ints:

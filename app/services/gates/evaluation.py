@@ -18,7 +18,7 @@ from app.services.gates.changes import Changes
 from app.services.gates.context import EvaluationContext, load_context
 from app.services.gates.coverage import broken_coverage, coverage_document, find_coverage, seconds_of_coverage
 from app.services.gates.documents import broken_document, criterion_document, risk_document, verdict_document
-from app.services.gates.evaluator import Evaluator, fault_of
+from app.services.gates.evaluator import Evaluator, by_fewest_persons, fault_of
 from app.services.gates.evaluators import EvaluatorMaker
 from app.services.gates.policy_documents import condition_document
 from app.services.gates.requests import CriterionPlan
@@ -194,6 +194,8 @@ class Evaluation:
         waiver = self.subject.waivers.get(criterion.id)
         try:
             finding = evaluator.find(self._context.rule, halted)
+            if self._context.alone is not None and self._context.alone.persons is not None:
+                finding = by_fewest_persons(finding)
         except (InvalidInput, NotSupported) as error:
             return self._broken(evaluator, error)
         outcome = outcome_of(finding.passes, waived=waiver is not None and waiver["in_force"])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from app.domain.errors import Fault, InvalidInput, NotSupported
+from app.domain.gates.explanations import number
 from app.domain.gates.findings import Finding
-from app.domain.policies.policy import Requirement
+from app.domain.policies.policy import MeasureCondition, PrivacyModelCondition, Requirement
 from app.domain.rules.rule import Rule
 from app.domain.search.answers import Answers
 from app.domain.search.budget import Halted, never
@@ -25,6 +27,11 @@ OF_RECORDS = (
     "It is computed of the rows that records are released as, and nobody can tell whose a row is that a "
     "mechanism made.",
     "Require the guarantee, or a measure of which the catalogue tells in reads: classes, matrix or rows.",
+)
+
+OF_NOBODY = (
+    "Persons have several rows, and nobody knows whose the rows of the file are.",
+    "Name a key column that both have, or judge the rule or stored release that made the file.",
 )
 
 Tick = Callable[[int], None]
@@ -97,6 +104,31 @@ def required(rule: Rule | None) -> Rule:
     if rule is None:
         raise NotSupported(*UNALIGNED)
     return rule
+
+
+def is_bounded(criterion: Requirement, asked: Any, file: Table) -> bool:  # noqa: ANN401
+    """Whether what is ``asked`` (a condition, or a measure's parameters) passes if the fewest persons do."""
+    match criterion.condition:
+        case (
+            PrivacyModelCondition(model="k_anonymity" | "highest_risk")
+            | MeasureCondition(measure="equivalence_classes", value="k", comparison="at_least" | "above")
+            | MeasureCondition("attacker_models", value="prosecutor.highest", comparison="at_most" | "below")
+        ):
+            # Classes by fewer quasi-identifiers join those that were filled; other columns would split them.
+            names = criterion.scope.attributes or getattr(asked, "quasi_identifiers", None)
+            return asked.missing == "own_category" and are_quasi_identifiers(file, names)
+    return False
+
+
+def by_fewest_persons(finding: Finding) -> Finding:
+    """What is found of the fewest persons that the classes of a file can have; NotSupported if that fails."""
+    bound, value = "a lower bound", finding.worst.value
+    if finding.comparison in ("at_least", "above"):
+        bound += f", at least {number(value)} {'person' if value == 1 else 'persons'}"
+    if not finding.passes:
+        raise NotSupported(f"{OF_NOBODY[0]} By {bound}, it is not shown to pass.", OF_NOBODY[1])
+    said = f"{finding.explanation} Nobody knows whose the rows are: persons are counted by {bound}."
+    return replace(finding, guarantee="bound", explanation=said)
 
 
 def are_quasi_identifiers(table: Table, names: Sequence[str] | None) -> bool:

@@ -20,7 +20,7 @@ from app.domain.policies.policy import (
 from app.services.datasets.tables import TableLoader
 from app.services.gates.budget_evaluator import BudgetEvaluator
 from app.services.gates.context import EvaluationContext
-from app.services.gates.evaluator import OF_RECORDS, Broken, Evaluator, required
+from app.services.gates.evaluator import OF_NOBODY, OF_RECORDS, Broken, Evaluator, is_bounded, required
 from app.services.gates.guarantee_evaluator import GuaranteeEvaluator
 from app.services.gates.measure_evaluator import MeasureEvaluator
 from app.services.gates.privacy_model_evaluator import PrivacyModelEvaluator
@@ -60,11 +60,11 @@ class EvaluatorMaker:
     async def _evaluator(self, criterion: Requirement) -> Evaluator:
         if self._context.doubt is not None:
             raise InvalidInput([self._context.doubt])
-        if self._context.alone is not None and self._context.table.persons is not None:
-            raise NotSupported(
-                "Persons have several rows, and nobody knows whose the rows of the file are.",
-                "Name a key column that both have, or judge the rule or stored release that made the file.",
-            )
+        file = self._context.alone
+        if file is not None and self._context.table.persons is not None:
+            asked = self._subject.parameters.get(criterion.id, criterion.condition)
+            if file.persons is None or not is_bounded(criterion, asked, file):
+                raise NotSupported(*OF_NOBODY)
         match criterion.condition:
             case MeasureCondition() as condition:
                 return await self._measure(criterion, condition)

@@ -31,6 +31,7 @@ class AlignedRelease:
         Why there is no rule, as one sentence.
     table
         The file alone: classes are of equal texts, sensitive values are those of the dataset's hierarchies.
+        Its persons, of a file that is not aligned, are the fewest that each class can have; None: not known.
     texts
         Disclosed attribute → its column of the file as it is written.
     kept

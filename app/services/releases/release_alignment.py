@@ -24,6 +24,7 @@ from app.domain.rules.release_alignment import (
     Misfit,
     ReleasedColumn,
     align,
+    fewest_persons,
     rows_of_whole_classes,
 )
 from app.domain.rules.release_order import KeptOrder, kept_order
@@ -167,10 +168,10 @@ class _Release:
                 return AlignedRelease(
                     rule, "classes", n, rows == DROPPED, None, self._alone(), self._texts, row_of_record=rows
                 )
+        # In the order of the records the rows of one person can be joined, however few their classes show.
+        alone = self._alone(None if seems else fewest_persons(table, self._columns))
         nobody = np.zeros(table.n_records, dtype=bool)
-        return AlignedRelease(
-            None, None, n, nobody, NOBODY_SAID, self._alone(), self._texts, fits_in_place=seems
-        )
+        return AlignedRelease(None, None, n, nobody, NOBODY_SAID, alone, self._texts, fits_in_place=seems)
 
     def _no_generalisation(self, misfit: Misfit) -> str:
         shown = ", ".join(map(str, (misfit.rows[:ROWS_SHOWN] + 1).tolist()))
@@ -251,8 +252,8 @@ class _Release:
                 )
         refuse(faults)
 
-    def _alone(self) -> Table:
-        """The file as a table of its own."""
+    def _alone(self, persons: Ints | None = None) -> Table:
+        """The file as a table of its own, with (r,) persons of its rows."""
         table = self._table
         hierarchies: list[Hierarchy] = []
         columns: list[Ints] = []
@@ -270,6 +271,7 @@ class _Release:
             tuple(hierarchies),
             np.stack(columns, axis=1),
             sensitive=table.sensitive,
+            persons=persons,
         )
 
     def _labels(self, name: str, hierarchy: Hierarchy) -> list[str | None]:
