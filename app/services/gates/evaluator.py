@@ -127,8 +127,8 @@ def by_fewest_persons(finding: Finding) -> Finding:
         bound += f", at least {number(value)} {'person' if value == 1 else 'persons'}"
     if not finding.passes:
         raise NotSupported(f"{OF_NOBODY[0]} By {bound}, it is not shown to pass.", OF_NOBODY[1])
-    said = f"{finding.explanation} Nobody knows whose the rows are: persons are counted by {bound}."
-    return replace(finding, guarantee="bound", explanation=said)
+    said = f"Nobody knows whose the rows are, and their order is assumed not to tell: persons by {bound}."
+    return replace(finding, guarantee="bound", explanation=f"{finding.explanation} {said}")
 
 
 def are_quasi_identifiers(table: Table, names: Sequence[str] | None) -> bool:
