@@ -196,7 +196,9 @@ def _too_long(path: Path, most: int) -> InvalidInput:
 
 def _of_files(pattern: str, schema: Json | str) -> tuple[GivenView, ...]:
     """A view per file that the pattern names."""
-    base = _base(pattern)
+    parts = Path(pattern).parts
+    plain = next((number for number, part in enumerate(parts) if _WILD.search(part)), len(parts) - 1)
+    base = Path(*parts[:plain])
     named = map(Path, glob.glob(pattern, recursive=True, include_hidden=True))
     found = sorted(path for path in named if not path.is_dir())
     if not found:
@@ -259,13 +261,6 @@ def given_view(id_: str, found: WrittenOut, paths: Mapping[str, str]) -> GivenVi
     origins = [(own.first, own.last, Place(paths[own.view], own.own_first)) for own in found.origins]
     reads = {paths[view]: line for view, line in found.reads.items()}
     return GivenView(id_, found.query, paths[id_], origins, reads)
-
-
-def _base(pattern: str) -> Path:
-    """The folder before the first wildcard."""
-    parts = Path(pattern).parts
-    plain = next((number for number, part in enumerate(parts) if _WILD.search(part)), len(parts) - 1)
-    return Path(*parts[:plain])
 
 
 def _of_file(path: Path, base: Path, tables: Mapping[str, str]) -> GivenView:
