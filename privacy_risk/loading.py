@@ -62,7 +62,12 @@ def load(
     proposal = _proposal(client, upload)
     taken = decided(said, proposal)
     if not taken.of("quasi_identifier"):
-        raise _without_quasi_identifiers(taken)
+        why = "; ".join(f"{own.name}: {own.reason.rstrip('.') or own.role}" for own in taken)
+        raise InvalidArgument(
+            "quasi_identifiers",
+            f"No column of the table is a quasi-identifier ({why}).",
+            "Name the columns that others may know of a person.",
+        )
     columns, attributes = [], []
     for own, proposed in zip(taken, proposal, strict=True):
         is_kept = own.role == "identifier" and keeps_identifier and own.given_by == "you"
@@ -103,15 +108,6 @@ def _proposal(client: Client, upload: str) -> Sequence[Json]:
     if upload not in known:
         known[upload] = tuple(client.uploads.propose_schema(upload)["attributes"])
     return known[upload]
-
-
-def _without_quasi_identifiers(taken: Roles) -> InvalidArgument:
-    why = "; ".join(f"{own.name}: {own.reason.rstrip('.') or own.role}" for own in taken)
-    return InvalidArgument(
-        "quasi_identifiers",
-        f"No column of the table is a quasi-identifier ({why}).",
-        "Name the columns that others may know of a person.",
-    )
 
 
 def uploaded(client: Client, table: Table) -> str:
