@@ -18,7 +18,7 @@ from app.persistence.repository import Context, Repository
 from app.persistence.resources import PostgresResources
 from app.persistence.runs import PostgresRuns
 from app.persistence.tables import data_keys, resource_uses, resources, results, runs
-from app.services.resources import JsonObject, Kind, RunState
+from app.services.resources import Kind, RunState
 
 RETENTION: Final = "retention"
 """Who did it in the audit chain."""
@@ -43,7 +43,11 @@ class PostgresRetention(Repository):
         due = await self._ended((RunState.SUCCEEDED.value,), days, most)
         found = await self._held([row.result_id for row in due])
         rows = [row for row in due if row.result_id is None or row.result_id in found]
-        error = _error(days)
+        error = {
+            "code": "expired",
+            "message": f"The result was kept for {days} days after the run and has been removed.",
+            "remedy": "Send the request that made it again: it starts a new run.",
+        }
         for row in rows:
             await self._runs.expire(row.id, error)
         await self._drop(found)
@@ -133,11 +137,3 @@ class PostgresRetention(Repository):
 
     def _before(self, days: int) -> datetime:
         return self._clock() - timedelta(days=days)
-
-
-def _error(days: int) -> JsonObject:
-    return {
-        "code": "expired",
-        "message": f"The result was kept for {days} days after the run and has been removed.",
-        "remedy": "Send the request that made it again: it starts a new run.",
-    }
