@@ -37,6 +37,7 @@ async def measurement(visit: Visit) -> Page:
     profile = None
     if document["sensitivity"]:
         profile = await found(visit.client.sensitivity_profiles.get(document["sensitivity"]))
+    said = {} if entry is None else entry["parameters"].get("properties", {})
     return Page(
         "measurement.html",
         {
@@ -45,7 +46,14 @@ async def measurement(visit: Visit) -> Page:
             "is_of_catalogue": is_of_catalogue,
             "says": paragraphs(schema),
             "guarantee": GUARANTEES[document["guarantee"]],
-            "parameters": _parameters(document, entry),
+            "parameters": [
+                {
+                    "name": letter(name),
+                    "value": _text(value),
+                    "said": said.get(name, {}).get("description", ""),
+                }
+                for name, value in document["parameters"].items()
+            ],
             "unit": None if profile is None else profile.document["unit"],
             "result": None if document["result"] is None else shown_result(document["result"], schema, known),
             "run": None if run is None else run.document,
@@ -60,14 +68,6 @@ async def _nothing() -> None:
 def paragraphs(schema: Json) -> list[str]:
     """What the catalogue says of a result, without its title."""
     return str(schema.get("description", "")).split("\n\n")[1:]
-
-
-def _parameters(document: Json, entry: Json | None) -> list[Json]:
-    said = {} if entry is None else entry["parameters"].get("properties", {})
-    return [
-        {"name": letter(name), "value": _text(value), "said": said.get(name, {}).get("description", "")}
-        for name, value in document["parameters"].items()
-    ]
 
 
 @dataclass(frozen=True)
