@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Literal
 
 from app.domain.errors import Conflict, Fault, InvalidInput, NotFound, refuse
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.objectives import MinLoss, MinRisk, Objective, ScoredObjective
+from app.domain.search.objectives import MinLoss, MinRisk, Objective
 from app.domain.search.problem import Aggregate, Constraint, Problem
 from app.domain.search.solvers import AUTO, Solver
 from app.services.datasets.cell_values import require_to_name_values
@@ -111,7 +111,9 @@ class OptimisationService(SearchService[CreateOptimisation, OptimisationQuestion
         request = _resolved(request, sources)
         candidates = {pointer: await work.resources.get(kind, ref) for pointer, kind, ref in request.named}
         _require_rules_of(sources.dataset, candidates)
-        problem = _problem(request, objective)
+        is_mean = request.scope == "record_level" and request.constraint == "average"
+        constraint: Constraint = "average" if is_mean else "per_record"
+        problem = scored_problem(objective, request.scope, request.options, constraint, request.aggregate)
         solver = with_references(request.solver, lambda found: candidates[found.pointer].sha256, "/solver")
         new = _scored(request, _document(request, problem, solver), sources, candidates)
         by_hash = {rule.sha256: rule for rule in candidates.values()}
@@ -193,12 +195,6 @@ def _resolved(request: CreateOptimisation, sources: Sources) -> CreateOptimisati
         _check_floor(request.objective, request.options)
     view = sources.view(request.options.attacker_view)
     return replace(request, options=replace(request.options, attacker_view=view))
-
-
-def _problem(request: CreateOptimisation, objective: ScoredObjective) -> Problem:
-    is_mean = request.scope == "record_level" and request.constraint == "average"
-    constraint: Constraint = "average" if is_mean else "per_record"
-    return scored_problem(objective, request.scope, request.options, constraint, request.aggregate)
 
 
 def _check_floor(objective: MinRisk, options: ScoringOptions) -> None:

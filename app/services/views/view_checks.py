@@ -160,28 +160,22 @@ def result_of_check(
     """The document of what was found of all pairs: no ids of resources, no times of day."""
     schema = check.schema.relational
     worst = min((pair["verdict"] for pair in pairs), key=WORST.index)
+    # A secret that a view discloses something of depends on some row.
+    disclosed = {own["secret"] for own in pairs if own["verdict"] == "DISCLOSES"}
+    budget = Budget(steps=_STEPS_OF_A_SECRET)
     return {
         "verdict": worst,
         "gate": "ALLOW" if worst == "PRIVATE" else "DENY",
         "pairs": pairs,
         "assumptions": list(_assumptions(schema, check.ignored, len(check.views))),
         "warnings": list(check.schema.warnings),
-        "constant_secrets": _constant_secrets(check, pairs, clock, is_over),
+        "constant_secrets": [
+            name
+            for name, query in check.secrets
+            if name not in disclosed
+            and is_constant(query, schema, budget, _late_after(_SECONDS_OF_A_SECRET, clock, is_over))
+        ],
     }
-
-
-def _constant_secrets(
-    check: ReadCheck, pairs: Sequence[JsonObject], clock: Clock, is_over: Callable[[], bool]
-) -> list[str]:
-    """The secrets whose answer is proved to depend on no row; one that a view discloses something of does."""
-    disclosed = {own["secret"] for own in pairs if own["verdict"] == "DISCLOSES"}
-    schema, budget = check.schema.relational, Budget(steps=_STEPS_OF_A_SECRET)
-    return [
-        name
-        for name, query in check.secrets
-        if name not in disclosed
-        and is_constant(query, schema, budget, _late_after(_SECONDS_OF_A_SECRET, clock, is_over))
-    ]
 
 
 def _late_after(seconds: float, clock: Clock, is_over: Callable[[], bool]) -> Callable[[], bool]:

@@ -9,7 +9,6 @@ from typing import Final, NoReturn
 from sqlglot import exp
 
 from app.domain.views.queries import Term, Variable
-from app.domain.views.relational_schema import Relation
 from app.services.views.column_types import ColumnType
 from app.services.views.published import SESSION_WORDS
 from app.services.views.reading import ReadSchema
@@ -100,13 +99,6 @@ class Named:
         return self.scope.term(self.index)
 
 
-def _fields(relation: Relation, types: Sequence[ColumnType]) -> tuple[Field, ...]:
-    return tuple(
-        Field(name, kind, number in relation.nullable)
-        for number, (name, kind) in enumerate(zip(relation.attributes, types, strict=True))
-    )
-
-
 def table_of(column: exp.Column) -> exp.Identifier | None:
     """The name of a table that stands before a column's."""
     table: exp.Identifier | None = column.args.get("table")
@@ -123,7 +115,13 @@ class Names:
 
     def fields(self, relation: str) -> tuple[Field, ...]:
         """The columns of a relation."""
-        return _fields(self.schema.relational.relations[relation], self.schema.types[relation])
+        found = self.schema.relational.relations[relation]
+        return tuple(
+            Field(name, kind, number in found.nullable)
+            for number, (name, kind) in enumerate(
+                zip(found.attributes, self.schema.types[relation], strict=True)
+            )
+        )
 
     def matching(self, name: exp.Identifier, among: Sequence[str]) -> list[int]:
         """The places of a name: as the dialect folds it, or else in any case if it is not quoted."""
