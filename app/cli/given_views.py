@@ -128,7 +128,17 @@ def given_views(arguments: argparse.Namespace) -> GivenViews | None:
                 name = f"--{option.replace('_', '-')}"
                 raise InvalidInput.of(name, "needs-views", f"{name} belongs to views.", "Add --views.")
         return None
-    _require_no_data(arguments)
+    of_data = (
+        "dataset", "dataset_id", "tables", "query", "address", "rule", "release", "stored_release", "key",
+        "order", "dictionary", "sensitivity", "failure", "person", "rows_are",
+    )  # fmt: skip
+    for name in of_data:
+        if getattr(arguments, name, None):
+            option = "--from" if name == "address" else f"--{name.replace('_', '-')}"
+            raise InvalidInput.of(
+                option, "two-subjects", f"Views are judged by their queries: {option} is about data.",
+                f"Leave {option} out, or --views.",
+            )  # fmt: skip
     is_held = getattr(arguments, "server", None) is not None
     if arguments.views.endswith(".json") and not _WILD.search(arguments.views):
         # Manifests are read with the parser of SQL, which nothing else loads here.
@@ -318,18 +328,3 @@ def _told(fault: Fault, views: Mapping[str, GivenView]) -> Fault:
     if place.path != view.path:
         message = f"{message} {view.path} reads it."
     return replace(fault, pointer=place.path, message=message)
-
-
-def _require_no_data(arguments: argparse.Namespace) -> None:
-    """InvalidInput for an option about data beside views, which are judged without any."""
-    of_data = (
-        "dataset", "dataset_id", "tables", "query", "address", "rule", "release", "stored_release", "key",
-        "order", "dictionary", "sensitivity", "failure", "person", "rows_are",
-    )  # fmt: skip
-    for name in of_data:
-        if getattr(arguments, name, None):
-            option = "--from" if name == "address" else f"--{name.replace('_', '-')}"
-            raise InvalidInput.of(
-                option, "two-subjects", f"Views are judged by their queries: {option} is about data.",
-                f"Leave {option} out, or --views.",
-            )  # fmt: skip

@@ -79,7 +79,13 @@ class Walk:
             found = search["rule"]["levels"]
             optimum = self._score(self._name("optimum"), {name: found[name] for name in names})
             self._release()
-            after = self._after()
+            # The release itself does not say which of its records are the first ones.
+            asked: Json = {
+                "dataset": self._dataset, "rule": self._name("optimum"), "limit": SHOWN_RECORDS,
+            }  # fmt: skip
+            shown = self.client.rules.preview(asked)
+            rows = [["*" if cell is None else cell for cell in own["after"]] for own in shown["records"]]
+            after = [dict(zip(shown["columns"], row, strict=True)) for row in rows]
         return Walked(
             as_is, proposal, optimum, first_record, search, points, before, after, self.seconds, self.sizes
         )
@@ -226,15 +232,6 @@ class Walk:
 
     def _finish(self, step: str, run: Run) -> Run:
         return self.client.runs.wait(run.id, lambda progress: self.listener.progress(step, progress))
-
-    def _after(self) -> list[Json]:
-        """The first records as they are released: the release itself does not say which they are."""
-        body: Json = {
-            "dataset": self._dataset, "rule": self._name("optimum"), "limit": SHOWN_RECORDS,
-        }  # fmt: skip
-        preview = self.client.rules.preview(body)
-        rows = [["*" if cell is None else cell for cell in own["after"]] for own in preview["records"]]
-        return [dict(zip(preview["columns"], row, strict=True)) for row in rows]
 
     def _release(self) -> None:
         with self._step("release") as say:
