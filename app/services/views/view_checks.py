@@ -130,7 +130,20 @@ def read_check(
     asked: ViewCheck, schema: ReadSchema, is_late: Callable[[], bool], limits: Limits = _USUAL
 ) -> ReadCheck:
     """The queries as they are decided on; InvalidInput lists their faults, or says that no time was left."""
-    _require_few(asked, limits)
+    if len(asked.secrets) * len(asked.views) > limits.pairs:
+        raise InvalidInput.of(
+            "/views",
+            "too-many-pairs",
+            f"Secrets times views are more than {limits.pairs:,} pairs.",
+            "Send fewer views at once: each of them is checked by itself.",
+        )
+    if sum(len(own.query) for own in (*asked.secrets, *asked.views)) > limits.characters:
+        raise InvalidInput.of(
+            "/views",
+            "too-many-characters",
+            f"All queries together have more than {limits.characters:,} characters.",
+            "Send fewer views at once: each of them is checked by itself.",
+        )
     read_query = reader(asked.language, asked.dialect, schema)
     faults: list[Fault] = []
 
@@ -200,23 +213,6 @@ _LEFT_OUT: Final[Mapping[str, JsonObject]] = {
     "witness": {"witness": None, "explanation": WITNESS_LEFT_OUT},
     "advice": {"advice": None},
 }
-
-
-def _require_few(asked: ViewCheck, limits: Limits) -> None:
-    if len(asked.secrets) * len(asked.views) > limits.pairs:
-        raise InvalidInput.of(
-            "/views",
-            "too-many-pairs",
-            f"Secrets times views are more than {limits.pairs:,} pairs.",
-            "Send fewer views at once: each of them is checked by itself.",
-        )
-    if sum(len(own.query) for own in (*asked.secrets, *asked.views)) > limits.characters:
-        raise InvalidInput.of(
-            "/views",
-            "too-many-characters",
-            f"All queries together have more than {limits.characters:,} characters.",
-            "Send fewer views at once: each of them is checked by itself.",
-        )
 
 
 def _read(

@@ -155,7 +155,21 @@ class Names:
 
     def column(self, column: exp.Column, scope: Scope) -> Named:
         """The column; refuses a name that stands for none, or for several."""
-        self._require_no_keyword(column)
+        is_alone = table_of(column) is None and not self.text.is_exact(column.this)
+        if is_alone and self.text.folded(column.this) in SESSION_WORDS:
+            self.text.refuse(
+                column,
+                "ambiguous-column",
+                f"{column.name} without quotes stands for who asks, not for a column.",
+                "Write the column's name in quotes.",
+            )
+        if self.text.folded(column.this) in _OF_EVERY_TABLE:
+            self.text.refuse(
+                column,
+                "ambiguous-column",
+                f"{column.name} is a column that every table has for the database itself.",
+                "Call the column by another name.",
+            )
         level: Scope | None = scope
         while level is not None:
             found = self._in(column, level)
@@ -176,23 +190,6 @@ class Names:
             f"no table of FROM has the column {f'{table.name}.' if table else ''}{column.name}.",
             f"Name one of {', '.join(list(columns)[:10])}." if columns else "",
         )
-
-    def _require_no_keyword(self, column: exp.Column) -> None:
-        is_alone = table_of(column) is None and not self.text.is_exact(column.this)
-        if is_alone and self.text.folded(column.this) in SESSION_WORDS:
-            self.text.refuse(
-                column,
-                "ambiguous-column",
-                f"{column.name} without quotes stands for who asks, not for a column.",
-                "Write the column's name in quotes.",
-            )
-        if self.text.folded(column.this) in _OF_EVERY_TABLE:
-            self.text.refuse(
-                column,
-                "ambiguous-column",
-                f"{column.name} is a column that every table has for the database itself.",
-                "Call the column by another name.",
-            )
 
     def _require_nearest(self, column: exp.Column, found: Named) -> None:
         """Refuse a name that fits in upper or lower case only, and that a query around may have as it is."""
