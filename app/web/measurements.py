@@ -111,7 +111,10 @@ class ShownResult:
             if isinstance(value, Mapping):
                 self.collect(value, _resolved(own, self.parts), here)
             elif isinstance(value, list) and value and isinstance(value[0], Mapping):
-                self.lists.append(_listing(title, said, value))
+                columns = list(dict.fromkeys(name for item in value for name in item))
+                rows = [[_text(item.get(name)) for name in columns] for item in value[:MOST_ROWS]]
+                names = [words(letter(name)) for name in columns]
+                self.lists.append(Listing(title, said, names, rows, max(len(value) - MOST_ROWS, 0)))
             else:
                 known = self.known.get(".".join(here)) or self.known.get(".".join((*place, "<key>")), {})
                 self.values.append({"name": title, "value": _text(value), "said": said, **_bounds(known)})
@@ -140,13 +143,6 @@ def _bounds(known: Json) -> Json:
         return {"range": None, "better": _BETTER.get(("boolean", known["safer"]))}
     possible = f"{number(known['least'])} to {number(known['greatest'])}"
     return {"range": possible, "better": _BETTER.get(("number", known["safer"]))}
-
-
-def _listing(title: str, said: str, items: list[Json]) -> Listing:
-    columns = list(dict.fromkeys(name for item in items for name in item))
-    rows = [[_text(item.get(name)) for name in columns] for item in items[:MOST_ROWS]]
-    names = [words(letter(name)) for name in columns]
-    return Listing(title, said, names, rows, max(len(items) - MOST_ROWS, 0))
 
 
 def _text(value: object) -> str:
