@@ -6,7 +6,7 @@ share the work: rows that the other has locked are left to it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -50,7 +50,21 @@ class PostgresRetention(Repository):
         }
         for row in rows:
             await self._runs.expire(row.id, error)
-        await self._drop(found)
+        of_a_run = select(runs.c.id).where(runs.c.result_id == results.c.id)
+        ever_run = select(runs.c.id).where(runs.c.resource_id == resources.c.id)
+        found_by_a_run = select(runs.c.id).where(
+            runs.c.input_sha256 == results.c.input_sha256, runs.c.attempt > 0
+        )
+        # Who is asked again by way of a run is given what was answered at once, and the run does nothing.
+        answered_at_once = select(resources.c.id).where(
+            resources.c.kind == results.c.kind,
+            resources.c.sha256 == results.c.input_sha256,
+            ~ever_run.exists()
+            | ((resources.c.created_at <= results.c.created_at) & ~found_by_a_run.exists()),
+        )
+        await self._transaction.execute(
+            delete(results).where(results.c.id.in_(found), ~of_a_run.exists(), ~answered_at_once.exists())
+        )
         await self._note("run.expire", rows)
         return len(rows)
 
@@ -98,25 +112,6 @@ class PostgresRetention(Repository):
         """Those of the results that no run is just being given; whoever asks from now on waits."""
         query = select(results.c.id).where(results.c.id.in_(result_ids))
         return set((await self._transaction.execute(query.with_for_update(skip_locked=True))).scalars())
-
-    async def _drop(self, result_ids: Collection[str]) -> None:
-        of_a_run = select(runs.c.id).where(runs.c.result_id == results.c.id)
-        ever_run = select(runs.c.id).where(runs.c.resource_id == resources.c.id)
-        found_by_a_run = select(runs.c.id).where(
-            runs.c.input_sha256 == results.c.input_sha256, runs.c.attempt > 0
-        )
-        # Who is asked again by way of a run is given what was answered at once, and the run does nothing.
-        answered_at_once = select(resources.c.id).where(
-            resources.c.kind == results.c.kind,
-            resources.c.sha256 == results.c.input_sha256,
-            ~ever_run.exists()
-            | ((resources.c.created_at <= results.c.created_at) & ~found_by_a_run.exists()),
-        )
-        await self._transaction.execute(
-            delete(results).where(
-                results.c.id.in_(result_ids), ~of_a_run.exists(), ~answered_at_once.exists()
-            )
-        )
 
     async def _note(self, action: str, rows: Sequence[Any]) -> None:
         for row in rows:
