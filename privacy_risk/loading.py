@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -89,13 +89,12 @@ def load(
     made = client.datasets.create({"name": content_name("table", body), **body})
     note = rows_note(client, made.document, is_doubt_refused=is_generalised and not keeps_identifier)
     roles = Roles(tuple(columns), said.rows_are)
-    return Loaded(made.name, roles, (note, *table.notes, *_unreadable(attributes)))
-
-
-def _unreadable(attributes: Sequence[Json]) -> Iterator[str]:
-    for own in attributes:
-        if own.get("on_unreadable") == "missing":
-            yield f"Of {own['name']} cells that are no {own['type']} count as missing."
+    unreadable = (
+        f"Of {own['name']} cells that are no {own['type']} count as missing."
+        for own in attributes
+        if own.get("on_unreadable") == "missing"
+    )
+    return Loaded(made.name, roles, (note, *table.notes, *unreadable))
 
 
 _proposals: WeakKeyDictionary[Client, dict[str, Sequence[Json]]] = WeakKeyDictionary()
