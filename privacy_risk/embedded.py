@@ -60,12 +60,14 @@ class _Embedded:
                 "pip install 'privacy-risk[embedded]'; or name a service that runs by server= and key=."
             )
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the service
+        # In this process's environment no other package called ``app`` may come first.
+        paths = [str(_TOP), os.environ.get("PYTHONPATH", "")]
         self._process = subprocess.Popen(  # noqa: S603 - this interpreter and a constant
             [sys.executable, "-m", "app", COMMAND],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env=_environment(),
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "PYTHONSAFEPATH": "1"},
             # An interrupt in a terminal or a notebook is for what asks, not for the service.
             start_new_session=True,
         )
@@ -167,12 +169,6 @@ def _forget() -> None:
 
 atexit.register(end_embedded)
 os.register_at_fork(after_in_child=_forget)
-
-
-def _environment() -> dict[str, str]:
-    """The environment of this process, in which no other package called ``app`` comes first."""
-    paths = [str(_TOP), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "PYTHONSAFEPATH": "1"}
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

@@ -262,13 +262,8 @@ def _reasons(result: Json) -> Iterator[str]:
         yield coverage["explanation"]
     for own in criteria if result["verdict"] == "pass" else failed:
         yield f"{own['title']}: {own['explanation']}"
-        yield from _open_pairs(own)
-
-
-def _open_pairs(criterion: Json) -> Iterator[str]:
-    """The first pairs of a secret and a view that are not private, each with the change that would pass."""
-    pairs = [own for own in criterion.get("pairs") or () if own["verdict"] != "PRIVATE"]
-    for own in pairs[:_MOST_PAIRS]:
-        change = own.get("nearest_change") or {"status": None, "explanation": ""}
-        advice = f" {'To pass: ' if change['status'] == 'found' else ''}{change['explanation']}"
-        yield f"{own['view']} beside {own['secret']}: {own['explanation']}{advice}".rstrip()
+        pairs = [pair for pair in own.get("pairs") or () if pair["verdict"] != "PRIVATE"]
+        for pair in pairs[:_MOST_PAIRS]:
+            change = pair.get("nearest_change") or {"status": None, "explanation": ""}
+            advice = f" {'To pass: ' if change['status'] == 'found' else ''}{change['explanation']}"
+            yield f"{pair['view']} beside {pair['secret']}: {pair['explanation']}{advice}".rstrip()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -62,7 +62,12 @@ def load(
     proposal = _proposal(client, upload)
     taken = decided(said, proposal)
     if not taken.of("quasi_identifier"):
-        raise _without_quasi_identifiers(taken)
+        why = "; ".join(f"{own.name}: {own.reason.rstrip('.') or own.role}" for own in taken)
+        raise InvalidArgument(
+            "quasi_identifiers",
+            f"No column of the table is a quasi-identifier ({why}).",
+            "Name the columns that others may know of a person.",
+        )
     columns, attributes = [], []
     for own, proposed in zip(taken, proposal, strict=True):
         is_kept = own.role == "identifier" and keeps_identifier and own.given_by == "you"
@@ -84,13 +89,12 @@ def load(
     made = client.datasets.create({"name": content_name("table", body), **body})
     note = rows_note(client, made.document, is_doubt_refused=is_generalised and not keeps_identifier)
     roles = Roles(tuple(columns), said.rows_are)
-    return Loaded(made.name, roles, (note, *table.notes, *_unreadable(attributes)))
-
-
-def _unreadable(attributes: Sequence[Json]) -> Iterator[str]:
-    for own in attributes:
-        if own.get("on_unreadable") == "missing":
-            yield f"Of {own['name']} cells that are no {own['type']} count as missing."
+    unreadable = (
+        f"Of {own['name']} cells that are no {own['type']} count as missing."
+        for own in attributes
+        if own.get("on_unreadable") == "missing"
+    )
+    return Loaded(made.name, roles, (note, *table.notes, *unreadable))
 
 
 _proposals: WeakKeyDictionary[Client, dict[str, Sequence[Json]]] = WeakKeyDictionary()
@@ -103,15 +107,6 @@ def _proposal(client: Client, upload: str) -> Sequence[Json]:
     if upload not in known:
         known[upload] = tuple(client.uploads.propose_schema(upload)["attributes"])
     return known[upload]
-
-
-def _without_quasi_identifiers(taken: Roles) -> InvalidArgument:
-    why = "; ".join(f"{own.name}: {own.reason.rstrip('.') or own.role}" for own in taken)
-    return InvalidArgument(
-        "quasi_identifiers",
-        f"No column of the table is a quasi-identifier ({why}).",
-        "Name the columns that others may know of a person.",
-    )
 
 
 def uploaded(client: Client, table: Table) -> str:

@@ -27,7 +27,13 @@ class ProblemError(ClientError):
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = document
-        super().__init__(self._text())
+        lines = [f"{self.status} {self.document.get('title', '')}: {self.document.get('detail', '')}"]
+        lines += [
+            f"  {error.get('pointer', '')}: {error.get('message', '')} {error.get('remedy', '')}".rstrip()
+            for error in self.document.get("errors") or ()
+            if isinstance(error, Mapping)
+        ]
+        super().__init__("\n".join(lines))
 
     @property
     def status(self) -> int:
@@ -39,15 +45,6 @@ class ProblemError(ClientError):
     def code(self) -> str:
         """The kind of problem: the last part of its type, such as ``invalid-input``."""
         return str(self.document.get("type", "about:blank")).rsplit("/", 1)[-1]
-
-    def _text(self) -> str:
-        lines = [f"{self.status} {self.document.get('title', '')}: {self.document.get('detail', '')}"]
-        lines += [
-            f"  {error.get('pointer', '')}: {error.get('message', '')} {error.get('remedy', '')}".rstrip()
-            for error in self.document.get("errors") or ()
-            if isinstance(error, Mapping)
-        ]
-        return "\n".join(lines)
 
     @classmethod
     def from_response(cls, response: httpx.Response) -> ProblemError:

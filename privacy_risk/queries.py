@@ -128,7 +128,11 @@ def _engine(address: str) -> Engine:
             "It is not the address of a database.",
             "Write DIALECT+DRIVER://USER:PASSWORD@HOST/NAME, or sqlite:///FILE.",
         ) from None
-    _require_file(url)
+    # A driver would make an empty database of a file that is not there.
+    name = url.database or ":memory:"
+    is_named = url.get_backend_name() in ("sqlite", "duckdb") and not name.startswith((":", "file:", "md:"))
+    if is_named and not Path(name).is_file():
+        raise InvalidArgument("address", f"There is no database {name}.", "Name a file that is there.")
     reading: dict[str, Any] = {"read_only": True} if url.get_backend_name() == "duckdb" else {}
     try:
         engine: Engine = alchemy.create_engine(
@@ -147,14 +151,6 @@ def _engine(address: str) -> Engine:
             "Name another one, such as postgresql+psycopg or sqlite.",
         )
     return engine
-
-
-def _require_file(url: URL) -> None:
-    """InvalidArgument if the database is a file that is not there: a driver would make an empty one."""
-    name = url.database or ":memory:"
-    is_named = url.get_backend_name() in ("sqlite", "duckdb") and not name.startswith((":", "file:", "md:"))
-    if is_named and not Path(name).is_file():
-        raise InvalidArgument("address", f"There is no database {name}.", "Name a file that is there.")
 
 
 def _without_driver(url: URL, package: str | None) -> InvalidArgument:

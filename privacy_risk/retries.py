@@ -49,7 +49,9 @@ class Retries:
         if attempt >= self.attempts:
             return None
         if isinstance(failure, httpx.Response):
-            if failure.status_code not in TRANSIENT and not _still_being_answered(failure):
+            # No 409 says when to come back, but of an earlier request with the same key that is at work.
+            is_answered_still = failure.status_code == 409 and "Retry-After" in failure.headers
+            if failure.status_code not in TRANSIENT and not is_answered_still:
                 return None
             asked = retry_after(failure, datetime.now(UTC))
             if asked is not None:
@@ -73,8 +75,3 @@ def retry_after(response: httpx.Response, now: datetime) -> float | None:
     if until.tzinfo is None:
         until = until.replace(tzinfo=UTC)
     return max(0.0, (until - now).total_seconds())
-
-
-def _still_being_answered(response: httpx.Response) -> bool:
-    """Whether an earlier request with the same key is at work: no other 409 says when to come back."""
-    return response.status_code == 409 and "Retry-After" in response.headers

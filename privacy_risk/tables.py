@@ -85,7 +85,9 @@ def table_of(given: object, argument: str) -> Table:
     if pandas is not None and isinstance(given, pandas.DataFrame):
         return _of_pandas(given, argument)
     if isinstance(given, Source):
-        return _of_source(given, argument)
+        import pyarrow as pa
+
+        return _of_table(pa.Table.from_batches(given.batches()), argument, "pyarrow")
     if not hasattr(given, "__arrow_c_stream__"):
         raise WrongType(
             argument,
@@ -152,12 +154,6 @@ def _pandas_column(column: pd.Series[Any], notes: list[str]) -> pd.Series[Any]:
         if ((present % 1 == 0) & (present.abs() < _WHOLE_BELOW)).all():
             return column.astype("Int64")
     return column
-
-
-def _of_source(given: Source, argument: str) -> Table:
-    import pyarrow as pa
-
-    return _of_table(pa.Table.from_batches(given.batches()), argument, "pyarrow")
 
 
 def _of_arrow(given: object, argument: str) -> Table:

@@ -114,7 +114,9 @@ class Once:
                     )
         finally:
             if not is_kept:
-                await self._abandon()
+                async with self._store.work(self._actor.tenant) as work:
+                    await work.idempotency.abandon(self._route, self._key, self._owner)
+                    await work.commit()
         return response
 
     async def _renew(self) -> bool:
@@ -128,11 +130,6 @@ class Once:
             is_kept = await work.idempotency.complete(self._route, self._key, self._owner, reply)
             await work.commit()
         return is_kept
-
-    async def _abandon(self) -> None:
-        async with self._store.work(self._actor.tenant) as work:
-            await work.idempotency.abandon(self._route, self._key, self._owner)
-            await work.commit()
 
 
 class HashedStream:

@@ -158,11 +158,6 @@ def _template(path: str) -> re.Pattern[str]:
     return compile_path(path)[0]
 
 
-def _fits(template: str, path: str) -> bool:
-    """Whether the address is one of a route such as ``/policies/{ref}/evaluate``."""
-    return _template(template).match(path) is not None
-
-
 class BodyLimit:
     """Refuses bodies above a limit, by their declared length at once, else at the first byte too many.
 
@@ -188,7 +183,9 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its body counted."""
-        if scope["type"] != "http" or any(_fits(template, scope["path"]) for template in self._passed_on):
+        if scope["type"] != "http" or any(
+            _template(template).match(scope["path"]) is not None for template in self._passed_on
+        ):
             await self._app(scope, receive, send)
             return
         limit = self._limit_of(scope["path"])

@@ -168,9 +168,13 @@ def made_document() -> dict[str, Any]:
         operation["x-step"] = 2 * len(operations) - number if is_last else number
         if operation["operationId"] in ESSENTIALS:
             operation["x-essential"] = True
-        _split_description(operation)
+        # The first line of a function's docstring is the summary.
+        head, _, rest = operation.get("description", "").partition("\n\n")
+        if rest:
+            operation["summary"], operation["description"] = head.rstrip("."), rest
         _describe_success(operation["responses"])
-    limits = _body_limits()
+    routes = [route for router in routers() for route in router.routes if isinstance(route, Route)]
+    limits = {route.path: limit_of(route.endpoint) for route in routes if "POST" in (route.methods or ())}
     for address, path in document["paths"].items():
         if "post" in path:
             _describe_post(path["post"], limits.get(address))
@@ -231,23 +235,10 @@ def _add_response(responses: dict[str, Any], status: int, added: dict[str, Any])
     }
 
 
-def _split_description(operation: dict[str, Any]) -> None:
-    """Take the first line of a function's docstring as the summary."""
-    head, _, rest = operation.get("description", "").partition("\n\n")
-    if rest:
-        operation["summary"], operation["description"] = head.rstrip("."), rest
-
-
 def _describe_success(responses: dict[str, Any]) -> None:
     for status, said in _SUCCESSES.items():
         if responses.get(status, {}).get("description") == _FRAMEWORKS_SUCCESS:
             responses[status]["description"] = said
-
-
-def _body_limits() -> dict[str, int]:
-    """Address → most bytes of the body of its POST, for those that state it themselves."""
-    routes = [route for router in routers() for route in router.routes if isinstance(route, Route)]
-    return {route.path: limit_of(route.endpoint) for route in routes if "POST" in (route.methods or ())}
 
 
 def _describe_get(operation: dict[str, Any]) -> None:
@@ -309,20 +300,16 @@ def _share_problems(document: dict[str, Any]) -> None:
                     if status in _RETRIED:
                         more = RATE_FIELDS if status == "429" else {}
                         response = {**response, "headers": {"Retry-After": _RETRY_AFTER, **more}}
-                    name = _name_of_problems(response)
+                    # By the codes, what a body may have, and whether the same request may be the conflict.
+                    codes = response["content"][MEDIA_TYPE]["examples"]
+                    limits = re.findall(r"([\d,]+) bytes", response["description"])
+                    name = "-".join(
+                        [
+                            "-or-".join(codes),
+                            *(f"above-{limit.replace(',', '')}" for limit in limits),
+                            *(["or-in-progress"] if "conflict" in codes and "headers" in response else []),
+                        ]
+                    )
                     if shared.setdefault(name, response) != response:
                         raise ValueError(f"Two answers would be named {name}.")
                     responses[status] = {"$ref": f"#/components/responses/{name}"}
-
-
-def _name_of_problems(response: dict[str, Any]) -> str:
-    """By the codes, what a body may have, and whether the conflict may be with the same request."""
-    codes = response["content"][MEDIA_TYPE]["examples"]
-    limits = re.findall(r"([\d,]+) bytes", response["description"])
-    return "-".join(
-        [
-            "-or-".join(codes),
-            *(f"above-{limit.replace(',', '')}" for limit in limits),
-            *(["or-in-progress"] if "conflict" in codes and "headers" in response else []),
-        ]
-    )

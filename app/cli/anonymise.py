@@ -143,9 +143,14 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
             content = release_file(release.frame, given.tables)
             policy = with_reasons(release.policy, reasons)
     except InvalidArgument as error:
-        raise InvalidInput.of(
-            _option(error.argument), "invalid-argument", error.fault, error.remedy
-        ) from error
+        named = {
+            "hierarchies": "--hierarchy",
+            "roles": "--identifier",
+            "reasons": "--reason",
+            "TABLE": "TABLE",
+        }
+        option = named.get(error.argument, f"--{error.argument.replace('_', '-')}")
+        raise InvalidInput.of(option, "invalid-argument", error.fault, error.remedy) from error
     write_whole(arguments.output, content)
     if arguments.save_policy is not None:
         release.save_policy(arguments.save_policy, reasons=reasons)
@@ -185,7 +190,7 @@ def _released(arguments: argparse.Namespace, given: GivenTable, operations: Oper
         arguments.quasi_identifiers,
         tuple(dict.fromkeys((*arguments.sensitive, *criteria.named))),
         dict.fromkeys(arguments.identifier, "identifier"),
-        _files(arguments.hierarchy),
+        {name: Path(file) for name, file in (pair("--hierarchy", own) for own in arguments.hierarchy)},
         arguments.person,
         arguments.rows_are,
     )
@@ -215,20 +220,10 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, float]:
     return {name: _number(option, text) for name, text in (pair(option, own) for own in texts)}
 
 
-def _files(texts: Sequence[str]) -> dict[str, Path]:
-    return {name: Path(file) for name, file in (pair("--hierarchy", own) for own in texts)}
-
-
 def _number(option: str, text: str) -> float:
     if not re.fullmatch(r"\d+(\.\d+)?", text):
         raise InvalidInput.of(option, "malformed", f"{text!r} is no number.", "Write it as 3 or 0.2.")
     return int(text) if text.isdigit() else float(text)
-
-
-def _option(argument: str) -> str:
-    """The option that the function's argument is given by."""
-    named = {"hierarchies": "--hierarchy", "roles": "--identifier", "reasons": "--reason", "TABLE": "TABLE"}
-    return named.get(argument, f"--{argument.replace('_', '-')}")
 
 
 def _json(shown: str, arguments: argparse.Namespace, release: Release[Any]) -> dict[str, Any]:

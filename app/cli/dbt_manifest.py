@@ -52,7 +52,12 @@ def dbt_views(manifest: Path, schema: str | None, catalog: Path | None, is_held:
     given = tuple(given_view(id_, found[id_], paths) for id_, own in nodes.items() if not _is_ephemeral(own))
     if not given:
         raise _no_models(manifest)
-    keeping = tuple(id_ for id_, own in nodes.items() if _keeps_rows(own))
+    # Tables that are added to may hold what the query does not return any more.
+    keeping = tuple(
+        id_
+        for id_, own in nodes.items()
+        if own["resource_type"] == "snapshot" or _materialized(own) in ("incremental", "snapshot")
+    )
     if catalog is not None:
         return GivenViews(str(manifest), _schema_of(catalog), str(catalog), given, keeping)
     assert schema is not None  # noqa: S101 - one of the two is given
@@ -139,11 +144,6 @@ def _unreadable(unique_id: str, own: Mapping[str, Any]) -> tuple[str, str, str] 
 def _is_ephemeral(own: Mapping[str, Any]) -> bool:
     """Whether the model is nothing in the database: those that read it have its query in theirs."""
     return _materialized(own) == "ephemeral"
-
-
-def _keeps_rows(own: Mapping[str, Any]) -> bool:
-    """Whether the table is added to, so that it may hold what the query does not return any more."""
-    return own["resource_type"] == "snapshot" or _materialized(own) in ("incremental", "snapshot")
 
 
 def _materialized(own: Mapping[str, Any]) -> object:

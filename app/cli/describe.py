@@ -61,7 +61,16 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     with given_table(arguments, table, None) as given:
         described = asyncio.run(_described(given.path, file, arguments.sheet))
     write_whole(output, description_text(described).encode())
-    print(_told(Path(given.shown).name, described, output))
+    lines = [
+        f"{Path(given.shown).name} → {output}: {described.rows:,} records, "
+        f"{len(described.proposal.attributes)} columns",
+        f"  quasi-identifiers  {', '.join(described.of('quasi_identifier')) or 'none'}",
+        f"  sensitive          {', '.join(described.of('sensitive')) or 'none'}",
+        f"  left out           {', '.join(described.of('identifier', 'other')) or 'none'}",
+        f"  {UNSURE}             {', '.join(described.unsure) or 'none'}",
+        f"Read and edit {output}, then give it as --tables to profile, anonymise and gate.",
+    ]
+    print("\n".join(lines))
     return 0
 
 
@@ -82,15 +91,3 @@ async def _described(path: Path, file: str | None, sheet: str | None) -> Describ
         raise InvalidInput.of("TABLE", "empty", "The table has no rows.", "Describe one that has some.")
     told = dialect if format_ in TEXT_FORMATS or sheet is not None else None
     return Described(name, file, rows, told, proposal)
-
-
-def _told(name: str, described: Described, output: Path) -> str:
-    lines = [
-        f"{name} → {output}: {described.rows:,} records, {len(described.proposal.attributes)} columns",
-        f"  quasi-identifiers  {', '.join(described.of('quasi_identifier')) or 'none'}",
-        f"  sensitive          {', '.join(described.of('sensitive')) or 'none'}",
-        f"  left out           {', '.join(described.of('identifier', 'other')) or 'none'}",
-        f"  {UNSURE}             {', '.join(described.unsure) or 'none'}",
-        f"Read and edit {output}, then give it as --tables to profile, anonymise and gate.",
-    ]
-    return "\n".join(lines)

@@ -61,8 +61,12 @@ def _lines(described: Described) -> Iterator[str]:
         yield '# The table is that of --query; a file would be named here: file = "…"'
     else:
         yield f"file = {_value(described.file)}"
-    if described.dialect is not None:
-        yield from _dialect_lines(described.dialect)
+    dialect = described.dialect
+    if dialect is not None:
+        for name, usual in vars(Dialect()).items():
+            given = getattr(dialect, name)
+            if given != usual:
+                yield f"{name} = {_value('' if given is None else given)}"
     for note in described.proposal.notes:
         yield f"# {UNSURE}: {note}"
     for own in described.proposal.attributes:
@@ -73,24 +77,13 @@ def _lines(described: Described) -> Iterator[str]:
         if own.role != "identifier":
             yield ""
             yield from _column_lines(own, described)
-    yield from _release_lines(described.dialect)
-
-
-def _release_lines(dialect: Dialect | None) -> Iterator[str]:
-    """Releases are written with commas and in UTF-8, whatever was read: labels hold signs of their own."""
+    # Releases have commas and UTF-8, whatever was read: labels hold signs of their own.
     if dialect is not None and (dialect.delimiter, dialect.quote, dialect.encoding) != _USUAL:
         yield ""
         yield "[release]"
         yield "# What anonymise writes and gate reads: CSV. Without this section as [dataset] says."
         yield f"delimiter = {_value(_USUAL[0])}"
         yield f"encoding = {_value(_USUAL[2])}"
-
-
-def _dialect_lines(dialect: Dialect) -> Iterator[str]:
-    for name, usual in vars(Dialect()).items():
-        given = getattr(dialect, name)
-        if given != usual:
-            yield f"{name} = {_value('' if given is None else given)}"
 
 
 def _column_lines(own: AttributeProposal, described: Described) -> Iterator[str]:

@@ -89,7 +89,16 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         if not arguments.json:
             print("\n".join(_lines(report)), flush=True)
         if arguments.output is not None:
-            _draw(report, arguments.output)
+            arguments.output.mkdir(parents=True, exist_ok=True)
+            for picture in report.pictures:
+                svg = draw_series(
+                    f"{report.id}: {picture.title}",
+                    picture.x_label,
+                    picture.y_label,
+                    picture.series,
+                    report.setting,
+                )
+                (arguments.output / f"{picture.name}.svg").write_text(svg)
     if cells.found:
         cells.say(f"{cells.found} cells of earlier runs were found in {folder}.")
     if arguments.json:
@@ -104,15 +113,6 @@ def _at_least(least: int) -> Callable[[str], int]:
         return int(text)
 
     return number
-
-
-def _draw(report: Report, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for picture in report.pictures:
-        svg = draw_series(
-            f"{report.id}: {picture.title}", picture.x_label, picture.y_label, picture.series, report.setting
-        )
-        (folder / f"{picture.name}.svg").write_text(svg)
 
 
 def _lines(report: Report) -> list[str]:

@@ -26,7 +26,10 @@ def write_whole(path: Path, content: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
         beside = Path(name)
-        beside.chmod(0o666 & ~_umask())
+        # The process's mask can only be read by setting it.
+        mask = os.umask(0)
+        os.umask(mask)
+        beside.chmod(0o666 & ~mask)
         beside.replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
@@ -46,10 +49,3 @@ def read_bounded(path: Path) -> bytes:
             f"{path} has more than {limit} MiB, as no report, key set or page has. Name another file."
         )
     return content
-
-
-def _umask() -> int:
-    """The process's mask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -110,7 +110,10 @@ def _run(arguments: argparse.Namespace, operations: Operations) -> int:
         return _dry_run(arguments, operations, outputs)
     outcome = _outcome(arguments, operations)
     if outcome.fault is not None:
-        _remove_evidence(arguments)
+        # Evidence of an earlier run must not lie in the place of a verdict: it may say pass.
+        for path in (arguments.report, arguments.html):
+            if path is not None and path.is_file():
+                path.unlink()
     for format_, path in outputs:
         write_whole(path, FORMATS[format_](outcome).encode())
     if outcome.fault is not None:
@@ -120,13 +123,6 @@ def _run(arguments: argparse.Namespace, operations: Operations) -> int:
     elif not arguments.quiet:
         _print(text_of(outcome))
     return outcome.exit_code
-
-
-def _remove_evidence(arguments: argparse.Namespace) -> None:
-    """Where there is no verdict, evidence of an earlier run must not lie in its place: it may say pass."""
-    for path in (arguments.report, arguments.html):
-        if path is not None and path.is_file():
-            path.unlink()
 
 
 def _dry_run(arguments: argparse.Namespace, operations: Operations, outputs: Sequence[object]) -> int:

@@ -47,7 +47,10 @@ class Loading:
         tables = tables_of(subject, document)
         dataset = self.dataset(tables).name
         body: Json = {"dataset": dataset, **self._form(subject, tables.release)}
-        body["dictionaries"] = self._dictionaries(subject, tables, document)
+        body["dictionaries"] = {
+            slot: given if isinstance(given, str) else self._dictionary(tables, slot, given)
+            for slot, given in slots_filled(subject, tables, document).items()
+        }
         body |= _rule_with_population(body) | self._profiles(subject, dataset)
         if (
             subject.tables is not None
@@ -143,13 +146,6 @@ class Loading:
                 name = stored_name(attribute.hierarchy_name, full)
                 made = self._client.hierarchies.create({"name": name, "definition": full})
         self._hierarchies[attribute.name] = made.name
-
-    def _dictionaries(self, subject: Subject, tables: Tables, policy: Json) -> dict[str, str]:
-        """Slot → the name of its stored dictionary."""
-        return {
-            slot: given if isinstance(given, str) else self._dictionary(tables, slot, given)
-            for slot, given in slots_filled(subject, tables, policy).items()
-        }
 
     def _dictionary(self, tables: Tables, slot: str, path: Path) -> str:
         linked = linked_of(tables, slot, path)

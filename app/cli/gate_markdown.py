@@ -15,7 +15,7 @@ from app.cli.gate_text import (
     uncovered_of,
     waiver_text,
 )
-from app.cli.gate_verdict import JudgedCriterion, Outcome, Standing, Verdict
+from app.cli.gate_verdict import Outcome, Standing, Verdict
 from app.cli.gate_views import lines_of_pairs
 from app.cli.plain_lines import plain_line
 from app.reports.assumptions import rows_sentence
@@ -50,7 +50,9 @@ def _lines(outcome: Outcome) -> Iterator[str]:
     yield "| | Criterion | Found | |"
     yield "|---|---|---|---|"
     for criterion in verdict.criteria:
-        cells = (criterion.title, criterion.value_and_threshold, _remark(criterion))
+        is_waived = criterion.standing is Standing.WAIVED
+        remark = waiver_text(criterion.document["waiver"]) if is_waived else criterion.explanation
+        cells = (criterion.title, criterion.value_and_threshold, remark)
         yield f"| {_SIGNS[criterion.standing]} {criterion.standing} | {' | '.join(map(_plain, cells))} |"
     yield ""
     yield from _columns(verdict)
@@ -80,12 +82,6 @@ def _columns(verdict: Verdict) -> Iterator[str]:
     for sentence in earlier_of(verdict):
         yield f"* Earlier releases: {_plain(sentence)}"
     yield ""
-
-
-def _remark(criterion: JudgedCriterion) -> str:
-    if criterion.standing is Standing.WAIVED:
-        return waiver_text(criterion.document["waiver"])
-    return criterion.explanation
 
 
 def _plain(text: str) -> str:

@@ -186,14 +186,12 @@ def subject_of(arguments: argparse.Namespace) -> Subject:
         sensitivity=_profile(arguments.sensitivity, "--sensitivity", held),
         failure=_profile(arguments.failure, "--failure", held),
         order=arguments.order,
-        stored_release=_stored_release(arguments.stored_release),
+        stored_release=None
+        if arguments.stored_release is None
+        else checked_name(arguments.stored_release, "--stored-release"),
         person=arguments.person,
         rows_are=arguments.rows_are,
     )
-
-
-def _stored_release(text: str | None) -> str | None:
-    return None if text is None else checked_name(text, "--stored-release")
 
 
 def _profile(text: str | None, option: str, held: bool) -> Path | str | None:

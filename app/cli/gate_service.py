@@ -69,7 +69,10 @@ class Gate:
 
     def ask(self, ref: str, body: Json) -> Resource:
         """The evaluation of a stored policy, by a run where a direct answer would take too long."""
-        named = {"name": _evaluation_name(ref), **body}
+        # Every evaluation is a record of its own, the same question asked tomorrow too.
+        moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        content: dict[str, Any] = {"moment": moment, "once": secrets.token_hex(8)}
+        named = {"name": stored_name(f"{ref.replace('@', '-v')}-{moment}", content), **body}
         evaluation = self._answered(ref, named)
         if evaluation.name != named["name"]:
             raise InvalidInput.of(
@@ -103,13 +106,6 @@ class Gate:
                 "Have the policy stored by a key with the scope govern, and name it: gate NAME@VERSION.",
             ) from problem
         return f"{policy['name']}@{policy['version']}"
-
-
-def _evaluation_name(policy: str) -> str:
-    """A new name: every evaluation is a record of its own, the same question asked tomorrow too."""
-    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    content: dict[str, Any] = {"moment": moment, "once": secrets.token_hex(8)}
-    return stored_name(f"{policy.replace('@', '-v')}-{moment}", content)
 
 
 def measured(client: Client, body: Json) -> Json:

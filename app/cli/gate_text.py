@@ -135,7 +135,12 @@ def changes_of(verdict: Verdict) -> Iterator[str]:
             continue
         wanted = titles.get(change["for"], change["for"])
         if change["status"] != "found":
-            yield _not_found(wanted, change)
+            yield (
+                f"No rule that only generalises this one further passes {wanted}; another rule may."
+                if change.get("proven")
+                else f"No rule was found that only generalises this one further and passes {wanted}; "
+                "another rule may."
+            )
             continue
         levels = ", ".join(f"{name} {level}" for name, level in (change.get("levels") or {}).items())
         suppressed = change.get("suppressed_records") or 0
@@ -144,13 +149,6 @@ def changes_of(verdict: Verdict) -> Iterator[str]:
             what += f" and suppress {suppressed:,} records"
         cost = f"utility {shown(change.get('utility_before'))} → {shown(change.get('utility_after'))}"
         yield f"To pass {wanted}: {what} ({cost}{'' if change.get('proven') else '; not proven nearest'})."
-
-
-def _not_found(wanted: str, change: Json) -> str:
-    """What was searched in vain: other rules than those that generalise this one further were not."""
-    if change.get("proven"):
-        return f"No rule that only generalises this one further passes {wanted}; another rule may."
-    return f"No rule was found that only generalises this one further and passes {wanted}; another rule may."
 
 
 def _what(change: Json) -> Json:

@@ -128,7 +128,17 @@ def given_views(arguments: argparse.Namespace) -> GivenViews | None:
                 name = f"--{option.replace('_', '-')}"
                 raise InvalidInput.of(name, "needs-views", f"{name} belongs to views.", "Add --views.")
         return None
-    _require_no_data(arguments)
+    of_data = (
+        "dataset", "dataset_id", "tables", "query", "address", "rule", "release", "stored_release", "key",
+        "order", "dictionary", "sensitivity", "failure", "person", "rows_are",
+    )  # fmt: skip
+    for name in of_data:
+        if getattr(arguments, name, None):
+            option = "--from" if name == "address" else f"--{name.replace('_', '-')}"
+            raise InvalidInput.of(
+                option, "two-subjects", f"Views are judged by their queries: {option} is about data.",
+                f"Leave {option} out, or --views.",
+            )  # fmt: skip
     is_held = getattr(arguments, "server", None) is not None
     if arguments.views.endswith(".json") and not _WILD.search(arguments.views):
         # Manifests are read with the parser of SQL, which nothing else loads here.
@@ -196,7 +206,9 @@ def _too_long(path: Path, most: int) -> InvalidInput:
 
 def _of_files(pattern: str, schema: Json | str) -> tuple[GivenView, ...]:
     """A view per file that the pattern names."""
-    base = _base(pattern)
+    parts = Path(pattern).parts
+    plain = next((number for number, part in enumerate(parts) if _WILD.search(part)), len(parts) - 1)
+    base = Path(*parts[:plain])
     named = map(Path, glob.glob(pattern, recursive=True, include_hidden=True))
     found = sorted(path for path in named if not path.is_dir())
     if not found:
@@ -261,13 +273,6 @@ def given_view(id_: str, found: WrittenOut, paths: Mapping[str, str]) -> GivenVi
     return GivenView(id_, found.query, paths[id_], origins, reads)
 
 
-def _base(pattern: str) -> Path:
-    """The folder before the first wildcard."""
-    parts = Path(pattern).parts
-    plain = next((number for number, part in enumerate(parts) if _WILD.search(part)), len(parts) - 1)
-    return Path(*parts[:plain])
-
-
 def _of_file(path: Path, base: Path, tables: Mapping[str, str]) -> GivenView:
     if not path.resolve().is_relative_to(base.resolve()):
         raise InvalidInput.of(
@@ -323,18 +328,3 @@ def _told(fault: Fault, views: Mapping[str, GivenView]) -> Fault:
     if place.path != view.path:
         message = f"{message} {view.path} reads it."
     return replace(fault, pointer=place.path, message=message)
-
-
-def _require_no_data(arguments: argparse.Namespace) -> None:
-    """InvalidInput for an option about data beside views, which are judged without any."""
-    of_data = (
-        "dataset", "dataset_id", "tables", "query", "address", "rule", "release", "stored_release", "key",
-        "order", "dictionary", "sensitivity", "failure", "person", "rows_are",
-    )  # fmt: skip
-    for name in of_data:
-        if getattr(arguments, name, None):
-            option = "--from" if name == "address" else f"--{name.replace('_', '-')}"
-            raise InvalidInput.of(
-                option, "two-subjects", f"Views are judged by their queries: {option} is about data.",
-                f"Leave {option} out, or --views.",
-            )  # fmt: skip

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from app.cli.operations import Operations, TenantLine
+from app.cli.operations import Operations
 from app.settings import MOST_PROCESSES
 
 Command = Callable[[argparse.Namespace, Operations], int | None]
@@ -86,14 +86,11 @@ def run_tenant(arguments: argparse.Namespace, operations: Operations) -> int:
     lines = operations.tenant(arguments.tenant, dict(arguments.settings))
     width = max(len(line.name) for line in lines)
     for line in lines:
-        print(f"{line.name:<{width}}  {_value(line):<40} {line.meaning}")
+        value = "unlimited" if line.value is None else f"{line.value:,}"
+        used = "" if line.used is None else f"{line.used:,} of "
+        told = f"{used}{value}" + ("" if line.is_own else " (default)")
+        print(f"{line.name:<{width}}  {told:<40} {line.meaning}")
     return 0
-
-
-def _value(line: TenantLine) -> str:
-    value = "unlimited" if line.value is None else f"{line.value:,}"
-    used = "" if line.used is None else f"{line.used:,} of "
-    return f"{used}{value}" + ("" if line.is_own else " (default)")
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -42,7 +42,11 @@ def _lint(arguments: argparse.Namespace, operations: Operations) -> int:
         return _refuse(error)
     found = Lint((*checked.lint.errors, *over), (*checked.lint.warnings, *beside))
     if arguments.json:
-        print(json.dumps(_document(found), ensure_ascii=False, indent=2))
+        document = {
+            "errors": [dataclasses.asdict(own) for own in found.errors],
+            "warnings": [dataclasses.asdict(own) for own in found.warnings],
+        }
+        print(json.dumps(document, ensure_ascii=False, indent=2))
         return WRONG if found.errors else DONE
     _print_faults(path, text, "error", found.errors)
     _print_faults(path, text, "warning", found.warnings)
@@ -77,13 +81,6 @@ def _over_tables(policy: Policy | None, path: Path | None) -> tuple[Fault, ...]:
         return lint_over(policy, text_of(path, MOST_CHARACTERS_OF_A_SCHEMA))
     except InvalidInput as error:
         raise _Unreadable(plain_lines(f"{path}: {error_text(error)}")) from None
-
-
-def _document(found: Lint) -> dict[str, list[dict[str, str]]]:
-    return {
-        "errors": [dataclasses.asdict(own) for own in found.errors],
-        "warnings": [dataclasses.asdict(own) for own in found.warnings],
-    }
 
 
 def _diff(arguments: argparse.Namespace, operations: Operations) -> int:

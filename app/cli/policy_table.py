@@ -39,17 +39,21 @@ def check_table(
             "Give --table, or --server with --dataset.",
         )  # fmt: skip
     if table is not None:
-        _check_file(policy, table, found)
+        columns = asyncio.run(_columns(table, policy))
+        kinds = {own.name: _kinds(own) for own in columns}
+        check_columns(policy, list(kinds), kinds, found)
+        # Which columns look like identifiers is said already.
+        check_singled_out(policy, columns, lambda texts, counts: (), found)
     elif dataset is not None:
-        _check_dataset(policy, dataset, arguments.server, operations, found)
-
-
-def _check_file(policy: Policy, path: Path, found: Findings) -> None:
-    columns = asyncio.run(_columns(path, policy))
-    kinds = {own.name: _kinds(own) for own in columns}
-    check_columns(policy, list(kinds), kinds, found)
-    # Which columns look like identifiers is said already.
-    check_singled_out(policy, columns, lambda texts, counts: (), found)
+        # By the server's own measure; what singles people out is for a verdict to say.
+        with service_client(arguments.server, operations) as client:
+            declared = client.datasets.get(dataset).document["attributes"]
+            result = measured(client, identifiers_of(dataset))
+        kinds = {
+            own["attribute"]: tuple(RecognisedKind(**kind) for kind in own["kinds"])
+            for own in result["attributes"]
+        }
+        check_columns(policy, [own["name"] for own in declared], kinds, found)
 
 
 def _kinds(column: ReleasedColumn) -> tuple[RecognisedKind, ...]:
@@ -61,20 +65,6 @@ def _kinds(column: ReleasedColumn) -> tuple[RecognisedKind, ...]:
 def identifiers_of(dataset: str) -> dict[str, Any]:
     """The question which of a dataset's columns look like direct identifiers as they are."""
     return {"dataset": dataset, "rule": {"kind": "identity"}, "measure": {"kind": "direct_identifiers"}}
-
-
-def _check_dataset(
-    policy: Policy, dataset: str, server: str | None, operations: Operations, found: Findings
-) -> None:
-    """By the server's own measure; what singles people out is for a verdict to say."""
-    with service_client(server, operations) as client:
-        declared = client.datasets.get(dataset).document["attributes"]
-        result = measured(client, identifiers_of(dataset))
-    kinds = {
-        own["attribute"]: tuple(RecognisedKind(**kind) for kind in own["kinds"])
-        for own in result["attributes"]
-    }
-    check_columns(policy, [own["name"] for own in declared], kinds, found)
 
 
 async def _columns(path: Path, policy: Policy) -> list[ReleasedColumn]:

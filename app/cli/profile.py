@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from app.cli.gate_loading import Loading, stored_name
 from app.cli.gate_service import measured, service_client
@@ -80,7 +79,17 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_table_argument(parser)
     add_tables_argument(parser)
     _add_column_arguments(parser)
-    _add_judging_arguments(parser)
+    judging = parser.add_argument_group("judging")
+    judging.add_argument(
+        "--level",
+        nargs="+",
+        default=[],
+        metavar="NAME=LEVEL",
+        help="judge the table generalised to these levels; without any as it is",
+    )
+    judging.add_argument(
+        "--missing", choices=("own_category", "matches_everything", "excluded"), default="own_category"
+    )
     add_server_argument(parser)
     add_json_argument(parser)
     parser.set_defaults(run=run)
@@ -119,21 +128,6 @@ def _add_column_arguments(parser: argparse.ArgumentParser) -> None:
     add_sheet_argument(reading)
 
 
-def _add_judging_arguments(parser: argparse.ArgumentParser) -> None:
-    """What is judged of the table."""
-    judging = parser.add_argument_group("judging")
-    judging.add_argument(
-        "--level",
-        nargs="+",
-        default=[],
-        metavar="NAME=LEVEL",
-        help="judge the table generalised to these levels; without any as it is",
-    )
-    judging.add_argument(
-        "--missing", choices=("own_category", "matches_everything", "excluded"), default="own_category"
-    )
-
-
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
     """Profile the table; 0 once it is measured."""
     with given_table(arguments, arguments.table, arguments.tables) as given:
@@ -148,7 +142,19 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
             started = time.perf_counter() - start
             profiled = Profiling(client, question, {"service": started}).run()
     if arguments.json:
-        print(json.dumps(_json(question, profiled), ensure_ascii=False))
+        document = {
+            "table": question.shown,
+            "notes": profiled.notes,
+            "quasi_identifiers": profiled.quasi_identifiers,
+            "sensitive": profiled.sensitive,
+            "left_aside": profiled.left_aside,
+            "unreadable": profiled.unreadable,
+            "proposed": profiled.proposed,
+            "levels": question.levels,
+            "seconds": {name: round(seconds, 6) for name, seconds in profiled.seconds.items()},
+            "result": profiled.result,
+        }
+        print(json.dumps(document, ensure_ascii=False))
     else:
         print(profile_text(Path(question.shown).name, profiled))
     return 0
@@ -168,8 +174,9 @@ class Profiling:
         if question.described is not None:
             return self._described(question.described)
         with self._step("upload"):
-            dialect = self._dialect()
-            upload, notes = self._one_row(self._upload(dialect))
+            table, dialect = question.table, self._dialect()
+            upload = self.client.uploads.create_from(table.name, table.path, question.format, **dialect).name
+            upload, notes = self._one_row(upload)
         proposal = self.client.uploads.propose_schema(upload)["attributes"]
         declared, left_aside = _declared(question, proposal)
         with self._step("hierarchies"):
@@ -177,7 +184,7 @@ class Profiling:
         with self._step("dataset"):
             body: Json = {"upload": upload, "attributes": declared}
             body |= {} if question.rows_are is None else {"rows_are": question.rows_are}
-            dataset = self.client.datasets.create({"name": stored_name(question.table.name, body), **body})
+            dataset = self.client.datasets.create({"name": stored_name(table.name, body), **body})
         found = self._measured(dataset, declared, left_aside, is_proposed=not question.quasi_identifiers)
         return replace(found, notes=(*found.notes, *notes))
 
@@ -212,7 +219,11 @@ class Profiling:
             is_proposed,
             result,
             self.seconds,
-            _unreadable(dataset.document),
+            {
+                own["name"]: f"cells that are no {own['type']} and count as missing: {own['unreadable']:,}"
+                for own in dataset.document.get("attributes", ())
+                if own.get("unreadable")
+            },
             (rows_told(dataset.document, self.client.datasets.profile(dataset.name, limit=1), PERSON_WAYS),),
         )
 
@@ -230,10 +241,6 @@ class Profiling:
         proposed = self.client.propose_dialect(head_of(table.path, self.question.format))["dialect"]
         said = {key: "" if value is None else value for key, value in proposed.items()}
         return said | dict(table.dialect)
-
-    def _upload(self, dialect: Json) -> str:
-        table = self.question.table
-        return self.client.uploads.create_from(table.name, table.path, self.question.format, **dialect).name
 
     def _create_hierarchies(self, declared: Sequence[Json]) -> None:
         """Create the hierarchies that there are files for, and name them in the declarations."""
@@ -285,15 +292,6 @@ def _reading(column: Json, type_: str) -> Json:
         return {}
     proposed = {"format": column.get("format")} if column.get("format") is not None else {}
     return {**proposed, "on_unreadable": "missing"}
-
-
-def _unreadable(dataset: Mapping[str, Any]) -> dict[str, str]:
-    """Columns with cells that are of another type than the column, and what became of them."""
-    return {
-        own["name"]: f"cells that are no {own['type']} and count as missing: {own['unreadable']:,}"
-        for own in dataset.get("attributes", ())
-        if own.get("unreadable")
-    }
 
 
 def _of_role(declared: Sequence[Json], role: str) -> tuple[str, ...]:
@@ -380,18 +378,3 @@ def _level(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,3}", text):
         raise InvalidInput.of("--level", "malformed", f"{text!r} is no level.", "Levels are 0, 1, 2, ….")
     return int(text)
-
-
-def _json(question: Question, profiled: Profiled) -> dict[str, Any]:
-    return {
-        "table": question.shown,
-        "notes": profiled.notes,
-        "quasi_identifiers": profiled.quasi_identifiers,
-        "sensitive": profiled.sensitive,
-        "left_aside": profiled.left_aside,
-        "unreadable": profiled.unreadable,
-        "proposed": profiled.proposed,
-        "levels": question.levels,
-        "seconds": {name: round(seconds, 6) for name, seconds in profiled.seconds.items()},
-        "result": profiled.result,
-    }

@@ -27,7 +27,7 @@ def question_of(then: Json, given: Subject, held: bool) -> Subject:
     has for it. ``held`` says that a server is asked. InvalidInput for whatever neither of them says.
     """
     stated = then["parameters"]
-    if _is_of_views(then) != (given.views is not None):
+    if ("views" in then["parameters"]) != (given.views is not None):
         raise InvalidInput.of(
             "--views", "other-question",
             "The report is about views." if given.views is None else "The report is not about views.",
@@ -104,10 +104,6 @@ def stated_options(then: Json, utility: Json | None) -> Json:
     return options
 
 
-def _is_of_views(then: Json) -> bool:
-    return "views" in then["parameters"]
-
-
 def is_of_stored_release(then: Json) -> bool:
     """Whether the report is about a release that a server made, rather than about a file or a rule."""
     return "name" in (then["parameters"].get("release") or {})
@@ -119,20 +115,18 @@ def require_server(then: Json, held: bool) -> None:
         raise _on_a_server("a release that a service has made and keeps", "--server URL")
 
 
-def _with_stored_release(given: Subject, name: str, by_name: bool) -> Subject:
-    if given.rule is not None or given.release is not None or not by_name:
-        raise InvalidInput.of(
-            "--release", "other-question", "The report is about a release that a server made.",
-            "Name it by --stored-release, if it has another name there.",
-        )  # fmt: skip
-    return replace(given, stored_release=given.stored_release or checked_name(name, "--stored-release"))
-
-
 def _with_form(given: Subject, then: Json, by_name: bool) -> Subject:
     """The subject with the release file or the rule that the report is about."""
     release, rule = then["parameters"].get("release"), then["parameters"].get("rule")
     if is_of_stored_release(then):
-        return _with_stored_release(given, release["name"], by_name)
+        if given.rule is not None or given.release is not None or not by_name:
+            raise InvalidInput.of(
+                "--release", "other-question", "The report is about a release that a server made.",
+                "Name it by --stored-release, if it has another name there.",
+            )  # fmt: skip
+        return replace(
+            given, stored_release=given.stored_release or checked_name(release["name"], "--stored-release")
+        )
     if given.stored_release is not None:
         raise InvalidInput.of(
             "--stored-release", "other-question", "The report is not about a release that a server made."

@@ -103,7 +103,17 @@ def _recomputed(
         else:
             envelope = _judged(client, then, subject, policy or _policy(client, then, held))
     now = statement_of(opened(envelope).content).predicate
-    return _told(statement, differences(then, now), versions(then, now))
+    changed = differences(then, now)
+    about = f"{statement.report} {statement.predicate['resource']['name']!r}"
+    lines = [
+        f"{'Differs' if changed else 'Same'}: {about} of {statement.predicate['issued_at']}",
+        *(f"  {line}" for line in changed),
+        *(f"  computed by other versions: {line.removeprefix('service/')}" for line in versions(then, now)),
+    ]
+    for line in lines:
+        print(plain_line(line))
+    sys.stdout.flush()
+    return DIFFERS if changed else SAME
 
 
 def _statement(path: Path, keys: Path | None) -> Statement:
@@ -194,16 +204,3 @@ def _body(client: Client, then: Json, subject: Subject, schema: object) -> Json:
     body = Loading(client).body(subject, {"schema": schema, "dictionaries": slots})
     require_answerable(then, body)
     return body
-
-
-def _told(statement: Statement, changed: list[str], computed_by: list[str]) -> int:
-    about = f"{statement.report} {statement.predicate['resource']['name']!r}"
-    lines = [
-        f"{'Differs' if changed else 'Same'}: {about} of {statement.predicate['issued_at']}",
-        *(f"  {line}" for line in changed),
-        *(f"  computed by other versions: {line.removeprefix('service/')}" for line in computed_by),
-    ]
-    for line in lines:
-        print(plain_line(line))
-    sys.stdout.flush()
-    return DIFFERS if changed else SAME

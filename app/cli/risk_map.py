@@ -45,7 +45,9 @@ def draw_map(
     where it spans more than a factor of 30.
     """
     marked = [proposed] if optimal is None else [proposed, optimal]
-    x, y = _axes([*points, *marked])
+    drawn = [*points, *marked]
+    x = linear_axis([point.utility for point in drawn], _LEFT, _WIDTH - _RIGHT)
+    y = amount_axis([point.risk for point in drawn], _HEIGHT - _BOTTOM, _TOP)
     scale = ", logarithmic" if y.log else ""
     shown = f"all {n_rules:,} rules" if all_shown else f"the frontier of {n_rules:,} rules"
     description = f"{shown.capitalize()} by utility and risk. Proposed: {_words(proposed)}. " + (
@@ -68,11 +70,6 @@ def draw_map(
         *_legend(proposed, optimal),
     ]
     return "\n".join([*(part for part in parts if part), "</svg>"]) + "\n"
-
-
-def _axes(points: Sequence[Point]) -> tuple[Axis, Axis]:
-    x = linear_axis([point.utility for point in points], _LEFT, _WIDTH - _RIGHT)
-    return x, amount_axis([point.risk for point in points], _HEIGHT - _BOTTOM, _TOP)
 
 
 def _mark(point: Point, x: Axis, y: Axis) -> str:

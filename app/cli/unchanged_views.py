@@ -54,7 +54,7 @@ class Earlier:
         if given is None:
             return []
         found = [
-            {"id": own.id, "sha256": _hash(own.id, own.query)}
+            {"id": own.id, "sha256": view_sha256(WrittenQuery(own.id, own.query))}
             for own in given.views
             if own.id not in given.keeping
         ]
@@ -128,7 +128,3 @@ def _is_private(view: str, criterion: Json) -> bool:
     secrets: list[Any] = criterion["demand"]["secrets"]
     constant = (criterion.get("error") or {}).get("code") == "constant-secret"
     return not constant and all(verdicts.get(own["id"]) == "PRIVATE" for own in secrets)
-
-
-def _hash(id_: str, query: str) -> str:
-    return view_sha256(WrittenQuery(id_, query))

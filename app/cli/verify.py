@@ -21,7 +21,6 @@ from app.evidence.faults import EvidenceError
 from app.evidence.keys import read_keys
 from app.evidence.statement import FILE_PREFIX, VERDICTS, Statement, is_sha256
 from app.evidence.verification import Verified, check_page, verify
-from app.evidence.withdrawal import Withdrawal
 
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _AGE: Final = re.compile(r"([0-9]{1,6})([smhdw])")
@@ -261,7 +260,8 @@ def _text(verified: Verified, proven: bool) -> str:
     policy = policy_of(statement)
     until = "now" if verified.key.valid_until is None else instant_text(verified.key.valid_until)
     if verified.withdrawal is not None:
-        about += f"; {_withdrawn(statement, verified.withdrawal)}"
+        later = ", after this verdict" if verified.withdrawal.withdrawn_at >= statement.issued_at else ""
+        about += f"; the release was withdrawn on {verified.withdrawal.withdrawn_at:%Y-%m-%d}{later}"
     lines = [
         f"{'Genuine' if proven else 'Unaltered, origin not proven'}: {about}",
         f"  sha256  {verified.sha256}",
@@ -275,12 +275,6 @@ def _text(verified: Verified, proven: bool) -> str:
     ]
     # Names are whatever the signer wrote, who may be nobody that is trusted.
     return "\n".join(plain_line(line) for line in lines)
-
-
-def _withdrawn(statement: Statement, withdrawal: Withdrawal) -> str:
-    """What became of the release."""
-    later = ", after this verdict" if withdrawal.withdrawn_at >= statement.issued_at else ""
-    return f"the release was withdrawn on {withdrawal.withdrawn_at:%Y-%m-%d}{later}"
 
 
 def _why_not_proven(verified: Verified) -> str:

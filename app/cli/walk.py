@@ -67,7 +67,8 @@ class Walk:
         first_record = self._first_record()
         proposed = {attribute.name: attribute.proposed_level for attribute in self.journey.attributes}
         with self._step("proposal") as say:
-            self._create_rule(self._own("proposal"), proposed)
+            rule = {"kind": "table_level", "levels": proposed}
+            self.client.rules.create({"name": self._own("proposal"), "dataset": self._dataset, "rule": rule})
             say.append("the rule that somebody would have chosen")
         proposal = self._score(self._own("proposal"), proposed)
         search, points = self._optimise(proposal)
@@ -78,7 +79,13 @@ class Walk:
             found = search["rule"]["levels"]
             optimum = self._score(self._name("optimum"), {name: found[name] for name in names})
             self._release()
-            after = self._after()
+            # The release itself does not say which of its records are the first ones.
+            asked: Json = {
+                "dataset": self._dataset, "rule": self._name("optimum"), "limit": SHOWN_RECORDS,
+            }  # fmt: skip
+            shown = self.client.rules.preview(asked)
+            rows = [["*" if cell is None else cell for cell in own["after"]] for own in shown["records"]]
+            after = [dict(zip(shown["columns"], row, strict=True)) for row in rows]
         return Walked(
             as_is, proposal, optimum, first_record, search, points, before, after, self.seconds, self.sizes
         )
@@ -108,14 +115,18 @@ class Walk:
         with self._step("hierarchies") as say:
             for attribute in journey.attributes:
                 if attribute.hierarchy is not None:
-                    say.append(_described(attribute, self._create_hierarchy(attribute)))
+                    document: Mapping[str, Any] = self._create_hierarchy(attribute).document
+                    say.append(f"{attribute.name} {document['leaves']:,} leaves height {document['height']}")
         with self._step("uploads") as say:
             tables = [
                 self._upload(table) for table in (journey.dataset, journey.dictionary, *journey.lookups)
             ]
             say += [f"{table.name} {table.document['rows']:,} rows" for table in tables]
         with self._step("dataset") as say:
-            dataset = self._create_dataset()
+            columns = declared(journey.dataset, journey.attributes, self._hierarchies())
+            dataset = self.client.datasets.create(
+                {"name": self._dataset, "upload": self._dataset, "attributes": columns}
+            )
             self.sizes["records"] = dataset.document["rows"]
             say.append(f"{dataset.name} {dataset.document['status'].replace('_', ' ')}")
         with self._step("dictionary") as say:
@@ -124,7 +135,8 @@ class Walk:
             say.append(f"{dictionary.name} {dictionary.document['entities']:,} entities")
             say += [f"{link['column']} → {link['attribute']}" for link in journey.links]
         with self._step("sensitivity") as say:
-            self._create_sensitivity()
+            body = {"name": self._name("harm"), "dataset": self._dataset}
+            self.client.sensitivity_profiles.create(body | harm_of(journey.attributes, journey.family))
             say.append(f"{journey.family}, weights of leaves " + ", ".join(_weights(journey)))
 
     def _create_hierarchy(self, attribute: Attribute) -> Resource:
@@ -140,13 +152,6 @@ class Walk:
         self.sizes[f"{table.name}_bytes"] = table.path.stat().st_size
         return self.client.uploads.create_from(
             self._own(table.name), table.path, table.format, **table.dialect
-        )
-
-    def _create_dataset(self) -> Resource:
-        table = self.journey.dataset
-        columns = declared(table, self.journey.attributes, self._hierarchies())
-        return self.client.datasets.create(
-            {"name": self._dataset, "upload": self._dataset, "attributes": columns}
         )
 
     def _hierarchies(self) -> dict[str, str]:
@@ -172,16 +177,6 @@ class Walk:
         if "upload" not in transform:
             return link
         return {**link, "transform": {**transform, "upload": self._own(transform["upload"])}}
-
-    def _create_sensitivity(self) -> Resource:
-        body = {"name": self._name("harm"), "dataset": self._dataset}
-        return self.client.sensitivity_profiles.create(
-            body | harm_of(self.journey.attributes, self.journey.family)
-        )
-
-    def _create_rule(self, name: str, levels: Mapping[str, int]) -> Resource:
-        rule = {"kind": "table_level", "levels": dict(levels)}
-        return self.client.rules.create({"name": name, "dataset": self._dataset, "rule": rule})
 
     def _score(self, name: str, levels: Mapping[str, int]) -> Score:
         step = f"{name.removeprefix(self.prefix).removeprefix(self.journey.dataset.name + '-')} score"
@@ -238,15 +233,6 @@ class Walk:
     def _finish(self, step: str, run: Run) -> Run:
         return self.client.runs.wait(run.id, lambda progress: self.listener.progress(step, progress))
 
-    def _after(self) -> list[Json]:
-        """The first records as they are released: the release itself does not say which they are."""
-        body: Json = {
-            "dataset": self._dataset, "rule": self._name("optimum"), "limit": SHOWN_RECORDS,
-        }  # fmt: skip
-        preview = self.client.rules.preview(body)
-        rows = [["*" if cell is None else cell for cell in own["after"]] for own in preview["records"]]
-        return [dict(zip(preview["columns"], row, strict=True)) for row in rows]
-
     def _release(self) -> None:
         with self._step("release") as say:
             name = self._name("release")
@@ -264,11 +250,6 @@ class Walk:
                     file.write(chunk)
             self.sizes["release_bytes"] = self.release_path.stat().st_size
             say.append(str(self.release_path))
-
-
-def _described(attribute: Attribute, hierarchy: Resource) -> str:
-    document: Mapping[str, Any] = hierarchy.document
-    return f"{attribute.name} {document['leaves']:,} leaves height {document['height']}"
 
 
 def _weights(journey: Journey) -> list[str]:

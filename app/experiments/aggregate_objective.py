@@ -67,6 +67,8 @@ def run(effort: Effort) -> Report:
     times = [_timed(seed, k, effort) for k in ATTRIBUTES for seed in range(effort.seeds)]
     means = np.array([np.mean([one.row for one in risks if one.trade_off == t], axis=0) for t in TRADE_OFFS])
     seconds = np.array([np.mean([o.seconds for o in times if o.attributes == k], axis=0) for k in ATTRIBUTES])
+    by_utility = curves(RULES, means[:, 0], means[:, [1, 4, 7]], "points")
+    by_attributes = curves(TIMED, ATTRIBUTES, seconds)
     return Report(
         id="X13",
         title="The aggregate objective against the least risk at its utility",
@@ -83,7 +85,10 @@ def run(effort: Effort) -> Report:
             ),
             ResultTable.of("Seconds by number of attributes", ("attributes", *TIMED), ATTRIBUTES, seconds),
         ),
-        pictures=_pictures(means, seconds),
+        pictures=(
+            Picture("x13-risk", "Risk at the aggregate's utility", "Mean utility", "Mean risk", by_utility),
+            Picture("x13-time", "Time by number of attributes", "Attributes", "Seconds", by_attributes),
+        ),
         claims=_claims(risks, times, means, seconds),
     )
 
@@ -166,13 +171,4 @@ def _claims(risks: list[AtTradeOff], times: list[Timed], means: Floats, seconds:
             f"{ATTRIBUTES[-1]} attributes: "
             + ", ".join(f"{name} {s:.3g} s" for name, s in zip(TIMED, seconds[-1], strict=True)),
         ),
-    )
-
-
-def _pictures(means: Floats, seconds: Floats) -> tuple[Picture, ...]:
-    by_utility = curves(RULES, means[:, 0], means[:, [1, 4, 7]], "points")
-    by_attributes = curves(TIMED, ATTRIBUTES, seconds)
-    return (
-        Picture("x13-risk", "Risk at the aggregate's utility", "Mean utility", "Mean risk", by_utility),
-        Picture("x13-time", "Time by number of attributes", "Attributes", "Seconds", by_attributes),
     )

@@ -41,13 +41,15 @@ def run(effort: Effort) -> Report:
     """Exact, truncated and exhaustive search of record-level rules at every utility floor."""
     rows = [row for seed in range(effort.seeds) for row in _compare(seed, effort)]
     worked, full = sum(row.evaluations[1] for row in rows), sum(row.evaluations[0] for row in rows)
+    columns = ("utility floor", *(f"{n}: risk" for n in SOLVERS), *(f"{n}: evaluations" for n in SOLVERS))
+    body = tuple((floor, *risks, *evaluations) for floor, risks, evaluations in _by_floor(rows))
     return Report(
         id="X6",
         title="Branch and bound against enumeration",
         source="Lebanon et al. (2009), figure 12; Fouad (2012), figure 3.7",
         setting=f"record-level rules on {effort.records} records against {effort.entities} entities, "
         f"{effort.seeds} seeds; truncated to {BUDGET_SHARE:.0%} of the lattice",
-        tables=(_table(rows),),
+        tables=(ResultTable("Risk and risk evaluations", columns, body),),
         pictures=(_picture(rows),),
         claims=(
             exact(
@@ -102,12 +104,6 @@ def _by_floor(rows: Sequence[Compared]) -> list[tuple[float, list[float], list[f
         risks = np.mean([row.risks for row in chosen], axis=0).tolist()
         found.append((floor, risks, np.mean([row.evaluations for row in chosen], axis=0).tolist()))
     return found
-
-
-def _table(rows: Sequence[Compared]) -> ResultTable:
-    columns = ("utility floor", *(f"{n}: risk" for n in SOLVERS), *(f"{n}: evaluations" for n in SOLVERS))
-    body = tuple((floor, *risks, *evaluations) for floor, risks, evaluations in _by_floor(rows))
-    return ResultTable("Risk and risk evaluations", columns, body)
 
 
 def _picture(rows: Sequence[Compared]) -> Picture:

@@ -74,8 +74,9 @@ def read_extract(
     attribute and the line for what is none, for too many values, and for columns that are not there.
     """
     places = _places(columns, variables)
+    is_fixed = all(_POSITIONS.fullmatch(where) for where in places.values())
     try:
-        return _census(tuple(variables), _fields(path, places) if _is_fixed(places) else _cells(path, places))
+        return _census(tuple(variables), _fields(path, places) if is_fixed else _cells(path, places))
     except (UnicodeDecodeError, EOFError, zlib.error, csv.Error) as error:
         raise InvalidInput.of(
             "/census",
@@ -136,10 +137,6 @@ def _places(columns: tuple[str, ...], variables: Mapping[str, str]) -> Mapping[s
             "Give names of a CSV, or positions in lines of fixed width.",
         )
     return {name: found[name] for name in variables}
-
-
-def _is_fixed(places: Mapping[str, str]) -> bool:
-    return all(_POSITIONS.fullmatch(where) for where in places.values())
 
 
 def _text(path: Path) -> Iterator[str]:

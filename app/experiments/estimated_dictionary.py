@@ -22,13 +22,21 @@ def run(effort: Effort) -> Report:
     estimated, true = found[:, 0], found[:, 1:]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(true > 0, estimated[:, None] / true, 1.0)
+    rows = tuple(
+        (size, float(column.min()), float(column.mean()), float(column.max()))
+        for size, column in zip(sizes, ratio.T, strict=True)
+    )
     return Report(
         id="X3",
         title="Estimated against true risk",
         source="Lebanon et al. (2009), figure 7c; Fouad (2012), figure 3.3",
         setting=f"{len(found)} random rules on {effort.records} records; estimated dictionary: the records "
         f"themselves; true ones hold them, {VAGUE_SHARE:.0%} of their cells one step vaguer, and others",
-        tables=(_table(sizes, ratio),),
+        tables=(
+            ResultTable(
+                "Estimated / true risk", ("entities in the true dictionary", "least", "mean", "most"), rows
+            ),
+        ),
         pictures=(_picture(sizes, estimated, true),),
         claims=(
             exact(
@@ -68,16 +76,6 @@ def _vaguer(data: Synthetic, rng: np.random.Generator) -> Ints:
         chosen = rng.random(data.n_entities) < VAGUE_SHARE
         nodes[chosen, j] = hierarchy.ancestor_steps(1)[nodes[chosen, j]]
     return nodes
-
-
-def _table(sizes: list[int], ratio: Floats) -> ResultTable:
-    rows = tuple(
-        (size, float(column.min()), float(column.mean()), float(column.max()))
-        for size, column in zip(sizes, ratio.T, strict=True)
-    )
-    return ResultTable(
-        "Estimated / true risk", ("entities in the true dictionary", "least", "mean", "most"), rows
-    )
 
 
 def _picture(sizes: list[int], estimated: Floats, true: Floats) -> Picture:

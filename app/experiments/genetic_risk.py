@@ -53,6 +53,12 @@ def run(effort: Effort) -> Report:
             by_floor.setdefault(floor, []).append(found)
         risks.append([_compare(context, seed, k, of_seed) for k in ks])
     means = np.mean(risks, axis=(0, 2))
+    rows = tuple(
+        (floor, *np.mean([one.risks for one in found], axis=0).tolist(), _excess(found))
+        for floor, found in by_floor.items()
+    )
+    columns = ("utility floor", *COLUMNS[1:], "greatest excess")
+    of_floors = np.array([np.mean([one.risks for one in found], axis=0) for found in by_floor.values()])
     return Report(
         id="X12",
         title="Risk of genetic search against ARUBA and k-anonymity",
@@ -61,10 +67,19 @@ def run(effort: Effort) -> Report:
         f"records against {effort.entities} entities; population {POPULATION}, {GENERATIONS} generations; "
         "both searches keep the utility of every record",
         tables=(
-            _table_by_floor(by_floor),
+            ResultTable("Mean risk by utility floor", columns, rows),
             ResultTable.of("Mean risk at equal utility", ("k", *COLUMNS), ks, means),
         ),
-        pictures=_pictures(by_floor, ks, means),
+        pictures=(
+            Picture(
+                "x12-floor",
+                "Risk by utility floor",
+                "Utility floor",
+                "Mean risk",
+                curves(COLUMNS[1:], tuple(by_floor), of_floors),
+            ),
+            Picture("x12-k", "Risk at equal utility by k", "k", "Mean risk", curves(COLUMNS, ks, means)),
+        ),
         claims=_claims([one for of_floor in by_floor.values() for one in of_floor], np.array(risks)),
     )
 
@@ -130,26 +145,3 @@ def _claims(found: list[AtFloor], risks: Floats) -> tuple[Claim, ...]:
 def _excess(found: Sequence[AtFloor]) -> float:
     """Greatest excess of a table's mean risk over ARUBA's, as a share of that."""
     return max(one.risks[0] / one.risks[1] - 1 for one in found)
-
-
-def _table_by_floor(by_floor: dict[int, list[AtFloor]]) -> ResultTable:
-    rows = tuple(
-        (floor, *np.mean([one.risks for one in found], axis=0).tolist(), _excess(found))
-        for floor, found in by_floor.items()
-    )
-    columns = ("utility floor", *COLUMNS[1:], "greatest excess")
-    return ResultTable("Mean risk by utility floor", columns, rows)
-
-
-def _pictures(by_floor: dict[int, list[AtFloor]], ks: tuple[int, ...], risks: Floats) -> tuple[Picture, ...]:
-    means = np.array([np.mean([one.risks for one in found], axis=0) for found in by_floor.values()])
-    return (
-        Picture(
-            "x12-floor",
-            "Risk by utility floor",
-            "Utility floor",
-            "Mean risk",
-            curves(COLUMNS[1:], tuple(by_floor), means),
-        ),
-        Picture("x12-k", "Risk at equal utility by k", "k", "Mean risk", curves(COLUMNS, ks, risks)),
-    )

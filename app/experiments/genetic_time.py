@@ -52,6 +52,13 @@ def run(effort: Effort) -> Report:
         )
         for name in ("seconds", "risks", "excess")
     )
+    columns = (
+        "attributes",
+        *(f"{name}: seconds" for name in COLUMNS),
+        *(f"{name}: risks" for name in COLUMNS),
+        *(f"{name}: excess" for name in COLUMNS[1:]),
+    )
+    body = np.concatenate([seconds, risks, excess[:, 1:]], axis=1)
     return Report(
         id="X11",
         title="Time of genetic search against ARUBA as attributes are added",
@@ -59,7 +66,9 @@ def run(effort: Effort) -> Report:
         setting=f"random instances of attributes of height {HEIGHT}, {effort.entities} entities, means of "
         f"{effort.seeds} seeds; utility = sum of depths, floor half of the most; every risk is a scan of the "
         "dictionary",
-        tables=(_table(seconds, risks, excess),),
+        tables=(
+            ResultTable.of("Time, risk evaluations, excess over the least risk", columns, ATTRIBUTES, body),
+        ),
         pictures=(
             Picture(
                 "x11-time",
@@ -114,14 +123,3 @@ def _claims(rows: list[Compared], seconds: Floats, risks: Floats, excess: Floats
             f"without; {risks[-1, 1]:.0f} and {risks[-1, 2]:.0f} evaluations at {ATTRIBUTES[-1]} attributes",
         ),
     )
-
-
-def _table(seconds: Floats, risks: Floats, excess: Floats) -> ResultTable:
-    columns = (
-        "attributes",
-        *(f"{name}: seconds" for name in COLUMNS),
-        *(f"{name}: risks" for name in COLUMNS),
-        *(f"{name}: excess" for name in COLUMNS[1:]),
-    )
-    body = np.concatenate([seconds, risks, excess[:, 1:]], axis=1)
-    return ResultTable.of("Time, risk evaluations, excess over the least risk", columns, ATTRIBUTES, body)

@@ -60,6 +60,10 @@ def run(effort: Effort) -> Report:
     of_five = [
         _compare(seed, FIVE, floor, effort) for floor in FLOORS_OF_FIVE for seed in range(effort.seeds)
     ]
+    means = np.array(
+        [np.mean([row.work for row in growing if row.attributes == k], axis=0) for k in ATTRIBUTES]
+    )
+    nodes, seconds = (curves(tuple(SOLVERS), ATTRIBUTES, means[:, :, kind]) for kind in (0, 3))
     return Report(
         id="X9",
         title="Work of the exact searches as attributes are added",
@@ -73,7 +77,10 @@ def run(effort: Effort) -> Report:
                 f"{FIVE} attributes by utility floor", "utility floor", [(row.floor, row) for row in of_five]
             ),
         ),
-        pictures=_pictures(growing),
+        pictures=(
+            Picture("x9-nodes", "Visited nodes by number of attributes", "Attributes", "Nodes", nodes),
+            Picture("x9-time", "Time by number of attributes", "Attributes", "Seconds", seconds),
+        ),
         claims=_claims(growing, of_five),
     )
 
@@ -148,12 +155,3 @@ def _table(title: str, of: str, rows: list[tuple[int, Compared]]) -> ResultTable
         means = np.mean([row.work for own, row in rows if own == value], axis=0)
         body.append((value, *means.reshape(-1).tolist()))
     return ResultTable(title, columns, tuple(body))
-
-
-def _pictures(rows: list[Compared]) -> tuple[Picture, ...]:
-    means = np.array([np.mean([row.work for row in rows if row.attributes == k], axis=0) for k in ATTRIBUTES])
-    nodes, seconds = (curves(tuple(SOLVERS), ATTRIBUTES, means[:, :, kind]) for kind in (0, 3))
-    return (
-        Picture("x9-nodes", "Visited nodes by number of attributes", "Attributes", "Nodes", nodes),
-        Picture("x9-time", "Time by number of attributes", "Attributes", "Seconds", seconds),
-    )

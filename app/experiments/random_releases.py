@@ -22,6 +22,10 @@ def run(effort: Effort) -> Report:
     """Correlation of risk and utility over three kinds of random release, all seeds together."""
     found = {kind: _points(kind, effort) for kind in KINDS}
     correlation = {kind: float(np.atleast_2d(np.corrcoef(points.T))[0, 1]) for kind, points in found.items()}
+    clouds = tuple(
+        Series(kind, tuple(points[:, 1].tolist()), tuple(points[:, 0].tolist()), "points")
+        for kind, points in found.items()
+    )
     return Report(
         id="X4",
         title="Risk and utility of random releases",
@@ -36,7 +40,10 @@ def run(effort: Effort) -> Report:
                 tuple(correlation.items()),
             ),
         ),
-        pictures=(_scatter(found), _sorted(found[KINDS[0]])),
+        pictures=(
+            Picture("x4-scatter", "Risk and utility of random releases", "Mean utility", "Mean risk", clouds),
+            _sorted(found[KINDS[0]]),
+        ),
         claims=(
             qualitative(
                 "Risk and utility are clearly correlated (> 0.5) for every kind",
@@ -64,14 +71,6 @@ def _points(kind: str, effort: Effort) -> Floats:
             found = score(table, rule, dictionary, sensitivity)
             points.append((found.risk_average, found.utility_average))
     return np.array(points)
-
-
-def _scatter(found: dict[str, Floats]) -> Picture:
-    clouds = tuple(
-        Series(kind, tuple(points[:, 1].tolist()), tuple(points[:, 0].tolist()), "points")
-        for kind, points in found.items()
-    )
-    return Picture("x4-scatter", "Risk and utility of random releases", "Mean utility", "Mean risk", clouds)
 
 
 def _sorted(points: Floats) -> Picture:

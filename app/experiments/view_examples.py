@@ -81,7 +81,26 @@ def run(effort: Effort) -> Report:
         title="Worked examples of perfect privacy, and what is printed wrongly",
         source="Machanavajjhala (2008), section 1.3.1, examples 2.1 to 2.3, figures 2.2 to 2.7",
         setting="nothing is drawn; every verdict is that of the product",
-        tables=_tables(verdicts, printed),
+        tables=(
+            ResultTable(
+                "Example 2.1: views beside the names of cancer patients",
+                ("view", "right", "product"),
+                tuple(
+                    (name, right, found)
+                    for (name, _, right), found in zip(OF_HOSPITAL, verdicts, strict=True)
+                ),
+            ),
+            ResultTable(
+                "What the source says, and what is right",
+                ("place", "the source", "so it is", "right", "product"),
+                tuple(row[:5] for row in printed),
+            ),
+            ResultTable(
+                "Classes of the queries of Machanavajjhala (2008), figures 2.3 and 2.6",
+                ("query", "classes"),
+                tuple((name, ", ".join(classes(query, CLASSES))) for name, query, _ in OF_CLASSES),
+            ),
+        ),
         pictures=(),
         claims=(
             exact(
@@ -103,30 +122,6 @@ def run(effort: Effort) -> Report:
                 all(holds for *_, holds in printed),
                 f"{len(printed)} places",
             ),
-        ),
-    )
-
-
-def _tables(
-    verdicts: Sequence[str], printed: Sequence[tuple[str, str, str, str, str, bool]]
-) -> tuple[ResultTable, ...]:
-    return (
-        ResultTable(
-            "Example 2.1: views beside the names of cancer patients",
-            ("view", "right", "product"),
-            tuple(
-                (name, right, found) for (name, _, right), found in zip(OF_HOSPITAL, verdicts, strict=True)
-            ),
-        ),
-        ResultTable(
-            "What the source says, and what is right",
-            ("place", "the source", "so it is", "right", "product"),
-            tuple(row[:5] for row in printed),
-        ),
-        ResultTable(
-            "Classes of the queries of Machanavajjhala (2008), figures 2.3 and 2.6",
-            ("query", "classes"),
-            tuple((name, ", ".join(classes(query, CLASSES))) for name, query, _ in OF_CLASSES),
         ),
     )
 
@@ -236,7 +231,10 @@ def _claims_of_small_domains() -> tuple[Claim, ...]:
         judged(FIRST_OF_SMALL, SECOND_OF_SMALL, schema).verdict
         for schema in (relations(FIVE, (0, 1, 2)), unbounded)
     ]
-    sides = [_critical(query, binary) for query in (FIRST_OF_SMALL, SECOND_OF_SMALL)]
+    sides = [
+        {row for row in product((0, 1), repeat=5) if is_critical(query, "R", row, binary)}
+        for query in (FIRST_OF_SMALL, SECOND_OF_SMALL)
+    ]
     shared = [(*t, 1, 0) for t in product((0, 1), repeat=3)]
     encoded, printed = (
         all(
@@ -273,11 +271,6 @@ def _claims_of_small_domains() -> tuple[Claim, ...]:
         ),
         _counterexamples(binary),
     )
-
-
-def _critical(query: str, schema: RelationalSchema) -> set[tuple[int, ...]]:
-    """All critical rows over two values."""
-    return {row for row in product((0, 1), repeat=5) if is_critical(query, "R", row, schema)}
 
 
 def _counterexamples(schema: RelationalSchema) -> Claim:

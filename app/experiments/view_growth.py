@@ -131,7 +131,11 @@ def run(effort: Effort) -> Report:
     most = {
         kind.name: [max(own.found.steps for own in decided[kind.name, n]) for n in SIZES] for kind in KINDS
     }
-    exponents = {name: _exponent(steps) for name, steps in most.items()}
+    # The slopes through the logarithms.
+    exponents = {
+        name: float(np.polyfit(np.log(SIZES), np.log(np.maximum(steps, 1)), 1)[0])
+        for name, steps in most.items()
+    }
     hard = hard_pairs(TRIALS)
     return Report(
         id="V1",
@@ -140,7 +144,19 @@ def run(effort: Effort) -> Report:
         setting=f"relations of three columns that may hold anything, {TRIALS * effort.seeds} pairs of every "
         "way; subgoals of either query; milliseconds are of this machine",
         tables=(*_tables(decided, exponents), *hard_tables(hard)),
-        pictures=(_picture(most),),
+        pictures=(
+            Picture(
+                "v1-steps",
+                "Most steps of a verdict by class",
+                "Subgoals of either query",
+                "Steps",
+                curves(
+                    list(most),
+                    list(map(float, SIZES)),
+                    np.array(list(most.values()), dtype=float).T,
+                ),
+            ),
+        ),
         claims=(
             *_claims([own for of_kind in decided.values() for own in of_kind], exponents),
             *hard_claims(hard),
@@ -164,20 +180,6 @@ def _tables(
             "Exponents of growth of the most steps, beside the bounds",
             ("class", "exponent", "bound"),
             tuple((kind.name, exponents[kind.name], kind.exponent or "none") for kind in KINDS),
-        ),
-    )
-
-
-def _picture(most: Mapping[str, list[int]]) -> Picture:
-    return Picture(
-        "v1-steps",
-        "Most steps of a verdict by class",
-        "Subgoals of either query",
-        "Steps",
-        curves(
-            list(most),
-            list(map(float, SIZES)),
-            np.array(list(most.values()), dtype=float).T,
         ),
     )
 
@@ -220,11 +222,6 @@ def _query(name: str, rows: Rows) -> str:
     return f"{name}({shown}) :- {', '.join(body)}."
 
 
-def _exponent(most: list[int]) -> float:
-    """The slope through the logarithms."""
-    return float(np.polyfit(np.log(SIZES), np.log(np.maximum(most, 1)), 1)[0])
-
-
 def _row(kind: Kind, n: int, own: list[Decided]) -> tuple[str | int | float, ...]:
     steps = [one.found.steps for one in own]
     return (
@@ -259,7 +256,7 @@ def _claims(decided: list[Decided], exponents: Mapping[str, float]) -> tuple[Cla
         ),
         exact(
             "Of them, a private pair takes a step for each two subgoals of one relation, at most",
-            all(own.found.steps <= _pairs_of_rows(own) for own in apart),
+            all(own.found.steps <= (own.n if own.kind.alike == 1 else own.n**2) for own in apart),
             f"{len(apart)} pairs",
         ),
         exact(
@@ -278,7 +275,3 @@ def _claims(decided: list[Decided], exponents: Mapping[str, float]) -> tuple[Cla
             ", ".join(f"{name} {exponent:.2f}" for name, exponent in exponents.items()),
         ),
     )
-
-
-def _pairs_of_rows(own: Decided) -> int:
-    return own.n if own.kind.alike == 1 else own.n**2

@@ -27,7 +27,7 @@ from types import TracebackType
 from typing import Self
 
 from app.domain.errors import Conflict, Unavailable
-from app.persistence.embedded_binaries import Account, server_account
+from app.persistence.embedded_binaries import server_account
 from app.persistence.embedded_server import Server
 from app.persistence.encryption import MasterKey
 from app.persistence.key_rotation import master_keys_in_use, rotate_master_key
@@ -120,7 +120,14 @@ def start_embedded(home: Path, *, is_kept: bool = True, is_shared: bool = True) 
     home = Path(os.path.abspath(home))
     service = home / "postgres"
     account = server_account(service / "data")
-    _prepare_home(home, account)
+    home.parent.mkdir(parents=True, exist_ok=True)
+    if account and not account.reaches(home):
+        raise Unavailable(
+            f"The account that runs PostgreSQL (uid {account.uid}) cannot reach {home}: "
+            "a folder above it is closed to others.",
+            "Choose a home folder such as /var/lib/privacy-risk; parents are not opened for you.",
+        )
+    _make_folder(home, 0o711 if account else 0o700)
     lock = _lock_or_wait(home / "lock")
     server = Server(service, account, is_kept)
     if lock is None:
@@ -167,18 +174,6 @@ def _described(home: Path, server: Server, lock: int | None) -> EmbeddedPostgres
         _admin_password=passwords["admin"],
         _lock=lock,
     )
-
-
-def _prepare_home(home: Path, account: Account | None) -> None:
-    """Make the folder, or take one that is ours; folders above it are never changed."""
-    home.parent.mkdir(parents=True, exist_ok=True)
-    if account and not account.reaches(home):
-        raise Unavailable(
-            f"The account that runs PostgreSQL (uid {account.uid}) cannot reach {home}: "
-            "a folder above it is closed to others.",
-            "Choose a home folder such as /var/lib/privacy-risk; parents are not opened for you.",
-        )
-    _make_folder(home, 0o711 if account else 0o700)
 
 
 def _make_folder(folder: Path, mode: int) -> None:

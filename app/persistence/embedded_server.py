@@ -104,12 +104,9 @@ class Server:
             )  # fmt: skip
             if done.returncode != 0:
                 raise Unavailable(f"initdb failed: {done.stderr.decode(errors='replace').strip()[-500:]}")
-            self._write_access_rules(fresh)
+            # Socket and password only; initdb's file would also admit replication and loopback TCP.
+            (fresh / "pg_hba.conf").write_text("local all all scram-sha-256\n")
             fresh.rename(self.data)
-
-    def _write_access_rules(self, data: Path) -> None:
-        """Socket and password only; initdb's file would also admit replication and loopback TCP."""
-        (data / "pg_hba.conf").write_text("local all all scram-sha-256\n")
 
     def start(self, password: str) -> None:
         """Start, or start again after a crash, and wait until connections are answered."""

@@ -67,8 +67,14 @@ class PostgresIdempotencyKeys(Repository):
                 "Send a new key with a new request.",
             )
         if row is None or row.reply is None:
-            raise _in_flight(float(row.left) if row is not None else 0.0)
-        return _reply(await self._vault.unseal_json(row.reply, "idempotent reply", f"{route} {key}"))
+            seconds = max(1, ceil(float(row.left) if row is not None else 0.0))
+            raise Conflict(
+                "The first request with this Idempotency-Key is still being answered.",
+                f"Send the request again in {seconds} s, as the Retry-After header says.",
+                retry_after=seconds,
+            )
+        document = await self._vault.unseal_json(row.reply, "idempotent reply", f"{route} {key}")
+        return IdempotentReply(document["status"], base64.b64decode(document["body"]), document["headers"])
 
     async def renew(self, route: str, key: str, owner: str) -> bool:
         """Hold the key for another lease; an ended one can be renewed as long as nobody took the key."""
@@ -329,17 +335,3 @@ def _held_by(route: str, key: str, owner: str) -> Sequence[ColumnElement[bool]]:
 def _lease_from_now() -> ColumnElement[datetime]:
     """By the database's clock, which all processes share."""
     return func.clock_timestamp() + timedelta(seconds=KEY_LEASE.seconds)
-
-
-def _in_flight(seconds_left: float) -> Conflict:
-    """What a request is told whose key another one holds."""
-    seconds = max(1, ceil(seconds_left))
-    return Conflict(
-        "The first request with this Idempotency-Key is still being answered.",
-        f"Send the request again in {seconds} s, as the Retry-After header says.",
-        retry_after=seconds,
-    )
-
-
-def _reply(document: JsonObject) -> IdempotentReply:
-    return IdempotentReply(document["status"], base64.b64decode(document["body"]), document["headers"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from psycopg.errors import ForeignKeyViolation, RestrictViolation
 from sqlalchemy import (
@@ -148,12 +148,24 @@ class PostgresResources(Repository):
         if kind in _DRAWN_OF:
             await self._transaction.take_turn_at_draws()
         await self._refuse_if_used(row)
-        inputs, alone = await self._input_hashes(row), await self._results_alone(row)
+        query = select(runs.c.input_sha256).where(runs.c.resource_id == row.id)
+        inputs = {row.sha256, *(await self._transaction.execute(query)).scalars()}
+        alone = await self._results_alone(row)
         connection = await self._transaction.connection()
         try:
             async with connection.begin_nested():
-                await self._leave_uploads(row)
-                await self._drop_asked_draws(row)
+                # The uploads it is built on are used no longer: their retention begins now.
+                used = select(resource_uses.c.used_id).where(resource_uses.c.user_id == row.id)
+                await self._transaction.execute(
+                    update(data_keys)
+                    .where(data_keys.c.id.in_(used), data_keys.c.purpose == "upload")
+                    .values(touched_at=func.clock_timestamp())
+                )
+                # Nobody can delete the questions about it otherwise that a run was to draw a release for;
+                # what was drawn for them is a release of its own, and stays counted.
+                await self._transaction.execute(
+                    delete(resources).where(resources.c.id.in_(_asked_draws(row.id)))
+                )
                 if kind is Kind.DATASET:
                     await self._give_up_draws(row)
                 gone = await self._transaction.execute(delete(resources).where(resources.c.id == row.id))
@@ -177,22 +189,6 @@ class PostgresResources(Repository):
         if kind in _HELD:  # the news is sent when it is true
             gone_for_all = f"{self._transaction.tenant} {row.id} {row.sha256}"
             await self._transaction.execute(select(func.pg_notify(DELETIONS_CHANNEL, gone_for_all)))
-
-    async def _leave_uploads(self, row: Any) -> None:  # noqa: ANN401 - a row
-        """Note that the uploads it is built on are used no longer: their retention begins now."""
-        used = select(resource_uses.c.used_id).where(resource_uses.c.user_id == row.id)
-        await self._transaction.execute(
-            update(data_keys)
-            .where(data_keys.c.id.in_(used), data_keys.c.purpose == "upload")
-            .values(touched_at=func.clock_timestamp())
-        )
-
-    async def _drop_asked_draws(self, row: Any) -> None:  # noqa: ANN401 - a row
-        """Delete the questions about it that a run was to draw a release for, with their runs.
-
-        Nobody can delete them otherwise; what was drawn for them is a release of its own, and stays counted.
-        """
-        await self._transaction.execute(delete(resources).where(resources.c.id.in_(_asked_draws(row.id))))
 
     async def _give_up_draws(self, row: Any) -> None:  # noqa: ANN401 - a row
         """Destroy the secrets of draws from a dataset that were begun and not stored; they stay counted."""
@@ -270,11 +266,13 @@ class PostgresResources(Repository):
         found = [{"kind": user.kind, "name": user.name} for user in await self._transaction.execute(users)]
         found += [{"kind": "run", "name": run.id} for run in await self._transaction.execute(live)]
         if found:
-            _in_use(row.kind, row.name, found)
-
-    async def _input_hashes(self, row: Any) -> set[str]:  # noqa: ANN401 - a row
-        query = select(runs.c.input_sha256).where(runs.c.resource_id == row.id)
-        return {row.sha256, *(await self._transaction.execute(query)).scalars()}
+            shown = ", ".join(f"{user['kind']} {user['name']!r}" for user in found[:5])
+            more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+            raise Conflict(
+                f"The {row.kind} {row.name!r} is in use by {shown}{more}.",
+                "Delete these first.",
+                {"users": found},
+            )
 
     async def _results_alone(self, row: Any) -> Sequence[str]:  # noqa: ANN401 - a row
         """Ids of the results to which only the runs of this resource lead."""
@@ -370,11 +368,3 @@ def stored_row(row: Any, document: dict[str, Any] | None = None) -> Stored:  # n
         id=row.id, kind=Kind(row.kind), name=row.name, sha256=row.sha256, created_at=row.created_at,
         summary=row.summary, document=document, uses=tuple(row.uses or ()),
     )  # fmt: skip
-
-
-def _in_use(kind: str, name: str, users: list[dict[str, str]]) -> NoReturn:
-    shown = ", ".join(f"{user['kind']} {user['name']!r}" for user in users[:5])
-    more = f" and {len(users) - 5} more" if len(users) > 5 else ""
-    raise Conflict(
-        f"The {kind} {name!r} is in use by {shown}{more}.", "Delete these first.", {"users": users}
-    )

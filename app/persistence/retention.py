@@ -6,7 +6,7 @@ share the work: rows that the other has locked are left to it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from app.persistence.repository import Context, Repository
 from app.persistence.resources import PostgresResources
 from app.persistence.runs import PostgresRuns
 from app.persistence.tables import data_keys, resource_uses, resources, results, runs
-from app.services.resources import JsonObject, Kind, RunState
+from app.services.resources import Kind, RunState
 
 RETENTION: Final = "retention"
 """Who did it in the audit chain."""
@@ -43,10 +43,28 @@ class PostgresRetention(Repository):
         due = await self._ended((RunState.SUCCEEDED.value,), days, most)
         found = await self._held([row.result_id for row in due])
         rows = [row for row in due if row.result_id is None or row.result_id in found]
-        error = _error(days)
+        error = {
+            "code": "expired",
+            "message": f"The result was kept for {days} days after the run and has been removed.",
+            "remedy": "Send the request that made it again: it starts a new run.",
+        }
         for row in rows:
             await self._runs.expire(row.id, error)
-        await self._drop(found)
+        of_a_run = select(runs.c.id).where(runs.c.result_id == results.c.id)
+        ever_run = select(runs.c.id).where(runs.c.resource_id == resources.c.id)
+        found_by_a_run = select(runs.c.id).where(
+            runs.c.input_sha256 == results.c.input_sha256, runs.c.attempt > 0
+        )
+        # Who is asked again by way of a run is given what was answered at once, and the run does nothing.
+        answered_at_once = select(resources.c.id).where(
+            resources.c.kind == results.c.kind,
+            resources.c.sha256 == results.c.input_sha256,
+            ~ever_run.exists()
+            | ((resources.c.created_at <= results.c.created_at) & ~found_by_a_run.exists()),
+        )
+        await self._transaction.execute(
+            delete(results).where(results.c.id.in_(found), ~of_a_run.exists(), ~answered_at_once.exists())
+        )
         await self._note("run.expire", rows)
         return len(rows)
 
@@ -95,25 +113,6 @@ class PostgresRetention(Repository):
         query = select(results.c.id).where(results.c.id.in_(result_ids))
         return set((await self._transaction.execute(query.with_for_update(skip_locked=True))).scalars())
 
-    async def _drop(self, result_ids: Collection[str]) -> None:
-        of_a_run = select(runs.c.id).where(runs.c.result_id == results.c.id)
-        ever_run = select(runs.c.id).where(runs.c.resource_id == resources.c.id)
-        found_by_a_run = select(runs.c.id).where(
-            runs.c.input_sha256 == results.c.input_sha256, runs.c.attempt > 0
-        )
-        # Who is asked again by way of a run is given what was answered at once, and the run does nothing.
-        answered_at_once = select(resources.c.id).where(
-            resources.c.kind == results.c.kind,
-            resources.c.sha256 == results.c.input_sha256,
-            ~ever_run.exists()
-            | ((resources.c.created_at <= results.c.created_at) & ~found_by_a_run.exists()),
-        )
-        await self._transaction.execute(
-            delete(results).where(
-                results.c.id.in_(result_ids), ~of_a_run.exists(), ~answered_at_once.exists()
-            )
-        )
-
     async def _note(self, action: str, rows: Sequence[Any]) -> None:
         for row in rows:
             await self._audit.record(RETENTION, action, row.id, {"resource": row.resource_id})
@@ -133,11 +132,3 @@ class PostgresRetention(Repository):
 
     def _before(self, days: int) -> datetime:
         return self._clock() - timedelta(days=days)
-
-
-def _error(days: int) -> JsonObject:
-    return {
-        "code": "expired",
-        "message": f"The result was kept for {days} days after the run and has been removed.",
-        "remedy": "Send the request that made it again: it starts a new run.",
-    }

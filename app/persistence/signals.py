@@ -70,7 +70,8 @@ class PostgresRunSignals:
         async for news in _heard(self._url, NEWS_CHANNEL, DELETIONS_CHANNEL):
             if news is None:
                 listening.set()
-                self._wake_all()
+                for run_id in self._waiting:
+                    self._wake(run_id)
                 self._forget(None)
             elif news.channel == DELETIONS_CHANNEL:
                 self._forget(_erased(news))
@@ -80,10 +81,6 @@ class PostgresRunSignals:
     def _wake(self, run_id: str) -> None:
         for news in self._waiting.get(run_id, ()):
             news.set()
-
-    def _wake_all(self) -> None:
-        for run_id in self._waiting:
-            self._wake(run_id)
 
 
 class PostgresDeletions:

@@ -164,7 +164,15 @@ class PostgresWebhooks(Repository):
             )
         ).one_or_none()
         if row is not None and attempt.is_gone:
-            await self._disable(row.webhook_id, now)
+            await self._transaction.execute(
+                update(webhooks).where(webhooks.c.id == row.webhook_id).values(disabled_at=now)
+            )
+            table = webhook_deliveries.c
+            await self._transaction.execute(
+                update(webhook_deliveries)
+                .where(table.webhook_id == row.webhook_id, table.state == DeliveryState.PENDING.value)
+                .values(state=DeliveryState.FAILED.value, next_attempt_at=None, error="disabled")
+            )
 
     async def encrypt_addresses(self) -> int:
         """Encrypt the addresses that are stored in clear; how many there were."""
@@ -176,17 +184,6 @@ class PostgresWebhooks(Repository):
                 update(webhooks).where(webhooks.c.id == row.id).values(url=None, address=sealed)
             )
         return len(rows)
-
-    async def _disable(self, webhook_id: str, now: datetime) -> None:
-        await self._transaction.execute(
-            update(webhooks).where(webhooks.c.id == webhook_id).values(disabled_at=now)
-        )
-        table = webhook_deliveries.c
-        await self._transaction.execute(
-            update(webhook_deliveries)
-            .where(table.webhook_id == webhook_id, table.state == DeliveryState.PENDING.value)
-            .values(state=DeliveryState.FAILED.value, next_attempt_at=None, error="disabled")
-        )
 
     async def _write(self, webhook_id: str, event: str, data: JsonObject) -> Delivery:
         now = self._clock()

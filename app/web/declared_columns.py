@@ -124,7 +124,18 @@ async def declare(visit: Visit, form: Form) -> Page | Response:
             if is_new:
                 # Under its name a corrected one is to be made.
                 await visit.client.datasets.delete(dataset["name"])
-            form = form.with_faults(*_unknown_values(dataset, places))
+            form = form.with_faults(
+                *[
+                    Fault(
+                        field_of(place, "on_unknown"),
+                        f"{number(own['unknown'])} cells of {own['name']} hold values that its hierarchy "
+                        "does not have.",
+                        "Choose another hierarchy, replace them, or say what becomes of them.",
+                    )
+                    for place, own in zip(places, dataset["attributes"], strict=True)
+                    if own["unknown"]
+                ]
+            )
     return await _page(visit, await _recognised(visit), form)
 
 
@@ -217,13 +228,15 @@ def _column(known: Recognised, place: int, form: Form) -> Json:
     role = form.text(field_of(place, "role"), own["role"])
     stray = own.get("unreadable_in_sample", 0)
     proposed = own.get("hierarchy")
+    first = [kind for kind in FORMATS if kind == own["type"]]
+    kinds = [*first, *(kind for kind in FORMATS if kind not in first)]
     return {
         **own,
         "role": role,
         "proposed_role": own["role"],
         "place": f"attributes/{place}",
         "is_direct": "direct identifier" in own.get("reason", "").casefold(),
-        "formats": _formats(own),
+        "formats": [("", "as it stands"), *((one, one) for kind in kinds for one in FORMATS[kind])],
         "hierarchies": _hierarchy_choices(known, proposed),
         "proposed": json.dumps(proposed) if proposed else None,
         "hierarchy_chosen": PROPOSED if proposed else "",
@@ -231,13 +244,6 @@ def _column(known: Recognised, place: int, form: Form) -> Json:
         "is_open": bool(stray)
         or any(form.at(field_of(place, name)) for name in ("map", "on_unreadable", "on_unknown")),
     }
-
-
-def _formats(own: Json) -> list[tuple[str, str]]:
-    """Those of the proposed type first."""
-    first = [kind for kind in FORMATS if kind == own["type"]]
-    kinds = [*first, *(kind for kind in FORMATS if kind not in first)]
-    return [("", "as it stands"), *((one, one) for kind in kinds for one in FORMATS[kind])]
 
 
 def _hierarchy_choices(known: Recognised, proposed: Json | None) -> list[tuple[str, str]]:
@@ -367,16 +373,3 @@ async def _made(visit: Visit, upload: Json, attribute: Mapping[str, Any], defini
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", attribute["name"]).strip("-._")[:MOST_NAMED] or "column"
     name = f"{stem}-{hashlib.sha256(content.encode()).hexdigest()[:10]}"
     return (await visit.client.hierarchies.create({"name": name, "definition": definition})).name
-
-
-def _unknown_values(dataset: Json, places: Sequence[int]) -> list[Fault]:
-    """What is wrong with the hierarchies of a dataset that needs attention."""
-    return [
-        Fault(
-            field_of(place, "on_unknown"),
-            f"{number(own['unknown'])} cells of {own['name']} hold values that its hierarchy does not have.",
-            "Choose another hierarchy, replace them, or say what becomes of them.",
-        )
-        for place, own in zip(places, dataset["attributes"], strict=True)
-        if own["unknown"]
-    ]

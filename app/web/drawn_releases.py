@@ -285,7 +285,12 @@ def _told(matrix: Matrix, mechanism: Json) -> list[tuple[str, float]]:
         return []
     prior = matrix.prior
     if prior is None:
-        return _told_by_share(matrix)
+        # It treats all values alike, by which the others' shares make no difference.
+        others = len(matrix.names) - 1
+        return [
+            (f"a value that {words} have", matrix.deviation(0, (share, *[(1 - share) / others] * others)))
+            for words, share in _ROUND_SHARES.items()
+        ]
     by_frequency = sorted(range(len(matrix.names)), key=lambda i: (-prior[i], i))
     found = []
     for what, value in (("most frequent", by_frequency[0]), ("least frequent", by_frequency[-1])):
@@ -293,15 +298,6 @@ def _told(matrix: Matrix, mechanism: Json) -> list[tuple[str, float]]:
         if deviation:  # one value alone has no error
             found.append((f"{what}: {matrix.names[value]}", deviation))
     return found
-
-
-def _told_by_share(matrix: Matrix) -> list[tuple[str, float]]:
-    """Of a matrix that treats all values alike, by which the others' shares make no difference."""
-    others = len(matrix.names) - 1
-    return [
-        (f"a value that {words} have", matrix.deviation(0, (share, *[(1 - share) / others] * others)))
-        for words, share in _ROUND_SHARES.items()
-    ]
 
 
 def _errors(told: Sequence[tuple[str, float]], rows: int) -> Json | None:

@@ -115,29 +115,27 @@ async def _page(visit: Visit, form: Form) -> Page:
         "of": form.text("of") or visit.asked("of") or "file",
     }
     if chosen is not None:
-        shown |= await _about(visit, chosen, policy.document["document"])
+        document, dictionaries, profiles, rules, releases = await asyncio.gather(
+            visit.client.datasets.get(chosen),
+            attackers(visit),
+            names_of_dataset(visit, "sensitivity_profiles", chosen),
+            names_of_dataset(visit, "rules", chosen),
+            names_of_dataset(visit, "releases", chosen),
+        )
+        shown |= {
+            "dataset": document.document,
+            "slots": [
+                _slot(slot, dictionaries) for slot in policy.document["document"].get("dictionaries") or ()
+            ],
+            "profiles": [NONE, *offered(profiles)],
+            "profile": next(iter(profiles), ""),
+            "rules": offered(rules),
+            "releases": offered(releases),
+            "matchings": MATCHING,
+            "delimiters": DELIMITERS,
+            "encodings": ENCODINGS,
+        }
     return Page("evaluate.html", shown, 422 if form.faults else 200)
-
-
-async def _about(visit: Visit, dataset: str, policy: Json) -> Json:
-    document, dictionaries, profiles, rules, releases = await asyncio.gather(
-        visit.client.datasets.get(dataset),
-        attackers(visit),
-        names_of_dataset(visit, "sensitivity_profiles", dataset),
-        names_of_dataset(visit, "rules", dataset),
-        names_of_dataset(visit, "releases", dataset),
-    )
-    return {
-        "dataset": document.document,
-        "slots": [_slot(slot, dictionaries) for slot in policy.get("dictionaries") or ()],
-        "profiles": [NONE, *offered(profiles)],
-        "profile": next(iter(profiles), ""),
-        "rules": offered(rules),
-        "releases": offered(releases),
-        "matchings": MATCHING,
-        "delimiters": DELIMITERS,
-        "encodings": ENCODINGS,
-    }
 
 
 def _slot(slot: Json, dictionaries: list[tuple[str, str]]) -> Json:

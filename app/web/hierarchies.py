@@ -46,6 +46,13 @@ async def hierarchy(visit: Visit) -> Page:
         visit.client.dictionaries.page(limit=LOOKED_THROUGH),
     )
     root = without_crowd(node)
+    caption = Caption(
+        "hierarchy",
+        f"Hierarchy {name} below {root['label']}",
+        "Each column is one generation; the height of a value is its share of the leaves. "
+        "The same numbers are in the table below.",
+    )
+    picture = draw_icicle(caption, _box(name, root, is_root=True))
     return Page(
         "hierarchy.html",
         {
@@ -56,7 +63,7 @@ async def hierarchy(visit: Visit) -> Page:
                 for depth, values in enumerate(document["level_nodes"])
             ][::-1],
             "root": root,
-            "picture": Markup(_picture(name, root)),  # noqa: S704 - made here, every text in it escaped
+            "picture": Markup(picture),  # noqa: S704 - made here, every text in it escaped
             "rows": list(tree_rows(root, lambda below: _href(name, below))),
             "uses": [
                 {"dataset": one.name, "attribute": attribute["name"]}
@@ -75,16 +82,6 @@ async def hierarchy(visit: Visit) -> Page:
 
 def _href(name: str, node: Json) -> str:
     return address("hierarchies", name, node=node["node"] or None)
-
-
-def _picture(name: str, root: Json) -> str:
-    caption = Caption(
-        "hierarchy",
-        f"Hierarchy {name} below {root['label']}",
-        "Each column is one generation; the height of a value is its share of the leaves. "
-        "The same numbers are in the table below.",
-    )
-    return draw_icicle(caption, _box(name, root, is_root=True))
 
 
 def _box(name: str, node: Json, is_root: bool = False) -> IcicleNode:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
@@ -235,29 +235,19 @@ async def _page(visit: Visit, subject: Subject, form: Form) -> Page:
     }
     if is_readable:
         level = _level(form, rows)
+        # Of values of the data that no line is about, how many records have each.
+        values = {row[0] for row in rows}
+        left = [count for value, count in (subject.records or {}).items() if count and value not in values]
         shown |= {
             "level": level,
             "levels": levels_of(rows, subject.records),
-            "choices": [(number, _level_name(number)) for number in range(len(rows[0]))],
+            "choices": [
+                (number, "0: the values" if number == 0 else f"{number}: groups")
+                for number in range(len(rows[0]))
+            ],
             "groups": groups_of(rows, level, subject.records),
             "picked": set(form.sent.get("pick", ())),
-            "names": _names_above(rows, level),
-            "without_line": _without_line(rows, subject.records),
+            "names": list(dict.fromkeys(row[level + 1] for row in rows)) if level + 1 < len(rows[0]) else [],
+            "without_line": {"values": len(left), "records": sum(left)} if left else None,
         }
     return Page("hierarchy_editor.html", shown, 422 if form.faults else 200)
-
-
-def _level_name(number: int) -> str:
-    return "0: the values" if number == 0 else f"{number}: groups"
-
-
-def _names_above(rows: Rows, level: int) -> Sequence[str]:
-    """Groups that labels of the level could be put into."""
-    return list(dict.fromkeys(row[level + 1] for row in rows)) if level + 1 < len(rows[0]) else []
-
-
-def _without_line(rows: Rows, records: Mapping[str, int] | None) -> Json | None:
-    """How many values of the data no line is about, and how many records have them."""
-    values = {row[0] for row in rows}
-    left = [count for value, count in (records or {}).items() if count and value not in values]
-    return {"values": len(left), "records": sum(left)} if left else None

@@ -37,6 +37,7 @@ async def measurement(visit: Visit) -> Page:
     profile = None
     if document["sensitivity"]:
         profile = await found(visit.client.sensitivity_profiles.get(document["sensitivity"]))
+    said = {} if entry is None else entry["parameters"].get("properties", {})
     return Page(
         "measurement.html",
         {
@@ -45,7 +46,14 @@ async def measurement(visit: Visit) -> Page:
             "is_of_catalogue": is_of_catalogue,
             "says": paragraphs(schema),
             "guarantee": GUARANTEES[document["guarantee"]],
-            "parameters": _parameters(document, entry),
+            "parameters": [
+                {
+                    "name": letter(name),
+                    "value": _text(value),
+                    "said": said.get(name, {}).get("description", ""),
+                }
+                for name, value in document["parameters"].items()
+            ],
             "unit": None if profile is None else profile.document["unit"],
             "result": None if document["result"] is None else shown_result(document["result"], schema, known),
             "run": None if run is None else run.document,
@@ -60,14 +68,6 @@ async def _nothing() -> None:
 def paragraphs(schema: Json) -> list[str]:
     """What the catalogue says of a result, without its title."""
     return str(schema.get("description", "")).split("\n\n")[1:]
-
-
-def _parameters(document: Json, entry: Json | None) -> list[Json]:
-    said = {} if entry is None else entry["parameters"].get("properties", {})
-    return [
-        {"name": letter(name), "value": _text(value), "said": said.get(name, {}).get("description", "")}
-        for name, value in document["parameters"].items()
-    ]
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,10 @@ class ShownResult:
             if isinstance(value, Mapping):
                 self.collect(value, _resolved(own, self.parts), here)
             elif isinstance(value, list) and value and isinstance(value[0], Mapping):
-                self.lists.append(_listing(title, said, value))
+                columns = list(dict.fromkeys(name for item in value for name in item))
+                rows = [[_text(item.get(name)) for name in columns] for item in value[:MOST_ROWS]]
+                names = [words(letter(name)) for name in columns]
+                self.lists.append(Listing(title, said, names, rows, max(len(value) - MOST_ROWS, 0)))
             else:
                 known = self.known.get(".".join(here)) or self.known.get(".".join((*place, "<key>")), {})
                 self.values.append({"name": title, "value": _text(value), "said": said, **_bounds(known)})
@@ -140,13 +143,6 @@ def _bounds(known: Json) -> Json:
         return {"range": None, "better": _BETTER.get(("boolean", known["safer"]))}
     possible = f"{number(known['least'])} to {number(known['greatest'])}"
     return {"range": possible, "better": _BETTER.get(("number", known["safer"]))}
-
-
-def _listing(title: str, said: str, items: list[Json]) -> Listing:
-    columns = list(dict.fromkeys(name for item in items for name in item))
-    rows = [[_text(item.get(name)) for name in columns] for item in items[:MOST_ROWS]]
-    names = [words(letter(name)) for name in columns]
-    return Listing(title, said, names, rows, max(len(items) - MOST_ROWS, 0))
 
 
 def _text(value: object) -> str:

@@ -106,9 +106,19 @@ def _in_words(dataset: Json, models: Json) -> Json:
     apart = models["contributions"]
     by_name = {(own["name"], own["attribute"]): own["value"] for own in models["figures"]}
     parts = contributions(apart)
+    # By sensitive attribute, those of the classes alone under no name.
+    shown: dict[str, list[Json]] = {"": []}
+    for own in models["figures"]:
+        said = {
+            **own,
+            "said": meaning(own["name"]),
+            "title": model_name(own["measure"]),
+            "is_share": is_share(own["name"]),
+        }
+        shown.setdefault(own["attribute"] or "", []).append(said)
     return {
         "judged": models["judged"],
-        "figures": _by_attribute(models["figures"]),
+        "figures": shown,
         "unmeasured": models["left_out"],
         "unique": apart["all_columns"]["unique_records"],
         "headline": headline(apart),
@@ -117,20 +127,6 @@ def _in_words(dataset: Json, models: Json) -> Json:
         "greatest": greatest(parts),
         "most_added": max((own["added"] for own in parts), default=0),
     }
-
-
-def _by_attribute(figures: Sequence[Json]) -> dict[str, list[Json]]:
-    """The figures in words by sensitive attribute, those of the classes alone under no name."""
-    shown: dict[str, list[Json]] = {"": []}
-    for own in figures:
-        said = {
-            **own,
-            "said": meaning(own["name"]),
-            "title": model_name(own["measure"]),
-            "is_share": is_share(own["name"]),
-        }
-        shown.setdefault(own["attribute"] or "", []).append(said)
-    return shown
 
 
 def meaning(name: str) -> str:

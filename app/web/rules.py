@@ -57,33 +57,17 @@ _BESIDE_LEVELS = (
 
 
 async def sample_of(visit: Visit, dataset: str, rule: str | Json | None) -> Json | None:
-    """The records from the query's ``first`` row on; None if the key may not see them."""
+    """The records from the query's ``first`` row on, with a cell per column; None if the key may see none.
+
+    A cell is before, after, and how far it was generalised in words.
+    """
     if rule is None or not visit.reads_data:
         return None
     first = visit.number("first", 1, least=1)
     body = {"dataset": dataset, "rule": rule, "first": first, "limit": RECORDS}
     preview: Json | None = await found(visit.client.rules.preview(body))
-    return None if preview is None else _with_marks(preview, first)
-
-
-def rule_to_preview(rule: Json) -> str | Json | None:
-    """What a preview takes for the rule of an assessment or search, as summaries show it."""
-    if rule.get("name"):
-        return str(rule["name"])
-    if rule.get("levels") is None:
+    if preview is None:
         return None
-    asked = {"kind": "table_level", "levels": rule["levels"]}
-    for key in _BESIDE_LEVELS:
-        if rule.get(key) is not None:
-            asked[key] = rule[key]
-    if "suppress_classes_below" in asked:
-        # What was stored before there was a second meaning says none.
-        asked.setdefault("meaning", 1)
-    return asked
-
-
-def _with_marks(preview: Json, first: int) -> Json:
-    """The records with one cell per column: before, after, and how far it was generalised in words."""
     records = [
         {
             "row": record["row"],
@@ -106,6 +90,22 @@ def _with_marks(preview: Json, first: int) -> Json:
         "previous": max(first - RECORDS, 1) if first > 1 else None,
         "next": last + 1 if last < preview["total_rows"] else None,
     }
+
+
+def rule_to_preview(rule: Json) -> str | Json | None:
+    """What a preview takes for the rule of an assessment or search, as summaries show it."""
+    if rule.get("name"):
+        return str(rule["name"])
+    if rule.get("levels") is None:
+        return None
+    asked = {"kind": "table_level", "levels": rule["levels"]}
+    for key in _BESIDE_LEVELS:
+        if rule.get(key) is not None:
+            asked[key] = rule[key]
+    if "suppress_classes_below" in asked:
+        # What was stored before there was a second meaning says none.
+        asked.setdefault("meaning", 1)
+    return asked
 
 
 def _mark(before: str | None, after: str | None, steps: int | None) -> Json:

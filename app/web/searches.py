@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -11,7 +11,7 @@ from app.charts.drawing import Caption
 from app.charts.lattice import LatticeRule, draw_lattice
 from app.charts.rule_map import BEST, RuleMark, Threshold, draw_rule_map
 from app.web.data import of_dataset
-from app.web.lattices import Levels, Part, neighbours, part_of, way_to
+from app.web.lattices import Levels, neighbours, part_of, way_to
 from app.web.policies import named, requirements_of, thresholds_of
 from app.web.rules import ladder, sample_of
 from app.web.scores import VIEWS, score
@@ -215,23 +215,6 @@ async def lattice(visit: Visit) -> Page:
     part = part_of(tuple(search.heights.values()), chosen)
     risks = {code: as_number(point["risk"]) for code, point in search.by_levels.items()}
     way = way_to(chosen, risks)
-    return Page(
-        "lattice.html",
-        {
-            "search": search.document,
-            "picture": Markup(_hasse(search, part, chosen, way)),  # noqa: S704 - made here, escaped
-            "part": part,
-            "chosen": search.label(chosen),
-            "chosen_href": search.href(chosen),
-            "is_best": chosen == search.best,
-            "way": [search.row(levels) for levels in way],
-            "rows": [search.row(levels) for levels in sorted(part.rules, key=lambda own: (sum(own), own))],
-            "unknown": sum(levels not in search.by_levels for levels in part.rules),
-        },
-    )
-
-
-def _hasse(search: Search, part: Part, chosen: Levels, way: Sequence[Levels]) -> str:
     rules = [
         LatticeRule(levels, search.risk(levels), search.label(levels), search.href(levels))
         for levels in part.rules
@@ -242,7 +225,20 @@ def _hasse(search: Search, part: Part, chosen: Levels, way: Sequence[Levels]) ->
         "Each mark is a rule, each row a sum of levels; what discloses more is lower. Lines join rules one "
         "level apart. The strong line leads from the table as it is to the chosen rule.",
     )
-    return draw_lattice(caption, rules, chosen, way)
+    return Page(
+        "lattice.html",
+        {
+            "search": search.document,
+            "picture": Markup(draw_lattice(caption, rules, chosen, way)),  # noqa: S704 - made here, escaped
+            "part": part,
+            "chosen": search.label(chosen),
+            "chosen_href": search.href(chosen),
+            "is_best": chosen == search.best,
+            "way": [search.row(levels) for levels in way],
+            "rows": [search.row(levels) for levels in sorted(part.rules, key=lambda own: (sum(own), own))],
+            "unknown": sum(levels not in search.by_levels for levels in part.rules),
+        },
+    )
 
 
 def rule_of(kind: str) -> Handler:

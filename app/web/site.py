@@ -54,7 +54,7 @@ from app.web.forms import (
     form_with_file,
     is_of_this_site,
 )
-from app.web.organisations import Admitted, Organisation, WayThere
+from app.web.organisations import Organisation, WayThere
 from app.web.sessions import Cookies, LiveSessions, Session, new_token
 from app.web.transport import StreamedTransport
 from app.web.visits import Handler, NoSuchPage, Page, Visit, rendered
@@ -265,7 +265,9 @@ class Site:
         session = self.cookies.session(request)
         if session is None:
             return self._to_sign_in(request)
-        admitted = self._admitted(session)
+        admitted = (
+            self.organisation.admitted(session.identity) if self.organisation and session.identity else None
+        )
         if session.identity and admitted is None:
             return self._to_sign_in(request)
         again = partial(self.client, session.api_key, admitted and admitted.actor)
@@ -285,12 +287,6 @@ class Site:
             except NoSuchPage:
                 return _refusal(404, *_NOT_FOUND, visit)
         return page if isinstance(page, Response) else rendered(page, visit)
-
-    def _admitted(self, session: Session) -> Admitted | None:
-        """Who is signed in without a key; None if nobody is, or may be no more."""
-        return (
-            self.organisation.admitted(session.identity) if self.organisation and session.identity else None
-        )
 
     async def _sent(self, request: Request, handler: FormHandler) -> Response:
         """What the handler makes of a form of this session.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import httpx
 from starlette.types import ASGIApp, Message
@@ -56,31 +56,29 @@ class _Exchange:
         """Let the application answer."""
         # The application logs what goes wrong in it; who reads is told by the missing end.
         with contextlib.suppress(Exception):
-            await app(self._scope(), self._receive, self.messages.put)
+            request = self._request
+            scope = {
+                "type": "http",
+                "asgi": {"version": "3.0"},
+                "http_version": "1.1",
+                "method": request.method,
+                "headers": [(name.lower(), value) for name, value in request.headers.raw],
+                "scheme": request.url.scheme,
+                "path": request.url.path,
+                "raw_path": request.url.raw_path.split(b"?")[0],
+                "query_string": request.url.query,
+                "server": (request.url.host, request.url.port),
+                "client": ("127.0.0.1", 123),
+                "root_path": "",
+                "state": dict(self._state),
+            }
+            await app(scope, self._receive, self.messages.put)
         if not self._nobody_reads.is_set():
             await self.messages.put(None)
 
     def leave(self) -> None:
         """Nobody reads what is still to come."""
         self._nobody_reads.set()
-
-    def _scope(self) -> dict[str, Any]:
-        request = self._request
-        return {
-            "type": "http",
-            "asgi": {"version": "3.0"},
-            "http_version": "1.1",
-            "method": request.method,
-            "headers": [(name.lower(), value) for name, value in request.headers.raw],
-            "scheme": request.url.scheme,
-            "path": request.url.path,
-            "raw_path": request.url.raw_path.split(b"?")[0],
-            "query_string": request.url.query,
-            "server": (request.url.host, request.url.port),
-            "client": ("127.0.0.1", 123),
-            "root_path": "",
-            "state": dict(self._state),
-        }
 
     async def _receive(self) -> Message:
         if self._is_read:

@@ -42,7 +42,15 @@ async def evaluation(visit: Visit) -> Page:
     document = (await visit.client.evaluations.get(visit.ref)).document
     result = document.get("result")
     run = None if result else await found(visit.client.runs.get(document["name"]))
-    criteria = [] if result is None else [_shown(one) for one in result["criteria"]]
+    criteria: list[Json] = [
+        {
+            **one,
+            "word": OUTCOMES[one["outcome"]],
+            "required": condition_in_words(one["demand"]),
+            "found": found_in_words(one),
+        }
+        for one in ([] if result is None else result["criteria"])
+    ]
     return Page(
         "verdict.html",
         {
@@ -78,16 +86,6 @@ async def _questions(visit: Visit, policy: Json, criteria: list[Json]) -> list[J
     return [
         {**own, "criteria": [by_id[id_] for id_ in own["requirements"] if id_ in by_id]} for own in outline
     ]
-
-
-def _shown(criterion: Json) -> Json:
-    """A criterion as its row says it."""
-    return {
-        **criterion,
-        "word": OUTCOMES[criterion["outcome"]],
-        "required": condition_in_words(criterion["demand"]),
-        "found": found_in_words(criterion),
-    }
 
 
 def found_in_words(criterion: Json) -> str:
@@ -128,19 +126,15 @@ async def policy(visit: Visit) -> Page:
     requirements = [
         {**one, "required": condition_in_words(one["condition"])} for one in requirements_of(inner)
     ]
+    dataset, rule = visit.asked("dataset") or "DATASET", visit.asked("rule") or "RULE"
+    server = str(visit.request.base_url).rstrip("/")
     return Page(
         "policy.html",
         {
             "policy": inner,
             "name": document["name"],
             "requirements": requirements,
-            "command": _command(visit, document),
+            "command": f"privacy-risk gate {document['name']} --server {server} --dataset-id {dataset} "
+            f"--rule {rule}",
         },
     )
-
-
-def _command(visit: Visit, document: Json) -> str:
-    """What a pipeline runs to judge by a policy, on the dataset and rule that the query names."""
-    dataset, rule = visit.asked("dataset") or "DATASET", visit.asked("rule") or "RULE"
-    server = str(visit.request.base_url).rstrip("/")
-    return f"privacy-risk gate {document['name']} --server {server} --dataset-id {dataset} --rule {rule}"

@@ -59,7 +59,19 @@ class NewOptimisation(ScoringFields):
         """The value that the use case takes; InvalidInput for fields without meaning for the objective."""
         objective: Objective = value_of(self.objective, "/objective")
         if isinstance(objective, MinLoss):
-            self._refuse_what_scores()
+            # What would be ignored is refused; its default may be spelled out.
+            faults = [
+                Fault(
+                    f"/{name}",
+                    "not-applicable",
+                    f"The objective min_loss looks at the dataset alone; {name} has no meaning for it.",
+                    "Leave it out, and assess the rule that is found.",
+                )
+                for name in sorted(self.model_fields_set - _OF_MIN_LOSS)
+                if getattr(self, name) != type(self).model_fields[name].default
+            ]
+            if faults:
+                raise InvalidInput(faults)
         return CreateOptimisation(
             name=self.name,
             dataset=self.dataset,
@@ -74,21 +86,6 @@ class NewOptimisation(ScoringFields):
             aggregate=self.aggregate,
             budget=value_of(self.budget),
         )
-
-    def _refuse_what_scores(self) -> None:
-        """Raise InvalidInput for whatever would be ignored; its default may be spelled out."""
-        faults = [
-            Fault(
-                f"/{name}",
-                "not-applicable",
-                f"The objective min_loss looks at the dataset alone; {name} has no meaning for it.",
-                "Leave it out, and assess the rule that is found.",
-            )
-            for name in sorted(self.model_fields_set - _OF_MIN_LOSS)
-            if getattr(self, name) != type(self).model_fields[name].default
-        ]
-        if faults:
-            raise InvalidInput(faults)
 
 
 _OF_MIN_LOSS: Final = {"name", "dataset", "dictionary", "objective", "scope", "budget"}

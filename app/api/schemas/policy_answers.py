@@ -9,7 +9,6 @@ from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Resource, shown
 from app.domain.policies.difference import Difference, Effect
-from app.domain.policies.findings import Lint
 from app.domain.policies.policy import MOST_SLOTS
 from app.services.gates.policies import MOST_VERSIONS_SHOWN, Checked, Template
 from app.services.gates.policy_documents import document_of_policy
@@ -70,7 +69,12 @@ class PolicyCheck(Answer):
         """The answer to a check."""
         lint = checked.lint
         document = None if checked.policy is None else document_of_policy(checked.policy)
-        return cls(usable=not lint.errors, document=document, **_findings(lint))
+        return cls(
+            usable=not lint.errors,
+            errors=[PolicyFinding.model_validate(dataclasses.asdict(own)) for own in lint.errors],
+            warnings=[PolicyFinding.model_validate(dataclasses.asdict(own)) for own in lint.warnings],
+            document=document,
+        )
 
 
 class FieldChange(Answer):
@@ -152,10 +156,3 @@ class PolicyTemplates(Answer):
 def shown_policy(stored: Stored) -> Policy:
     """A stored policy with its document."""
     return shown(Policy, stored, document=document_of(stored))
-
-
-def _findings(lint: Lint) -> dict[str, list[PolicyFinding]]:
-    return {
-        "errors": [PolicyFinding.model_validate(dataclasses.asdict(own)) for own in lint.errors],
-        "warnings": [PolicyFinding.model_validate(dataclasses.asdict(own)) for own in lint.warnings],
-    }

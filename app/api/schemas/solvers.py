@@ -13,10 +13,6 @@ from app.domain.search.solvers import Solver
 from app.services.searches.objectives import SearchBudget, solver_of
 
 
-def _model_name(search: str) -> str:
-    return "".join(part.capitalize() for part in search.split("_"))
-
-
 def _about(search: AnySearch) -> str:
     """What it is, what it is worth, and what it needs."""
     needs = f" Needs: {', '.join(sorted(search.needs))}." if search.needs else ""
@@ -32,7 +28,7 @@ _WORTH: Final = {
 
 REQUESTS: Final = {
     search.name: request_of(
-        search.parameters, f"{_model_name(search.name)}Solver", search.name, _about(search)
+        search.parameters, f"{search.name.title().replace('_', '')}Solver", search.name, _about(search)
     )
     for search in SEARCHES
 }

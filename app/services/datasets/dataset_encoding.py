@@ -166,7 +166,8 @@ def as_declared(column: TextColumn, declaration: AttributeDeclaration) -> TextCo
 
     Of a dataset that refuses unreadable cells there are none.
     """
-    if not declaration.map and not _is_read_anew(declaration):
+    may_change = declaration.format is not None or declaration.on_unreadable is OnUnreadable.MISSING
+    if not declaration.map and not may_change:
         return column
     return _reading(column, declaration).declared
 
@@ -211,11 +212,6 @@ _IS_OF_TYPE: Final = {AttributeType.NUMBER: is_number, AttributeType.DATE: is_da
 def _check_of(declaration: AttributeDeclaration) -> Callable[[str], bool] | None:
     """Whether a text is of the column's type; None where any is, as of names of persons."""
     return None if declaration.role is Role.PERSON else _IS_OF_TYPE.get(declaration.type)
-
-
-def _is_read_anew(declaration: AttributeDeclaration) -> bool:
-    """Whether reading may change cells."""
-    return declaration.format is not None or declaration.on_unreadable is OnUnreadable.MISSING
 
 
 def _values(column: TextColumn, declaration: AttributeDeclaration) -> list[str | None]:

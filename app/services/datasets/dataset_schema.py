@@ -139,7 +139,17 @@ def check_schema(
     for index, declaration in enumerate(declarations):
         faults += _faults_of(f"/attributes/{index}", declaration, upload, declaration.name in seen)
         seen.add(declaration.name)
-    faults += _second_columns(declarations)
+    for role in (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT):
+        places = [i for i, d in enumerate(declarations) if d.role is role]
+        faults += [
+            Fault(
+                f"/attributes/{index}/role",
+                f"second-{role.value}",
+                f"A dataset has at most one column of the role {role.value}.",
+                "Give the other columns the role other.",
+            )
+            for index in places[1:]
+        ]
     if rows_are is not None and (named := column_of(Role.PERSON, declarations)) is not None:
         said = f"The column {named!r} says whom a row is about, and rows_are says that each is a person."
         remedy = "Leave rows_are out, or give the column another role."
@@ -217,19 +227,6 @@ def _faults_of_reading(pointer: str, declaration: AttributeDeclaration) -> Itera
             "Take a format of dates such as dd.mm.yyyy for dates, and one of numbers such as 1.234,56 for "
             "numbers.",
         )
-
-
-def _second_columns(declarations: Sequence[AttributeDeclaration]) -> Iterator[Fault]:
-    """Columns of a role that another one has already, though a dataset has at most one of it."""
-    for role in (Role.IDENTIFIER, Role.PERSON, Role.WEIGHT):
-        places = [i for i, d in enumerate(declarations) if d.role is role]
-        for index in places[1:]:
-            yield Fault(
-                f"/attributes/{index}/role",
-                f"second-{role.value}",
-                f"A dataset has at most one column of the role {role.value}.",
-                "Give the other columns the role other.",
-            )
 
 
 def unknown_column(pointer: str, name: str, upload: Stored) -> Fault:

@@ -83,20 +83,17 @@ class DatasetService(TableResources):
             )
         encoded, table, profile = await asyncio.to_thread(_encoded, source)
         new = _resource(source, encoded, table)
-        created = await self._add_with_profile(actor, new, profile)
+        # The profile is a result of its content: it goes when no dataset has that any more.
+        async with self._store.work(actor.tenant) as work:
+            stored, is_new = await add_resource(work, actor, new)
+            if is_new and profile.n_bytes <= MOST_STORED_BYTES:
+                await work.results.save(STORED_AS, stored.sha256, profile.to_json(), stored.id)
+            await work.commit()
+        created = Created(shown_resource(actor, stored), is_new)
         self._loader.keep_profile(actor.tenant, created.resource, profile, profile.n_bytes)
         if new.summary["status"] == DatasetStatus.READY:
             self._loader.keep_table(actor.tenant, created.resource, table)
         return created
-
-    async def _add_with_profile(self, actor: Actor, new: NewResource, profile: Profile) -> Created:
-        """Store it with its profile, a result of its content: it goes when no dataset has that any more."""
-        async with self._store.work(actor.tenant) as work:
-            stored, created = await add_resource(work, actor, new)
-            if created and profile.n_bytes <= MOST_STORED_BYTES:
-                await work.results.save(STORED_AS, stored.sha256, profile.to_json(), stored.id)
-            await work.commit()
-        return Created(shown_resource(actor, stored), created)
 
     async def preview(self, actor: Actor, ref: str, limit: int = 20) -> Preview:
         """The first rows; needs data:read."""
@@ -284,7 +281,10 @@ def _warnings(encoded: Sequence[EncodedAttribute]) -> tuple[str, ...]:
         elif rows:
             warnings.append(f"{rows} cells of {name!r} are not in its hierarchy and count as missing.")
         warnings.extend(f"{name!r}: {warning}." for warning in attribute.hierarchy.warnings)
-        if _keeps_or_loses(attribute):
+        # Of a flat quasi-identifier searches have nothing between its values and none of them.
+        declared = attribute.declaration
+        is_flat = declared.hierarchy is None and attribute.hierarchy.n_leaves > 1
+        if is_flat and declared.role is Role.QUASI_IDENTIFIER:
             warnings.append(flat_warning(name))
     return tuple(warnings)
 
@@ -309,10 +309,3 @@ def _column_warnings(source: _Source) -> Iterator[str]:
                     f"{cells} as missing in {own.name!r}, being no {own.type.value}{written}, "
                     f"{in_rows(rows[:ROWS_NAMED].tolist(), len(rows))}."
                 )
-
-
-def _keeps_or_loses(attribute: EncodedAttribute) -> bool:
-    """Whether searches have nothing between the values of a quasi-identifier and none of them."""
-    declared = attribute.declaration
-    has_role = declared.role is Role.QUASI_IDENTIFIER
-    return has_role and declared.hierarchy is None and attribute.hierarchy.n_leaves > 1

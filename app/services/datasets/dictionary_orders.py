@@ -73,23 +73,21 @@ class DictionaryOrderService:
             await self._loader.dictionary(actor.tenant, own, dataset, f"/{role}")
             for role, own in zip(("smaller", "larger"), stored, strict=True)
         ]
-        _require_identifiers(smaller, larger)
+        refuse(
+            [
+                Fault(
+                    f"/{role}",
+                    "no-identifier",
+                    "The entities of this dictionary have no identifiers, so they cannot be found in another "
+                    "one.",
+                    "Declare the dictionary's identifier, or same_entities_as.",
+                )
+                for role, dictionary in (("smaller", smaller), ("larger", larger))
+                if dictionary.entity_ids is None
+            ]
+        )
         shows_values = Scope.DATA_READ in actor.scopes
         return await asyncio.to_thread(_compare, table, smaller, larger, shows_values)
-
-
-def _require_identifiers(smaller: Dictionary, larger: Dictionary) -> None:
-    faults = [
-        Fault(
-            f"/{role}",
-            "no-identifier",
-            "The entities of this dictionary have no identifiers, so they cannot be found in another one.",
-            "Declare the dictionary's identifier, or same_entities_as.",
-        )
-        for role, dictionary in (("smaller", smaller), ("larger", larger))
-        if dictionary.entity_ids is None
-    ]
-    refuse(faults)
 
 
 def _compare(table: Table, smaller: Dictionary, larger: Dictionary, shows_values: bool) -> DictionaryOrder:

@@ -113,18 +113,6 @@ def _resource(request: CreateDictionarySet, found: Sequence[Stored]) -> NewResou
         for member, stored in zip(members, found, strict=True)
     ]
     document: JsonObject = {"members": members}
-    return new_resource(
-        Kind.DICTIONARY_SET,
-        request.name,
-        without_names(document),
-        {},
-        {"dictionaries": shown, "warnings": _warnings(found, members)},
-        document,
-        [stored.id for stored in found],
-    )
-
-
-def _warnings(found: Sequence[Stored], members: Sequence[JsonObject]) -> tuple[str, ...]:
     warnings = [
         f"The dictionary {stored.name!r} has no entities: every identification probability under it is 0."
         for stored in found
@@ -135,4 +123,12 @@ def _warnings(found: Sequence[Stored], members: Sequence[JsonObject]) -> tuple[s
         for stored, member in zip(found, members, strict=True)
         if member["prior"] == 0
     ]
-    return tuple(warnings)
+    return new_resource(
+        Kind.DICTIONARY_SET,
+        request.name,
+        without_names(document),
+        {},
+        {"dictionaries": shown, "warnings": tuple(warnings)},
+        document,
+        [stored.id for stored in found],
+    )

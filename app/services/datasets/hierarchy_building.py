@@ -78,17 +78,6 @@ def _any(definition: HierarchyDefinition, column: Mapping[str, int] | None) -> H
         raise InvalidInput([_placed(fault, discreet) for fault in error.faults]) from None
 
 
-def _without_rare(definition: RareValuesDefinition, column: Mapping[str, int] | None) -> Hierarchy:
-    if column is None:
-        raise InvalidInput.of(
-            "/upload",
-            "no-counts",
-            "Values that are listed, or a range, say nothing of how often each occurs.",
-            "Take the leaves from an upload's column.",
-        )
-    return rare_values(dict(sorted(column.items())), definition.at_least, definition.other)
-
-
 def _built(definition: MadeOfLeaves, column: Mapping[str, int] | None) -> Hierarchy:
     leaves = _leaves(definition.leaves, column)
     match definition:
@@ -107,7 +96,14 @@ def _built(definition: MadeOfLeaves, column: Mapping[str, int] | None) -> Hierar
         case FlatDefinition():
             return builders.flat(leaves)
         case RareValuesDefinition():
-            return _without_rare(definition, column)
+            if column is None:
+                raise InvalidInput.of(
+                    "/upload",
+                    "no-counts",
+                    "Values that are listed, or a range, say nothing of how often each occurs.",
+                    "Take the leaves from an upload's column.",
+                )
+            return rare_values(dict(sorted(column.items())), definition.at_least, definition.other)
         case _:
             return coded(leaves, definition)
 
@@ -188,19 +184,13 @@ def hierarchy_resource(name: str, kind: str, hierarchy: Hierarchy) -> NewResourc
         "is_tree": hierarchy.is_tree,
         "is_balanced": hierarchy.is_balanced,
         "top_label": hierarchy.labels[0],
-        "level_nodes": _level_nodes(hierarchy),
+        # Of trees: how many different values leaves become on each level, from the top (1) down.
+        "level_nodes": tuple(
+            len(np.unique(hierarchy.ancestors_at(level)[hierarchy.leaves]))
+            for level in reversed(range(hierarchy.height + 1 if hierarchy.is_tree else 0))
+        ),
         "warnings": few(hierarchy.warnings),
     }
     document = hierarchy.to_document()
     meaning = {"labels": document["labels"], "parents": document["parents"]}
     return new_resource(Kind.HIERARCHY, name, meaning, {}, summary, document, ())
-
-
-def _level_nodes(hierarchy: Hierarchy) -> tuple[int, ...]:
-    """Number of different values that leaves become on each level, from the top (1) down, for trees."""
-    if not hierarchy.is_tree:
-        return ()
-    return tuple(
-        len(np.unique(hierarchy.ancestors_at(level)[hierarchy.leaves]))
-        for level in reversed(range(hierarchy.height + 1))
-    )

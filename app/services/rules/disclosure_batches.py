@@ -105,7 +105,16 @@ def table_of_records(
     faults: list[Fault] = []
     codes = np.zeros((len(records), table.n_attributes), dtype=np.int32, order="F")
     for i, record in enumerate(records):
-        faults += _unknown_attributes(record, table, f"/records/{i}/values")
+        faults += [
+            Fault(
+                f"/records/{i}/values/{name}",
+                "unknown-attribute",
+                f"The dataset discloses no attribute {name!r}.",
+                "It discloses: " + ", ".join(table.attributes) + ".",
+            )
+            for name in record.values
+            if name not in table.attributes
+        ]
     for j, (attribute, hierarchy) in enumerate(zip(table.attributes, table.hierarchies, strict=True)):
         names = renamed.get(attribute, {})
         texts = [record.values.get(attribute) for record in records]
@@ -232,19 +241,6 @@ def _modal(rule: ModalLevels, chosen_before: Mapping[str, int]) -> Levels:
     vectors = {tuple(int(level) for level in text.split(",")): n for text, n in chosen_before.items()}
     most = max(vectors.values())
     return min(levels for levels, n in vectors.items() if n == most)
-
-
-def _unknown_attributes(record: NewRecord, table: Table, pointer: str) -> list[Fault]:
-    return [
-        Fault(
-            f"{pointer}/{name}",
-            "unknown-attribute",
-            f"The dataset discloses no attribute {name!r}.",
-            "It discloses: " + ", ".join(table.attributes) + ".",
-        )
-        for name in record.values
-        if name not in table.attributes
-    ]
 
 
 def _faults_of_entities(records: Sequence[NewRecord]) -> list[Fault]:

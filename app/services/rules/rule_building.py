@@ -70,7 +70,13 @@ def define_rule(
         case IdentityDefinition():
             return WrittenRule.of(identity(table.n_attributes), table)
         case SuppressionDefinition(attributes):
-            return WrittenRule.of(_suppression(attributes, table), table)
+            faults = [
+                unknown_attribute(f"/rule/attributes/{i}", attribute, table)
+                for i, attribute in enumerate(attributes)
+                if attribute not in table.attributes
+            ]
+            refuse(faults)
+            return WrittenRule.of(suppression(table, attributes), table)
         case TableLevelDefinition(levels):
             whole = table_rule(table, levels, "/rule/levels")
             if definition.suppression is None:
@@ -158,16 +164,6 @@ def _suppressing(
     stored = population.stored
     written = population_suppressing_rule(table, rule, suppression, records, stored.sha256)
     return replace(written, document={**written.document, DICTIONARY: reference(stored)})
-
-
-def _suppression(attributes: Sequence[str], table: Table) -> Rule:
-    faults = [
-        unknown_attribute(f"/rule/attributes/{i}", attribute, table)
-        for i, attribute in enumerate(attributes)
-        if attribute not in table.attributes
-    ]
-    refuse(faults)
-    return suppression(table, attributes)
 
 
 def rule_of_records(records: Sequence[RecordLevels], table: Table) -> Rule:

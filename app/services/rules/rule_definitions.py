@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 from annotated_types import Ge, Le, MaxLen, doc
 
@@ -24,7 +24,7 @@ from app.domain.rules.conditional import (
     ToRows,
     ToValue,
 )
-from app.domain.rules.conditions import Condition, comparisons_of, condition_of_json, condition_to_json
+from app.domain.rules.conditions import comparisons_of, condition_of_json, condition_to_json
 from app.domain.search.objectives import Criteria
 from app.services.resources import JsonObject
 
@@ -293,20 +293,18 @@ def statements_of(documents: Sequence[JsonObject], pointer: str) -> tuple[Statem
         statements.append(statement)
         comparisons += sum(1 for _ in comparisons_of(statement.unless))
         if comparisons > MOST_COMPARISONS:
-            faults.append(_too_many_comparisons(pointer))
+            faults.append(
+                Fault(
+                    pointer,
+                    "conditions-too-large",
+                    f"The conditions of a rule make at most {MOST_COMPARISONS} comparisons altogether.",
+                    "Shorten the conditions; where they list values or records, name what is shown of each "
+                    "by a rule of the kind generalisation, or by entities or rows.",
+                )
+            )
             break
     refuse(faults)
     return tuple(statements)
-
-
-def _too_many_comparisons(pointer: str) -> Fault:
-    return Fault(
-        pointer,
-        "conditions-too-large",
-        f"The conditions of a rule make at most {MOST_COMPARISONS} comparisons altogether.",
-        "Shorten the conditions; where they list values or records, name what is shown of each by a rule of "
-        "the kind generalisation, or by entities or rows.",
-    )
 
 
 def shown_definition(document: JsonObject) -> JsonObject | None:
@@ -346,16 +344,13 @@ def _target_document(target: Target) -> JsonObject:
 
 
 def _statement_of(document: JsonObject, pointer: str) -> Statement:
-    condition = _condition(document["unless"], pointer)
+    written = document["unless"]
+    condition = (
+        parse_condition(written, pointer) if isinstance(written, str) else condition_of_json(written, pointer)
+    )
     if document["kind"] == "hide":
         return Hide(document["attribute"], condition)
     return Generalise(document["attribute"], condition, _target_of(document["to"]))
-
-
-def _condition(written: Any, pointer: str) -> Condition:  # noqa: ANN401 - text or any JSON value
-    if isinstance(written, str):
-        return parse_condition(written, pointer)
-    return condition_of_json(written, pointer)
 
 
 def _target_of(document: JsonObject) -> Target:

@@ -113,7 +113,22 @@ class SequentialDisclosureService(TableResources):
                 "A sequential disclosure is judged against one dictionary, not a set.",
                 "Create one disclosure per dictionary.",
             )
-        _check(await load_scoring(self._loader, actor.tenant, sources, request.options))
+        scoring = await load_scoring(self._loader, actor.tenant, sources, request.options)
+        if scoring.options.risk_model.name == "III_raw":
+            raise InvalidInput.of(
+                "/risk_model",
+                "never-positive",
+                "The risk model III_raw is never positive and for evaluation of whole tables only.",
+                "Choose I, II, III or a formula.",
+            )
+        for role, harm in (("sensitivity", scoring.sensitivity), ("failure", scoring.failure)):
+            if harm is not None and harm.is_personal:
+                raise InvalidInput.of(
+                    f"/{role}",
+                    "weights-of-entities",
+                    "The profile has weights for the dataset's own records or groups.",
+                    "Name a profile with the same weights for everybody.",
+                )
         options = request.options.document()
         new = NewResource(
             self.kind,
@@ -251,25 +266,6 @@ async def _latest(work: UnitOfWork, disclosure: Stored) -> Stored | None:
         return None
     newest = max(page.items, key=lambda step: step.name)
     return await work.resources.get(Kind.DISCLOSURE_STEP, newest.id)
-
-
-def _check(scoring: Scoring) -> None:
-    """Raise InvalidInput if a harm is known for the dataset's own records only, or losses are below 0."""
-    if scoring.options.risk_model.name == "III_raw":
-        raise InvalidInput.of(
-            "/risk_model",
-            "never-positive",
-            "The risk model III_raw is never positive and for evaluation of whole tables only.",
-            "Choose I, II, III or a formula.",
-        )
-    for role, harm in (("sensitivity", scoring.sensitivity), ("failure", scoring.failure)):
-        if harm is not None and harm.is_personal:
-            raise InvalidInput.of(
-                f"/{role}",
-                "weights-of-entities",
-                "The profile has weights for the dataset's own records or groups.",
-                "Name a profile with the same weights for everybody.",
-            )
 
 
 def _running(running: RunningRisk, step: int) -> JsonObject:

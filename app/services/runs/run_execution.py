@@ -202,7 +202,11 @@ class RunExecution:
         run_block = partial(work.run_block, index, tracker.tick, lambda: is_lost or halted())
         computing = asyncio.create_task(asyncio.to_thread(run_block))
         try:
-            await self._keep_answers(claim, keeper, computing)
+            while not (await asyncio.wait({computing}, timeout=KEEP_SECONDS))[0]:
+                news = keeper.news()
+                if news:
+                    await self._with_store(claim, partial(_save, claim, news))
+                keeper.has_kept(news)
         except Fenced:
             is_lost = True  # nobody wants what the thread would still find
             await asyncio.wait({computing})
@@ -212,14 +216,6 @@ class RunExecution:
         if not halted():  # else it may not be finished
             await self._with_store(claim, partial(_save, claim, {index: payload}))
         return payload
-
-    async def _keep_answers(self, claim: Claim, keeper: Keeper, computing: asyncio.Task[bytes]) -> None:
-        """Keep now and then what the block has found out, until it is computed."""
-        while not (await asyncio.wait({computing}, timeout=KEEP_SECONDS))[0]:
-            news = keeper.news()
-            if news:
-                await self._with_store(claim, partial(_save, claim, news))
-            keeper.has_kept(news)
 
     async def _finish(
         self, claim: Claim, run: Run, resource: Stored, conclusion: Conclusion, last: Progress

@@ -135,7 +135,14 @@ def _result_of_set(found: SetAssessment, view: View) -> JsonObject:
         "monotone": _monotone(chosen.monotone),
         "warnings": _warnings(parts[0].model, absent, parts[0].absent_policy, warnings),
         "views": {
-            score.view: _view(score)
+            score.view: {
+                **_risks(score),
+                **_extreme_risks(score.row_max, score.row_min),
+                "at_average": _number_of(score.at_average),
+                "at_max": _number_of(score.at_max),
+                "at_min": _number_of(score.at_min),
+                "monotone": _monotone(score.monotone),
+            }
             for score in (found.bayes, found.worst_case, found.worst_case_per_record)
             if score is not None
         },
@@ -170,17 +177,6 @@ def _risks(found: Assessment | ViewScore) -> JsonObject:
 def _extreme_risks(greatest: int, least: int) -> JsonObject:
     """The records of the greatest and the least risk; rows are numbered from 1 for people."""
     return {"row_of_risk_max": greatest + 1, "row_of_risk_min": least + 1}
-
-
-def _view(score: ViewScore) -> JsonObject:
-    return {
-        **_risks(score),
-        **_extreme_risks(score.row_max, score.row_min),
-        "at_average": _number_of(score.at_average),
-        "at_max": _number_of(score.at_max),
-        "at_min": _number_of(score.at_min),
-        "monotone": _monotone(score.monotone),
-    }
 
 
 def _number_of(position: int | None) -> int | None:

@@ -11,7 +11,6 @@ from typing import Any, Final
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.catalogue.catalogue_types import Need
 from app.domain.counting.counter import MEMORY_CEILING
-from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.models.entry import Cost, Measure, MeasureContext
@@ -168,7 +167,12 @@ class MeasurementPreparation:
                 "Name one of its dictionaries, or assess the rule against the set.",
             )
         scoring = await load_scoring(self._loader, tenant, sources, question.options)
-        dictionaries = await self._dictionaries(tenant, question)
+        dataset = question.sources.dataset
+        dictionaries = {
+            name: await self._loader.dictionary(tenant, stored, dataset, "/measure")
+            for (kind, name), stored in question.referred.items()
+            if kind is Kind.DICTIONARY
+        }
         rule = None
         if question.rule is not None:
             rule = await asyncio.to_thread(question.rule.on, scoring.table)
@@ -182,8 +186,18 @@ class MeasurementPreparation:
             model=scoring.options.risk_model,
             absent_policy=scoring.options.absent_policy,
             dictionaries=dictionaries,
-            rules=await self._rules(question, scoring),
-            others=await self._others(tenant, question),
+            rules={
+                name: await asyncio.to_thread(
+                    rule_of, require_rule_of(stored, question.sources.dataset), scoring.table
+                )
+                for (kind, name), stored in question.referred.items()
+                if kind is Kind.RULE
+            },
+            others={
+                name: await self._other(tenant, question, stored)
+                for (kind, name), stored in question.referred.items()
+                if kind is Kind.DATASET
+            },
             memory_ceiling=self._memory_ceiling,
             drawn=await self._drawn(tenant, question),
             threads=self._threads,
@@ -219,30 +233,6 @@ class MeasurementPreparation:
         if question.release is None or not is_drawn(question.release):
             return None
         return await read_drawn_release(self._store, self._loader, tenant, question.release)
-
-    async def _dictionaries(self, tenant: TenantId, question: Question) -> Mapping[str, Dictionary]:
-        dataset = question.sources.dataset
-        return {
-            name: await self._loader.dictionary(tenant, stored, dataset, "/measure")
-            for (kind, name), stored in question.referred.items()
-            if kind is Kind.DICTIONARY
-        }
-
-    async def _rules(self, question: Question, scoring: Scoring) -> Mapping[str, Rule]:
-        return {
-            name: await asyncio.to_thread(
-                rule_of, require_rule_of(stored, question.sources.dataset), scoring.table
-            )
-            for (kind, name), stored in question.referred.items()
-            if kind is Kind.RULE
-        }
-
-    async def _others(self, tenant: TenantId, question: Question) -> Mapping[str, MeasureContext]:
-        return {
-            name: await self._other(tenant, question, stored)
-            for (kind, name), stored in question.referred.items()
-            if kind is Kind.DATASET
-        }
 
     async def _other(self, tenant: TenantId, question: Question, dataset: Stored) -> MeasureContext:
         """The same question about another dataset, with the profiles made anew for its records."""

@@ -146,7 +146,19 @@ class MeasurementService(DirectService[CreateMeasurement, Question, Measurement]
         rule = None
         if request.rule is not None:
             rule = await find_rule(store, self._loader, actor, request.rule, sources.dataset)
-        _require_rules_of(sources.dataset, by_pointer)
+        refuse(
+            [
+                Fault(
+                    pointer,
+                    "other-dataset",
+                    f"The rule {stored.name!r} is not for the dataset {sources.dataset.name!r}.",
+                    "Name rules of the dataset that is measured.",
+                )
+                for pointer, stored in by_pointer.items()
+                if stored.kind is Kind.RULE
+                and document_of(stored)["dataset"]["sha256"] != sources.dataset.sha256
+            ]
+        )
         question = Question(
             measure_of(request.measure),
             with_references(parameters, lambda reference: by_pointer[reference.pointer].name),
@@ -164,21 +176,6 @@ class MeasurementService(DirectService[CreateMeasurement, Question, Measurement]
     async def _beside(self, work: UnitOfWork, actor: Actor, stored: Stored) -> JsonObject:
         """The parameters; values of cells only with data:read."""
         return {"parameters": shown_parameters(actor, document_of(stored)["measure"])}
-
-
-def _require_rules_of(dataset: Stored, by_pointer: Mapping[str, Stored]) -> None:
-    """Raise InvalidInput for every rule that the parameters name and that is for another dataset."""
-    faults = [
-        Fault(
-            pointer,
-            "other-dataset",
-            f"The rule {stored.name!r} is not for the dataset {dataset.name!r}.",
-            "Name rules of the dataset that is measured.",
-        )
-        for pointer, stored in by_pointer.items()
-        if stored.kind is Kind.RULE and document_of(stored)["dataset"]["sha256"] != dataset.sha256
-    ]
-    refuse(faults)
 
 
 def _resource(

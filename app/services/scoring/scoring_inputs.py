@@ -254,7 +254,13 @@ async def load_scoring(
 ) -> Scoring:
     """The sources under the options; InvalidInput where they do not fit each other."""
     options = replace(options, attacker_view=sources.view(options.attacker_view))
-    _check_failure(sources, options)
+    if sources.failure is not None and not options.risk_model.takes_failure:
+        raise InvalidInput.of(
+            "/failure",
+            "no-failure-in-model",
+            f"The risk model {options.risk_model.name} knows no harm of an attack that fails.",
+            "Leave failure out, or choose the risk model I.",
+        )
     table = await loader.table(tenant, sources.dataset)
     options.consistency.check(table)
     linked = [await loader.dictionary(tenant, member, sources.dataset) for member in sources.members]
@@ -288,16 +294,6 @@ async def _utility(options: ScoringOptions, table: Table) -> Utility:
     if not options.utility.values and sum(table.sizes) <= _FEW_NODES:
         return options.utility.on(table)  # a number per node: no work for a thread
     return await asyncio.to_thread(options.utility.on, table)
-
-
-def _check_failure(sources: Sources, options: ScoringOptions) -> None:
-    if sources.failure is not None and not options.risk_model.takes_failure:
-        raise InvalidInput.of(
-            "/failure",
-            "no-failure-in-model",
-            f"The risk model {options.risk_model.name} knows no harm of an attack that fails.",
-            "Leave failure out, or choose the risk model I.",
-        )
 
 
 async def missing_sources(work: UnitOfWork, refs: SourceRefs) -> tuple[Fault, ...]:

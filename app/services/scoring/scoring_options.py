@@ -14,7 +14,7 @@ from app.domain.dictionaries.consistency import COMPATIBLE, Consistency
 from app.domain.errors import Fault, refuse
 from app.domain.risk.attackers import View
 from app.domain.risk.loss import AbsentPolicy
-from app.domain.risk.models import MODEL_I, ModelName, RiskModel
+from app.domain.risk.models import MODEL_I, RiskModel
 from app.domain.risk.utility import Model, Utility, build_utility
 from app.domain.tables.table import Table
 from app.services.fingerprints import plain
@@ -167,17 +167,14 @@ class ScoringOptions:
     @classmethod
     def of(cls, document: JsonObject) -> ScoringOptions:
         """The options of a document; it may hold other keys too."""
+        model = document.get("risk_model", MODEL_I.name)
         return cls(
             UtilitySpec.of(document["utility"]),
             document["absent_policy"],
-            _model_of(document.get("risk_model", MODEL_I.name)),
+            RiskModel("custom", model["formula"]) if isinstance(model, dict) else RiskModel(model),
             ConsistencyOptions.of(document.get("consistency", NO_CONSISTENCY)),
             document.get("attacker_view"),
         )
-
-
-def _model_of(document: ModelName | JsonObject) -> RiskModel:
-    return RiskModel("custom", document["formula"]) if isinstance(document, dict) else RiskModel(document)
 
 
 def _model_document(model: RiskModel) -> str | JsonObject:

@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Literal
 
 from app.domain.errors import Conflict, Fault, InvalidInput, NotFound, refuse
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.objectives import MinLoss, MinRisk, Objective, ScoredObjective
+from app.domain.search.objectives import MinLoss, MinRisk, Objective
 from app.domain.search.problem import Aggregate, Constraint, Problem
 from app.domain.search.solvers import AUTO, Solver
 from app.services.datasets.cell_values import require_to_name_values
@@ -104,14 +104,22 @@ class OptimisationService(SearchService[CreateOptimisation, OptimisationQuestion
     ) -> tuple[OptimisationQuestion, NewResource]:
         objective = request.objective
         if isinstance(objective, MinLoss):
-            _require_population(objective, sources)
+            if objective.needs_population and (sources.dictionary is None or sources.is_set):
+                raise InvalidInput.of(
+                    "/dictionary",
+                    "missing" if sources.dictionary is None else "not-supported",
+                    "A criterion compares the classes with a population, which is one dictionary.",
+                    "Name a dictionary that lists it.",
+                )
             least = AnonymityProblem.of(objective, request.scope)
             new = _least_loss(request, least, sources)
             return OptimisationQuestion(new, sources, request.options, least, request.budget), new
         request = _resolved(request, sources)
         candidates = {pointer: await work.resources.get(kind, ref) for pointer, kind, ref in request.named}
         _require_rules_of(sources.dataset, candidates)
-        problem = _problem(request, objective)
+        is_mean = request.scope == "record_level" and request.constraint == "average"
+        constraint: Constraint = "average" if is_mean else "per_record"
+        problem = scored_problem(objective, request.scope, request.options, constraint, request.aggregate)
         solver = with_references(request.solver, lambda found: candidates[found.pointer].sha256, "/solver")
         new = _scored(request, _document(request, problem, solver), sources, candidates)
         by_hash = {rule.sha256: rule for rule in candidates.values()}
@@ -190,44 +198,21 @@ def _resolved(request: CreateOptimisation, sources: Sources) -> CreateOptimisati
             "Leave constraint out, choose average, or ask for record_level.",
         )
     if isinstance(request.objective, MinRisk):
-        _check_floor(request.objective, request.options)
+        # A loss of information is capped, any other utility has a floor (Definitions: losses as utilities).
+        is_loss = request.options.utility.kind.startswith("info_loss")
+        given, wanted = ("loss_cap", "utility_floor") if request.objective.utility_floor is None else (
+            "utility_floor", "loss_cap"
+        )  # fmt: skip
+        if is_loss != (given == "loss_cap"):
+            kind = "a loss: less of it is better" if is_loss else "no loss: more of it is better"
+            raise InvalidInput.of(
+                f"/objective/{given}",
+                "wrong-direction",
+                f"The utility {request.options.utility.kind} is {kind}.",
+                f"Give {wanted} instead.",
+            )
     view = sources.view(request.options.attacker_view)
     return replace(request, options=replace(request.options, attacker_view=view))
-
-
-def _problem(request: CreateOptimisation, objective: ScoredObjective) -> Problem:
-    is_mean = request.scope == "record_level" and request.constraint == "average"
-    constraint: Constraint = "average" if is_mean else "per_record"
-    return scored_problem(objective, request.scope, request.options, constraint, request.aggregate)
-
-
-def _check_floor(objective: MinRisk, options: ScoringOptions) -> None:
-    """A loss of information is capped, any other utility has a floor (Definitions: losses as utilities)."""
-    is_loss = options.utility.kind.startswith("info_loss")
-    given, wanted = ("loss_cap", "utility_floor") if objective.utility_floor is None else (
-        "utility_floor", "loss_cap"
-    )  # fmt: skip
-    if is_loss != (given == "loss_cap"):
-        kind = "a loss: less of it is better" if is_loss else "no loss: more of it is better"
-        raise InvalidInput.of(
-            f"/objective/{given}",
-            "wrong-direction",
-            f"The utility {options.utility.kind} is {kind}.",
-            f"Give {wanted} instead.",
-        )
-
-
-def _require_population(objective: MinLoss, sources: Sources) -> None:
-    """Refuse criteria that need a population without one, and a set of dictionaries as one."""
-    if not objective.needs_population:
-        return
-    if sources.dictionary is None or sources.is_set:
-        raise InvalidInput.of(
-            "/dictionary",
-            "missing" if sources.dictionary is None else "not-supported",
-            "A criterion compares the classes with a population, which is one dictionary.",
-            "Name a dictionary that lists it.",
-        )
 
 
 _IGNORED: Final = (

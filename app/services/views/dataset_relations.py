@@ -76,7 +76,8 @@ class _Relation:
     def __init__(self, source: DatasetSource) -> None:
         self._source = source
         self._called = source.dataset.name
-        self.name = _relation_name(self._called)
+        name = _NOT_OF_A_NAME.sub("_", self._called)
+        self.name = f"_{name}" if name[0].isdigit() else name
         self.warnings: list[str] = []
         self._domains: dict[str, Domain] = {}
         self._said = {own["name"]: own for own in source.dataset.summary["attributes"]}
@@ -133,7 +134,7 @@ class _Relation:
     def _definition(self, declarations: Sequence[AttributeDeclaration]) -> RelationDefinition:
         attributes = [own.name for own in declarations]
         identifier = next((own.name for own in declarations if own.role is Role.IDENTIFIER), None)
-        nullable = [name for name in attributes if self._is_missing(name)]
+        nullable = [name for name in attributes if self._said[name]["missing"] or self._said[name]["unknown"]]
         keys = [] if identifier is None else [[identifier]]
         if keys:
             self.warnings.append(
@@ -152,16 +153,6 @@ class _Relation:
                 f"{_listed(never)}. If one can, a view that is called private may disclose something."
             )
         return RelationDefinition(attributes, self._domains, keys, (), nullable)
-
-    def _is_missing(self, name: str) -> bool:
-        """Whether a stored record lacks a value of the column, or has one that may count as missing."""
-        return bool(self._said[name]["missing"] or self._said[name]["unknown"])
-
-
-def _relation_name(dataset: str) -> str:
-    """The dataset's name as queries can write it."""
-    name = _NOT_OF_A_NAME.sub("_", dataset)
-    return f"_{name}" if name[0].isdigit() else name
 
 
 def _listed(names: Iterable[str]) -> str:

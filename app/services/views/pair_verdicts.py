@@ -163,7 +163,13 @@ class Decided:
             )
             if self.found.reason == "NO_UNIFIABLE_SUBGOALS":
                 why += explained_clashes(self._clashes(schema, is_late), schema.relational)
-        return " ".join([why, *self._envelopes()])
+        not_exact = [
+            f"The {what} is not a conjunctive query ({_listed(query.not_exact)}), and was judged by all rows "
+            "that it may depend on."
+            for what, query in (("secret", self.secret), ("view", self.view))
+            if query.not_exact
+        ]
+        return " ".join([why, *not_exact])
 
     def places(self) -> tuple[tuple[Place, ...], ...]:
         """Where the subgoals of the secret and of the view stand that the deciding row stands for."""
@@ -210,15 +216,6 @@ class Decided:
             return ()
         secret, view = self.found.branches
         return self.secret.part(secret), self.view.part(view)
-
-    def _envelopes(self) -> list[str]:
-        """What is not read exactly."""
-        return [
-            f"The {what} is not a conjunctive query ({_listed(query.not_exact)}), and was judged by all rows "
-            "that it may depend on."
-            for what, query in (("secret", self.secret), ("view", self.view))
-            if query.not_exact
-        ]
 
 
 def _counting(part: Part) -> Query:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from app.domain.views.relational_schema import Domain, ForeignKey, Relation, RelationDefinition, built
+from app.domain.views.relational_schema import Domain, ForeignKey, RelationDefinition, built
 from app.services.fingerprints import plain
 from app.services.resources import JsonObject
 from app.services.views.column_types import ColumnType
@@ -16,7 +15,16 @@ def schema_document(schema: ReadSchema) -> JsonObject:
     """The schema as JSON types: relations as they are declared, how SQL compares, and what is unusual."""
     return plain(
         {
-            "relations": {name: _relation(own) for name, own in schema.definitions.items()},
+            "relations": {
+                name: {
+                    "attributes": own.attributes,
+                    "domains": own.domains,
+                    "keys": own.keys,
+                    "fds": own.dependencies,
+                    "nullable": own.nullable,
+                }
+                for name, own in schema.definitions.items()
+            },
             "foreign_keys": [
                 {"from": own.source, "to": own.target} for own in schema.relational.foreign_keys
             ],
@@ -32,44 +40,29 @@ def schema_document(schema: ReadSchema) -> JsonObject:
 
 def schema_of(document: JsonObject) -> ReadSchema:
     """The schema of a document."""
-    definitions = {name: _definition(own) for name, own in document["relations"].items()}
+    definitions = {
+        name: RelationDefinition(
+            own["attributes"],
+            {name: _domain(domain) for name, domain in own["domains"].items()},
+            own["keys"],
+            [(determining, determined) for determining, determined in own["fds"]],
+            own["nullable"],
+        )
+        for name, own in document["relations"].items()
+    }
     foreign_keys = [ForeignKey(own["from"], own["to"]) for own in document["foreign_keys"]]
     relational = built(definitions, foreign_keys)
     types = {
-        name: _types(relational.relations[name], described) for name, described in document["types"].items()
+        name: tuple(
+            ColumnType(own["family"], range_.values, own["name"], own.get("size"))
+            for own, range_ in zip(described, relational.relations[name].ranges, strict=True)
+        )
+        for name, described in document["types"].items()
     }
     qualified = {name: tuple(parts) for name, parts in document["qualified"].items()}
     return ReadSchema(relational, types, qualified, tuple(document["warnings"]), definitions)
 
 
-def _relation(own: RelationDefinition) -> JsonObject:
-    return {
-        "attributes": own.attributes,
-        "domains": own.domains,
-        "keys": own.keys,
-        "fds": own.dependencies,
-        "nullable": own.nullable,
-    }
-
-
-def _definition(own: JsonObject) -> RelationDefinition:
-    return RelationDefinition(
-        own["attributes"],
-        {name: _domain(domain) for name, domain in own["domains"].items()},
-        own["keys"],
-        [(determining, determined) for determining, determined in own["fds"]],
-        own["nullable"],
-    )
-
-
 def _domain(sent: Any) -> Domain:  # noqa: ANN401 - JSON
     domain: Domain = tuple(sent) if isinstance(sent, list) else sent
     return domain
-
-
-def _types(relation: Relation, described: list[Mapping[str, Any]]) -> tuple[ColumnType, ...]:
-    """How the columns compare; those whose values are listed have the values of their domains."""
-    return tuple(
-        ColumnType(own["family"], range_.values, own["name"], own.get("size"))
-        for own, range_ in zip(described, relation.ranges, strict=True)
-    )

@@ -21,7 +21,7 @@ from app.services.views.check_work import CheckPreparation, CheckQuestion, Check
 from app.services.views.query_hashes import query_sha256
 from app.services.views.reading import ReadSchema, read_schema
 from app.services.views.schema_documents import schema_document, schema_of
-from app.services.views.view_checks import CHECK_SECONDS, ReadCheck, ViewCheck, read_check
+from app.services.views.view_checks import CHECK_SECONDS, ViewCheck, read_check
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,15 @@ def _question(request: CreateViewCheck, stored: Stored | None) -> tuple[CheckQue
         "advice": sorted(set(asked.advice)),
         "decision": VERSION,
     }
-    hashes = _hashes(asked, read)
+    # With their texts where advice is asked, which calls variables so.
+    parts = (("secrets", asked.secrets, read.secrets), ("views", asked.views, read.views))
+    hashes = {
+        part: [
+            query_sha256(name, query, own.query if asked.advice else None)
+            for own, (name, query) in zip(written, queries, strict=True)
+        ]
+        for part, written, queries in parts
+    }
     texts = {
         "language": asked.language,
         "dialect": asked.dialect,
@@ -115,18 +123,6 @@ def _question(request: CreateViewCheck, stored: Stored | None) -> tuple[CheckQue
         read, hashes["secrets"], hashes["views"], grounds, None if stored is None else stored.id
     )
     return question, new
-
-
-def _hashes(asked: ViewCheck, read: ReadCheck) -> dict[str, list[str]]:
-    """Of the secrets and of the views; with their texts where advice is asked, which calls variables so."""
-    parts = (("secrets", asked.secrets, read.secrets), ("views", asked.views, read.views))
-    return {
-        part: [
-            query_sha256(name, query, own.query if asked.advice else None)
-            for own, (name, query) in zip(written, queries, strict=True)
-        ]
-        for part, written, queries in parts
-    }
 
 
 def _schema(asked: ViewCheck, stored: Stored | None) -> tuple[ReadSchema, JsonObject]:

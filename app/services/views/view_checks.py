@@ -130,7 +130,20 @@ def read_check(
     asked: ViewCheck, schema: ReadSchema, is_late: Callable[[], bool], limits: Limits = _USUAL
 ) -> ReadCheck:
     """The queries as they are decided on; InvalidInput lists their faults, or says that no time was left."""
-    _require_few(asked, limits)
+    if len(asked.secrets) * len(asked.views) > limits.pairs:
+        raise InvalidInput.of(
+            "/views",
+            "too-many-pairs",
+            f"Secrets times views are more than {limits.pairs:,} pairs.",
+            "Send fewer views at once: each of them is checked by itself.",
+        )
+    if sum(len(own.query) for own in (*asked.secrets, *asked.views)) > limits.characters:
+        raise InvalidInput.of(
+            "/views",
+            "too-many-characters",
+            f"All queries together have more than {limits.characters:,} characters.",
+            "Send fewer views at once: each of them is checked by itself.",
+        )
     read_query = reader(asked.language, asked.dialect, schema)
     faults: list[Fault] = []
 
@@ -160,28 +173,22 @@ def result_of_check(
     """The document of what was found of all pairs: no ids of resources, no times of day."""
     schema = check.schema.relational
     worst = min((pair["verdict"] for pair in pairs), key=WORST.index)
+    # A secret that a view discloses something of depends on some row.
+    disclosed = {own["secret"] for own in pairs if own["verdict"] == "DISCLOSES"}
+    budget = Budget(steps=_STEPS_OF_A_SECRET)
     return {
         "verdict": worst,
         "gate": "ALLOW" if worst == "PRIVATE" else "DENY",
         "pairs": pairs,
         "assumptions": list(_assumptions(schema, check.ignored, len(check.views))),
         "warnings": list(check.schema.warnings),
-        "constant_secrets": _constant_secrets(check, pairs, clock, is_over),
+        "constant_secrets": [
+            name
+            for name, query in check.secrets
+            if name not in disclosed
+            and is_constant(query, schema, budget, _late_after(_SECONDS_OF_A_SECRET, clock, is_over))
+        ],
     }
-
-
-def _constant_secrets(
-    check: ReadCheck, pairs: Sequence[JsonObject], clock: Clock, is_over: Callable[[], bool]
-) -> list[str]:
-    """The secrets whose answer is proved to depend on no row; one that a view discloses something of does."""
-    disclosed = {own["secret"] for own in pairs if own["verdict"] == "DISCLOSES"}
-    schema, budget = check.schema.relational, Budget(steps=_STEPS_OF_A_SECRET)
-    return [
-        name
-        for name, query in check.secrets
-        if name not in disclosed
-        and is_constant(query, schema, budget, _late_after(_SECONDS_OF_A_SECRET, clock, is_over))
-    ]
 
 
 def _late_after(seconds: float, clock: Clock, is_over: Callable[[], bool]) -> Callable[[], bool]:
@@ -206,23 +213,6 @@ _LEFT_OUT: Final[Mapping[str, JsonObject]] = {
     "witness": {"witness": None, "explanation": WITNESS_LEFT_OUT},
     "advice": {"advice": None},
 }
-
-
-def _require_few(asked: ViewCheck, limits: Limits) -> None:
-    if len(asked.secrets) * len(asked.views) > limits.pairs:
-        raise InvalidInput.of(
-            "/views",
-            "too-many-pairs",
-            f"Secrets times views are more than {limits.pairs:,} pairs.",
-            "Send fewer views at once: each of them is checked by itself.",
-        )
-    if sum(len(own.query) for own in (*asked.secrets, *asked.views)) > limits.characters:
-        raise InvalidInput.of(
-            "/views",
-            "too-many-characters",
-            f"All queries together have more than {limits.characters:,} characters.",
-            "Send fewer views at once: each of them is checked by itself.",
-        )
 
 
 def _read(

@@ -133,7 +133,12 @@ async def _parse(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         pass_fds=descriptors,
-        env=_environment(),
+        # Where the code is and nothing more: the child of a hostile file is given no secret to find.
+        env={
+            "PYTHONPATH": str(Path(app.__file__).parent.parent),
+            "PATH": os.defpath,
+            "ARROW_DEFAULT_MEMORY_POOL": "system",
+        },
     )
     feeding = asyncio.create_task(_feed(child, job, body))
     try:
@@ -160,15 +165,6 @@ async def _parse(
         if child.stdin is not None:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 await child.stdin.wait_closed()
-
-
-def _environment() -> dict[str, str]:
-    """Where the code is and nothing more: the child of a hostile file is given no secret to find."""
-    return {
-        "PYTHONPATH": str(Path(app.__file__).parent.parent),
-        "PATH": os.defpath,
-        "ARROW_DEFAULT_MEMORY_POOL": "system",
-    }
 
 
 async def _feed(

@@ -87,7 +87,8 @@ def propose_dialect(sample: bytes) -> DialectProposal:
         raise faults.empty_file()
     encoding = encoding_of(sample)
     text = sample.decode(encoding, errors="ignore")
-    readings = list(_readings(_complete_lines(text), encoding))
+    end = text.rfind("\n")
+    readings = list(_readings(text if end < 0 else text[: end + 1], encoding))
     if not readings:
         raise faults.content_fault(
             "no-dialect",
@@ -123,11 +124,6 @@ def encoding_of(sample: bytes) -> str:
         # Bytes 0x80 to 0x9f are control characters in latin-1 and typographic ones in cp1252.
         return "cp1252" if any(0x80 <= byte <= 0x9F for byte in sample) else "latin-1"
     return "utf-8"
-
-
-def _complete_lines(text: str) -> str:
-    end = text.rfind("\n")
-    return text if end < 0 else text[: end + 1]
 
 
 def _readings(text: str, encoding: str) -> Iterator[tuple[Dialect, pa.Table]]:

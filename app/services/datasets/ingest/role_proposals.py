@@ -110,7 +110,13 @@ def propose_role(name: str, cells: Sequence[str | None], type_: TypeProposal) ->
 
 def subject_of(name: str) -> Subject | None:
     """What a column of this name is about: the subject with the longest word that is found in the name."""
-    spans = _spans(name)
+    # Up to four words of the name that follow one another, written as one.
+    tokens = _tokens(name)
+    spans = frozenset(
+        "".join(tokens[start:end])
+        for start in range(len(tokens))
+        for end in range(start + 1, min(len(tokens), start + _LONGEST_SPAN) + 1)
+    )
     fits = ((len(word.strip("*")), -place) for word, place in _words() if _fits(word, spans))
     _, place = max(fits, default=(0, 1))
     return SUBJECTS[-place] if place <= 0 else None
@@ -140,16 +146,6 @@ def _tokens(name: str) -> list[str]:
     decomposed = unicodedata.normalize("NFKD", _CAMEL.sub(" ", name))
     plain = "".join(sign for sign in decomposed if not unicodedata.combining(sign)).casefold()
     return _PARTS.findall(plain.replace("ł", "l"))
-
-
-def _spans(name: str) -> frozenset[str]:
-    """Up to four words of a name that follow one another, written as one."""
-    tokens = _tokens(name)
-    return frozenset(
-        "".join(tokens[start:end])
-        for start in range(len(tokens))
-        for end in range(start + 1, min(len(tokens), start + _LONGEST_SPAN) + 1)
-    )
 
 
 def _recognised(column: _Column, cells: Sequence[str | None]) -> RoleProposal | None:

@@ -9,7 +9,6 @@ from typing import Final, NoReturn
 from sqlglot import exp
 
 from app.domain.views.queries import Term, Variable
-from app.domain.views.relational_schema import Relation
 from app.services.views.column_types import ColumnType
 from app.services.views.published import SESSION_WORDS
 from app.services.views.reading import ReadSchema
@@ -100,13 +99,6 @@ class Named:
         return self.scope.term(self.index)
 
 
-def _fields(relation: Relation, types: Sequence[ColumnType]) -> tuple[Field, ...]:
-    return tuple(
-        Field(name, kind, number in relation.nullable)
-        for number, (name, kind) in enumerate(zip(relation.attributes, types, strict=True))
-    )
-
-
 def table_of(column: exp.Column) -> exp.Identifier | None:
     """The name of a table that stands before a column's."""
     table: exp.Identifier | None = column.args.get("table")
@@ -123,7 +115,13 @@ class Names:
 
     def fields(self, relation: str) -> tuple[Field, ...]:
         """The columns of a relation."""
-        return _fields(self.schema.relational.relations[relation], self.schema.types[relation])
+        found = self.schema.relational.relations[relation]
+        return tuple(
+            Field(name, kind, number in found.nullable)
+            for number, (name, kind) in enumerate(
+                zip(found.attributes, self.schema.types[relation], strict=True)
+            )
+        )
 
     def matching(self, name: exp.Identifier, among: Sequence[str]) -> list[int]:
         """The places of a name: as the dialect folds it, or else in any case if it is not quoted."""
@@ -157,7 +155,21 @@ class Names:
 
     def column(self, column: exp.Column, scope: Scope) -> Named:
         """The column; refuses a name that stands for none, or for several."""
-        self._require_no_keyword(column)
+        is_alone = table_of(column) is None and not self.text.is_exact(column.this)
+        if is_alone and self.text.folded(column.this) in SESSION_WORDS:
+            self.text.refuse(
+                column,
+                "ambiguous-column",
+                f"{column.name} without quotes stands for who asks, not for a column.",
+                "Write the column's name in quotes.",
+            )
+        if self.text.folded(column.this) in _OF_EVERY_TABLE:
+            self.text.refuse(
+                column,
+                "ambiguous-column",
+                f"{column.name} is a column that every table has for the database itself.",
+                "Call the column by another name.",
+            )
         level: Scope | None = scope
         while level is not None:
             found = self._in(column, level)
@@ -178,23 +190,6 @@ class Names:
             f"no table of FROM has the column {f'{table.name}.' if table else ''}{column.name}.",
             f"Name one of {', '.join(list(columns)[:10])}." if columns else "",
         )
-
-    def _require_no_keyword(self, column: exp.Column) -> None:
-        is_alone = table_of(column) is None and not self.text.is_exact(column.this)
-        if is_alone and self.text.folded(column.this) in SESSION_WORDS:
-            self.text.refuse(
-                column,
-                "ambiguous-column",
-                f"{column.name} without quotes stands for who asks, not for a column.",
-                "Write the column's name in quotes.",
-            )
-        if self.text.folded(column.this) in _OF_EVERY_TABLE:
-            self.text.refuse(
-                column,
-                "ambiguous-column",
-                f"{column.name} is a column that every table has for the database itself.",
-                "Call the column by another name.",
-            )
 
     def _require_nearest(self, column: exp.Column, found: Named) -> None:
         """Refuse a name that fits in upper or lower case only, and that a query around may have as it is."""

@@ -29,7 +29,17 @@ class SqlReader:
         own = SqlText(text, self._dialect)
         names = Names(own, self._schema, self._book)
         try:
-            self._require_other_name(own, names)
+            # Of a view that is called like a table, others may read the one for the other.
+            created = created_view(own)
+            relations = list(self._schema.relational.relations)
+            if created is not None and names.matching(created.this, relations):
+                own.refuse(
+                    created,
+                    "named-as-table",
+                    f"the view is called like the table {created.name!r} of the schema.",
+                    "If the table holds what the view shows, take it out of the schema; else rename the "
+                    "view.",
+                )
             rows = Translation(names, self._room).rows()
         except RecursionError:
             raise InvalidInput.of(
@@ -37,18 +47,6 @@ class SqlReader:
             ) from None
         shows_all = not rows.is_sealed and all(field.is_plain for field in rows.fields)
         return PublishedQuery(parts_of(rows), rows.reasons, shows_all=shows_all)
-
-    def _require_other_name(self, text: SqlText, names: Names) -> None:
-        """Refuse to create a view that is called like a table: others may read the one for the other."""
-        created = created_view(text)
-        relations = list(self._schema.relational.relations)
-        if created is not None and names.matching(created.this, relations):
-            text.refuse(
-                created,
-                "named-as-table",
-                f"the view is called like the table {created.name!r} of the schema.",
-                "If the table holds what the view shows, take it out of the schema; else rename the view.",
-            )
 
 
 def reads_tables(text: str, dialect: SqlDialect) -> bool:

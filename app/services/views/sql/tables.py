@@ -109,7 +109,10 @@ class _Reader:
                 )
             self._require_known(own)
             self._add(own)
-        self._require_all_keys()
+        # A key that has been read as a part of something else is refused.
+        declared = sum(len(own.keys) for own in self._found.definitions.values())
+        if declared != self._text.words(TokenType.UNIQUE) + self._text.words(TokenType.PRIMARY_KEY):
+            self._text.refuse(0, "not-read", "a key is not read.", "Write it as a constraint of its table.")
         if not self._found.definitions:
             self._text.refuse(0, "not-a-table", "there is no CREATE TABLE.")
         for source, reference in self._references:
@@ -200,12 +203,6 @@ class _Reader:
                     include, "not-read", "parameters of an index are not read.", "Leave them out."
                 )
             left += own.iter_expressions()
-
-    def _require_all_keys(self) -> None:
-        """Refuse a text with a key that has been read as a part of something else."""
-        declared = sum(len(own.keys) for own in self._found.definitions.values())
-        if declared != self._text.words(TokenType.UNIQUE) + self._text.words(TokenType.PRIMARY_KEY):
-            self._text.refuse(0, "not-read", "a key is not read.", "Write it as a constraint of its table.")
 
     def _require_keys_that_are_known(self, named: exp.Expr, table: _Table) -> None:
         """Refuse a key of which it is not known which rows it excludes."""

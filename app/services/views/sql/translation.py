@@ -211,7 +211,10 @@ class Translation:
         if len(found.items) == 1 and sealed and own.passes_all and not found.conditions:
             rows = found.items[0].rows
             order = [column.index for column in own.columns if column.index is not None]
-            return _reordered(rows, order, own.fields)
+            changed = rows.with_bodies(
+                lambda body: [replace(body, shown=tuple(body.shown[i] for i in order))]
+            )
+            return replace(changed, fields=own.fields)
         if sealed:
             conditions.note(sealed[0].node, "count, limit or outer join in a subquery")
         whole = None if sealed or found.outer_joins else self._put_together(found, conditions, node)
@@ -358,9 +361,3 @@ def _ask_whether(query: exp.Query) -> None:
     ):
         query.set("expressions", [exp.Boolean(this=True)])
         query.set("where", exp.Where(this=asked))
-
-
-def _reordered(rows: Rows, order: list[int], fields: tuple[Field, ...]) -> Rows:
-    """The same rows with their columns in another order."""
-    changed = rows.with_bodies(lambda body: [replace(body, shown=tuple(body.shown[i] for i in order))])
-    return replace(changed, fields=fields)

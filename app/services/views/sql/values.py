@@ -108,7 +108,9 @@ def value(literal: Written, of: ColumnType) -> Value:
     """The literal as a value of a column; WrongType or NotComparable if it is none that is known."""
     found = _value(literal, of)
     if of.values is not None and found not in of.values:
-        raise OutsideDomain(f"is none of the column's values, which are {_some(of.values)}")
+        named = sorted(map(str, of.values))
+        more = ", …" if len(named) > 10 else ""
+        raise OutsideDomain(f"is none of the column's values, which are {', '.join(named[:10])}{more}")
     return found
 
 
@@ -189,11 +191,6 @@ def _time(text: str) -> int | Fraction:
 
 def _share_of_a_day(since: timedelta) -> Fraction:
     return (since.seconds + Fraction(since.microseconds, 10**6)) / SECONDS_OF_A_DAY
-
-
-def _some(values: frozenset[Value]) -> str:
-    named = sorted(map(str, values))
-    return ", ".join(named[:10]) + (", …" if len(named) > 10 else "")
 
 
 class LiteralBook:
