@@ -40,16 +40,19 @@ def draw_lattice(
     widest = max(map(len, _rows(rules).values()))
     radius = max(3.0, min(9.0, 0.36 * (_WIDTH - 2 * _MARGIN) / widest))
     on_path = set(path)
+    nodes = []
+    for rule in sorted(rules, key=lambda rule: (sum(rule.levels), places[rule.levels])):
+        x, y = places[rule.levels]
+        tone = "q-unknown" if rule.risk is None else f"q-{scale.shade(scale.of(rule.risk), CLASSES)}"
+        circle = f'<circle class="{tone}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/>'
+        risk = "not computed" if rule.risk is None else number_text(rule.risk)
+        mark = " chosen" if rule.levels == chosen else " on-way" if rule.levels in on_path else ""
+        nodes.append(linked(rule.href, f"{rule.label}; risk {risk}", circle, f"node{mark}"))
     parts = [
         *_legend(scale),
         f'<path class="edges" d="{"".join(_edges(places))}"/>',
         _way(path, places),
-        *(
-            linked(
-                rule.href, _said(rule), _node(rule, places, radius, scale), _classes(rule, chosen, on_path)
-            )
-            for rule in sorted(rules, key=lambda rule: (sum(rule.levels), places[rule.levels]))
-        ),
+        *nodes,
         _word(chosen, places, radius),
     ]
     return picture(caption, _WIDTH, height, parts)
@@ -90,29 +93,12 @@ def _way(path: Sequence[Levels], places: Mapping[Levels, tuple[float, float]]) -
     return f'<path class="way" d="M{"L".join(f"{x:.1f} {y:.1f}" for x, y in points)}"/>'
 
 
-def _classes(rule: LatticeRule, chosen: Levels | None, on_path: set[Levels]) -> str:
-    return "node" + (" chosen" if rule.levels == chosen else " on-way" if rule.levels in on_path else "")
-
-
-def _node(
-    rule: LatticeRule, places: Mapping[Levels, tuple[float, float]], radius: float, scale: Steps
-) -> str:
-    x, y = places[rule.levels]
-    tone = "q-unknown" if rule.risk is None else f"q-{scale.shade(scale.of(rule.risk), CLASSES)}"
-    return f'<circle class="{tone}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/>'
-
-
 def _word(chosen: Levels | None, places: Mapping[Levels, tuple[float, float]], radius: float) -> str:
     if chosen is None or chosen not in places:
         return ""
     x, y = places[chosen]
     ring = f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="{radius + 4:.1f}"/>'
     return f'{ring}<text class="halo" x="{x:.1f}" y="{y - radius - 9:.1f}" text-anchor="middle">chosen</text>'
-
-
-def _said(rule: LatticeRule) -> str:
-    risk = "not computed" if rule.risk is None else number_text(rule.risk)
-    return f"{rule.label}; risk {risk}"
 
 
 def _legend(scale: Steps) -> Iterator[str]:

@@ -77,7 +77,9 @@ class ApiProcesses:
             while True:
                 self._start_another()
                 unheard = [one.news for one in self._running if not one.answers]
-                wait([*(one.process.sentinel for one in self._running), *unheard], self._patience())
+                # Until another is due, or without end if none is.
+                patience = max(0.0, self._next_start - time.monotonic()) if self._lacks_one() else None
+                wait([*(one.process.sentinel for one in self._running), *unheard], patience)
                 for one in tuple(self._running):
                     self._look_at(one)
         finally:
@@ -85,10 +87,6 @@ class ApiProcesses:
 
     def _lacks_one(self) -> bool:
         return len(self._running) < self._number and all(one.answers for one in self._running)
-
-    def _patience(self) -> float | None:
-        """Seconds until another is due, None if none is."""
-        return max(0.0, self._next_start - time.monotonic()) if self._lacks_one() else None
 
     def _start_another(self) -> None:
         if not self._lacks_one() or time.monotonic() < self._next_start:

@@ -171,6 +171,7 @@ async def application(
             loaders.append(TableLoader(store, database.table_cache_bytes))
             return use_cases(settings, store, registry, signals, loaders[-1])
 
+        is_https = settings.public_url is not None and settings.public_url.scheme == "https"
         async with PostgresRunSignals(database.url, forget) as signals:
             app = create_app(
                 make_services,
@@ -184,7 +185,7 @@ async def application(
             )
             install_pages(
                 app,
-                Cookies(database.master_key.derive("pages"), utc_now, always_secure=_is_https(settings)),
+                Cookies(database.master_key.derive("pages"), utc_now, always_secure=is_https),
                 PostgresPageSessions(engine, utc_now),
                 None if signing_in is None else signing_in.organisation,
             )
@@ -208,7 +209,3 @@ def configured_signing_in(settings: Settings, registry: PostgresRegistry) -> Sig
     from app.composition.signing_in import signing_in
 
     return signing_in(settings, settings.oidc_issuer, registry, utc_now)
-
-
-def _is_https(settings: Settings) -> bool:
-    return settings.public_url is not None and settings.public_url.scheme == "https"

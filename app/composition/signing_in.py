@@ -52,7 +52,10 @@ def signing_in(
     if client is None:
         return SigningIn(identities, None)
     flow = CodeFlow(provider, tokens, client)
-    return SigningIn(identities, PagesOrganisation(flow, identities, _fingerprint(settings, grants)))
+    mapping = {name: [own.tenant, sorted(own.scopes)] for name, own in grants.items()}
+    read = [settings.oidc_issuer, settings.oidc_groups_claim, settings.oidc_tenant_claim, mapping]
+    fingerprint = hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:32]
+    return SigningIn(identities, PagesOrganisation(flow, identities, fingerprint))
 
 
 class PagesOrganisation:
@@ -111,12 +114,6 @@ def _client(settings: Settings) -> OidcClient | None:
         f"{str(settings.public_url).rstrip('/')}/sign-in/callback",
         settings.oidc_scope,
     )
-
-
-def _fingerprint(settings: Settings, grants: Mapping[str, Grant]) -> str:
-    mapping = {name: [own.tenant, sorted(own.scopes)] for name, own in grants.items()}
-    read = [settings.oidc_issuer, settings.oidc_groups_claim, settings.oidc_tenant_claim, mapping]
-    return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _refused(error: PrivacyRiskError) -> SignInRefused:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +15,7 @@ from typing import Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from app.evidence.envelope import Envelope, opened
+from app.evidence.envelope import opened
 from app.evidence.statement import statement_of
 from app.evidence.verification import PAGE_MARK
 from app.evidence.withdrawal import withdrawal_of
@@ -47,18 +46,13 @@ def _environment() -> Environment:
     return environment
 
 
-def _withdrawn_at(envelope: Envelope) -> datetime | None:
-    """When the release was withdrawn, where a statement beside the report says so."""
-    if envelope.withdrawal is None:
-        return None
-    return withdrawal_of(opened(envelope.withdrawal).content).withdrawn_at
-
-
 def render_page(report: bytes) -> str:
     """The page of a report; an EvidenceError if the bytes are not a report's. Signatures are not checked."""
     envelope = opened(report)
     statement = statement_of(envelope.content)
     predicate: dict[str, Any] = statement.predicate
+    withdrawal = envelope.withdrawal
+    withdrawn_at = None if withdrawal is None else withdrawal_of(opened(withdrawal).content).withdrawn_at
     return _environment().get_template(f"{statement.report}.html").render(
         **_SECTIONS[statement.report](predicate),
         report={"files": (), "asked_by": None} | predicate,
@@ -66,7 +60,7 @@ def render_page(report: bytes) -> str:
         issued_at=statement.issued_at,
         subjects=statement.subjects,
         sha256=envelope.sha256,
-        withdrawn_at=_withdrawn_at(envelope),
+        withdrawn_at=withdrawn_at,
         key_id=envelope.key_id,
         mark=PAGE_MARK,
         policy=_POLICY,

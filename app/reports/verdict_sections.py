@@ -87,11 +87,14 @@ CHANGES: Final = {
 def sections(report: Document) -> Document:
     """The values of the template ``verdict.html``."""
     result: Document = report["result"]
-    criteria = result["criteria"]
+    criteria, risks = result["criteria"], result.get("risk") or {}
+    # The pairs of a secret and a view that are not private.
+    open_pairs = [pair for own in criteria for pair in own.get("pairs") or () if pair["verdict"] != "PRIVATE"]
     return {
         "result": result,
         "judged": judged_of(result["subject"]),
-        **_open_pairs(criteria),
+        "open_pairs": open_pairs[:MOST_PAIRS],
+        "more_pairs": max(0, len(open_pairs) - MOST_PAIRS),
         "heading": _heading(result),
         "rows": rows_sentence(result),
         "summary": _summary(criteria),
@@ -101,7 +104,11 @@ def sections(report: Document) -> Document:
         "changes": [_change(own, criteria) for own in result["changes"]],
         "margins": _margins(criteria),
         **_by_questions(report.get("policy") or {}, criteria),
-        "risks": _risks(result),
+        "risks": [
+            {"slot": slot, **risk, "picture": quantiles(f"risk-{place}", f"Risk under {slot}", risk)}
+            for place, (slot, risk) in enumerate(sorted(risks.items()))
+            if risk is not None
+        ],
         "assumptions": [
             *(assumptions_of(report) if _is_scored(result) else ()),
             *result.get("assumptions", ()),
@@ -113,12 +120,6 @@ def sections(report: Document) -> Document:
         "waived": [own for own in criteria if own["waiver"]],
         "grouped": [own for own in criteria if any(part.get("group") for part in own["parts"])],
     }
-
-
-def _open_pairs(criteria: list[Document]) -> Document:
-    """The first pairs of a secret and a view that are not private, and how many more there are."""
-    found = [pair for own in criteria for pair in own.get("pairs") or () if pair["verdict"] != "PRIVATE"]
-    return {"open_pairs": found[:MOST_PAIRS], "more_pairs": max(0, len(found) - MOST_PAIRS)}
 
 
 def judged_of(subject: Document) -> str:
@@ -232,16 +233,6 @@ def _relative(margin: float, threshold: float) -> float:
     if math.isinf(margin) or threshold == 0 or math.isinf(threshold):
         return math.copysign(1.0, margin) if margin else 0.0
     return margin / abs(threshold)
-
-
-def _risks(result: Document) -> list[Document]:
-    """The risk under each dictionary with its picture of quantiles."""
-    risks = result.get("risk") or {}
-    return [
-        {"slot": slot, **risk, "picture": quantiles(f"risk-{place}", f"Risk under {slot}", risk)}
-        for place, (slot, risk) in enumerate(sorted(risks.items()))
-        if risk is not None
-    ]
 
 
 def quantiles(place: str, title: str, risk: Document) -> Markup:

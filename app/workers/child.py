@@ -114,7 +114,9 @@ def _execute(entry: Entry, claim: Claim, limits: Limits, report: Report, stopped
     except Exception as error:
         if _ran_out_of_memory(error):
             return Failure(memory_limit(limits.memory_bytes))
-        return Failure(internal_error(error), _places(error))
+        frames = traceback.extract_tb(error.__traceback__)
+        places = tuple(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames)
+        return Failure(internal_error(error), places)
     return None
 
 
@@ -132,11 +134,6 @@ def _is_for_want_of_memory(error: BaseException) -> bool:
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     return isinstance(error, RuntimeError) and str(error) == "can't start new thread"
-
-
-def _places(error: Exception) -> tuple[str, ...]:
-    frames = traceback.extract_tb(error.__traceback__)
-    return tuple(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames)
 
 
 def _reporter(channel: Connection) -> Report:

@@ -77,17 +77,15 @@ class RunExecutor:
                 claim = await self._registry.claim(run_id, self._worker.name, self._worker.silent_seconds)
                 if claim is None:
                     return
-                outcome = await self._attempt(claim)
+                if claim.attempt > MOST_ATTEMPTS:
+                    outcome = Outcome(Ending.FAILED, worker_lost(MOST_ATTEMPTS))
+                else:
+                    outcome = await self._supervisor.attempt(claim, self._worker.stop)
                 log.info(
                     "attempt_ended", run_id=run_id, attempt=claim.attempt, ending=outcome.ending.name.lower()
                 )
                 if not await self._conclude(claim, outcome):
                     return
-
-    async def _attempt(self, claim: Claim) -> Outcome:
-        if claim.attempt > MOST_ATTEMPTS:
-            return Outcome(Ending.FAILED, worker_lost(MOST_ATTEMPTS))
-        return await self._supervisor.attempt(claim, self._worker.stop)
 
     async def _conclude(self, claim: Claim, outcome: Outcome) -> bool:
         """Write down what the attempt came to; whether another one should follow here and now."""

@@ -95,19 +95,13 @@ class WebhookSender:
 def signed_headers(message: Message, timestamp: int) -> dict[str, str]:
     """The three headers of Standard Webhooks: a signature by each secret that holds."""
     content = f"{message.id}.{timestamp}.{message.body}".encode()
-    signatures = [
-        base64.b64encode(hmac.digest(_key(secret), content, hashlib.sha256)).decode()
-        for secret in message.secrets
-    ]
+    keys = [base64.b64decode(secret.removeprefix(SECRET_PREFIX)) for secret in message.secrets]
+    signatures = [base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode() for key in keys]
     return {
         "webhook-id": message.id,
         "webhook-timestamp": str(timestamp),
         "webhook-signature": " ".join(f"v1,{own}" for own in signatures),
     }
-
-
-def _key(secret: str) -> bytes:
-    return base64.b64decode(secret.removeprefix(SECRET_PREFIX))
 
 
 class _Refused(Exception):

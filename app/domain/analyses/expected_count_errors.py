@@ -182,11 +182,6 @@ def pool_words(groups: GroupedValues, question: PoolQuestion) -> Words:
     return drawn()
 
 
-def _grouped(values: SensitiveValues) -> GroupedValues:
-    own: Longs = np.searchsorted(values.hierarchy.leaves, values.counts.nodes).astype(np.int64)
-    return GroupedValues(values.classes.codes, values.counts, values.hierarchy.n_leaves, own)
-
-
 def _point(
     values: SensitiveValues, pooled: PooledCounts, own: ExpectedCountErrorsParameters, p: float
 ) -> CountErrorsFound:
@@ -218,7 +213,8 @@ def _compute(
 ) -> ExpectedCountErrors:
     own = parameters
     values = perturbable_values(context, own, own.attribute)
-    groups = _grouped(values)
+    leaf: Longs = np.searchsorted(values.hierarchy.leaves, values.counts.nodes).astype(np.int64)
+    groups = GroupedValues(values.classes.codes, values.counts, values.hierarchy.n_leaves, leaf)
     pool = query_pool(groups, own.pool, pool_words(groups, own.pool), tick)
     pooled, points, drawing = PooledCounts(groups, pool), [], _ticks_of_pool(own)
     for p in sorted(set(own.p)):

@@ -86,20 +86,6 @@ def given_links(links: Sequence[GivenLink], n_records: int, n_entities: int) -> 
                     "Count the rows of the table from 1.",
                 )
     ordered = sorted(links, key=lambda own: (own.row, own.auxiliary_row))
-    _require_single(ordered)
-    # Whom nobody links may have values that exclude the record's.
-    ordered = [own for own in ordered if own.probability > 0]
-    found = GivenLinks(
-        np.array([own.row - 1 for own in ordered], dtype=np.int64),
-        np.array([own.auxiliary_row - 1 for own in ordered], dtype=np.int64),
-        np.array([own.probability for own in ordered], dtype=np.float64),
-        np.array([np.nan if own.correct is None else own.correct for own in ordered], dtype=np.float64),
-    )
-    _require_sums(found)
-    return found
-
-
-def _require_single(ordered: Sequence[GivenLink]) -> None:
     for one, other in itertools.pairwise(ordered):
         if (one.row, one.auxiliary_row) == (other.row, other.auxiliary_row):
             raise InvalidInput.of(
@@ -108,13 +94,18 @@ def _require_single(ordered: Sequence[GivenLink]) -> None:
                 f"Row {one.row} is linked to row {one.auxiliary_row} of the auxiliary source twice.",
                 "Name each pair once, with its whole probability.",
             )
-
-
-def _require_sums(links: GivenLinks) -> None:
+    # Whom nobody links may have values that exclude the record's.
+    ordered = [own for own in ordered if own.probability > 0]
+    found = GivenLinks(
+        np.array([own.row - 1 for own in ordered], dtype=np.int64),
+        np.array([own.auxiliary_row - 1 for own in ordered], dtype=np.int64),
+        np.array([own.probability for own in ordered], dtype=np.float64),
+        np.array([np.nan if own.correct is None else own.correct for own in ordered], dtype=np.float64),
+    )
     above = [
         int(record) + 1
-        for record in np.unique(links.record)
-        if exact_sum(links.probability[links.of(int(record))]) > 1 + FEASIBILITY_TOLERANCE
+        for record in np.unique(found.record)
+        if exact_sum(found.probability[found.of(int(record))]) > 1 + FEASIBILITY_TOLERANCE
     ]
     if above:
         raise InvalidInput.of(
@@ -124,6 +115,7 @@ def _require_sums(links: GivenLinks) -> None:
             f"(first rows: {', '.join(map(str, above[:_ROWS_NAMED]))}).",
             "They add up to at most 1 for each record; the rest is that it is linked to nobody.",
         )
+    return found
 
 
 @dataclass(frozen=True, eq=False)

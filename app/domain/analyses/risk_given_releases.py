@@ -122,14 +122,6 @@ def _rules(context: MeasureContext, parameters: GivenReleasesParameters) -> list
     return [given(context.rule), *(context.rules[ref] for ref in parameters.earlier or ())]
 
 
-def _joint_rule(context: MeasureContext, rules: Sequence[Rule]) -> Rule:
-    """One rule that discloses what all of them together do."""
-    table_rules = [rule for rule in rules if isinstance(rule, TableRule)]
-    if len(table_rules) == len(rules):
-        return TableRule(tuple(map(min, zip(*(rule.levels for rule in table_rules), strict=True))))
-    return CellRule(_meet(context, rules)[0])
-
-
 def _supports(context: MeasureContext, parameters: GivenReleasesParameters) -> str | None:
     if all(hierarchy.is_tree for hierarchy in context.table.hierarchies):
         return None
@@ -148,7 +140,13 @@ def _supports(context: MeasureContext, parameters: GivenReleasesParameters) -> s
 
 def _compute(context: MeasureContext, parameters: GivenReleasesParameters, tick: Tick) -> RiskGivenReleases:
     table, rules = context.table, _rules(context, parameters)
-    joint = _joint_rule(context, rules)
+    # One rule that discloses what all of them together do.
+    levels = [rule.levels for rule in rules if isinstance(rule, TableRule)]
+    joint: Rule = (
+        TableRule(tuple(map(min, zip(*levels, strict=True))))
+        if len(levels) == len(rules)
+        else CellRule(_meet(context, rules)[0])
+    )
     alone = score_of(context, rules[0])
     tick(1)
     together = score_of(context, joint)

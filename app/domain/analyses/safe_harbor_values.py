@@ -21,7 +21,7 @@ from app.domain.direct_identifiers.safe_harbor import (
 from app.domain.errors import InvalidInput, joined
 from app.domain.models.criterion import BY_ROWS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
-from app.domain.tables.table import Table, unknown_attribute
+from app.domain.tables.table import unknown_attribute
 
 SECONDS_PER_TEXT: Final = 1e-5
 SECONDS_PER_CELL: Final = 4e-9
@@ -83,18 +83,6 @@ class SafeHarborValues:
     attributes: Annotated[tuple[FinerCells, ...], doc("Attributes with such cells, in schema order.")]
 
 
-def _refuse_unknown(table: Table, parameters: SafeHarborParameters) -> None:
-    """InvalidInput for attributes that the table does not have: nothing would be found in them."""
-    faults = [
-        unknown_attribute(joined(f"/measure/{field}", place), name, table)
-        for field in ("ages", "birth_years", "zip_codes")
-        for place, name in enumerate(getattr(parameters, field))
-        if name not in table.attributes
-    ]
-    if faults:
-        raise InvalidInput(faults)
-
-
 def _tests(name: str, parameters: SafeHarborParameters) -> Iterator[tuple[Kind, Callable[[str], bool]]]:
     """What is looked for in the texts of an attribute."""
     yield "date", is_finer_than_a_year
@@ -119,7 +107,15 @@ def _cost(context: MeasureContext, parameters: SafeHarborParameters) -> Cost:
 
 def _compute(context: MeasureContext, parameters: SafeHarborParameters, tick: Tick) -> SafeHarborValues:
     table, codes = context.table, context.release.codes
-    _refuse_unknown(table, parameters)
+    # Nothing would be found in attributes that the table does not have.
+    faults = [
+        unknown_attribute(joined(f"/measure/{field}", place), name, table)
+        for field in ("ages", "birth_years", "zip_codes")
+        for place, name in enumerate(getattr(parameters, field))
+        if name not in table.attributes
+    ]
+    if faults:
+        raise InvalidInput(faults)
     found: list[FinerCells] = []
     for j, (name, hierarchy) in enumerate(zip(table.attributes, table.hierarchies, strict=True)):
         texts, counts = texts_and_counts(hierarchy.labels, codes[:, j])

@@ -177,7 +177,9 @@ def _eliminations(
     return tuple(eliminations)
 
 
-def _ruled_out(parameters: BackgroundParameters, hierarchy: Hierarchy) -> frozenset[str]:
+def _target(
+    found: Attacked, classes: EquivalenceClasses, parameters: BackgroundParameters, hierarchy: Hierarchy
+) -> TargetBelief | None:
     for place, value in enumerate(parameters.not_values):
         if value not in hierarchy.labels:
             raise InvalidInput.of(
@@ -186,13 +188,7 @@ def _ruled_out(parameters: BackgroundParameters, hierarchy: Hierarchy) -> frozen
                 f"The sensitive attribute has no value {str(value)!r}.",
                 "Name a value as the release shows it.",
             )
-    return frozenset(parameters.not_values)
-
-
-def _target(
-    found: Attacked, classes: EquivalenceClasses, parameters: BackgroundParameters, hierarchy: Hierarchy
-) -> TargetBelief | None:
-    ruled_out = _ruled_out(parameters, hierarchy)
+    ruled_out = frozenset(parameters.not_values)
     if parameters.target is None:
         if ruled_out:
             raise InvalidInput.of(

@@ -73,29 +73,6 @@ class MicroParameters:
     top: Annotated[int, Ge(1), Le(200), doc("Most groups, aggregates, and values of each to list.")] = 10
 
 
-def _retention(parameters: MicroParameters) -> float:
-    if parameters.p is None:
-        raise InvalidInput.of(
-            "/measure/p",
-            "missing",
-            "Records are as they are: nothing says with which probability values would be kept.",
-            "Give p, or measure a release that uniform_perturbation or sample_perturb_scale has drawn.",
-        )
-    return parameters.p
-
-
-def _checked(context: MeasureContext, parameters: MicroParameters) -> None:
-    if context.drawn is None:
-        _retention(parameters)
-    elif parameters.p is not None:
-        raise InvalidInput.of(
-            "/measure/p",
-            "published",
-            "The release says itself with which probability values were kept.",
-            "Leave it out.",
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class _Persons:
     """Kinds of person with the groups that they may be in."""
@@ -192,7 +169,20 @@ def _aggregates(own: ToldShares, found: _Persons, top: int) -> tuple[AggregateRe
 
 
 def _supports(context: MeasureContext, parameters: MicroParameters) -> str | None:
-    _checked(context, parameters)
+    if context.drawn is None and parameters.p is None:
+        raise InvalidInput.of(
+            "/measure/p",
+            "missing",
+            "Records are as they are: nothing says with which probability values would be kept.",
+            "Give p, or measure a release that uniform_perturbation or sample_perturb_scale has drawn.",
+        )
+    if context.drawn is not None and parameters.p is not None:
+        raise InvalidInput.of(
+            "/measure/p",
+            "published",
+            "The release says itself with which probability values were kept.",
+            "Leave it out.",
+        )
     reason, known = generalised_values(context, parameters.attribute), context.dictionary
     if reason is not None or known is None:
         return reason

@@ -244,7 +244,10 @@ def _read(shown: ShownGroups, asked: _Asked, least_copies: int, truths: Floats |
     shares, estimated = shares_of_sizes(samples, question, asked.bound), None
     if asked.published is not None:
         estimated = estimated_shares(tops[groups], counts.sizes[groups], question.replacement)
-        is_near = _are_near(shares, estimated, factors[groups], samples, question.replacement)
+        # Whether values agree with what copies tell, within three errors of so many sampled records. Beside
+        # these copies tell sizes, and about as well shares, to one in 2·B + 1.
+        errors = np.sqrt(variances(shares * samples, samples, question.replacement)) / samples
+        is_near = np.abs(shares - estimated) <= 3 * errors + shares / (2 * factors[groups] + 1)
         groups, shares, estimated = groups[is_near], shares[is_near], estimated[is_near]
     return _Read(
         int(np.count_nonzero(large)),
@@ -254,18 +257,6 @@ def _read(shown: ShownGroups, asked: _Asked, least_copies: int, truths: Floats |
         estimated,
         None if truths is None else truths[groups],
     )
-
-
-def _are_near(
-    shares: Floats, estimated: Floats, copies: Longs, samples: Floats, replacement: UniformReplacement
-) -> Bools:
-    """(k,) whether values agree with what copies tell, within three errors of so many sampled records.
-
-    Beside these copies tell sizes, and about as well shares, to one in 2·B + 1.
-    """
-    errors = np.sqrt(variances(shares * samples, samples, replacement)) / samples
-    found: Bools = np.abs(shares - estimated) <= 3 * errors + shares / (2 * copies + 1)
-    return found
 
 
 def _truths(context: MeasureContext, shown: ShownGroups, parameters: ScaleParameters) -> Floats | None:
@@ -341,20 +332,16 @@ def _supports(context: MeasureContext, parameters: ScaleParameters) -> str | Non
     if isinstance(published, PublishedSamples) and published.epsilon is None:
         return UNTOLD
     _Asked.of(context, parameters, 2)
-    _require_groups_of_release(context, parameters)
-    return generalised_values(context, parameters.attribute)
-
-
-def _require_groups_of_release(context: MeasureContext, parameters: ScaleParameters) -> None:
-    """Samples are of the groups of the release: rows that agree in fewer attributes are several samples."""
     known = known_attributes(context.table, parameters.quasi_identifiers)
     if context.drawn is not None and known != context.table.quasi_identifiers:
+        # Rows that agree in fewer attributes are several samples.
         raise InvalidInput.of(
             "/measure/quasi_identifiers",
             "not-those-of-the-release",
             "Each sample is of rows that agree in all quasi-identifiers of the release.",
             "Leave quasi_identifiers out.",
         )
+    return generalised_values(context, parameters.attribute)
 
 
 def _cost(context: MeasureContext, parameters: ScaleParameters) -> Cost:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 from app.domain.errors import InvalidInput
@@ -31,8 +30,14 @@ def loss_of(table: Table, choice: LossChoice) -> Loss:
     chosen = table.quasi_identifiers
     names = [table.attributes[j] for j in chosen]
     counting = Counting.of(names, choice)
-    if choice.kind in ("ail", "squared_error"):
-        _require_known(names, choice.numeric)
+    strangers = set(choice.numeric) - set(names)
+    if strangers and choice.kind in ("ail", "squared_error"):
+        raise InvalidInput.of(
+            "/objective/loss/numeric",
+            "unknown-attribute",
+            f"{min(strangers)!r} is none of the attributes that are generalised.",
+            f"These are: {', '.join(names)}.",
+        )
     match choice.kind:
         case "geometric" | "arithmetic":
             return DomainLoss(table, choice.kind, chosen, choice.leaves, counting)
@@ -58,14 +63,3 @@ def loss_of(table: Table, choice: LossChoice) -> Loss:
             return AmbiguityLoss(table, chosen, choice.leaves)
         case "kl_divergence":
             return KLDivergenceLoss(table, chosen, choice.leaves)
-
-
-def _require_known(names: Sequence[str], numeric: Sequence[str]) -> None:
-    strangers = set(numeric) - set(names)
-    if strangers:
-        raise InvalidInput.of(
-            "/objective/loss/numeric",
-            "unknown-attribute",
-            f"{min(strangers)!r} is none of the attributes that are generalised.",
-            f"These are: {', '.join(names)}.",
-        )

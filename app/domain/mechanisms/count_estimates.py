@@ -10,7 +10,7 @@ standard error. Values that are all replaced alike, and those in copies, have mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Final, Literal
 
@@ -167,19 +167,19 @@ class CountEstimator:
             )
         parts: list[CountEstimates] = []
         order: list[int] = []
-        for attributes, places in _by_attributes(queries).items():
+        by_attributes: dict[tuple[int, ...], list[int]] = {}
+        for i, query in enumerate(queries):
+            by_attributes.setdefault(tuple(sorted(query.shares)), []).append(i)
+        # So many at a time that their numbers can be held at once.
+        most = max(1, NUMBERS_AT_ONCE // self._matrix.n_values)
+        for attributes, places in by_attributes.items():
             reduced = self._records.on(attributes) if attributes else None
             copies = None if self._copies is None else self._copies.on(attributes)
-            for some in self._batches(places):
+            for start in range(0, len(places), most):
+                some = places[start : start + most]
                 parts.append(self._of_batch([queries[i] for i in some], reduced, copies, wanted))
                 order += some
         return in_order(parts, order)
-
-    def _batches(self, places: Sequence[int]) -> Iterator[Sequence[int]]:
-        """So many at a time that their numbers can be held at once."""
-        most = max(1, NUMBERS_AT_ONCE // self._matrix.n_values)
-        for start in range(0, len(places), most):
-            yield places[start : start + most]
 
     def _of_batch(
         self,
@@ -189,7 +189,9 @@ class CountEstimator:
         wanted: EstimateOptions,
     ) -> CountEstimates:
         published, squared, is_spread, is_one = self._published(queries, reduced)
-        chosen = self._chosen(queries)
+        # (q, m) the share of each value that is counted.
+        every = np.ones(self._matrix.n_values)
+        chosen = np.array([every if own.values is None else own.values for own in queries], dtype=np.float64)
         # The columns of the matrix sum to 1: all values together are counted without error.
         is_all, is_set = (chosen == 1.0).all(axis=1), ((chosen == 0.0) | (chosen == 1.0)).all(axis=1)
         is_spread |= ~is_set
@@ -242,11 +244,6 @@ class CountEstimator:
             found[is_set] = shown.variances()[is_set]
         return found
 
-    def _chosen(self, queries: Sequence[CountQuery]) -> Floats:
-        """(q, m) the share of each value that is counted."""
-        every = np.ones(self._matrix.n_values)
-        return np.array([every if own.values is None else own.values for own in queries], dtype=np.float64)
-
     def _shown(self, squared: Floats, chosen: Floats) -> ShownRecords | None:
         """What is shown of the records selected, where all values were replaced alike."""
         if self._p is None:
@@ -289,11 +286,3 @@ def in_order(parts: Sequence[CountEstimates], order: Sequence[int]) -> CountEsti
     back = np.argsort(order)
     every = ([getattr(own, field.name) for own in parts] for field in fields(CountEstimates))
     return CountEstimates(*(np.concatenate(own)[back] for own in every))
-
-
-def _by_attributes(queries: Sequence[CountQuery]) -> Mapping[tuple[int, ...], list[int]]:
-    """Places of the queries by the attributes that they ask about."""
-    found: dict[tuple[int, ...], list[int]] = {}
-    for i, query in enumerate(queries):
-        found.setdefault(tuple(sorted(query.shares)), []).append(i)
-    return found

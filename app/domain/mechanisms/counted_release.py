@@ -210,7 +210,14 @@ class CountedRelease:
             if j is None:
                 faults.append(no_attribute(f"{place}/attribute", predicate.attribute, list(self._positions)))
             elif j in found:
-                faults.append(_second(f"{place}/attribute", predicate.attribute))
+                faults.append(
+                    Fault(
+                        f"{place}/attribute",
+                        "duplicate-attribute",
+                        f"The query has two predicates on {predicate.attribute!r}.",
+                        "Give one predicate per attribute: the values or the interval that both allow.",
+                    )
+                )
             else:
                 try:
                     found[j] = self._attributes[j].read(predicate, place)
@@ -219,10 +226,11 @@ class CountedRelease:
         return found
 
     def _by_attributes(self, queries: Sequence[Selected]) -> Mapping[tuple[int, ...], list[int]]:
-        """Places of the queries by the attributes that they select records by."""
+        """Places of the queries by the attributes that they select records by: those shown as they are."""
+        drawn = None if self._drawn is None else self._drawn.attribute
         found: dict[tuple[int, ...], list[int]] = {}
         for i, query in enumerate(queries):
-            found.setdefault(tuple(sorted(self._shown(query))), []).append(i)
+            found.setdefault(tuple(sorted(j for j in query if j != drawn)), []).append(i)
         return found
 
     def _at_once(self, attributes: Sequence[int]) -> int:
@@ -230,12 +238,6 @@ class CountedRelease:
         own = [] if self._drawn is None else [self._drawn.attribute]
         numbers = sum(self._attributes[j].numbers_per_query for j in (*attributes, *own))
         return max(1, NUMBERS_AT_ONCE // (numbers + self._records.n_values))
-
-    def _shown(self, query: Selected) -> Selected:
-        """What is selected by attributes that are shown as they are."""
-        if self._drawn is None:
-            return query
-        return {j: own for j, own in query.items() if j != self._drawn.attribute}
 
     def _queries(self, queries: Sequence[Selected], attributes: Sequence[int]) -> list[CountQuery]:
         """Queries that select records by the same attributes."""
@@ -251,12 +253,3 @@ class CountedRelease:
             CountQuery({j: of_query[i] for j, of_query in shares.items()}, values[i])
             for i in range(len(queries))
         ]
-
-
-def _second(pointer: str, name: str) -> Fault:
-    return Fault(
-        pointer,
-        "duplicate-attribute",
-        f"The query has two predicates on {name!r}.",
-        "Give one predicate per attribute: the values or the interval that both allow.",
-    )

@@ -44,7 +44,9 @@ def replaced(values: Ints, matrix: TransitionMatrix, bits: Bits) -> Ints:
     published = np.array(values, dtype=np.int32)
     if matrix.n_values == 1:
         return published
-    keeps, others = _thresholds(matrix), np.uint64(matrix.n_values - 1)
+    # X · 2^64, rounded; below 2^64 also where X rounds to 1.
+    thresholds = np.minimum(np.rint(np.ldexp(matrix.kept, 64)), np.nextafter(2.0**64, 0.0))
+    keeps, others = thresholds.astype(np.uint64), np.uint64(matrix.n_values - 1)
     for start in range(0, len(values), RECORDS_AT_ONCE):
         own = published[start : start + RECORDS_AT_ONCE]
         words = np.frombuffer(bits(BYTES_PER_RECORD * len(own)), dtype="<u8").reshape(-1, 2)
@@ -53,12 +55,6 @@ def replaced(values: Ints, matrix: TransitionMatrix, bits: Bits) -> Ints:
         before = own.take(changes)
         own[changes] = chosen + (chosen >= before)
     return published
-
-
-def _thresholds(matrix: TransitionMatrix) -> _Words:
-    """X · 2^64, rounded; below 2^64 also where X rounds to 1."""
-    words = np.rint(np.ldexp(matrix.kept, 64))
-    return np.minimum(words, np.nextafter(2.0**64, 0.0)).astype(np.uint64)
 
 
 def _scaled(words: _Words, below: np.uint64) -> _Words:

@@ -117,7 +117,8 @@ class GeneralisedRecords:
         members = [bits for bits in map(kept.__getitem__, above) if bits is not None]
         is_frequent = self._reach(vector, cut.records)
         for bits in members:
-            is_frequent &= _bits_at(bits, cut.records)
+            own = bits[cut.records >> 3] >> (7 - (cut.records & 7)).astype(np.uint8)
+            is_frequent &= (own & 1).astype(bool)
         groups, of_row = self._grouped(vector, cut if is_frequent.all() else cut.of(is_frequent))
         if not len(groups.records):
             return None
@@ -230,10 +231,6 @@ class _Numbers:
 
 _Kept = dict[Levels, npt.NDArray[np.uint8] | None]
 """Depths at which something is frequent: a bit for each record that has it, None if all that reach do."""
-
-
-def _bits_at(bits: npt.NDArray[np.uint8], rows: Ints) -> Bools:
-    return np.asarray((bits[rows >> 3] >> (7 - (rows & 7)).astype(np.uint8)) & 1, dtype=bool)
 
 
 def _numbers_at(hierarchy: Hierarchy, depth: int, nodes: Ints) -> _Numbers:

@@ -128,14 +128,11 @@ def _plan(context: MechanismContext, parameters: LaplaceHistogram) -> MechanismP
             BYTES_PER_CELL * min(cells, MOST_CELLS) + (BYTES_PER_ROW + BYTES_PER_ROW_AND_COLUMN * m) * rows
         ),
         guarantees=() if missing else (private_guarantee(context, own.epsilon, 0.0, {}),),
-        warnings=(*_of_noise(cells, own), *private_warnings(own.epsilon, 0.0, None)),
-    )
-
-
-def _of_noise(cells: int, own: LaplaceHistogram) -> Iterator[str]:
-    yield (
-        f"Of {cells:,} combinations about {_rows_of_noise(cells, own):,.0f} rows are expected that are noise "
-        "alone, with combinations that nobody has. Who counts in the table counts them, too."
+        warnings=(
+            f"Of {cells:,} combinations about {_rows_of_noise(cells, own):,.0f} rows are expected that are "
+            "noise alone, with combinations that nobody has. Who counts in the table counts them, too.",
+            *private_warnings(own.epsilon, 0.0, None),
+        ),
     )
 
 

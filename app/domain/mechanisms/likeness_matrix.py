@@ -128,13 +128,9 @@ def safe_matrix(
         greatest = min(max(published.greatest, floor), most)
     else:
         greatest = _most_retaining(excess, prior, floor, most)
-    retention = _retention(excess, greatest)
+    # α of a d.
+    retention = np.minimum((excess - (1 + excess) * greatest) / (len(excess) - 1), greatest)
     return LikenessMatrix(TransitionMatrix(retention), excess, greatest, floor)
-
-
-def _retention(excess: Floats, greatest: float) -> Floats:
-    """α of a d."""
-    return np.minimum((excess - (1 + excess) * greatest) / (len(excess) - 1), greatest)
 
 
 def _most_retaining(excess: Floats, prior: Floats, floor: float, most: float) -> float:

@@ -126,18 +126,14 @@ def _needs_of_histogram(own: AuditedMechanism, noise: NoiseLaw) -> tuple[Need, .
 
     def law(counts: tuple[int, ...]) -> Law:
         if isinstance(asked, StabilityHistogram):
-            return stability_law(_shown(counts, asked), noise, asked.threshold)
+            # How many records each node is counted with, of a table of so many records of each leaf.
+            nodes, n = cells_of(table_of((counts[0], counts[1], 0)), asked)
+            shown = np.zeros(len(COLUMNS), dtype=np.int64)
+            shown[nodes[:, 0]] = n
+            return stability_law(tuple(shown.tolist()), noise, asked.threshold)
         return laplace_law(counts, noise)
 
     return (Need("delta", greatest_delta(law, 3, 2, own.epsilon), own.delta, error),)
-
-
-def _shown(counts: tuple[int, ...], asked: StabilityHistogram) -> tuple[int, ...]:
-    """How many records each node is counted with, of a table of so many records of each leaf."""
-    nodes, n = cells_of(table_of((counts[0], counts[1], 0)), asked)
-    found = np.zeros(len(COLUMNS), dtype=np.int64)
-    found[nodes[:, 0]] = n
-    return tuple(found.tolist())
 
 
 def _too_large(why: str, remedy: str) -> TooLarge:

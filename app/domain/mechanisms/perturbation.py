@@ -14,7 +14,6 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import doc
 
-from app.domain.arrays import Floats
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.classes.gains import saturation
 from app.domain.errors import Fault, NotSupported, refuse
@@ -86,7 +85,14 @@ def _missing(column: PerturbedColumn) -> tuple[Fault, ...]:
         retention = column.found.matrix.retention
         below = int(np.count_nonzero(retention <= 0))
         if below:
-            return (_negative(retention, below),)
+            fault = Fault(
+                "/mechanism/mode",
+                "invalid-alpha",
+                f"The published formula gives {below:,} of {len(retention):,} values a retention of at most "
+                f"0, the least {retention.min():.6g}: its proof does not hold then.",
+                "Choose the mode safe.",
+            )
+            return (fault,)
     most = greatest_floor(column.excess)
     if own.alpha_floor is not None and own.alpha_floor > most:
         fault = Fault(
@@ -98,16 +104,6 @@ def _missing(column: PerturbedColumn) -> tuple[Fault, ...]:
         )
         return (fault,)
     return ()
-
-
-def _negative(retention: Floats, below: int) -> Fault:
-    return Fault(
-        "/mechanism/mode",
-        "invalid-alpha",
-        f"The published formula gives {below:,} of {len(retention):,} values a retention of at most 0, the "
-        f"least {retention.min():.6g}: its proof does not hold then.",
-        "Choose the mode safe.",
-    )
 
 
 def _plan(context: MechanismContext, parameters: Perturbation) -> MechanismPlan:

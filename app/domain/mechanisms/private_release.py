@@ -285,9 +285,13 @@ def _hypotheses(context: MechanismContext) -> Iterator[Hypothesis]:
 
 def private_warnings(epsilon: float, delta: float, least_records: int | None) -> Iterator[str]:
     """What whoever publishes the release must know of its numbers."""
+    degraded = [(g, *group_privacy(g, epsilon, delta)) for g in GROUPS_TOLD]
     yield (
         "Whoever has g records in the data is protected with g·ε and g·e^((g−1)·ε)·δ only: "
-        + "; ".join(_of_group(g, epsilon, delta) for g in GROUPS_TOLD)
+        + "; ".join(
+            f"with {g} records ε = {own:.6g}" + (f" and δ = {slack:.3g}" if delta else "")
+            for g, own, slack in degraded
+        )
         + "."
     )
     yield (
@@ -309,12 +313,6 @@ def private_warnings(epsilon: float, delta: float, least_records: int | None) ->
             f"δ = {delta:.6g} is above a tenth of 1 in the {least_records:,} records that are declared: it "
             "is no longer small beside the chance of picking one record."
         )
-
-
-def _of_group(g: int, epsilon: float, delta: float) -> str:
-    """Such as: with 2 records ε = 2 and δ = 5.44e-06."""
-    degraded = group_privacy(g, epsilon, delta)
-    return f"with {g} records ε = {degraded[0]:.6g}" + ("" if not delta else f" and δ = {degraded[1]:.3g}")
 
 
 def _of_value(epsilon: float, delta: float) -> str:

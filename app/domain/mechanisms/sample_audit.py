@@ -122,16 +122,11 @@ def _of_sets(more: SampleSteps, less: SampleSteps, promise: SamplePromise) -> fl
     return max(both_orders(one, other, promise.epsilon_of_frequent), lacking)
 
 
-def _gone(more: SampleSteps, less: SampleSteps) -> set[Node]:
-    """All generalisations of the record that only one of the tables has."""
-    counts = counts_below(more.records), counts_below(less.records)
-    return {node for node, n in counts[0].items() if counts[1].get(node, 0) < n}
-
-
 def _is_crowded(own: FrequentSet, more: SampleSteps, less: SampleSteps, promise: SamplePromise) -> bool:
     """Whether all frequent generalisations of the record that is gone have the crowd without it."""
-    below = counts_below(less.records)
-    return all(below.get(node, 0) >= promise.crowd for node in own.members & _gone(more, less) if any(node))
+    with_it, without = counts_below(more.records), counts_below(less.records)
+    gone = {node for node, n in with_it.items() if without.get(node, 0) < n}
+    return all(without.get(node, 0) >= promise.crowd for node in own.members & gone if any(node))
 
 
 def _of_size(more: SampleSteps, promise: SamplePromise) -> Need:

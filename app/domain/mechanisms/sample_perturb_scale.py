@@ -185,7 +185,13 @@ class _Samples:
         """What is in the way of a draw."""
         own, above = self.parameters, self.column.above_cap()
         if self.is_by_coins and not own.accept_known_leak:
-            return (*above, _leak_not_accepted())
+            leak = Fault(
+                "/mechanism/accept_known_leak",
+                "known-leak",
+                f"The mode paper is drawn as published, to compare with. {KNOWN_LEAK}",
+                "Choose balanced_fixed; or, with the scope govern, set accept_known_leak.",
+            )
+            return (*above, leak)
         if above or self._is_sure_of_rows:
             return above
         size, p = self.least
@@ -230,15 +236,6 @@ class _Samples:
         if self.is_by_coins:
             return bool((chances_of_nothing(self.column.counts, self.limits) == 0).any())
         return bool(self.sizes.any())
-
-
-def _leak_not_accepted() -> Fault:
-    return Fault(
-        "/mechanism/accept_known_leak",
-        "known-leak",
-        f"The mode paper is drawn as published, to compare with. {KNOWN_LEAK}",
-        "Choose balanced_fixed; or, with the scope govern, set accept_known_leak.",
-    )
 
 
 def _supports(context: MechanismContext, parameters: SamplePerturbScale) -> str | None:

@@ -166,19 +166,19 @@ def _missing(context: MechanismContext, asked: SampledGeneralisation) -> Iterato
     if asked.dictionary is not None and not unfit:
         PublicDictionary.read(asked.dictionary, context, "/mechanism/dictionary")
     if not faults and (needed := constants_of(context, asked).needed) > asked.least_of_neighbours:
-        yield _too_small(asked, needed)
-
-
-def _too_small(asked: SampledGeneralisation, needed: float) -> Fault:
-    feasible = needed < MOST_RECORDS
-    return Fault(
-        "/mechanism/least_records",
-        "database-too-small",
-        f"Of a table of {asked.least_records:,} records no generalisation can be frequent enough; "
-        + (f"{needed + 1:,.0f} are needed." if feasible else "no table that is read here is large enough."),
-        "Declare more records if the data are known to have them; else give a greater sampling_rate or "
-        "delta, disclose fewer columns, give a rule with more general levels, or use stability_histogram.",
-    )
+        yield Fault(
+            "/mechanism/least_records",
+            "database-too-small",
+            f"Of a table of {asked.least_records:,} records no generalisation can be frequent enough; "
+            + (
+                f"{needed + 1:,.0f} are needed."
+                if needed < MOST_RECORDS
+                else "no table that is read here is large enough."
+            ),
+            "Declare more records if the data are known to have them; else give a greater sampling_rate "
+            "or delta, disclose fewer columns, give a rule with more general levels, or use "
+            "stability_histogram.",
+        )
 
 
 def _bars(context: MechanismContext, parameters: SampledGeneralisation) -> tuple[Fault, ...]:

@@ -105,7 +105,17 @@ def guarantee_together(
     gamma = math.prod(own.amplification for own in matrices)
     if math.isinf(gamma):
         return _nothing(attribute, len(draws), "they change odds by factors that no number bounds")
-    return _amplification(attribute, len(draws), gamma, epsilon, others)
+    return PrivacyGuarantee(
+        model=AMPLIFICATION,
+        parameters={"gamma": gamma, "local_epsilon": epsilon, "attribute": attribute, "draws": len(draws)},
+        sentence=(
+            f"For who reads of a person only that record of all {len(draws)} releases, no odds between two "
+            f"values of {attribute!r} that every one of them can show change by more than the factor "
+            f"{gamma:.6g}, whatever was believed before."
+        ),
+        status="certified",
+        hypotheses=(*_OF_DRAWS, _OWN_RECORD_ONLY, *others),
+    )
 
 
 def private_guarantee_together(
@@ -201,22 +211,6 @@ def _likeness(
         ),
         status="certified",
         hypotheses=(*_OF_DRAWS, *_OF_READERS, *others),
-    )
-
-
-def _amplification(
-    attribute: str, n_draws: int, gamma: float, epsilon: float, others: tuple[Hypothesis, ...]
-) -> PrivacyGuarantee:
-    return PrivacyGuarantee(
-        model=AMPLIFICATION,
-        parameters={"gamma": gamma, "local_epsilon": epsilon, "attribute": attribute, "draws": n_draws},
-        sentence=(
-            f"For who reads of a person only that record of all {n_draws} releases, no odds between two "
-            f"values of {attribute!r} that every one of them can show change by more than the factor "
-            f"{gamma:.6g}, whatever was believed before."
-        ),
-        status="certified",
-        hypotheses=(*_OF_DRAWS, _OWN_RECORD_ONLY, *others),
     )
 
 

@@ -207,13 +207,13 @@ def _bars(context: MechanismContext, parameters: StabilityHistogram) -> tuple[Fa
 
 def _plan(context: MechanismContext, parameters: StabilityHistogram) -> MechanismPlan:
     missing, law, own = tuple(_missing(context, parameters)), parameters.law, parameters
-    choice = _choice(context, own)
+    choice, likely = _choice(context, own), law.reaching(own.threshold, LIKELY)
     return MechanismPlan(
         constants={
             **law_constants(law),
             "threshold": own.threshold,
             "delta_of_threshold": own.delta_of_threshold,
-            "count_likely": law.reaching(own.threshold, LIKELY),
+            "count_likely": likely,
             **({} if choice is None else {"generalisations": choice.generalisations}),
         },
         missing=missing,
@@ -226,7 +226,10 @@ def _plan(context: MechanismContext, parameters: StabilityHistogram) -> Mechanis
         + BYTES_PER_VALUE * context.table.n_attributes
         + bytes_disclosed(context),
         warnings=(
-            *_of_threshold(own),
+            f"Combinations of few records are lost: one of {own.threshold:,} records is published with a "
+            f"probability of {float(law.tail(0)):.3g}, one of {likely:,} with at least 0.95. If no "
+            "combination of all columns has so many, the table is empty: choose more general levels, or "
+            "disclose fewer columns.",
             *(() if choice is None else (OF_DICTIONARY,)),
             *private_warnings(own.epsilon, own.delta, own.least_records),
         ),
@@ -246,16 +249,6 @@ def _guarantee(context: MechanismContext, own: StabilityHistogram) -> PrivacyGua
     of_delta = {"delta_of_threshold": own.delta_of_threshold}
     promised = private_guarantee(context, own.epsilon, own.delta, of_delta, own.least_records)
     return resting_on(own.dictionary, promised)
-
-
-def _of_threshold(own: StabilityHistogram) -> Iterator[str]:
-    likely = own.law.reaching(own.threshold, LIKELY)
-    chance = float(own.law.tail(0))
-    yield (
-        f"Combinations of few records are lost: one of {own.threshold:,} records is published with a "
-        f"probability of {chance:.3g}, one of {likely:,} with at least 0.95. If no combination of all "
-        "columns has so many, the table is empty: choose more general levels, or disclose fewer columns."
-    )
 
 
 def published_counts(counts: Longs, noise: Longs, threshold: int) -> Longs:

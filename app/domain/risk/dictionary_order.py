@@ -78,7 +78,16 @@ def dictionary_order(theta: Dictionary, eta: Dictionary, table: Table) -> OrderA
     Both are linked to the table's hierarchies and have identifiers (InvalidInput otherwise). Attributes that
     one does not carry are ⊥ in it. What counts is what the cells mean, whatever their consistency mode.
     """
-    theirs = _rows_in(theta, eta)
+    if theta.entity_ids is None or eta.entity_ids is None:
+        raise InvalidInput.of(
+            "/dictionaries",
+            "ids-not-comparable",
+            "The order of two dictionaries needs an identifier in both.",
+            "Declare an identifier in both.",
+        )
+    row_of = {entity: row for row, entity in enumerate(eta.entity_ids.tolist())}
+    # Row of each entity of θ in η, −1 where η lacks it.
+    theirs = np.array([row_of.get(entity, -1) for entity in theta.entity_ids.tolist()], dtype=np.int64)
     missing = np.flatnonzero(theirs < 0)
     first = int(missing[0]) if len(missing) else theta.n_entities
     broken: str | None = None
@@ -86,7 +95,7 @@ def dictionary_order(theta: Dictionary, eta: Dictionary, table: Table) -> OrderA
         at = _first_breach(_link(theta, attribute), _link(eta, attribute), theirs, first)
         if at < first:
             first, broken = at, attribute
-    if first == theta.n_entities or theta.entity_ids is None:
+    if first == theta.n_entities:
         return OrderAnswer(True)
     entity = theta.entity_ids[first]
     if broken is None:
@@ -137,19 +146,6 @@ def bound_hypotheses(
 
 
 # --- the order ---------------------------------------------------------------------------------------
-
-
-def _rows_in(theta: Dictionary, eta: Dictionary) -> Longs:
-    """Row of each entity of θ in η, −1 where η lacks it."""
-    if theta.entity_ids is None or eta.entity_ids is None:
-        raise InvalidInput.of(
-            "/dictionaries",
-            "ids-not-comparable",
-            "The order of two dictionaries needs an identifier in both.",
-            "Declare an identifier in both.",
-        )
-    row_of = {entity: row for row, entity in enumerate(eta.entity_ids.tolist())}
-    return np.array([row_of.get(entity, -1) for entity in theta.entity_ids.tolist()], dtype=np.int64)
 
 
 def _link(dictionary: Dictionary, attribute: str) -> LinkedAttribute | None:

@@ -141,7 +141,9 @@ def release_context(answers: ContextAnswers) -> ReleaseContext:
     threshold = THRESHOLDS[grade] if grade is not None else answers.threshold
     if threshold is None:
         raise ValueError("answers have a threshold or a grade")
-    attempt, recognition = _attempt(answers), _recognition(answers)
+    attempt, recognition = _attempt(answers), None
+    if answers.prevalence is not None:
+        recognition = recognition_of(answers.prevalence, answers.acquaintances)
     probability = max(own for own in (attempt, recognition, answers.breach) if own is not None)
     data_risk = min(1.0, threshold / probability) if probability else 1.0
     is_open = answers.release_model != "non_public"
@@ -173,9 +175,3 @@ def _attempt(answers: ContextAnswers) -> float:
     if answers.controls is None or answers.motives_and_capacity is None:
         raise ValueError("answers on a non-public release grade its recipient")
     return ATTEMPTS[answers.controls, answers.motives_and_capacity]
-
-
-def _recognition(answers: ContextAnswers) -> float | None:
-    if answers.prevalence is None:
-        return None
-    return recognition_of(answers.prevalence, answers.acquaintances)

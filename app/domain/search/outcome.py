@@ -264,11 +264,20 @@ class Outcome:
 
     def to_document(self) -> dict[str, Any]:
         """Plain JSON-able form without ids, times and the levels of single records."""
+        levels = shortfall = None
+        if isinstance(self.rule, TableRule):
+            levels = dict(zip(self.attributes, self.rule.levels, strict=True))
+        if self.shortfall is not None:
+            shortfall = {
+                "best": _number(self.shortfall.best),
+                "by": _number(self.shortfall.by),
+                "records": self.shortfall.records,
+            }
         return {
             **self.problem.to_document(),
             "solver": self.solver,
             "status": self.status,
-            "levels": self._levels(),
+            "levels": levels,
             "objective_value": _number(self.objective),
             "risk": _number(self.risk),
             "utility": _number(self.utility),
@@ -277,7 +286,7 @@ class Outcome:
             "records_with_ties": self.records_with_ties,
             "lower_bound": None if self.bounds is None else _number(self.bounds.lower),
             "gap": None if self.bounds is None else _number(self.bounds.gap),
-            "infeasible_by": self._shortfall(),
+            "infeasible_by": shortfall,
             "prohibited_records": self.prohibited_records,
             "absent": self.absent,
             "not_monotone": self.not_monotone,
@@ -301,20 +310,6 @@ class Outcome:
             "n_rules": self.risk_map.n_rules,
             "attributes": list(self.attributes),
             "points": points,
-        }
-
-    def _levels(self) -> dict[str, int] | None:
-        if not isinstance(self.rule, TableRule):
-            return None
-        return dict(zip(self.attributes, self.rule.levels, strict=True))
-
-    def _shortfall(self) -> dict[str, Any] | None:
-        if self.shortfall is None:
-            return None
-        return {
-            "best": _number(self.shortfall.best),
-            "by": _number(self.shortfall.by),
-            "records": self.shortfall.records,
         }
 
 

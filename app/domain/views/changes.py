@@ -118,7 +118,10 @@ def changes_of(
     tried, is_complete = 0, True
     frontier: list[tuple[tuple[Step, ...], PairVerdict]] = [((), found)]
     for size in range(1, MOST_FILTERS + 1):
-        waiting = [(step,) for step in _dropped(view)] if size == 1 else list[tuple[Step, ...]]()
+        waiting: list[tuple[Step, ...]] = []
+        if size == 1:
+            waiting += [(DroppedColumn(i),) for i in range(view.columns)]
+            waiting += [(DroppedSubgoal(i),) for i in range(len(view.subgoals))]
         try:
             for steps, disclosing in frontier:
                 own = list(islice(_filters(view, secret, disclosing, work), _MOST_THOUGHT_OF))
@@ -154,11 +157,6 @@ def changes_of(
 def _taken_away(steps: Sequence[Step]) -> tuple[int, int]:
     """By which changes are ordered."""
     return len(steps), sum(_LEFT[own.operator] if isinstance(own, Filter) else 3 for own in steps)
-
-
-def _dropped(view: ChangeableView) -> Iterator[Step]:
-    yield from map(DroppedColumn, range(view.columns))
-    yield from map(DroppedSubgoal, range(len(view.subgoals)))
 
 
 def _filters(

@@ -163,15 +163,12 @@ def _meet(one: Condition, other: Condition, range_: Range, work: Work) -> bool:
     """Whether some value may meet both."""
     for is_, asked in ((one, other), (other, one)):
         if is_.operator == "=":
-            return _holds(is_.value, asked)
+            own = _comparison(asked)
+            terms = own.left, own.right
+            left, right = (term.value if isinstance(term, Constant) else is_.value for term in terms)
+            return holds(left, own.operator, right)
     both = [_comparison(own) for own in (one, other)]
     return may_hold(both, lambda _: range_, work)
-
-
-def _holds(value: Cell, asked: Condition) -> bool:
-    own = _comparison(asked)
-    left, right = (term.value if isinstance(term, Constant) else value for term in (own.left, own.right))
-    return holds(left, own.operator, right)
 
 
 def _comparison(own: Condition) -> Comparison:

@@ -54,7 +54,9 @@ class Enumeration:
         # First those that are compared, each beside one that it is compared with: they fail at once.
         rest = [term for term in hit.pattern.compared if term in own]
         rest += [term for term in own if term not in hit.pattern.compared]
-        used = 1 + max((self._fresh_number(value) for value in shared.values()), default=-1)
+        fresh = self.stand_ins.fresh
+        numbers = [fresh.index(own) for own in shared.values() if isinstance(own, str) and own in fresh]
+        used = 1 + max(numbers, default=-1)
         query, place = (self.secret, hit.secret_place) if number == 0 else (self.view, hit.view_place)
         for values in self._valuations(hit, rest, shared, used, work):
             side = side_of(hit, number, place, values)
@@ -70,10 +72,6 @@ class Enumeration:
         """Whether the row is the other one, or tied to all with its values in the linked columns."""
         relation = self.schema.relations[row.relation]
         return len(hit.candidate.linked) == len(row.cells) or relation.is_tied(row.cells)
-
-    def _fresh_number(self, value: Cell) -> int:
-        fresh = self.stand_ins.fresh
-        return fresh.index(value) if isinstance(value, str) and value in fresh else -1
 
     def _valuations(
         self, hit: Hit, terms: Sequence[Term], values: Values, used: int, work: Work

@@ -12,7 +12,7 @@ from typing import Final
 
 from app.domain.views.instances import Row, Side, Witness
 from app.domain.views.patterns import Hit
-from app.domain.views.queries import Atom, Constant, Term
+from app.domain.views.queries import Constant, Term
 from app.domain.views.ranges import Cell, Value
 from app.domain.views.stand_ins import StandIns
 from app.domain.views.work import Work
@@ -46,7 +46,7 @@ def witness_of(hit: Hit, values: Values) -> Witness:
 def side_of(hit: Hit, number: int, place: int, values: Values) -> Side:
     """The instance of the secret's body (0) or the view's (1), with the subgoal at ``place`` deciding."""
     own, of = hit.pattern.disjuncts[number], hit.pattern.substitution
-    rows = [_row(of.row(atom), values) for atom in own.body]
+    rows = [Row(atom.relation, _cells(of.terms(atom.terms), values)) for atom in own.body]
     deciding = rows[place]
     return Side(deciding, frozenset(rows) - {deciding}, _cells(of.terms(own.goal), values))
 
@@ -56,10 +56,6 @@ def terms_of(hit: Hit, number: int) -> tuple[Term, ...]:
     own, of = hit.pattern.disjuncts[number], hit.pattern.substitution
     every = dict.fromkeys(of.of(term) for atom in own.body for term in atom.terms)
     return tuple(term for term in every if not isinstance(term, Constant))
-
-
-def _row(atom: Atom, values: Values) -> Row:
-    return Row(atom.relation, _cells(atom.terms, values))
 
 
 def _cells(terms: Sequence[Term], values: Values) -> tuple[Cell, ...]:

@@ -111,7 +111,10 @@ class Pattern:
         """Whether the comparison holds wherever those of the pattern do."""
         if {comparison, Comparison(comparison.right, comparison.operator, comparison.left)} & self._unequal:
             return True
-        return not may_hold([*self.comparisons, _denied(comparison)], self.range_of, self.work)
+        operator, turned = _OPPOSITES[comparison.operator]
+        left, right = comparison.left, comparison.right
+        denied = Comparison(right, operator, left) if turned else Comparison(left, operator, right)
+        return not may_hold([*self.comparisons, denied], self.range_of, self.work)
 
 
 _OPPOSITES: Final[dict[Operator, tuple[Operator, bool]]] = {
@@ -119,12 +122,6 @@ _OPPOSITES: Final[dict[Operator, tuple[Operator, bool]]] = {
     "<": ("<=", True),
     "<=": ("<", True),
 }
-
-
-def _denied(own: Comparison) -> Comparison:
-    operator, turned = _OPPOSITES[own.operator]
-    left, right = (own.right, own.left) if turned else (own.left, own.right)
-    return Comparison(left, operator, right)
 
 
 @dataclass(frozen=True)

@@ -40,10 +40,8 @@ def is_row_determined(query: NormalQuery, schema: RelationalSchema, *, keeps_dup
     if len(query.disjuncts) != 1:
         return False
     own = query.disjuncts[0]
-    return keeps_duplicates or _no_self_join(own, schema) or _depends_on_every_fit(own, schema)
-
-
-def _depends_on_every_fit(own: Disjunct, schema: RelationalSchema) -> bool:
+    if keeps_duplicates or _no_self_join(own, schema):
+        return True
     relations = [schema.relations[atom.relation] for atom in own.body]
     return (
         _maximal_row(own, schema)

@@ -65,8 +65,13 @@ def certain_rows(
         values: dict[Term, Cell] = dict(zip(goal, chosen, strict=True))
         for atom in shown.body:
             work.check()
-            cells = (_cell(term, values, number) for term in atom.terms)
-            rows.add(Row(atom.relation, tuple(cells)))
+            cells = tuple(
+                term.value
+                if isinstance(term, Constant)
+                else values.get(term, f"{_HIDDEN}{number} {term.name}")
+                for term in atom.terms
+            )
+            rows.add(Row(atom.relation, cells))
     return frozenset(
         row
         for row in answers(secret.written, rows, work)
@@ -76,12 +81,6 @@ def certain_rows(
 
 _HIDDEN: Final = "\0"
 """Begins the texts that stand for values not shown; no query can write it."""
-
-
-def _cell(term: Term, values: dict[Term, Cell], number: int) -> Cell:
-    if isinstance(term, Constant):
-        return term.value
-    return values.get(term, f"{_HIDDEN}{number} {term.name}")
 
 
 def _values(stand_ins: StandIns, range_: Range) -> list[Value]:

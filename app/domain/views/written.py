@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from app.domain.views.queries import Atom, Comparison, Query, Rule, Term, Variable
 from app.domain.views.ranges import Cell, in_digits
@@ -62,11 +62,8 @@ def _rule(rule: Rule, head: str, schema: RelationalSchema) -> str:
     names = names_of(rule, schema)
     items = [subgoal_in_datalog(atom, names) for atom in rule.atoms]
     items += [comparison_in_datalog(own, names) for own in rule.comparisons]
-    return f"{head}({_listed(rule.goal, names)}) :- {', '.join(items or ['true'])}."
-
-
-def _listed(terms: Sequence[Term], names: Mapping[Term, str]) -> str:
-    return ", ".join(_term(term, names) for term in terms)
+    goal = ", ".join(_term(term, names) for term in rule.goal)
+    return f"{head}({goal}) :- {', '.join(items or ['true'])}."
 
 
 def _term(term: Term, names: Mapping[Term, str]) -> str:

@@ -16,7 +16,7 @@ from app.domain.mechanisms.count_estimates import CountEstimates, EstimateOption
 from app.domain.mechanisms.counted_release import CountedRelease
 from app.domain.mechanisms.private_release import PublishedPrivately
 from app.domain.tables.table import Table
-from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, declarations_of
+from app.services.datasets.dataset_schema import AttributeType, declarations_of
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store
 from app.services.releases.drawn_tables import read_drawn_release
@@ -178,23 +178,22 @@ class ReleaseCounts:
                 for own in declared.values()
                 if own.hierarchy is not None and own.role.is_disclosed and own.type not in _ORDERS
             }
-        orders = {name: _order(own, kinds.get(name)) for name, own in declared.items()}
+        orders = {
+            name: _ORDERS.get(own.type) or _ORDERS_OF_HIERARCHIES.get(kinds.get(name, ""))
+            for name, own in declared.items()
+        }
+        # Whether the manifest tells that no value of an attribute is suppressed.
+        rule = release.summary["rule"]
+        told = not may_suppress_records(rule)
         return tuple(
             AskedAttribute(
-                name, hierarchy, orders[name], top_is_missing=_top_is_missing(release, name, hierarchy.height)
+                name,
+                hierarchy,
+                orders[name],
+                top_is_missing=told and bool(rule["levels"][name] < hierarchy.height),
             )
             for name, hierarchy in zip(table.attributes, table.hierarchies, strict=True)
         )
-
-
-def _order(declaration: AttributeDeclaration, kind_of_hierarchy: str | None) -> Order | None:
-    return _ORDERS.get(declaration.type) or _ORDERS_OF_HIERARCHIES.get(kind_of_hierarchy or "")
-
-
-def _top_is_missing(release: Stored, attribute: str, height: int) -> bool:
-    """Whether the manifest tells that no value of the attribute is suppressed."""
-    rule = release.summary["rule"]
-    return not may_suppress_records(rule) and bool(rule["levels"][attribute] < height)
 
 
 def _answered(release: Stored, counted: CountedRelease, request: AskCounts) -> CountAnswers:
@@ -226,6 +225,7 @@ def _answer(found: CountEstimates, i: int, is_drawn_from: bool) -> CountAnswer:
     """The answer to the query of this number."""
     error = float(found.standard_errors[i])
     has_error = is_drawn_from and not math.isnan(error)
+    kind: Literal["micro", "aggregate"] = "micro" if found.is_one_group[i] else "aggregate"
     return CountAnswer(
         float(found.estimates[i]),
         error if has_error else None,
@@ -233,14 +233,10 @@ def _answer(found: CountEstimates, i: int, is_drawn_from: bool) -> CountAnswer:
         float(found.high[i]) if has_error else None,
         _underlying(found, i) if is_drawn_from else None,
         float(found.records[i]),
-        _kind(found, i) if is_drawn_from else None,
+        kind if is_drawn_from else None,
         bool(found.is_spread[i]),
         bool(found.is_biased[i]),
     )
-
-
-def _kind(found: CountEstimates, i: int) -> Literal["micro", "aggregate"]:
-    return "micro" if found.is_one_group[i] else "aggregate"
 
 
 def _underlying(found: CountEstimates, i: int) -> UnderlyingError | None:

@@ -71,15 +71,9 @@ def _beside(
         return (*subjects_alike(contents, None), *subjects_beside(contents, None, columns))
     attributes = attributes_of(release.summary["mechanism"]["guarantees"])
     found = (*subjects_alike(contents, attributes), *subjects_beside(contents, attributes, columns))
-    return (*found, *_in_both(release, subject_of(content, attributes), others))
-
-
-def _in_both(release: Stored, subject: str, others: Sequence[Stored]) -> tuple[str, ...]:
-    """What draws of other contents count by that have some of its people: earlier ones, and later ones.
-
-    Of earlier ones it is kept with the release, of later ones with theirs, while those are stored.
-    """
-    own = release.summary["mechanism"].get(PEOPLE)
+    # What draws of other contents count by that have some of its people. Of earlier ones it is kept with the
+    # release, of later ones with theirs, while those are stored.
+    subject, own = subject_of(content, attributes), release.summary["mechanism"].get(PEOPLE)
     kept = [other.summary["mechanism"].get(PEOPLE) for other in others]
-    later = {one["subject"] for one in kept if one is not None and subject in one["subjects"]}
-    return tuple(sorted(later.union(() if own is None else own["subjects"])))
+    in_both = {one["subject"] for one in kept if one is not None and subject in one["subjects"]}
+    return (*found, *sorted(in_both.union(() if own is None else own["subjects"])))

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from app.domain.arrays import Ints
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.shown_labels import nodes_shown
 from app.domain.mechanisms.drawn_release import DrawnRelease
@@ -78,12 +77,8 @@ def rows_of(parquet: bytes, original: Table, levels: Mapping[str, int]) -> Table
         )
     codes = np.empty((stored.num_rows, len(names)), dtype=np.int32, order="F")
     for j, (name, hierarchy) in enumerate(zip(names, original.hierarchies, strict=True)):
-        codes[:, j] = _codes(stored.column(name), nodes_shown(hierarchy, levels.get(name)))
+        nodes = nodes_shown(hierarchy, levels.get(name))
+        whole: Any = stored.column(name).combine_chunks()
+        of_label = np.array([nodes[label] for label in whole.dictionary.to_pylist()], dtype=np.int32)
+        codes[:, j] = of_label.take(whole.indices.to_numpy())
     return Table(original.attributes, original.hierarchies, codes, sensitive=original.sensitive)
-
-
-def _codes(column: pa.ChunkedArray, nodes: Mapping[str, int]) -> Ints:
-    """(n,) the node of each cell."""
-    whole: Any = column.combine_chunks()
-    found = np.array([nodes[label] for label in whole.dictionary.to_pylist()], dtype=np.int32)
-    return np.asarray(found.take(whole.indices.to_numpy()))

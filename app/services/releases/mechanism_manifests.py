@@ -117,7 +117,10 @@ def shown_release(
     shown = shown_resource(actor, release)
     if state is None:
         return shown
-    summary = _without_hashes_of_data(shown.summary) if hides_records(release) else shown.summary
+    summary = shown.summary
+    if hides_records(release):
+        # Who knows all records but one could find that one by a hash of the data.
+        summary = {**summary, "dataset_sha256": None, "rule": {**summary["rule"], "sha256": None}}
     told = {
         # Hashes by which draws of other contents count are nobody's business.
         **{key: own for key, own in shown.summary["mechanism"].items() if key != PEOPLE},
@@ -129,11 +132,6 @@ def shown_release(
         "budget": budget,
     }
     return replace(shown, summary={**summary, "mechanism": told, "withdrawn_at": state.withdrawn_at})
-
-
-def _without_hashes_of_data(summary: JsonObject) -> JsonObject:
-    """Who knows all records but one could find that one by a hash of the data."""
-    return {**summary, "dataset_sha256": None, "rule": {**summary["rule"], "sha256": None}}
 
 
 def guarantees_known(

@@ -19,7 +19,7 @@ from app.services.releases.mechanism_manifests import BY_NAME
 from app.services.releases.people_in_both import people_in_both
 from app.services.releases.requests import ChosenMechanism, CreateRelease
 from app.services.releases.same_tables import contents_like
-from app.services.resources import JsonObject, Kind, Stored, TenantId, document_of
+from app.services.resources import Kind, Stored, TenantId, document_of
 from app.services.rules.rule_documents import may_suppress_records, require_rule_of, rule_of
 
 _QUESTION: Final = "release question"
@@ -44,12 +44,20 @@ async def prepare_release(
     table = await loader.table(tenant, dataset)
 
     def planned() -> Preparation:
-        context = MechanismContext(
-            table,
-            None if document is None else rule_of(document, table),
-            _public(dataset),
-            rule is not None and document is not None and _is_of_data(rule, document),
+        # Hierarchies that declare every value, with none attached that the data have.
+        public = frozenset(
+            own.name
+            for own in declarations_of(dataset)
+            if own.hierarchy is not None and own.on_unknown is not OnUnknown.ATTACH
         )
+        # Whether it is known that the rule depends on records: a search found it, or it may suppress some.
+        is_of_data = (
+            rule is not None
+            and document is not None
+            and (document.get("found_by") is not None or may_suppress_records(rule.summary))
+        )
+        rule_asked = None if document is None else rule_of(document, table)
+        context = MechanismContext(table, rule_asked, public, is_of_data)
         _require_supported(mechanism, context, chosen.parameters)
         plan = mechanism.plan(context, chosen.parameters)
         return Preparation(
@@ -100,20 +108,6 @@ async def _require_declared_hierarchies(work: UnitOfWork, dataset: Stored) -> No
                 )
             )
     refuse(faults)
-
-
-def _public(dataset: Stored) -> frozenset[str]:
-    """The attributes of which a hierarchy declares every value, with none attached that the data have."""
-    return frozenset(
-        own.name
-        for own in declarations_of(dataset)
-        if own.hierarchy is not None and own.on_unknown is not OnUnknown.ATTACH
-    )
-
-
-def _is_of_data(rule: Stored, document: JsonObject) -> bool:
-    """Whether it is known that the rule depends on records: a search found it, or it may suppress some."""
-    return document.get("found_by") is not None or may_suppress_records(rule.summary)
 
 
 def chosen_in(request: CreateRelease) -> ChosenMechanism:

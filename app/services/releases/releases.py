@@ -164,7 +164,13 @@ class ReleaseService(TableResources):
         if format is DataFormat.CSV:
             chunks = released.csv_chunks(neutralise_formulas=release.summary["neutralise_formulas"])
         else:
-            chunks = released.parquet_chunks(_origin(release, dataset, rule))
+            chunks = released.parquet_chunks(
+                {
+                    "privacy-risk.release": release.sha256,
+                    "privacy-risk.dataset": dataset.sha256,
+                    "privacy-risk.rule": rule.sha256,
+                }
+            )
         return stream(chunks, format, release.name)
 
     async def answers(self, actor: Actor, ref: str, request: AskCounts) -> CountAnswers:
@@ -242,12 +248,4 @@ def _manifest(released: ReleasedTable, dataset: Stored, rule: Stored, request: C
         "order": request.order,
         "order_chosen": request.order == "records",
         "csv_sha256": released.csv_sha256(neutralise_formulas=request.neutralise_formulas),
-    }
-
-
-def _origin(release: Stored, dataset: Stored, rule: Stored) -> dict[str | bytes, str | bytes]:
-    return {
-        "privacy-risk.release": release.sha256,
-        "privacy-risk.dataset": dataset.sha256,
-        "privacy-risk.rule": rule.sha256,
     }

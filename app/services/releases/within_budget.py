@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Final, NoReturn
+from typing import Final
 
 from app.domain.errors import Conflict
 from app.domain.mechanisms.privacy_loss import PrivacyLoss, decimal_text
@@ -26,8 +26,21 @@ async def require_within_budget(work: UnitOfWork, prepared: Preparation) -> None
         return
     account = await account_of(work, prepared.subjects, prepared.wordings.keys())
     for budget in budgets:
-        if not (account.held + prepared.loss).is_within(budget.limits):
-            _refuse(budget, account, prepared.loss)
+        if (account.held + prepared.loss).is_within(budget.limits):
+            continue
+        sums = sums_told(account, budget.limits)
+        asked = {name: decimal_text(getattr(prepared.loss, name)) for name, _ in _NUMBERS}
+        short = [
+            f"{letter} of {asked[name]} is asked for and {sums[name]['remaining']} is left"
+            for name, letter in _NUMBERS
+            if getattr(account.held, name) + getattr(prepared.loss, name) > getattr(budget.limits, name)
+        ]
+        raise Conflict(
+            f"The budget {budget.name!r} of the table has not enough: {', and '.join(short)}.",
+            "Use what was released, ask for a smaller ε or δ, or have somebody with the scope govern raise "
+            "it.",
+            {"budget": {"id": budget.id, "name": budget.name, **sums}, "asked": asked},
+        )
 
 
 def least_limits(budgets: Collection[Budget]) -> PrivacyLoss | None:
@@ -55,21 +68,3 @@ def sums_told(account: Account, limits: PrivacyLoss | None) -> dict[str, dict[st
         }
         for name, _ in _NUMBERS
     }
-
-
-def _refuse(budget: Budget, account: Account, asked: PrivacyLoss) -> NoReturn:
-    sums = sums_told(account, budget.limits)
-    short = [
-        f"{letter} of {decimal_text(getattr(asked, name))} is asked for and {sums[name]['remaining']} is left"
-        for name, letter in _NUMBERS
-        if getattr(account.held, name) + getattr(asked, name) > getattr(budget.limits, name)
-    ]
-    details: dict[str, Any] = {
-        "budget": {"id": budget.id, "name": budget.name, **sums},
-        "asked": {name: decimal_text(getattr(asked, name)) for name, _ in _NUMBERS},
-    }
-    raise Conflict(
-        f"The budget {budget.name!r} of the table has not enough: {', and '.join(short)}.",
-        "Use what was released, ask for a smaller ε or δ, or have somebody with the scope govern raise it.",
-        details,
-    )

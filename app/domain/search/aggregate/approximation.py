@@ -161,7 +161,9 @@ def approximate(
     solved = _solve_all(relaxation, box, parameters, halted)
     kept_floor = lowest_accepted(parameters.kept_utility * floor)
     accepted_of = [_accepted(box, own, kept_floor, parameters) for own in solved.pool if not halted()]
-    left = _rated_bottom(box)
+    # The record as it is, whose utility reaches the floor: what is left where nothing was rounded.
+    bottom = (0,) * len(box.heights)
+    left: Rated = (box.risk(bottom), -box.utility(bottom), bottom)
     trials, draws = 0, [[(own[0], p) for own, p in accepted] for accepted in accepted_of if accepted]
     if parameters.mode == "sampling" and random is not None:
         found, trials = _sampled(solved.pool, accepted_of, random, halted)
@@ -340,12 +342,6 @@ def expected_inverse(draws: Sequence[Sequence[tuple[float, float]]]) -> float:
             terms.append((before - above) / risk if risk else math.inf)
         before = above
     return math.fsum(terms)
-
-
-def _rated_bottom(box: ChainRecord) -> Rated:
-    """The record as it is, whose utility reaches the floor: what is left where nothing was rounded."""
-    bottom = (0,) * len(box.heights)
-    return box.risk(bottom), -box.utility(bottom), bottom
 
 
 def _best(found: list[Rated]) -> Levels:

@@ -236,14 +236,11 @@ class ApproximationPlan(RecordSearch):
         super().__init__(asked, self._chains, row_type, 1)
         self.n_blocks = min(max(1, math.ceil(self.seconds / SECONDS_PER_BLOCK)), self.units)
         self._most = self._context.utility.of(context.table.codes[self._chains.first])
-        self._require_acceptance()
-
-    def _require_acceptance(self) -> None:
-        """Refuse parameters under which a record with programmes to round may have nothing to accept."""
         floor = self._problem.objective.threshold
-        top = self._context.utility.of(np.zeros((1, self._context.table.n_attributes), dtype=np.int32))[0]
+        top = self._context.utility.of(np.zeros((1, context.table.n_attributes), dtype=np.int32))[0]
+        # A record with programmes to round must have something to accept.
         if floor > 0 and top < lowest_accepted(floor):
-            require_acceptance(self._parameters, floor / max(floor, float(self._most.max())))
+            require_acceptance(parameters, floor / max(floor, float(self._most.max())))
 
     @property
     def seconds(self) -> float:

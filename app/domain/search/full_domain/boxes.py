@@ -241,18 +241,15 @@ class BoxSearch:
         answers = self.progress.answers
         kept = answers.state((Asks.STATE,))
         if kept is None:
-            self._begin()
+            self._learn_pairs()
+            bound, lo, hi = self._heap[0]
+            self._heap[0] = (bound + _disjoint(*self._ways_out(lo, hi, self._conflicts.rows)), lo, hi)
+            self._descent.run()
         else:
             self._restore(*unpacked_state(kept))
         while self._heap and self._heap[0][0] <= self.progress.limit and self._goes_on():
             answers.offer((Asks.STATE,), lambda: packed_state(*self._kept()))
             self._open(heapq.heappop(self._heap))
-
-    def _begin(self) -> None:
-        self._learn_pairs()
-        bound, lo, hi = self._heap[0]
-        self._heap[0] = (bound + _disjoint(*self._ways_out(lo, hi, self._conflicts.rows)), lo, hi)
-        self._descent.run()
 
     def _kept(self) -> tuple[dict[str, Any], Arrays]:
         bounds, lowest, highest = zip(*self._heap, strict=True)

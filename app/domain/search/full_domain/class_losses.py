@@ -256,14 +256,12 @@ class GuidedSearch:
         self.least_open = self.progress.least(tuple(0 for _ in self.progress.table.heights))
         self._guide.least = self.least_open
         self._boxes.run()
-        no_rule = self.progress.found() is None and math.isinf(self._boxes.least_open)
         reached = self.progress.best <= self.least_open + tie_margin(self.least_open)
-        if no_rule or (reached and self._is_lowest()):
-            self.least_open = math.inf
-
-    def _is_lowest(self) -> bool:
         found = self.progress.found()
-        return found is not None and not any(found[0])
+        if (found is None and math.isinf(self._boxes.least_open)) or (
+            reached and found is not None and not any(found[0])
+        ):
+            self.least_open = math.inf
 
 
 class _Guide(Checks):

@@ -287,16 +287,13 @@ class AnonymityPlan:
     def _found(self, tick: Callable[[int], None], halted: Halted) -> bytes:
         if self._judge.refusals():
             return _Found(refused=True, minimal=[] if self._problem.minimal_rules else None).encoded()
-        found = self._best(tick, halted)
+        # It is kept once it is found, for the search for minimal rules after it.
+        best = self.answers.whole((Asks.BEST,), lambda: self._searched(tick, halted).encoded(), halted)
+        found = _Found(**json.loads(best))
         if self._problem.minimal_rules and found.complete:
             minimal = minimal_rules(Progress(self._judge, self._budget, tick, halted, self.answers))
             found = replace(found, minimal=None if minimal is None else [list(rule) for rule in minimal])
         return found.encoded()
-
-    def _best(self, tick: Callable[[int], None], halted: Halted) -> _Found:
-        """The best rule, which is kept once it is found, for the search for minimal rules after it."""
-        found = self.answers.whole((Asks.BEST,), lambda: self._searched(tick, halted).encoded(), halted)
-        return _Found(**json.loads(found))
 
     def _searched(self, tick: Callable[[int], None], halted: Halted) -> _Found:
         search = self._search(tick, halted)

@@ -142,16 +142,12 @@ class NearRows:
             groups = place[order][starts]
             counts[1 + groups, 1:] = np.add.reduceat(rows, starts, axis=0, dtype=np.int64)
             counts[1 + groups, 0] = np.diff(np.append(starts, len(order)))
-        _accumulate(counts, steps.attribute[ups])
+        # Rows 1.. are summed over the levels up to each within every attribute.
+        sums = np.cumsum(counts[1:], axis=0)
+        firsts = np.flatnonzero(np.diff(steps.attribute[ups], prepend=-1))
+        before = np.concatenate([np.zeros((1, counts.shape[1])), sums])[firsts]
+        counts[1:] = sums - np.repeat(before, np.diff(np.append(firsts, len(ups))), axis=0)
         counts[1:] += counts[0]
         return Exchanges(
             counts, steps.attribute[ups], steps.level[ups] + 1, steps.attribute[downs], steps.level[downs]
         )
-
-
-def _accumulate(counts: npt.NDArray[np.float64], attribute: Longs) -> None:
-    """Sum rows 1.. over the levels up to each within every attribute, in place."""
-    sums = np.cumsum(counts[1:], axis=0)
-    starts = np.flatnonzero(np.diff(attribute, prepend=-1))
-    before = np.concatenate([np.zeros((1, counts.shape[1])), sums])[starts]
-    counts[1:] = sums - np.repeat(before, np.diff(np.append(starts, len(attribute))), axis=0)

@@ -271,13 +271,6 @@ class ChainPlan(RecordSearch):
 
     # --- the outcome ---------------------------------------------------------------------------------
 
-    def _completed(self, blocks: Mapping[int, bytes]) -> npt.NDArray[np.void]:
-        """What was found for every record; of those left out, what is feasible without a search."""
-        found = self._joined(blocks)
-        for number in np.flatnonzero(found["code"] == UNSOLVED).tolist():
-            self._guess(self._instance.chains(number), found[number : number + 1])
-        return found
-
     def _guess(self, chains: Chains, found: npt.NDArray[np.void]) -> None:
         """Disclose a record as it is where a floor asks for utility, else nothing of it."""
         problem, identity = self._problem, (0,) * chains.n_attributes
@@ -302,7 +295,10 @@ class ChainPlan(RecordSearch):
     def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The rule of all records, or what keeps some of them from having one."""
         instance = self._instance
-        found = self._completed(blocks)
+        found = self._joined(blocks)
+        # Of records left out, what is feasible without a search.
+        for number in np.flatnonzero(found["code"] == UNSOLVED).tolist():
+            self._guess(instance.chains(number), found[number : number + 1])
         outcome = self._outcome(
             found,
             found["reach"],

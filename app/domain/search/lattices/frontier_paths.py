@@ -89,7 +89,7 @@ class FrontierSearch:
         while queue:
             at = queue.popleft()
             yield at
-            for neighbour in self._neighbours(at):
+            for neighbour in self._cube(at) if self._solver.moves == "full_cube" else self._reduced(at):
                 if neighbour in seen:
                     continue
                 seen.add(neighbour)
@@ -102,9 +102,6 @@ class FrontierSearch:
         moves = self._nodes.moves
         beyond = moves.generalisations(node) if self._nodes.is_down else moves.specialisations(node)
         return any(not self._nodes.is_feasible(other) for other in beyond)
-
-    def _neighbours(self, node: Levels) -> Iterator[Levels]:
-        return self._cube(node) if self._solver.moves == "full_cube" else self._reduced(node)
 
     def _cube(self, node: Levels) -> Iterator[Levels]:
         ranges = [

@@ -10,7 +10,7 @@ matches: if none of these moved, it is as it was. So moves are undone there unti
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -82,32 +82,25 @@ class Batch:
             before = np.count_nonzero(moving)
             moving &= ~failing[self._joined]
             short = np.flatnonzero(self._like_before(failing) & self._is_left)
-            returned[short] = np.maximum(2 * returned[short], self._missing(short))
+            placed = self._at >= 0
+            sizes = np.bincount(self._at[placed], self._amounts[placed], self._placed.limit)[short]
+            missing = np.maximum(self._criteria.usual - sizes.astype(np.int64), 1)
+            returned[short] = np.maximum(2 * returned[short], missing)
             moving &= ahead >= returned[self._left]
             if np.count_nonzero(moving) == before:
-                moving = self._without_all_like(failing, moving)
+                if self._criteria.overlaps:
+                    # All go back of those that can have made a class fail.
+                    now = self._criteria.likeness(replace(self._placed, of=self._at))
+                    moving &= ~self._like_before(failing)[self._left] & ~now(failing)[self._joined]
                 if np.count_nonzero(moving) == before:
                     # Only a criterion that fails what it passed before gets here: nothing moves then.
                     return np.zeros_like(moving)
             self._at[self._rows] = np.where(moving, self._joined, self._left)
 
-    def _without_all_like(self, failing: Bools, moving: Bools) -> Bools:
-        """The moves but for all of those that can have made a class fail, where classes overlap."""
-        if not self._criteria.overlaps:
-            return moving
-        now = self._criteria.likeness(replace(self._placed, of=self._at))
-        return moving & ~self._like_before(failing)[self._left] & ~now(failing)[self._joined]
-
     @cached_property
     def _like_before(self) -> Callable[[Bools], Bools]:
         """Which classes were chosen ones before the moves or, where they overlap, matched these."""
         return self._criteria.likeness(self._placed)
-
-    def _missing(self, classes: Longs) -> Longs:
-        """At least how many records have to return to each class."""
-        placed = self._at >= 0
-        sizes = np.bincount(self._at[placed], self._amounts[placed], self._placed.limit)[classes]
-        return np.maximum(self._criteria.usual - sizes.astype(np.int64), 1)
 
     def _records_ahead(self) -> Longs:
         """(r,) records that return to a class before each of those that left it: from large classes first."""
@@ -121,14 +114,6 @@ class Batch:
         found = np.empty(len(order), dtype=np.int64)
         found[order] = ahead - first
         return found
-
-
-@dataclass(eq=False)
-class _State(Recoded):
-    """A recoding as it was."""
-
-    loss: float
-    suppressed_fail: bool | None
 
 
 class Recoding(Recoded):
@@ -284,12 +269,14 @@ class Recoding(Recoded):
     def _move_lower(self, rows: Indices, target: Steps, strictly: bool, tries: int) -> Indices:
         if self.losses.adds_up:
             return self.move(rows, target)
-        state = self._state()
+        steps, codes = self.steps.copy(order="F"), self.codes.copy(order="F")
+        of, n_classes, loss, suppressed_fail = self.of, self.n_classes, self.loss, self._suppressed_fail
         moved = self.move(rows, target)
-        lowered, margin = state.loss - self.loss, LEAST_LOWERED * abs(state.loss)
+        lowered, margin = loss - self.loss, LEAST_LOWERED * abs(loss)
         if not len(moved) or (lowered > margin if strictly else lowered >= -margin):
             return moved
-        self._restore(state)
+        self.steps, self.codes = steps, codes
+        self.of, self.n_classes, self._loss, self._suppressed_fail = of, n_classes, loss, suppressed_fail
         if not tries or len(rows) == 1:
             return rows[:0]
         middle = len(rows) // 2
@@ -298,12 +285,3 @@ class Recoding(Recoded):
             for part in (slice(None, middle), slice(middle, None))
         ]
         return np.concatenate(parts)
-
-    def _state(self) -> _State:
-        steps, codes = self.steps.copy(order="F"), self.codes.copy(order="F")
-        return _State(steps, codes, self.of, self.n_classes, self.loss, self._suppressed_fail)
-
-    def _restore(self, state: _State) -> None:
-        self.steps, self.codes = state.steps, state.codes
-        self.of, self.n_classes, self._loss = state.of, state.n_classes, state.loss
-        self._suppressed_fail = state.suppressed_fail

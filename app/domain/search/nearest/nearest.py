@@ -132,7 +132,8 @@ class _Search:
                 self._take_suppressing(heapq.heappop(self._later))
             if self._suffices(upcoming):
                 return False
-        return self._best is not None or self._exhausted(seen)
+        terms = self._raising.terms
+        return self._best is not None or are_held(terms) or seen == math.prod(map(len, terms))
 
     def _suffices(self, upcoming: tuple[float, Vector] | None) -> bool:
         """Whether what is at hand is as close to the best as the budget asks for."""
@@ -141,10 +142,6 @@ class _Search:
         left = [-math.inf if upcoming is None else upcoming[0], *(own.utility for own in self._later[:1])]
         before = self._before
         return self._budget.suffices(before - self._spare.utility, before - max(left))
-
-    def _exhausted(self, seen: int) -> bool:
-        terms = self._raising.terms
-        return are_held(terms) or seen == math.prod(map(len, terms))
 
     @property
     def _floor(self) -> float:

@@ -165,7 +165,9 @@ class MeanPlan(CurveBlocks):
             return replace(outcome, bounds=Bounds(value, 0.0))
         if answer.chosen is not None:
             nodes = _nodes(instance, choices, item_of, curves, answer.chosen)
-            return self._found(outcome, nodes, answer)
+            found = replace(outcome, solver=answer.solver)
+            found = found.with_rule(instance.context, instance.rule_of(nodes))
+            return found if answer.bound is None else found.unless_above(answer.bound)
         if problem.objective.kind == "min_risk":
             # Only rules of infinite risk reach the floor.
             return replace(outcome, status="prohibited")
@@ -175,11 +177,6 @@ class MeanPlan(CurveBlocks):
         context = self.instance.context
         n = context.table.n_records if records is None else records
         return replace(outcome, status="infeasible", shortfall=shortfall_of(context, self._asked, reach, n))
-
-    def _found(self, outcome: Outcome, nodes: Longs, answer: Answer) -> Outcome:
-        found = replace(outcome, solver=answer.solver)
-        found = found.with_rule(self.instance.context, self.instance.rule_of(nodes))
-        return found if answer.bound is None else found.unless_above(answer.bound)
 
 
 def value_of(choices: Choices, answer: Answer, problem: Problem, total_weight: float) -> float:

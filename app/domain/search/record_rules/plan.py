@@ -10,10 +10,9 @@ from itertools import takewhile
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Floats, Ints, Longs
+from app.domain.arrays import Floats, Longs
 from app.domain.counting.calibration import BYTES_PER_SCORED_RECORD, SECONDS_PER_SCORED_RECORD
 from app.domain.counting.threads import in_order
-from app.domain.rules.rule import CellRule, RecordRule
 from app.domain.search.budget import UNLIMITED, Budget, Halted, stop_if
 from app.domain.search.lattices.search import LatticeSolver, search_lattice, seconds_of
 from app.domain.search.outcome import Outcome
@@ -188,10 +187,12 @@ class RecordPlan(RecordSearch):
         instance = self._instance
         found, complete = self._completed(blocks)
         complete &= not (found["truncated"] == HALTED).any()
+        nodes = np.ascontiguousarray(found["node"])
         outcome = self._outcome(
             found,
             found["reach"],
-            lambda: self._rule(np.ascontiguousarray(found["node"])),
+            # None if a search found no node for one of the records.
+            lambda: instance.rule_of(nodes[instance.of_record]) if (nodes >= 0).all() else None,
             is_open=bool(found["truncated"].any()),
             n_absent=instance.n_absent,
             n_rules=instance.n_nodes,
@@ -202,7 +203,3 @@ class RecordPlan(RecordSearch):
             records_with_ties=None if self._how or not complete else self._records(tied),
             complete=complete,
         )
-
-    def _rule(self, nodes: Ints) -> RecordRule | CellRule | None:
-        """The rule that gives each distinct record its node; None if a search found none for one of them."""
-        return self._instance.rule_of(nodes[self._instance.of_record]) if (nodes >= 0).all() else None

@@ -240,19 +240,15 @@ class RacedSearch(RatingSearch):
         greedy = GreedyRule(instance, problem.objective, max(1, share), tick, halted)
         greedy.run()
         if not provable:
-            return self._unproved(greedy, most, halted())
+            bound = least_objective(problem, instance.context.model, most)
+            code = OPTIMAL if greedy.best is not None else INFEASIBLE
+            return Found(
+                code, greedy.best, math.inf, -math.inf, bound, True, math.nan,
+                greedy.n_ratings, greedy.n_ratings, greedy.n_ratings, halted(),
+            )  # fmt: skip
         left = max(1, self._n_nodes - greedy.n_ratings)
         found = search_boxes(instance, problem, replace(self._budget, max_nodes=left), tick, halted)
         return self._better(greedy, found)
-
-    def _unproved(self, greedy: GreedyRule, most: float, halted: bool) -> Found:
-        instance = self._instance
-        bound = least_objective(instance.problem, instance.context.model, most)
-        code = OPTIMAL if greedy.best is not None else INFEASIBLE
-        return Found(
-            code, greedy.best, math.inf, -math.inf, bound, True, math.nan,
-            greedy.n_ratings, greedy.n_ratings, greedy.n_ratings, halted,
-        )  # fmt: skip
 
     def _better(self, greedy: GreedyRule, found: Found) -> Found:
         """The box search's answer with the better of both rules, and the nodes of both."""
@@ -264,14 +260,11 @@ class RacedSearch(RatingSearch):
         )
         if not found.truncated and found.code != INFEASIBLE:
             return counted
-        if greedy.best is None or greedy.key >= self._key_of(found):
+        objective = self._instance.problem.objective
+        key = NO_RULE if found.node is None else objective.key(found.risk, found.utility)
+        if greedy.best is None or greedy.key >= key:
             return counted
         return replace(counted, code=OPTIMAL, node=greedy.best, truncated=True)
-
-    def _key_of(self, found: Found) -> Key:
-        if found.node is None:
-            return NO_RULE
-        return self._instance.problem.objective.key(found.risk, found.utility)
 
     def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The better rule, with the smallest open bound."""
@@ -308,23 +301,20 @@ def search_rules(
         exact = ratings.is_complete and problem.objective.kind != "max_utility"
         return replace(found, node=node), int(choice.ties[0]) if exact else None
     if not ratings.is_complete:
-        return _from_the_start(instance, found), None
+        # It ended before it rated a feasible rule: a rule found by a dive is told.
+        start = untouched(instance)
+        told = replace(
+            found,
+            code=start.code,
+            node=start.node,
+            bound=max(start.bound, found.bound),
+            visited_nodes=found.visited_nodes + start.visited_nodes,
+            risk_evaluations=found.risk_evaluations + start.risk_evaluations,
+        )
+        return told, None
     if problem.objective.kind != "max_utility":
         # Some rule is feasible, but no finite risk was left open.
         return replace(found, code=PROHIBITED), None
     lowest = LeastRisk(-math.inf)
     least = RuleSearch(instance.ratings, terms, lowest, budget, tick, halted, keeps_state=False).run()
     return replace(found, reach=float(least.risk.min()) if least.is_complete else math.nan), None
-
-
-def _from_the_start(instance: TableInstance, found: Found) -> Found:
-    """What a search says that ended before it rated a feasible rule: a rule found by a dive."""
-    start = untouched(instance)
-    return replace(
-        found,
-        code=start.code,
-        node=start.node,
-        bound=max(start.bound, found.bound),
-        visited_nodes=found.visited_nodes + start.visited_nodes,
-        risk_evaluations=found.risk_evaluations + start.risk_evaluations,
-    )

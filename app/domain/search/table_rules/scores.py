@@ -189,7 +189,10 @@ class TableScores(RuleScores):
         walk, cut = self._walk, self._late.cut
         states = math.fsum(math.prod(self.shape[:depth]) for depth in range(1, cut + 1))
         later, middle = math.prod(self.shape[cut:]), self._middle_rows
-        rows = _between(middle, walk.root.n_rows, shown)
+        if shown < MIDDLE:
+            rows = 2 * shown * middle
+        else:
+            rows = middle + (2 * shown - 1) * (walk.root.n_rows - middle)
         per_state = SECONDS_PER_STATE + (middle + rows) / 2 * SECONDS_PER_STATE_ROW
         per_later = SECONDS_PER_LATER + walk.suffixes[cut].size * SECONDS_PER_LATER_ROW
         per_rating = SECONDS_PER_RATING + rows * SECONDS_PER_RATED_ROW
@@ -339,11 +342,6 @@ class TableScores(RuleScores):
 def _met(combinations: float, rules: float) -> float:
     """How many of the combinations occur among so many rules that are drawn alike."""
     return combinations * -math.expm1(-rules / combinations) if combinations else 0.0
-
-
-def _between(middle: float, most: float, shown: float) -> float:
-    """Rows where rules show such a share, from none through those of the middle levels to the most."""
-    return 2 * shown * middle if shown < MIDDLE else middle + (2 * shown - 1) * (most - middle)
 
 
 def _bytes_of(state: State) -> int:

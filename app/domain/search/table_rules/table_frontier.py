@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.domain.arrays import Floats
 from app.domain.counting.calibration import BYTES_PER_OPEN_RULE, SECONDS_PER_OPEN_RULE_AND_RATING
 from app.domain.search.budget import Halted, never
 from app.domain.search.frontier import FrontierOutcome, FrontierPoint, spread_over
@@ -39,7 +38,9 @@ class _Points:
         utility = instance.every_utility[rules.rules]
         chosen = proper_frontier(rules.risk, utility)
         risk, utility = rules.risk[chosen], utility[chosen]
-        gap = np.maximum(0.0, risk - _least_of_others(rules, utility))
+        # What the risk of no open rule of at least some utility is below; +∞ where there is none.
+        others = np.append(np.minimum.accumulate(rules.open_bounds[::-1])[::-1], np.inf)
+        gap = np.maximum(0.0, risk - others[np.searchsorted(rules.open_utility, utility)])
         shape = [height + 1 for height in instance.heights]
         levels = np.stack(np.unravel_index(rules.rules[chosen], shape), axis=1)
         return cls(levels.tolist(), risk.tolist(), utility.tolist(), gap.tolist())
@@ -70,12 +71,6 @@ class _Points:
             counters=counters,
             attributes=instance.context.table.attributes,
         )
-
-
-def _least_of_others(rules: Ratings, utility: Floats) -> Floats:
-    """What the risk of no open rule of at least some utility is below; +∞ where there is none."""
-    least = np.append(np.minimum.accumulate(rules.open_bounds[::-1])[::-1], np.inf)
-    return least[np.searchsorted(rules.open_utility, utility)]
 
 
 class EnumeratedFrontier(RuleBlocks):
