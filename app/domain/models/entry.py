@@ -209,6 +209,8 @@ class Measure(Generic[P, R]):
     by_persons
         What becomes of it where a person may have several records (see
         :mod:`app.domain.models.criterion`): it counts persons, reads records, or is refused, and why.
+    bounded_by_persons
+        Values of which the fewest persons that classes can have give a bound, and from which side.
     """
 
     name: str
@@ -230,3 +232,4 @@ class Measure(Generic[P, R]):
     reads: frozenset[Reads] = frozenset({"records"})
     tells_counts: bool = False
     by_persons: str = NEEDS_ONE_ROW
+    bounded_by_persons: Mapping[str, Literal["lower", "upper"]] = field(default_factory=dict)

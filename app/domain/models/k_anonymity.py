@@ -183,6 +183,7 @@ EQUIVALENCE_CLASSES: Final = Measure(
     looks_at="quasi_identifiers",
     reads=frozenset({"records", "classes"}),
     by_persons=COUNTS_PERSONS,
+    bounded_by_persons={"k": "lower"},
 )
 SECONDS_PER_CELL: Final = 2e-8
 

@@ -193,4 +193,5 @@ ATTACKER_MODELS: Final = Measure(
     looks_at="quasi_identifiers",
     reads=frozenset({"records", "classes"}),
     by_persons=COUNTS_PERSONS,
+    bounded_by_persons={"prosecutor.highest": "upper"},
 )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from app.domain.errors import Fault, InvalidInput, NotSupported
 from app.domain.gates.explanations import number
 from app.domain.gates.findings import Finding
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.models.prosecutor_risk import HighestRisk
 from app.domain.policies.policy import MeasureCondition, PrivacyModelCondition, Requirement
+from app.domain.policies.requirements import MEASURE_OF
 from app.domain.rules.rule import Rule
 from app.domain.search.answers import Answers
 from app.domain.search.budget import Halted, never
@@ -33,6 +36,13 @@ OF_NOBODY = (
     "Persons have several rows, and nobody knows whose the rows of the file are.",
     "Name a key column that both have, or judge the rule or stored release that made the file.",
 )
+
+_SHOWN_BY: Final[Mapping[str | None, tuple[str, ...]]] = {
+    "lower": ("at_least", "above"),
+    "upper": ("at_most", "below"),
+    None: (),
+}
+"""What a bound from this side can show."""
 
 Tick = Callable[[int], None]
 
@@ -109,15 +119,16 @@ def required(rule: Rule | None) -> Rule:
 def is_bounded(criterion: Requirement, asked: Any, file: Table) -> bool:  # noqa: ANN401
     """Whether what is ``asked`` (a condition, or a measure's parameters) passes if the fewest persons do."""
     match criterion.condition:
-        case (
-            PrivacyModelCondition(model="k_anonymity" | "highest_risk")
-            | MeasureCondition(measure="equivalence_classes", value="k", comparison="at_least" | "above")
-            | MeasureCondition("attacker_models", value="prosecutor.highest", comparison="at_most" | "below")
-        ):
-            # Classes by fewer quasi-identifiers join those that were filled; other columns would split them.
-            names = criterion.scope.attributes or getattr(asked, "quasi_identifiers", None)
-            return asked.missing == "own_category" and are_quasi_identifiers(file, names)
-    return False
+        case PrivacyModelCondition(model=KAnonymity.kind | HighestRisk.kind):
+            pass
+        case MeasureCondition(measure, value=value, comparison=comparison):
+            if comparison not in _SHOWN_BY[MEASURE_OF[measure].bounded_by_persons.get(value)]:
+                return False
+        case _:
+            return False
+    # Classes by fewer quasi-identifiers join those that were filled; other columns would split them.
+    names = criterion.scope.attributes or getattr(asked, "quasi_identifiers", None)
+    return asked.missing == "own_category" and are_quasi_identifiers(file, names)
 
 
 def by_fewest_persons(finding: Finding) -> Finding:
