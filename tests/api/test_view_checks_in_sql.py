@@ -10,6 +10,13 @@ from tests.unit.views.vectors import VECTORS, queries_of
 
 pytestmark = pytest.mark.anyio
 
+
+@pytest.fixture
+def left_standing(standing: dict[str, str]) -> dict[str, str]:
+    """One tenant asks all: an answer rests on nothing but its question."""
+    return standing
+
+
 SECRET = "SELECT DISTINCT pname FROM p JOIN d USING (pid) WHERE diagnosis = 'cancer'"
 HOSPITAL = {
     "relations": {
