@@ -110,12 +110,40 @@ def api(store: PostgresStore, registry: PostgresRegistry, clock: Any) -> Api:
     return build_api(store, registry, clock)
 
 
+@pytest.fixture(scope="module")
+def standing() -> dict[str, str]:
+    """What tests of a file that write nothing take over from each other: a key, and names of what is made."""
+    return {}
+
+
 @pytest.fixture
-async def client(anyio_backend: str, api: Api) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of a new tenant, with a key of every scope."""
-    _, token = await api.tenant_with_key()
-    async with api.client(token) as client:
+def left_standing(request: pytest.FixtureRequest, standing: dict[str, str]) -> dict[str, str]:
+    """The same where a test asserts that it writes nothing, in a database that stays with its file."""
+    names = request.fixturenames
+    return standing if "unchanged" in names and not any(name in names for name in PREPARED) else {}
+
+
+@pytest.fixture
+async def client(
+    anyio_backend: str, api: Api, left_standing: dict[str, str]
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of a tenant, with a key of every scope: a new one, unless nothing is written."""
+    if "key" not in left_standing:
+        _, left_standing["key"] = await api.tenant_with_key()
+    async with api.client(left_standing["key"]) as client:
         yield client
+
+
+@pytest.fixture
+def once(left_standing: dict[str, str]) -> Callable[[str], bool]:
+    """Whether something of a name is still to be made with the client."""
+
+    def first(name: str) -> bool:
+        is_first = name not in left_standing
+        left_standing[name] = "made"
+        return is_first
+
+    return first
 
 
 @pytest.fixture
@@ -134,11 +162,14 @@ async def anonymous(anyio_backend: str, api: Api) -> AsyncIterator[httpx.AsyncCl
 
 
 @pytest.fixture
-async def unchanged(anyio_backend: str, database_urls: Any) -> AsyncIterator[None]:
-    """Asserts that the test wrote nothing."""
-    before = rows_of_tables(database_urls.admin)
+async def unchanged(
+    anyio_backend: str, postgres: PostgresServer, database_urls: DatabaseUrls
+) -> AsyncIterator[None]:
+    """Asserts that the test wrote nothing; named behind the fixtures that make what it begins with."""
+    connection = postgres.connection(database_urls.admin)
+    before = rows_of_tables(connection)
     yield
-    assert rows_of_tables(database_urls.admin) == before
+    assert rows_of_tables(connection) == before
 
 
 @pytest.fixture

@@ -68,10 +68,23 @@ BAD_UPLOADS: list[tuple[str, dict[str, str], bytes, str]] = [
 ]
 
 
+IN_A_FORM = {"parquet that is none", "arrow cut off"}
+"""The files read by a process of their own that a form, of which such a process sees nothing, sends too."""
+
+
+def in_a_form(name: str, parameters: dict[str, str], body: bytes, said: str) -> Any:
+    """The case in a form, in the deep tier if another one stands for it."""
+    is_deep = parameters.get("format") in ("parquet", "arrow") and name not in IN_A_FORM
+    marks = [pytest.mark.deep] if is_deep else []
+    return pytest.param("/v1/uploads/form", parameters, body, said, id=f"{name}, in a form", marks=marks)
+
+
+CASES = [pytest.param("/v1/uploads", *case[1:], id=case[0]) for case in BAD_UPLOADS]
+
+
 @pytest.mark.parametrize(
-    ("parameters", "body", "said"), [case[1:] for case in BAD_UPLOADS], ids=[case[0] for case in BAD_UPLOADS]
+    ("path", "parameters", "body", "said"), [*CASES, *(in_a_form(*case) for case in BAD_UPLOADS)]
 )
-@pytest.mark.parametrize("path", ["/v1/uploads", "/v1/uploads/form"])
 async def test_a_bad_upload_is_refused_whole(client, unchanged, path, parameters, body, said):
     content = {"files": {"file": body}} if path.endswith("form") else {"content": body}
     response = await client.post(path, params={"name": "bad", **parameters}, **content)
@@ -113,7 +126,7 @@ async def test_a_huge_upload_is_refused_by_its_length_and_while_it_streams(clien
 
 
 async def test_a_gzip_bomb_is_stopped_by_what_it_unpacks_to(api, client, unchanged):
-    bomb = gzip.compress(b"a,b\n" + b"1,2\n" * 5_000_000)
+    bomb = gzip.compress(b"a,b\n" + b"1,2\n" * 1_000_000)
     assert len(bomb) < 200_000
     response = await client.post("/v1/uploads", params={"name": "bomb", "format": "csv.gz"}, content=bomb)
     problem_of(response, 413, "too-large")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import httpx
@@ -28,6 +29,7 @@ TOGETHER = ("year", "village", "job")
 HIDDEN = (*IDENTIFIERS, *SINGLING_OUT)
 
 
+@cache
 def cells() -> dict[str, list[str]]:
     """The columns of the hostile table; identifiers occur twelve times each and single nobody out."""
     fake = Faker("en_US")

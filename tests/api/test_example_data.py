@@ -30,13 +30,17 @@ async def test_one_call_makes_what_a_question_needs_and_says_how_to_ask_it(api, 
     assert (await client.get("/v1/runs/try-optimum/result")).json()["status"] == "optimal"
 
 
-async def test_the_same_call_again_changes_nothing(client: httpx.AsyncClient):
+async def test_the_same_call_again_changes_nothing_and_another_by_its_names_is_a_conflict(
+    client: httpx.AsyncClient,
+):
     first = await client.post("/v1/example-data", json=SMALL)
     before = [(await client.get(f"/v1/{kind}")).json() for kind in ("uploads", "datasets", "rules")]
     again = await client.post("/v1/example-data", json=SMALL)
     assert (first.status_code, again.status_code) == (201, 200)
     assert first.json() == again.json()
     assert before == [(await client.get(f"/v1/{kind}")).json() for kind in ("uploads", "datasets", "rules")]
+    other = await client.post("/v1/example-data", json=SMALL | {"members": 70})
+    assert "try-members" in problem_of(other, 409, "conflict")["detail"]
 
 
 @pytest.mark.deep
@@ -46,12 +50,6 @@ async def test_what_an_interrupted_call_left_is_found_by_the_next(client: httpx.
     await client.delete("/v1/sensitivity-profiles/try-harm")
     assert (await client.post("/v1/example-data", json=SMALL)).status_code == 201
     assert (await client.get("/v1/rules/try-proposal")).status_code == 200
-
-
-async def test_a_name_that_something_else_has_is_a_conflict(client: httpx.AsyncClient):
-    await client.post("/v1/example-data", json=SMALL)
-    other = await client.post("/v1/example-data", json=SMALL | {"members": 70})
-    assert "try-members" in problem_of(other, 409, "conflict")["detail"]
 
 
 async def test_only_who_writes_data_makes_it(api, client: httpx.AsyncClient):

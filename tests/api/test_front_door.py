@@ -202,6 +202,7 @@ async def test_every_status_of_a_repeated_get_is_documented(journey: httpx.Async
 async def test_asking_for_the_example_data_again_has_a_documented_answer(client: httpx.AsyncClient):
     (operation,) = [o for m, p, o in OPERATIONS if (m, p) == ("POST", "/v1/example-data")]
     body = next(iter(operation["requestBody"]["content"]["application/json"]["examples"].values()))["value"]
-    statuses = [(await client.post("/v1/example-data", json=body)).status_code for _ in range(2)]
+    few = body | {"members": 20}
+    statuses = [(await client.post("/v1/example-data", json=few)).status_code for _ in range(2)]
     assert statuses == [201, 200]
     assert set(statuses) <= documented(operation)

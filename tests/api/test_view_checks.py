@@ -13,6 +13,12 @@ from tests.api.problem_documents import problem_of
 pytestmark = pytest.mark.anyio
 
 
+@pytest.fixture
+def left_standing(standing: dict[str, str]) -> dict[str, str]:
+    """One tenant asks all: an answer rests on nothing but its question."""
+    return standing
+
+
 def example(name):
     """The example without its name, so that what is made of it is another check."""
     return {key: own for key, own in VIEW_CHECKS[name]["value"].items() if key != "name"}

@@ -17,7 +17,7 @@ import numpy as np
 from app.domain.dictionaries.dictionary import Dictionary, link_identity
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.table import Table
-from tests.oracles.adult_by_hand import read_rows
+from tests.oracles.adult_by_hand import counted, read_rows
 
 FOLDER = Path(os.environ.get("PRIVACY_RISK_DATA", ""))
 
@@ -68,9 +68,9 @@ class ByHand:
         keys = np.zeros(self.people, dtype=np.int64)
         for own, level in zip(self._shown, levels, strict=True):
             keys = keys * 1_000 + own[level][0]
-        known, of, everybody = np.unique(keys, return_inverse=True, return_counts=True)
-        of = of.reshape(-1)[: self.n]
-        records = np.bincount(of, minlength=len(known))
+        of, everybody = counted(keys)
+        of = of[: self.n]
+        records = np.bincount(of, minlength=len(everybody))
         return of, records, everybody
 
     def shows_nothing(self, levels):

@@ -13,7 +13,7 @@ from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule, apply, identity
 from app.domain.search.nearest.change import AllowedSuppression, privacy_requirement
 from app.domain.search.nearest.nearest import nearest_change
-from tests.oracles.adult_by_hand import AdultByHand
+from tests.oracles.adult_by_hand import AdultByHand, counted
 from tests.oracles.rules_on_adult import FIVE, by_hand, context_of
 
 pytestmark = [
@@ -30,7 +30,7 @@ def small(hand: AdultByHand, levels, k: int) -> np.ndarray:
     keys = np.zeros(hand.n, dtype=np.int64)
     for columns, level in zip(hand.columns, levels, strict=True):
         keys = keys * (columns[level].max() + 1) + columns[level]
-    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    inverse, counts = counted(keys)
     return counts[inverse] < k
 
 

@@ -11,13 +11,14 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import InvalidInput
 from app.services.datasets.one_row_uploads import Kept, OneRowPerPerson, one_row_table
 from app.services.datasets.text_columns import TextColumn
 from app.services.resources import Kind, Stored
+from tests.oracles.effort import examples
 
 CELLS = st.sampled_from([None, "0", "1", "2.5", "-3", "007", "1000000.125", "0.1"])
 ROWS = st.integers(1, 25).flatmap(
@@ -69,17 +70,18 @@ def by_loops(how: Kept, cells: Sequence[tuple[str, int]]) -> str | None:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-@pytest.mark.parametrize("how", get_args(Kept))
 @given(rows=ROWS, by_rank=st.booleans())
-def test_every_way_is_what_loops_over_persons_find(how, rows, by_rank):
+@settings(deadline=None, max_examples=examples(300))
+def test_every_way_is_what_loops_over_persons_find(rows, by_rank):
     order = [str(rank) for _, _, rank in rows] if by_rank else None
-    found = made(how, [cell for _, cell, _ in rows], [person for person, _, _ in rows], order)
     of_persons: dict[int, list[tuple[str, int]]] = {}
     for person, cell, rank in rows:
         own = of_persons.setdefault(person, [])
         if cell is not None:
             own.append((cell, rank if by_rank else 0))
-    assert found == [by_loops(how, own) for own in of_persons.values()]
+    for how in get_args(Kept):
+        found = made(how, [cell for _, cell, _ in rows], [person for person, _, _ in rows], order)
+        assert found == [by_loops(how, own) for own in of_persons.values()], how
 
 
 @pytest.mark.parametrize(

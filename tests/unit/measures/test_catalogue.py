@@ -51,8 +51,10 @@ def models_in(model: type[BaseModel]) -> list[dict[str, Any]]:
 def test_every_measure_of_the_domain_is_in_the_catalogue():
     """A file that makes a Measure has its line in the tuple."""
     made = set()
-    for path in DOMAIN.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+    texts = (path.read_text() for path in DOMAIN.rglob("*.py"))
+    # Only files that have the words are parsed: most have not.
+    for text in (text for text in texts if re.search(r"\bMeasure\s*\(", text)):
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Measure":
                 made |= {word.value.value for word in node.keywords if word.arg == "name"}
     assert made == {measure.name for measure in MEASURES}

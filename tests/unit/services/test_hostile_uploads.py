@@ -55,8 +55,8 @@ def uploading(store: MemoryStore, actor: Actor) -> Uploading:
     ("format", "column"),
     [
         ("parquet", BROKEN_TEXT),
-        ("parquet", BROKEN_LARGE_TEXT),
-        ("parquet", BROKEN_VIEW),
+        pytest.param("parquet", BROKEN_LARGE_TEXT, marks=pytest.mark.deep),
+        pytest.param("parquet", BROKEN_VIEW, marks=pytest.mark.deep),
         ("parquet", BROKEN_VALUES),
         ("arrow", BROKEN_TEXT),
         ("arrow", BROKEN_VIEW),

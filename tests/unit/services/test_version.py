@@ -1,9 +1,11 @@
 """Whatever names a version names the same one."""
 
-import subprocess
+import runpy
 import sys
 import tomllib
 from pathlib import Path
+
+import pytest
 
 import privacy_risk
 from app import __version__
@@ -21,8 +23,8 @@ def test_the_python_package_names_the_same_version():
     assert privacy_risk.__version__ == __version__
 
 
-def test_the_command_line_says_the_version():
-    told = subprocess.run(
-        [sys.executable, "-m", "app", "--version"], cwd=TOP, capture_output=True, text=True, check=True
-    )
-    assert told.stdout == f"privacy-risk {__version__}\n"
+def test_the_command_line_says_the_version(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["app", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("app", run_name="__main__")
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"privacy-risk {__version__}\n")

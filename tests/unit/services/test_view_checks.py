@@ -178,8 +178,18 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("duplicates", [False, True])
-@pytest.mark.parametrize("name", HOSTILE)
+SLOW_ALIKE = ("lists", "rules with orders", "chase", "orders", "unique")
+"""The pairs on which most is done, with sets of rows as with rows that occur again."""
+
+
+@pytest.mark.parametrize(
+    ("name", "duplicates"),
+    [
+        pytest.param(name, again, marks=[pytest.mark.deep] if again and name in SLOW_ALIKE else [])
+        for name in HOSTILE
+        for again in (False, True)
+    ],
+)
 def test_the_hardest_pairs_end_in_time(name, duplicates):
     """Whatever takes long looks at the clock often, so that little is done when the time is over."""
     relations, secret, view = HOSTILE[name]
