@@ -220,7 +220,7 @@ BAD_DATASETS = [
 @pytest.mark.parametrize(
     ("changes", "status", "said"), [case[1:] for case in BAD_DATASETS], ids=[case[0] for case in BAD_DATASETS]
 )
-async def test_a_bad_dataset_is_refused(journey, changes, status, said):
+async def test_a_bad_dataset_is_refused(journey, unchanged, changes, status, said):
     body = example(DATASETS, "members", name="bad", **changes)
     await _refused(journey, "/v1/datasets", body, status, said)
 
@@ -250,7 +250,7 @@ BAD_DICTIONARIES = [
     [case[1:] for case in BAD_DICTIONARIES],
     ids=[case[0] for case in BAD_DICTIONARIES],
 )
-async def test_a_bad_dictionary_is_refused(journey, changes, status, said):
+async def test_a_bad_dictionary_is_refused(journey, unchanged, changes, status, said):
     body = example(DICTIONARIES, "census", name="bad", **changes)
     await _refused(journey, "/v1/dictionaries", body, status, said)
 
@@ -280,7 +280,7 @@ BAD_PROFILES = [
 @pytest.mark.parametrize(
     ("changes", "status", "said"), [case[1:] for case in BAD_PROFILES], ids=[case[0] for case in BAD_PROFILES]
 )
-async def test_bad_weights_are_refused(journey, changes, status, said):
+async def test_bad_weights_are_refused(journey, unchanged, changes, status, said):
     body = example(SENSITIVITY_PROFILES, "members-harm", name="bad", **changes)
     await _refused(journey, "/v1/sensitivity-profiles", body, status, said)
 
@@ -369,7 +369,7 @@ BAD_RULES = [
 @pytest.mark.parametrize(
     ("changes", "status", "said"), [case[1:] for case in BAD_RULES], ids=[case[0] for case in BAD_RULES]
 )
-async def test_a_bad_rule_is_refused(journey, changes, status, said):
+async def test_a_bad_rule_is_refused(journey, unchanged, changes, status, said):
     body = example(RULES, "proposal", name="bad", **changes)
     await _refused(journey, "/v1/rules", body, status, said)
 
@@ -388,7 +388,7 @@ BAD_ASSESSMENTS = [
     [case[1:] for case in BAD_ASSESSMENTS],
     ids=[case[0] for case in BAD_ASSESSMENTS],
 )
-async def test_a_bad_assessment_is_refused(journey, changes, status, said):
+async def test_a_bad_assessment_is_refused(journey, unchanged, changes, status, said):
     body = example(ASSESSMENTS, "proposal-score", name="bad", **changes)
     for path in ("/v1/assessments", "/v1/assessments/runs"):
         await _refused(journey, path, body, status, said)
@@ -419,7 +419,7 @@ BAD_OPTIMISATIONS = [
     [case[1:] for case in BAD_OPTIMISATIONS],
     ids=[case[0] for case in BAD_OPTIMISATIONS],
 )
-async def test_a_bad_optimisation_is_refused(journey, changes, status, said):
+async def test_a_bad_optimisation_is_refused(journey, unchanged, changes, status, said):
     body = example(OPTIMISATIONS, "members-optimum", name="bad", **changes)
     await _refused(journey, "/v1/optimisations", body, status, said)
 
