@@ -88,6 +88,23 @@ async def test_a_second_person_column_is_refused_like_a_second_identifier(client
     ]
 
 
+async def test_an_identifier_that_repeats_is_told_of_persons_and_of_one_row_each(client: httpx.AsyncClient):
+    text = "pid,sex\np1,f\np1,f\np2,m\n"
+    sent = await client.post("/v1/uploads?name=twice", content=text, headers={"Content-Type": "text/csv"})
+    assert sent.status_code == 201
+    attributes = [{"name": "pid", "type": "text", "role": "identifier"},
+                  {"name": "sex", "type": "categorical", "role": "quasi_identifier"}]  # fmt: skip
+    links = [{"attribute": "sex", "column": "sex", "transform": {"kind": "identity"}}]
+    for path, more, ways in [
+        ("datasets", {"attributes": attributes}, ("role person", "one-row-per-person")),
+        ("dictionaries", {"links": links, "identifier": "pid"}, ("one-row-per-person",)),
+    ]:
+        answer = await client.post(f"/v1/{path}", json={"name": "twice", "upload": "twice", **more})
+        (fault,) = problem_of(answer, 422, "invalid-input")["errors"]
+        assert fault["code"] == "duplicate-identifier"
+        assert [way for way in ways if way not in fault["remedy"]] == []
+
+
 async def test_empty_cells_of_a_person_column_are_refused_or_other_persons_by_choice(
     client: httpx.AsyncClient,
 ):

@@ -214,15 +214,13 @@ def require_unique_ids(ids: npt.NDArray[Any], n: int, what: str) -> None:
             rows.append(row + 1)
     if rows:
         shown = ", ".join(map(str, rows[:10]))
-        raise InvalidInput(
-            [
-                Fault(
-                    "/identifier",
-                    "duplicate-identifier",
-                    f"The {what} repeats an identifier in {len(rows)} rows (first rows: {shown}).",
-                    "Counts are per entity: give every entity exactly one row.",
-                )
-            ]
+        role = "give the column the role person, or " if what == "dataset" else ""
+        raise InvalidInput.of(
+            "/identifier",
+            "duplicate-identifier",
+            f"The {what} repeats an identifier in {len(rows)} rows (first rows: {shown}).",
+            f"An identifier is of one row. Where a person has several, {role}take one row per person, which "
+            "the service makes of an upload (one-row-per-person).",
         )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar, Literal
 
+from app.domain.classes.persons import ONE_ROW
 from app.domain.errors import Fault, InvalidInput, refuse
 from app.domain.hierarchies.builders import dates
 from app.domain.hierarchies.hierarchy import Hierarchy
@@ -117,7 +118,7 @@ class DictionaryService(TableResources):
         table = await self._loader.table(actor.tenant, dataset)
         if table.n_persons < table.n_records:
             said = f"{dataset.name!r} has several rows of one person, and a dictionary has one per entity."
-            remedy = "Make it of a table with one row per person."
+            remedy = f"Make it of {ONE_ROW}."
             raise InvalidInput.of("/from_dataset", "repeated-entities", said, remedy)
         links = [
             {
