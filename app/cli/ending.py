@@ -28,7 +28,9 @@ def leaving_on_sigterm(status: int = ENDED_BY_SIGTERM) -> Iterator[None]:
     and its exit status: a gate that was told to end has passed nothing.
 
     The exception is raised wherever the main thread happens to be. In a finaliser or the callback of a weak
-    reference Python drops it, and the request to end with it; the signal is then sent once more.
+    reference Python drops it, and the request to end with it; the signal is then sent once more. Only the
+    first request raises: another that came while what was started is being stopped would leave the rest of
+    it running, and the kernel sends one for every thread of a process that dies.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
@@ -36,12 +38,14 @@ def leaving_on_sigterm(status: int = ENDED_BY_SIGTERM) -> Iterator[None]:
         return
 
     def leave(signum: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, lambda *_: None)  # not SIG_IGN, which programs would inherit
         raise _AskedToEnd(status)
 
     def ask_again(dropped: sys.UnraisableHookArgs) -> None:
         if not isinstance(dropped.exc_value, _AskedToEnd):
             otherwise(dropped)
             return
+        signal.signal(signal.SIGTERM, leave)
         again = threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), signal.SIGTERM))
         again.daemon = True
         again.start()

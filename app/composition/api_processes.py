@@ -12,13 +12,13 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Final, NoReturn
 
 from app.cli.program import told
-from app.composition.starter import end_with
+from app.composition.starter import end_fork, end_with
 from app.domain.errors import Unavailable
 
 STOP_SECONDS: Final = 10.0
@@ -43,13 +43,6 @@ class _Answering:
     news: Connection
     speaks_for_all: bool
     answers: bool = False
-
-    def end(self, seconds: float) -> None:
-        """Have it ended after this time, whatever it does."""
-        self.process.join(seconds)
-        if self.process.is_alive():
-            self.process.kill()
-            self.process.join()
 
 
 class ApiProcesses:
@@ -131,12 +124,13 @@ class ApiProcesses:
         self._next_start = time.monotonic() + self._pause
 
     def _end(self) -> None:
-        """Have what was begun answered, and end all processes."""
-        for answering in self._running:
-            answering.process.terminate()
+        """Have what was begun answered, and end all processes, one that was being started included."""
+        processes = active_children()
+        for process in processes:
+            process.terminate()
         deadline = time.monotonic() + STOP_SECONDS
-        for answering in self._running:
-            answering.end(max(0.0, deadline - time.monotonic()))
+        for process in processes:
+            end_fork(process, max(0.0, deadline - time.monotonic()))
 
 
 def _answer(answer: Answer, news: Connection, speaks_for_all: bool) -> None:

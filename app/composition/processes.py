@@ -24,7 +24,7 @@ from app.cli.program import told
 from app.composition.configured import MIB
 from app.composition.database import Database
 from app.composition.run_entry import RUN_PROCESS
-from app.composition.starter import STOP_SECONDS, end, end_fork, end_with, start, worker_environment
+from app.composition.starter import STOP_SECONDS, end, end_forks, end_with, start, worker_environment
 from app.domain.errors import Unavailable
 from app.persistence.embedded import EmbeddedPostgres, start_embedded
 from app.settings import Settings
@@ -99,7 +99,6 @@ def worker_process(settings: Settings, postgres: EmbeddedPostgres) -> Iterator[N
     It is kept by a process that is forked by this one, which runs no thread yet: they share what it has
     loaded. Should the keeper die, a worker that is a program of its own takes the place of both.
     """
-    keeper = _forked_keeper(settings, postgres)
     stop = threading.Event()
     environment = worker_environment(postgres.runtime_url, postgres.home)
     replaced: subprocess.Popen[bytes] | None = None
@@ -112,15 +111,17 @@ def worker_process(settings: Settings, postgres: EmbeddedPostgres) -> Iterator[N
             replaced.wait()
 
     watcher = threading.Thread(target=watch, daemon=True, name="worker-watch")
-    watcher.start()
     try:
+        keeper = _forked_keeper(settings, postgres)
+        watcher.start()
         yield
     finally:
         stop.set()
-        end_fork(keeper, 2 * STOP_SECONDS)
+        end_forks(2 * STOP_SECONDS)
         if replaced is not None:
             end(replaced)
-        watcher.join()
+        if watcher.ident is not None:
+            watcher.join()
 
 
 def _forked_keeper(settings: Settings, postgres: EmbeddedPostgres) -> ForkProcess:
@@ -145,17 +146,17 @@ def keep_worker(database: Database, settings: Settings) -> None:
     import_module(RUN_PROCESS)
     dead: str | None = None
     with leaving_on_sigterm(0):
-        while True:
-            began = time.monotonic()
-            life = partial(work_off, settings, database, dead)
-            worker = _forked(WORKER, partial(_end_with_status_of, life))
-            try:
+        try:
+            while True:
+                began = time.monotonic()
+                life = partial(work_off, settings, database, dead)
+                worker = _forked(WORKER, partial(_end_with_status_of, life))
                 worker.join()
-            finally:
-                end_fork(worker, STOP_SECONDS)
-            dead = worker_name(worker.ident or 0)
-            if worker.exitcode == 0 or time.monotonic() - began < RESTART_PAUSE_SECONDS:
-                time.sleep(RESTART_PAUSE_SECONDS)
+                dead = worker_name(worker.ident or 0)
+                if worker.exitcode == 0 or time.monotonic() - began < RESTART_PAUSE_SECONDS:
+                    time.sleep(RESTART_PAUSE_SECONDS)
+        finally:
+            end_forks(STOP_SECONDS)
 
 
 def _end_with_status_of(life: Callable[[], None]) -> None:

@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from multiprocessing.context import ForkProcess
+from multiprocessing import active_children
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
 
@@ -67,7 +68,13 @@ def end(process: subprocess.Popen[bytes]) -> None:
             process.wait()
 
 
-def end_fork(process: ForkProcess, seconds: float) -> None:
+def end_forks(seconds: float) -> None:
+    """End whatever this process has forked, also what it was forking when it was asked to end."""
+    for process in active_children():
+        end_fork(process, seconds)
+
+
+def end_fork(process: BaseProcess, seconds: float) -> None:
     """The same for a process that was forked."""
     process.terminate()
     process.join(seconds)

@@ -82,6 +82,40 @@ def test_a_request_to_end_is_not_lost_where_python_drops_exceptions(tmp_path: Pa
     assert sys.unraisablehook is before
 
 
+@pytest.mark.usefixtures("database")
+def test_requests_to_end_that_are_repeated_do_not_interrupt_the_ending(tmp_path: Path):
+    """The kernel sends one for every thread of a parent that is killed."""
+    ended = []
+
+    def be_asked_again_and_again() -> None:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            for one in ("first", "second"):
+                signal.raise_signal(signal.SIGTERM)
+                ended.append(one)
+
+    with pytest.raises(SystemExit) as left, processes.embedded_database(tmp_path):
+        be_asked_again_and_again()
+    assert (left.value.code, ended) == (143, ["first", "second"])
+
+
+def test_what_was_being_forked_when_its_process_was_asked_to_end_ends_too():
+    """Otherwise its process would wait for it without end."""
+    program = """
+import signal
+from multiprocessing.context import ForkProcess
+from app.composition import api_processes
+from app.cli.ending import leaving_on_sigterm
+
+start = ForkProcess.start
+ForkProcess.start = lambda process: (start(process), signal.raise_signal(signal.SIGTERM))
+with leaving_on_sigterm(0):
+    api_processes.ApiProcesses(2, lambda *_: signal.pause(), print, print).keep()
+"""
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=60, check=False).returncode == 0
+
+
 def test_a_service_on_this_machine_is_asked_without_the_proxies_of_others(monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
