@@ -12,6 +12,7 @@ from app.cli.gate_loading import Loading
 from app.cli.gate_tables import Tables
 from app.cli.table_header import require_described
 from app.domain.errors import InvalidInput, joined
+from app.services.datasets.csv_text import csv_fields, csv_header, csv_lines
 from privacy_risk import Client, Column, Progress, Release, Roles
 from privacy_risk.anonymisation import Criteria, released
 from privacy_risk.loading import Loaded
@@ -63,10 +64,8 @@ def described_release(
 def release_file(frame: Any, tables: Tables | None) -> bytes:  # noqa: ANN401 - a table of pyarrow
     """The release as CSV, written as a description says; InvalidInput if the encoding cannot write it."""
     written = {} if tables is None else tables.release
-    options = csv.WriteOptions(delimiter=written.get("delimiter", ","))
-    sink = pa.BufferOutputStream()
-    csv.write_csv(frame, sink, options)
-    content: bytes = sink.getvalue().to_pybytes()
+    delimiter = written.get("delimiter", ",")
+    content = _canonical(frame) if delimiter == "," else _delimited(frame, delimiter)
     encoding = written.get("encoding", "utf-8")
     try:
         return content.decode().encode(encoding)
@@ -77,3 +76,17 @@ def release_file(frame: Any, tables: Tables | None) -> bytes:  # noqa: ANN401 - 
             f"The release has signs that {encoding} cannot write.",
             'Write encoding = "utf-8" under [release] in the file that describes the table.',
         ) from None
+
+
+def _canonical(frame: pa.Table) -> bytes:
+    lines = []
+    for batch in frame.to_batches():
+        lines.append(csv_lines(csv_fields(batch.columns, neutralise_formulas=False)))
+    return b"".join([csv_header(frame.column_names, neutralise_formulas=False), *lines])
+
+
+def _delimited(frame: pa.Table, delimiter: str) -> bytes:
+    sink = pa.BufferOutputStream()
+    csv.write_csv(frame, sink, csv.WriteOptions(delimiter=delimiter))
+    content: bytes = sink.getvalue().to_pybytes()
+    return content

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 
 def file_sha256(path: Path) -> str:
@@ -20,11 +22,18 @@ MOST_BYTES: Final = 64 * 1024 * 1024
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write the file beside its place and then move it there, so that nobody finds half of it."""
+    """Write the file as :func:`whole_file` does."""
+    with whole_file(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """The file to be written, beside its place and then moved there, so that nobody finds half of it."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            yield file
         beside = Path(name)
         # The process's mask can only be read by setting it.
         mask = os.umask(0)

@@ -9,9 +9,12 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from app.cli.canonical_file import OPTION as CANONICAL
+from app.cli.canonical_file import check_canonical, write_canonical
 from app.cli.error_text import EXPECTED, error_text
 from app.cli.files import write_whole
 from app.cli.gate_evidence import check_evidence, check_policy, check_report_page
@@ -74,6 +77,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     told.add_argument("--report", type=Path, metavar="FILE", help="write the signed evidence")
     told.add_argument("--html", type=Path, metavar="FILE", help="write the evidence as a page to read")
+    told.add_argument(
+        CANONICAL, type=Path, metavar="FILE",
+        help="if it passes, write the CSV file of --release in the one form that carries nothing but its "
+        "cells; the evidence names both",
+    )  # fmt: skip
     told.add_argument("--dry-run", action="store_true", help="say what judging would take, and judge nothing")
     told.add_argument("--quiet", action="store_true", help="no progress, and no text beside files")
     parser.add_argument(
@@ -106,6 +114,8 @@ def _run(arguments: argparse.Namespace, operations: Operations) -> int:
     outputs = [_output(text, arguments.format) for text in arguments.output]
     for _, path in outputs:
         check_output("--output", path)
+    files = (arguments.release, arguments.dataset, arguments.tables, Path(arguments.policy))
+    check_canonical(arguments.write_canonical, arguments.release, files)
     if arguments.dry_run:
         return _dry_run(arguments, operations, outputs)
     outcome = _outcome(arguments, operations)
@@ -114,6 +124,8 @@ def _run(arguments: argparse.Namespace, operations: Operations) -> int:
         for path in (arguments.report, arguments.html):
             if path is not None and path.is_file():
                 path.unlink()
+    if outcome.canonical is None and arguments.write_canonical is not None:
+        arguments.write_canonical.unlink(missing_ok=True)
     for format_, path in outputs:
         write_whole(path, FORMATS[format_](outcome).encode())
     if outcome.fault is not None:
@@ -127,12 +139,13 @@ def _run(arguments: argparse.Namespace, operations: Operations) -> int:
 
 def _dry_run(arguments: argparse.Namespace, operations: Operations, outputs: Sequence[object]) -> int:
     """Print what it would take; 0 says that it can be judged, not that it would pass."""
-    if outputs or arguments.report or arguments.html or arguments.format not in ("text", "json"):
+    written = (*outputs, arguments.report, arguments.html, arguments.write_canonical)
+    if any(written) or arguments.format not in ("text", "json"):
         raise InvalidInput.of(
             "--dry-run",
             "nothing-to-write",
             "A dry run has no verdict to write.",
-            "Leave --output, --report and --html out; --format is text or json.",
+            f"Leave --output, --report, --html and {CANONICAL} out; --format is text or json.",
         )
     check_signing_arguments(arguments)
     if arguments.server is None:
@@ -170,7 +183,7 @@ def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
             else:
                 kept = _written(arguments, client, evaluation, envelope, evidence)
             outline = outline_of(client, policy, verdict)
-            return Outcome(
+            outcome = Outcome(
                 arguments.policy,
                 subject.shown,
                 verdict,
@@ -182,6 +195,11 @@ def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
                 subject.views,
                 len(unchanged),
             )
+            if arguments.write_canonical is None or outcome.exit_code != 0:
+                return outcome
+            judged_file = client.uploads.get(verdict.document["subject"]["release"]["upload"])
+            write_canonical(arguments.write_canonical, arguments.release, judged_file.document)
+            return replace(outcome, canonical=arguments.write_canonical)
     except EXPECTED as error:
         return Outcome(arguments.policy, shown, None, error_text(error))
     except Exception as error:

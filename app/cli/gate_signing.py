@@ -21,8 +21,7 @@ from app.evidence.envelope import opened
 from app.evidence.faults import EvidenceError
 from app.evidence.keys import PublicKey
 from app.evidence.private_keys import read_private_key, resealed
-from app.evidence.statement import FILE_PREFIX, statement_of
-from app.evidence.statement import Subject as About
+from app.evidence.statement import CANONICAL_PREFIX, FILE_PREFIX, statement_of
 
 KEY_VARIABLE: Final = "PRIVACY_RISK_SIGNING_KEY"
 FILE_VARIABLE: Final = "PRIVACY_RISK_SIGNING_KEY_FILE"
@@ -132,12 +131,13 @@ def signed_here(
         {**own, "name": names.get(own["sha256"], own["name"])}
         for own in statement.predicate.get("files") or ()
     ]
-    subjects = tuple(
-        About(f"{FILE_PREFIX}{names[own.sha256]}", own.sha256)
-        if own.name.startswith(FILE_PREFIX) and own.sha256 in names
-        else own
-        for own in statement.subjects
-    )
+    renamed = {
+        f"{prefix}{own['name']}": f"{prefix}{new['name']}"
+        for own, new in zip(statement.predicate.get("files") or (), files, strict=True)
+        for prefix in (FILE_PREFIX, CANONICAL_PREFIX)
+        if own["role"] == "release"
+    }
+    subjects = tuple(replace(own, name=renamed.get(own.name, own.name)) for own in statement.subjects)
     asker = {"kind": "pipeline", "id": None, "name": asked_by}
     parameters = {**statement.predicate["parameters"], **also}
     predicate = {**statement.predicate, "asked_by": asker, "files": files, "parameters": parameters}

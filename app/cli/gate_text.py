@@ -185,6 +185,8 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield f"  Warning: {sentence}"
     if outcome.kept is not None:
         yield from (f"  {line}" for line in _kept(outcome, outcome.kept))
+    if outcome.canonical is not None:
+        yield f"  The release in canonical form was written to {outcome.canonical}: give out this file"
 
 
 def _kept(outcome: Outcome, kept: Kept) -> Iterator[str]:

@@ -257,6 +257,8 @@ class Outcome:
     """The views that are asked about, with their files."""
     unchanged: int = 0
     """How many of them were not judged again, for an earlier verdict proves them private."""
+    canonical: Path | None = None
+    """Where the release file was written in canonical form."""
 
     @property
     def exit_code(self) -> int:

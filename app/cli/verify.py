@@ -19,7 +19,7 @@ from app.cli.plain_lines import plain_line, plain_lines
 from app.evidence.canonical import instant_text
 from app.evidence.faults import EvidenceError
 from app.evidence.keys import read_keys
-from app.evidence.statement import FILE_PREFIX, VERDICTS, Statement, is_sha256
+from app.evidence.statement import VERDICTS, Statement, is_sha256
 from app.evidence.verification import Verified, check_page, verify
 
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -36,8 +36,10 @@ class Requirements:
     """``pass``, ``fail`` or ``error``."""
     subjects: tuple[str, ...] = ()
     """Hashes (sha256) that must be among those of the statement's subjects."""
-    files: tuple[Path, ...] = ()
-    """Files that must be the release file that was judged, byte by byte."""
+    files: tuple[tuple[Path, str], ...] = ()
+    """Files, with the sha256 of their bytes, that must be the release file that was judged or its canonical
+    form.
+    """
     max_age: timedelta | None = None
     """How long ago it may have been issued."""
     policy: str | None = None
@@ -45,12 +47,26 @@ class Requirements:
 
 
 def unmet(statement: Statement, requirements: Requirements, now: datetime) -> list[str]:
-    """A sentence for each requirement that is not met; OSError for a file that cannot be read."""
+    """A sentence for each requirement that is not met."""
     return [
         *_verdict(statement, requirements),
         *_policy(statement, requirements),
         *_subjects(statement, requirements),
         *_age(statement, requirements, now),
+    ]
+
+
+def other_bytes(statement: Statement, requirements: Requirements) -> list[str]:
+    """A sentence for each release file that is asked about as it was judged, which is not its canonical form.
+
+    How a file is written can carry what its cells do not; the canonical form carries nothing else.
+    """
+    asked = [(own, own) for own in requirements.subjects]
+    asked += [(str(path), found) for path, found in requirements.files]
+    return [
+        f"{shown}: same content, other bytes than the canonical file (sha256 {statement.files[found]})"
+        for shown, found in asked
+        if statement.files.get(found, found) != found
     ]
 
 
@@ -105,13 +121,11 @@ def _policy(statement: Statement, requirements: Requirements) -> Iterator[str]:
 
 def _subjects(statement: Statement, requirements: Requirements) -> Iterator[str]:
     hashes = {own.sha256 for own in statement.subjects}
-    released = {own.sha256 for own in statement.subjects if own.name.startswith(FILE_PREFIX)}
     for wanted in requirements.subjects:
         if wanted not in hashes:
             yield f"It is not about {wanted}."
-    for path in requirements.files:
-        found = file_sha256(path)
-        if found not in released:
+    for path, found in requirements.files:
+        if found not in statement.files:
             yield f"The release that was judged is not the file {path} as that is now (sha256 {found})."
 
 
@@ -184,12 +198,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     asked.add_argument(
         "--subject", type=_argument(sha256_text), action="append", default=[], metavar="SHA256",
-        help="it is about this: the sha256 of the release file's bytes, or the hash of a dataset, rule, "
-        "release or dictionary; may be repeated",
+        help="it is about this: the sha256 of the release file's bytes or of its canonical form, or the "
+        "hash of a dataset, rule, release or dictionary; may be repeated",
     )  # fmt: skip
     asked.add_argument(
         "--subject-file", type=Path, action="append", default=[], metavar="FILE",
-        help="it is about this very release file, byte by byte; may be repeated",
+        help="it is about this very release file, byte by byte, or this is its canonical form; may be "
+        "repeated",
     )  # fmt: skip
     asked.add_argument(
         "--max-age",
@@ -214,20 +229,21 @@ def _argument(read: Callable[[str], _Read]) -> Callable[[str], _Read]:
 def run_verify(arguments: argparse.Namespace, clock: Callable[[], datetime] = _now) -> int:
     """Verify and say what was found."""
     beside = keys_beside(arguments.report)
-    requirements = Requirements(
-        arguments.verdict,
-        tuple(arguments.subject),
-        tuple(arguments.subject_file),
-        arguments.max_age,
-        arguments.policy,
-    )
     try:
         trusted = arguments.keys is not None and not _is_same_file(arguments.keys, beside)
         keys = read_keys(read_bounded(arguments.keys if trusted else beside))
         verified = verify(read_bounded(arguments.report), keys)
         if arguments.html is not None:
             check_page(read_bounded(arguments.html).decode("utf-8"), verified.sha256)
+        requirements = Requirements(
+            arguments.verdict,
+            tuple(arguments.subject),
+            tuple((path, file_sha256(path)) for path in arguments.subject_file),
+            arguments.max_age,
+            arguments.policy,
+        )
         missed = unmet(verified.statement, requirements, clock())
+        notes = other_bytes(verified.statement, requirements)
     except EvidenceError as error:
         print(plain_lines(f"privacy-risk: {error.code}: {error.message} {error.remedy}"), file=sys.stderr)
         return NOT_GENUINE
@@ -239,6 +255,8 @@ def run_verify(arguments: argparse.Namespace, clock: Callable[[], datetime] = _n
         return NOT_GENUINE
     proven = trusted and verified.proves_origin
     print(_text(verified, proven))
+    for sentence in notes:
+        print(plain_line(f"  note    {sentence}"))
     for sentence in missed:
         print(plain_line(f"privacy-risk: not what was asked: {sentence}"), file=sys.stderr)
     if missed:

@@ -2,8 +2,9 @@
 
 Subjects are what the statement is about, by hash (the dataset, the rule or the release, the dictionaries);
 the predicate is the report itself. Hashes of subjects are those of the product's resources: of their meaning,
-not of a file. A release file has a further subject, ``file/NAME``, with the sha256 of its bytes. The files
-that a dataset or a dictionary came in are no subjects: what is judged is what would be released.
+not of a file. A release file has a further subject, ``file/NAME``, with the sha256 of its bytes, and if it is
+a CSV file ``canonical/NAME``, with the sha256 of the one form that its cells have as CSV. The files that a
+dataset or a dictionary came in are no subjects: what is judged is what would be released.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ VERDICTS: Final = ("pass", "fail", "error")
 
 FILE_PREFIX: Final = "file/"
 """How the name of the subject begins that is a release file."""
+
+CANONICAL_PREFIX: Final = "canonical/"
+"""How the name of the subject begins that is the canonical form of a release file."""
 
 RELEASE_PREFIX: Final = "release/"
 """How the name of the subject begins that is a release, be it a stored one or the upload of a file."""
@@ -73,6 +77,21 @@ class Statement:
         """Whose key it was signed with, as it says itself; before reports said so it was a service's."""
         found: SignedBy = self.predicate.get("signed_by", "service")
         return found
+
+    @property
+    def files(self) -> dict[str, str]:
+        """By the sha256 of each release file, judged and canonical ones, that of its canonical form.
+
+        Of files that have none, such as Parquet, and in reports from before it was told, it is their own.
+        """
+        known = {own.name: own.sha256 for own in self.subjects}
+        named = {
+            name.removeprefix(FILE_PREFIX): own for name, own in known.items() if name.startswith(FILE_PREFIX)
+        }
+        canonical = {name: known.get(f"{CANONICAL_PREFIX}{name}", own) for name, own in named.items()}
+        return {own: canonical[name] for name, own in named.items()} | {
+            own: own for own in canonical.values()
+        }
 
     @property
     def release(self) -> Subject | None:

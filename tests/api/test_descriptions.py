@@ -72,6 +72,51 @@ async def test_a_description_is_taken_as_it_stands_by_every_command(command, sam
     assert "singles out" in capsys.readouterr().out
 
 
+async def test_the_canonical_form_of_a_release_that_passes_is_handed_back(command, tmp_path, capsys):
+    data, policy, report, target = (tmp_path / own for own in ("d.csv", "p.yaml", "e.json", "canonical.csv"))
+    plain = "town,note\n" + "".join(f'T{n % 2},"a, b"\n' for n in range(12))
+    data.write_text(plain)
+    made = ("anonymise", data, "--k", 3, "--quasi-identifiers", "town", "note", "--rows-are", "persons")
+    assert await command(*made, "-o", tmp_path / "r.csv", "--save-policy", policy) == 0
+    released = (tmp_path / "r.csv").read_bytes()
+    odd = tmp_path / "odd.csv"
+    odd.write_bytes(b"\xef\xbb\xbf" + released.replace(b"T0", b'"T0"').replace(b"\n", b"\r\n"))
+    judge = ("gate", policy, "--dataset", data, "--rows-are", "persons", "--report", report)
+    judge = (*judge, "--write-canonical", target)
+    assert await command(*judge, "--release", odd) == 0, capsys.readouterr()
+    assert target.read_bytes() == released
+    assert f"in canonical form was written to {target}" in capsys.readouterr().out
+    for file, notes in ((odd, 1), (target, 0)):
+        verify = ("verify", report, "--subject-file", file)
+        assert await command(*verify) == 3  # its key lies beside it
+        assert capsys.readouterr().out.count("same content, other bytes") == notes
+    odd.write_bytes(odd.read_bytes() + b"\r\n")
+    assert await command("verify", report, "--subject-file", odd) == 1
+    # A release that does not pass leaves none, not even an earlier one.
+    odd.write_bytes(released.replace(b"T0", b"T9", 1))
+    assert await command(*judge, "--release", odd) != 0
+    assert not target.exists()
+
+
+async def test_a_canonical_form_is_of_a_release_in_csv_and_takes_no_judged_files_place(
+    command, tmp_path, capsys
+):
+    for name in ("d.csv", "r.csv", "r.parquet", "p.yaml"):
+        (tmp_path / name).write_text("town\nA\n")
+    at = {name: tmp_path / name for name in ("d.csv", "r.csv", "r.parquet", "p.yaml", "new.csv")}
+    judge = ("gate", at["p.yaml"], "--dataset", at["d.csv"])
+    for release, target, said in (
+        ((), at["new.csv"], "Only a release file in CSV"),
+        (("--release", at["r.parquet"]), at["new.csv"], "Only a release file in CSV"),
+        (("--release", at["r.csv"]), at["r.csv"], "is a file that is judged"),
+        (("--release", at["r.csv"]), at["d.csv"], "is a file that is judged"),
+        (("--release", at["r.csv"], "--dry-run"), at["new.csv"], "no verdict to write"),
+    ):
+        assert await command(*judge, *release, "--write-canonical", target) == 2
+        assert said in capsys.readouterr().err
+    assert at["r.csv"].read_text() == at["d.csv"].read_text() == "town\nA\n"
+
+
 async def test_a_query_and_a_folder_are_judged_as_the_file_is(command, samples, tmp_path, capsys):
     members = pd.read_csv(samples / "members.csv", dtype=str)
     with closing(sqlite3.connect(tmp_path / "members.db")) as database:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import hashlib
+import io
 import json
 import secrets
 from datetime import timedelta
@@ -73,12 +76,16 @@ async def test_a_verdict_names_who_asked_and_the_release_file_by_its_bytes(journ
     verified = verify(report, await keys_of(journey))
     assert verified.proves_origin
     sha256 = hashlib.sha256(table).hexdigest()
-    assert verified.statement.subjects[-1] == Subject("file/proven", sha256)
+    assert verified.statement.subjects[-2:] == (
+        Subject("file/proven", sha256),
+        Subject("canonical/proven", sha256),
+    )
     said = verified.statement.predicate
     assert said["files"] == [
-        {"role": "dataset", "name": "members", "sha256": raw["content_sha256"]},
-        {"role": "release", "name": "proven", "sha256": sha256},
-    ]
+        {"role": "dataset", "name": "members", "sha256": raw["content_sha256"],
+         "canonical_sha256": raw["canonical_sha256"]},
+        {"role": "release", "name": "proven", "sha256": sha256, "canonical_sha256": sha256},
+    ]  # fmt: skip
     mine = (await journey.get("/v1/api-keys/current")).json()
     assert said["asked_by"] == {"kind": "key", "id": mine["id"], "name": mine["name"]}
     page = (await journey.get("/v1/evaluations/proven/report")).text
@@ -87,6 +94,41 @@ async def test_a_verdict_names_who_asked_and_the_release_file_by_its_bytes(journ
     score = verify((await journey.get(EVIDENCE)).content, await keys_of(journey)).statement.predicate
     assert score["asked_by"] == said["asked_by"]
     assert [own["role"] for own in score["files"]] == ["dataset"]
+
+
+async def test_a_release_file_in_another_dialect_is_judged_alike_and_both_digests_are_named(
+    journey: httpx.AsyncClient,
+):
+    made = {"name": "to-be-written", "dataset": "members", "rule": "proposal"}
+    assert (await journey.post("/v1/releases", json=made)).status_code == 201
+    table = (await journey.get("/v1/releases/to-be-written/data")).content
+    rows = [*csv.reader(io.StringIO(table.decode()))]
+    text = io.StringIO()
+    csv.writer(text, delimiter=";", quoting=csv.QUOTE_ALL).writerows(rows)
+    packed = io.BytesIO()
+    with gzip.GzipFile("A. Person", "wb", fileobj=packed) as file:
+        file.write(b"\xef\xbb\xbf" + text.getvalue().encode())
+    question = {key: own for key, own in EVALUATIONS[NAME]["value"].items() if key not in ("name", "rule")}
+    found = {}
+    for name, content, asked in (
+        ("plain", table, ""),
+        ("odd", packed.getvalue(), "&delimiter=;&format=csv.gz"),
+    ):
+        uploaded = await journey.post(f"/v1/uploads?name={name}-bytes{asked}", content=content)
+        assert uploaded.status_code == 201, uploaded.text
+        assert uploaded.json()["canonical_sha256"] == hashlib.sha256(table).hexdigest()
+        body = {**question, "name": f"{name}-judged", "release": {"upload": f"{name}-bytes"}}
+        assert (await journey.post("/v1/gates/members-release/evaluations", json=body)).status_code == 201
+        report = (await journey.get(f"/v1/evaluations/{name}-judged/evidence")).content
+        statement = verify(report, await keys_of(journey)).statement
+        canonical = hashlib.sha256(table).hexdigest()
+        judged = hashlib.sha256(content).hexdigest()
+        assert statement.files == {judged: canonical, canonical: canonical}
+        assert statement.predicate["files"][1]["canonical_sha256"] == canonical
+        page = (await journey.get(f"/v1/evaluations/{name}-judged/report")).text
+        assert ("in canonical form" in page) == (judged != canonical)
+        found[name] = [own["outcome"] for own in statement.predicate["result"]["criteria"]]
+    assert found["plain"] == found["odd"]
 
 
 async def test_a_report_is_the_same_ever_after(journey: httpx.AsyncClient):

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.services.releases.csv_text import neutralised
+from app.services.datasets.csv_text import neutralised
 from app.services.releases.released_tables import DrawnLines
 from app.services.releases.stored_tables import csv_chunks
 from tests.oracles.effort import examples

@@ -104,6 +104,10 @@ class Upload(Resource):
     stored_bytes: Annotated[Count, Field(description="Bytes stored, before encryption.", examples=[2000])]
     content_sha256: Hash
     """Hash of the bytes received: what `sha256sum` says of the file; or of the table made here, as Arrow."""
+    canonical_sha256: Hash | None = None
+    """Hash of a CSV file's canonical form: UTF-8 without a mark, commas, line feeds, quotes only where
+    they must be. The same for every file of these cells; null for other formats.
+    """
     notes: Annotated[list[str], Field(max_length=10, examples=[[]])] = []  # noqa: RUF012
     """What is doubtful about how it was read, and which sheets of a workbook were not; or how it was made."""
     one_row_per: Annotated[str | None, Field(max_length=1000, examples=[None])] = None

@@ -160,6 +160,8 @@ def _resource(request: CreateUpload, intake: Intake, pieces: int, stored_bytes: 
         "stored_bytes": stored_bytes,
         "content_sha256": intake.content_sha256,
     }
+    if intake.canonical_sha256 is not None:
+        summary["canonical_sha256"] = intake.canonical_sha256
     if request.one_row_per is not None:
         meaning["one_row_per"] = summary["one_row_per"] = request.one_row_per
     note = delimiter_note(intake.columns) if request.format.is_text else ""

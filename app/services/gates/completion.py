@@ -128,7 +128,9 @@ async def _files(work: UnitOfWork, subject: Subject) -> tuple[EvidenceFile, ...]
     files, released = await files_of(work, subject.dataset, subject.upload), subject.released
     if released is None:
         return files
-    return (*files, EvidenceFile("release", released.stored.name, released.csv_sha256))
+    # As CSV a release is written in canonical form.
+    csv_sha256 = released.csv_sha256
+    return (*files, EvidenceFile("release", released.stored.name, csv_sha256, csv_sha256))
 
 
 def _news(

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from app import __version__
 from app.evidence.canonical import instant_text, sha256_of_bytes
 from app.evidence.envelope import sealed
-from app.evidence.statement import FILE_PREFIX, Report, Statement, Subject
+from app.evidence.statement import CANONICAL_PREFIX, FILE_PREFIX, Report, Statement, Subject
 from app.services.fingerprints import MEANING_VERSION, plain, sha256_of
 from app.services.gates.evidence_masking import masked_options, masked_policy, masked_rule, masked_verdict
 from app.services.gates.evidence_values import (
@@ -101,7 +101,10 @@ class EvidenceIssuer:
         predicate = _predicate(attested, asked_by, instant_text(issued_at))
         # The release file by its bytes: what whoever holds it can compare.
         released = [
-            Subject(f"{FILE_PREFIX}{own.name}", own.sha256) for own in attested.files if own.role != "dataset"
+            Subject(f"{prefix}{own.name}", sha256)
+            for own in attested.files
+            for prefix, sha256 in ((FILE_PREFIX, own.sha256), (CANONICAL_PREFIX, own.canonical_sha256))
+            if own.role != "dataset" and sha256 is not None
         ]
         subjects = (*_subjects(attested.inputs), *released)
         envelope = sealed(Statement(attested.report, subjects, predicate), signer)
@@ -150,11 +153,15 @@ def _predicate(attested: Attested, asked_by: JsonObject | None, issued_at: str) 
             "result": masked_verdict(result) if report == "verdict" else result,
             "tolerance": TOLERANCE,
             "asked_by": asked_by,
-            "files": [asdict(own) for own in attested.files],
+            "files": [_file_document(own) for own in attested.files],
             "signed_by": "service",
         }
     )
     return predicate
+
+
+def _file_document(file: EvidenceFile) -> JsonObject:
+    return {key: own for key, own in asdict(file).items() if own is not None}
 
 
 def _service() -> dict[str, Any]:
@@ -234,10 +241,15 @@ async def files_of(
 ) -> tuple[EvidenceFile, ...]:
     """The files that the dataset and the finished release came in, if the latter is one."""
     upload = await work.resources.get(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
-    found = [EvidenceFile("dataset", upload.name, upload.summary["content_sha256"])]
+    found = [_file_of("dataset", upload)]
     if release is not None:
-        found.append(EvidenceFile("release", release.name, release.summary["content_sha256"]))
+        found.append(_file_of("release", release))
     return tuple(found)
+
+
+def _file_of(role: Literal["dataset", "release"], upload: Stored) -> EvidenceFile:
+    known = upload.summary
+    return EvidenceFile(role, upload.name, known["content_sha256"], known.get("canonical_sha256"))
 
 
 def _of_dataset(dataset: Stored) -> list[EvidenceInput]:

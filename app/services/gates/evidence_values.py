@@ -35,12 +35,14 @@ class EvidenceInput:
 class EvidenceFile:
     """A file that was uploaded, under the upload's name; ``sha256`` is of its bytes as they arrived.
 
-    Of a view it is the text of its query in UTF-8, under the view's id.
+    ``canonical_sha256`` is of the canonical form of a CSV file; None of other formats, and of files that
+    were uploaded before it was kept. Of a view it is the text of its query in UTF-8, under the view's id.
     """
 
     role: Literal["dataset", "release", "view"]
     name: str
     sha256: str
+    canonical_sha256: str | None = None
 
 
 @dataclass(frozen=True)

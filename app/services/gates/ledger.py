@@ -38,9 +38,9 @@ def refuse_drawn(upload: Stored, earlier: Sequence[JsonObject]) -> None:
 
     What it shows of a record is not above its original, and criteria would judge classes by drawn values.
     """
-    content = upload.summary["content_sha256"]
+    contents = (upload.summary["content_sha256"], upload.summary.get("canonical_sha256"))
     for own in earlier:
-        if own.get("mechanism") and own["csv_sha256"] == content:
+        if own.get("mechanism") and own["csv_sha256"] in contents:
             raise InvalidInput.of(
                 "/release/upload",
                 "made-by-mechanism",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.services.releases.csv_text import FORMULA_STARTS
+from app.services.datasets.csv_text import FORMULA_STARTS
 from app.services.releases.released_tables import rows_of_a_block
 
 BYTES_PER_LABEL: Final = 8

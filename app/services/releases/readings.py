@@ -7,7 +7,7 @@ from typing import Final
 
 from app.domain.hierarchies.cell_formats import spelled_otherwise
 from app.domain.rules.release_alignment import Readings
-from app.services.releases.csv_text import FORMULA_STARTS
+from app.services.datasets.csv_text import FORMULA_STARTS
 
 ASTERISK: Final = "*"
 """What stands for a suppressed cell whatever the hierarchy calls it, beside empty cells."""

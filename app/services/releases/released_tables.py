@@ -23,8 +23,8 @@ from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import shows_nothing
 from app.domain.tables.table import Table
 from app.services.datasets.arrow_arrays import int_array, text_array
+from app.services.datasets.csv_text import csv_fields, csv_header, csv_lines
 from app.services.datasets.table_streams import BLOCK_ROWS, blocks, parquet_chunks
-from app.services.releases.csv_text import csv_fields, csv_header, csv_lines
 
 BLOCK_BYTES: Final = 16 * 1024**2
 """Of the texts of a block of lines, which are there several times while it is written."""

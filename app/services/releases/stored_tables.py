@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from app.services.datasets.csv_text import csv_fields, csv_header, csv_lines
 from app.services.datasets.table_streams import BLOCK_ROWS
-from app.services.releases.csv_text import csv_fields, csv_header, csv_lines
 
 _SENT_AT_ONCE = 1024**2
 

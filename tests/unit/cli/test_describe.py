@@ -171,4 +171,6 @@ def test_a_release_is_written_as_it_will_be_read(table, tmp_path):
     assert release_file(pa.table({"a": ["ü"], "b": ["x"]}), tables) == b'"a";"b"\n"\xfc";"x"\n'
     with pytest.raises(InvalidInput, match="signs that latin-1 cannot write"):
         release_file(pa.table({"a": ["≥ 5"]}), tables)
-    assert release_file(pa.table({"a": ["≥ 5"]}), None) == '"a"\n"≥ 5"\n'.encode()
+    assert release_file(pa.table({"a": ["≥ 5"]}), None) == "a\n≥ 5\n".encode()
+    alone = pa.table({"a": ["", "x, y", 'say "it"']})
+    assert release_file(alone, None) == b'a\n""\n"x, y"\n"say ""it"""\n'

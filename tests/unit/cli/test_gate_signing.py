@@ -188,15 +188,18 @@ def test_files_are_named_as_they_are_called_and_the_release_is_a_subject_by_its_
     }
     made = statement(files=[
         {"role": "dataset", "name": "raw-0123", "sha256": hashes["raw.csv"]},
-        {"role": "release", "name": "release-0123", "sha256": hashes["release.csv"]},
+        {"role": "release", "name": "release-0123", "sha256": hashes["release.csv"],
+         "canonical_sha256": "a" * 64},
     ])  # fmt: skip
-    made = replace(made, subjects=(*made.subjects, About("file/release-0123", hashes["release.csv"])))
+    about = (About("file/release-0123", hashes["release.csv"]), About("canonical/release-0123", "a" * 64))
+    made = replace(made, subjects=(*made.subjects, *about))
     subject = Subject(tmp_path / "raw.csv", None, None, tmp_path / "release.csv", None, {}, None, None)
     own = signed_here(signed(made), None, None, subject, {})
     (tmp_path / "r.json").write_bytes(own.envelope)
     now_said = statement_of(opened(own.envelope).content)
     assert [one["name"] for one in now_said.predicate["files"]] == ["raw.csv", "release.csv"]
-    assert now_said.subjects[-1] == About("file/release.csv", hashes["release.csv"])
+    assert now_said.subjects[-2] == About("file/release.csv", hashes["release.csv"])
+    assert now_said.subjects[-1] == About("canonical/release.csv", "a" * 64)
     page = render_page(own.envelope)
     assert "release.csv" in page
     assert hashes["release.csv"] in page

@@ -308,6 +308,28 @@ def test_a_release_file_is_known_by_its_bytes_and_the_dataset_is_not_taken_for_i
     assert verify(files, "--subject-file", str(files / "nowhere.csv")) == 2
 
 
+def test_the_canonical_file_is_taken_and_the_judged_bytes_with_a_note(files, capsys):
+    contents = {
+        "judged.csv": b'"city"\r\nGary\r\n',
+        "canonical.csv": b"city\nGary\n",
+        "other.csv": b'"city"\nGary\n',
+    }
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    for name, content in contents.items():
+        (files / name).write_bytes(content)
+    made = passed()
+    about = (Subject("file/r.csv", hashes["judged.csv"]), Subject("canonical/r.csv", hashes["canonical.csv"]))
+    write(files, replace(made, subjects=(*made.subjects, *about)), [KEY])
+    for name, status, notes in (("canonical.csv", 0, 0), ("judged.csv", 0, 1), ("other.csv", 1, 0)):
+        for asked in (("--subject-file", str(files / name)), ("--subject", hashes[name])):
+            assert verify(files, *asked) == status
+            assert capsys.readouterr().out.count("same content, other bytes") == notes
+    write(files, replace(made, subjects=(*made.subjects, about[0])), [KEY])
+    assert verify(files, "--subject-file", str(files / "judged.csv")) == 0
+    assert "other bytes" not in capsys.readouterr().out
+    assert verify(files, "--subject-file", str(files / "canonical.csv")) == 1
+
+
 @pytest.mark.parametrize("asked", [["--max-age", "7"], ["--max-age", "-7d"], ["--subject", "abc"]])
 def test_a_question_that_makes_no_sense_is_2(asked, files):
     with pytest.raises(SystemExit) as ended:

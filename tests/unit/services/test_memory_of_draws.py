@@ -19,8 +19,8 @@ from app.domain.mechanisms.stability_histogram import STABILITY_HISTOGRAM, Stabi
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
 from app.services.datasets.arrow_arrays import text_array
+from app.services.datasets.csv_text import csv_fields
 from app.services.releases.bytes_written import Texts, bytes_of_writing
-from app.services.releases.csv_text import csv_fields
 from app.services.releases.drawing import BYTES_OF_RELEASE, BYTES_PER_CELL, BYTES_PER_LINE
 from app.services.releases.released_tables import drawn_lines
 from tests.oracles.effort import examples

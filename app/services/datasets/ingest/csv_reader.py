@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from app.services.datasets.ingest import csv_records, faults
+from app.services.datasets.ingest.canonical_csv import CanonicalCsv
 from app.services.datasets.ingest.column_names import check_columns
 from app.services.datasets.ingest.columns import check_cell_lengths, with_missing
 from app.services.datasets.ingest.csv_records import RecordBlock
@@ -21,9 +23,13 @@ BLOCK_BYTES: Final = 256 * 1024
 
 
 class CsvReader:
-    """``feed`` bytes, then ``finish``; both answer the rows completed so far as tables of text."""
+    """``feed`` bytes, then ``finish``; both answer the rows completed so far as tables of text.
 
-    def __init__(self, dialect: Dialect, limits: UploadLimits) -> None:
+    ``canonical`` takes the same records as the file spells them, missing markers and blanks too.
+    """
+
+    def __init__(self, dialect: Dialect, limits: UploadLimits, canonical: CanonicalCsv | None = None) -> None:
+        self._canonical = canonical
         self._dialect = dialect
         self._limits = limits
         self._transcoder = Transcoder(dialect.encoding)
@@ -75,12 +81,13 @@ class CsvReader:
         if lines is None or len(text) - lines.stop > self._limits.max_record_bytes:
             return None
         try:
-            table = self._parse(memoryview(text)[: lines.stop], has_quotes=False)
+            table = self._parse(memoryview(text)[: lines.stop], has_quotes=False, missing=self._markers)
         except pa.ArrowInvalid:  # too few or too many cells
             return None
         if table.num_rows != lines.n or self.rows + lines.n > self._limits.max_rows:
             return None
         self._keep(text[lines.stop :])
+        self._spell(text[: lines.stop], has_quotes=False)
         return self._checked(table)
 
     def _take_strictly(self, text: bytes) -> list[pa.Table]:
@@ -132,6 +139,8 @@ class CsvReader:
                 "Put the column names into the first line, or declare that the file has no header.",
             )
         cells = block.first_cells(self._dialect.quote)
+        if self._canonical is not None:
+            self._canonical.header(cells)
         names = [cell.strip(" \t") if self._dialect.trim else cell for cell in cells]
         check_columns(names, self._limits.max_columns)
         self.columns = tuple(names)
@@ -150,13 +159,28 @@ class CsvReader:
         if self.rows + n > self._limits.max_rows:
             raise faults.too_many("rows", self._limits.max_rows)
         try:
-            table = self._parse(memoryview(block.text), block.has_quotes)
+            table = self._parse(memoryview(block.text), block.has_quotes, self._markers)
         except pa.ArrowInvalid:
             # Its message repeats cells, so it goes no further.
             raise faults.damaged("csv") from None
         if table.num_rows != n:
             raise faults.damaged("csv")
+        self._spell(block.text, block.has_quotes)
         return self._checked(table)
+
+    @property
+    def _markers(self) -> Sequence[str]:
+        """What the parser reads as missing: trimmed cells are compared with the markers after trimming."""
+        return () if self._dialect.trim else self._dialect.missing
+
+    def _spell(self, text: bytes, has_quotes: bool) -> None:
+        """Hand well-formed records on in canonical form."""
+        own, columns = self._canonical, self.columns or ()
+        if own is None:
+            return
+        is_usual = self._dialect.quote == '"' or not (has_quotes or b'"' in text)
+        if not (is_usual and own.lines(text, self._dialect.delimiter, len(columns))):
+            own.cells(self._parse(memoryview(text), has_quotes, missing=()))
 
     def _checked(self, table: pa.Table) -> pa.Table:
         check_cell_lengths(table, self._limits, self.rows + 1)
@@ -181,7 +205,7 @@ class CsvReader:
             cut, block.ends[:keep], block.delimiters[block.delimiters < len(cut)], block.has_quotes
         )
 
-    def _parse(self, text: memoryview, has_quotes: bool) -> pa.Table:
+    def _parse(self, text: memoryview, has_quotes: bool, missing: Sequence[str]) -> pa.Table:
         """Well-formed records as columns of text."""
         dialect = self._dialect
         names = list(self.columns or ())
@@ -199,8 +223,7 @@ class CsvReader:
             ),
             pyarrow.csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),
-                # Trimmed cells are compared with the markers after trimming.
-                null_values=[] if dialect.trim else list(dialect.missing),
+                null_values=list(missing),
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=True,
                 check_utf8=False,

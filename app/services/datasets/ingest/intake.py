@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from app.services.datasets.ingest import faults
 from app.services.datasets.ingest.binary_reader import Remarks, read_arrow, read_spooled, text_table
+from app.services.datasets.ingest.canonical_csv import CanonicalCsv
 from app.services.datasets.ingest.columns import check_cell_lengths, check_nul
 from app.services.datasets.ingest.csv_reader import CsvReader
 from app.services.datasets.ingest.decoding import Gunzip
@@ -39,7 +40,7 @@ class Intake:
         self._dialect = dialect
         self._limits = limits.of(format)
         self._budget = ProcessorBudget(self._limits)
-        self._hash = hashlib.sha256()
+        self._hash, self._canonical = hashlib.sha256(), hashlib.sha256()
         self._writer: PieceWriter | None = None
         self._cells, self._rows = TableHash(()), RowsHash(())
         self.table_hashes: tuple[str, ...] = ()
@@ -59,6 +60,11 @@ class Intake:
     def content_sha256(self) -> str:
         """The hash of the body as it arrived."""
         return self._hash.hexdigest()
+
+    @property
+    def canonical_sha256(self) -> str | None:
+        """The hash of a CSV file's canonical form; None of other formats, which have none."""
+        return self._canonical.hexdigest() if self._format.is_text else None
 
     async def pieces(self, body: AsyncIterator[bytes]) -> AsyncGenerator[Piece]:
         """The pieces in order; raises InvalidInput or TooLarge at the first fault."""
@@ -94,7 +100,7 @@ class Intake:
             yield head
 
     async def _text(self, body: AsyncIterator[bytes]) -> AsyncGenerator[Piece]:
-        reader = CsvReader(self._dialect, self._limits)
+        reader = CsvReader(self._dialect, self._limits, CanonicalCsv(self._canonical.update))
         gunzip = Gunzip(self._limits) if self._format is UploadFormat.CSV_GZ else None
         waiting = bytearray()
         async for data in self._recognised(self._counted(body)):
