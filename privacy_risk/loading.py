@@ -70,6 +70,9 @@ def load(
         )
     columns, attributes = [], []
     for own, proposed in zip(taken, proposal, strict=True):
+        if own.role == "quasi_identifier" and own.type == "text" and table.is_of_whole_numbers(own.name):
+            # The service takes what differs in every row for a number of persons; the caller says it is none.
+            own, proposed = replace(own, type="number"), {**proposed, "type": "number"}
         is_kept = own.role == "identifier" and keeps_identifier and own.given_by == "you"
         is_kept |= own.role == "person"
         attribute = {"name": own.name, "type": "text" if is_kept else own.type, "role": own.role}
@@ -148,7 +151,9 @@ def _definition(name: str, said: Said, proposed: Json, table: Table) -> tuple[Js
     if name in said.hierarchies:
         return _given(name, said.hierarchies[name]), "as you say"
     if proposed.get("hierarchy"):
-        return proposed["hierarchy"], str(proposed.get("hierarchy_reason") or "")
+        # Of the table's own values, as a description has it: a range would dilute the loss by absent ones.
+        own = {key: value for key, value in proposed["hierarchy"].items() if key != "range"}
+        return own, str(proposed.get("hierarchy_reason") or "")
     if proposed["type"] == "date":
         return {"kind": "dates", "levels": ["day", "month", "year", "decade"]}, "from the day to the decade"
     extremes = table.range_of(name, proposed.get("format")) if proposed["type"] == "number" else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from privacy_risk.columns import Roles
 from privacy_risk.release_policy import policy_text, with_reasons
@@ -14,6 +14,7 @@ from privacy_risk.text_tables import html_list, html_table, number_text, text_ta
 from privacy_risk.values import Json
 
 Frame = TypeVar("Frame")
+_NEARLY: Final = 1e-9
 
 
 @dataclass(frozen=True)
@@ -21,10 +22,11 @@ class Reached:
     """A criterion as it was asked for, and what the classes that remain attain of it."""
 
     criterion: Json
-    attained: float
+    attained: float | None
+    """None where nothing is left to judge, for all records are suppressed."""
 
     def __str__(self) -> str:
-        """Such as ``k = 5 (k anonymity, 5 asked for)``."""
+        """Such as ``k = 5 (k anonymity, 5 asked for)``; a dash where nothing is left to judge."""
         own = dict(self.criterion)
         kind = own.pop("kind").replace("_", " ")
         attribute = own.get("attribute")
@@ -49,12 +51,13 @@ class Report:
     ``loss`` is the geometric loss of docs/least-loss.md, ``gap`` how far it is at most from the least that is
     possible: 0 if it is proven to be the least. Suppressed records are among the ``records``, and lose all.
     Where a column names ``persons``, classes count them; so many of them lose all their records.
+    ``smallest_class`` is None if all records are suppressed: there are no classes then.
     """
 
     records: int
     suppressed: int
     classes: int
-    smallest_class: int
+    smallest_class: int | None
     loss: float
     gap: float | None
     reached: tuple[Reached, ...]
@@ -63,8 +66,8 @@ class Report:
     persons_suppressed: int | None = None
 
     @property
-    def k(self) -> int:
-        """Size of the smallest class."""
+    def k(self) -> int | None:
+        """Size of the smallest class; None without any."""
         return self.smallest_class
 
     @property
@@ -83,9 +86,15 @@ class Report:
         if self.persons is not None:
             of, unit = f" of {self.persons:,} persons", " persons"
             lost = f"; {self.persons_suppressed:,} persons lose all their records"
-        classes = f"{self.classes:,} classes, the smallest of {self.smallest_class:,}{unit}"
         share = f"({100 * self.suppressed_share:.2f} %){lost}"
+        if self.smallest_class is None:
+            yield f"{self.records:,} records{of}, all suppressed {share}: every cell of the release is *"
+            return
+        classes = f"{self.classes:,} classes, the smallest of {self.smallest_class:,}{unit}"
         yield f"{self.records:,} records{of} in {classes}; {self.suppressed:,} suppressed {share}"
+        if hidden := [own.name for own in self.losses if own.loss > 1 - _NEARLY]:
+            said = "generalised to the top in every row, which does not count as suppressed"
+            yield f"{', '.join(hidden)}: {said}"
         yield from map(str, self.reached)
         proven = (
             "proven to be the least" if self.gap == 0 else f"at most {number_text(self.gap)} from the least"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Library = Literal["pandas", "polars", "pyarrow"]
+_WHOLE: Final = re.compile(r"0|-?[1-9]\d{0,14}")
 _WHOLE_BELOW: Final = 2**53
 """Whole numbers below this are floats exactly."""
 
@@ -59,6 +61,11 @@ class Table:
         except ValueError:
             return None
         return (min(numbers), max(numbers)) if numbers else None
+
+    def is_of_whole_numbers(self, column: str) -> bool:
+        """Whether all cells that are not empty are whole numbers, each in the one way to write it."""
+        place = self.columns.index(column)
+        return all(_WHOLE.fullmatch(row[place]) for row in self.cells() if row[place])
 
     def given_back(self, parquet: bytes) -> Any:  # noqa: ANN401 - a table of the library
         """A table in Parquet as one of the library that this one came from."""

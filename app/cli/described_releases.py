@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from typing import Any
 
-import pyarrow as pa
 from pyarrow import csv
 
 from app.cli.gate_loading import Loading
 from app.cli.gate_tables import Tables
 from app.cli.table_header import require_described
 from app.domain.errors import InvalidInput, joined
-from app.services.datasets.csv_text import csv_fields, csv_header, csv_lines
+from app.services.datasets.ingest.canonical_csv import CanonicalCsv
 from privacy_risk import Client, Column, Progress, Release, Roles
 from privacy_risk.anonymisation import Criteria, released
 from privacy_risk.loading import Loaded
@@ -65,10 +65,16 @@ def release_file(frame: Any, tables: Tables | None) -> bytes:  # noqa: ANN401 - 
     """The release as CSV, written as a description says; InvalidInput if the encoding cannot write it."""
     written = {} if tables is None else tables.release
     delimiter = written.get("delimiter", ",")
-    content = _canonical(frame) if delimiter == "," else _delimited(frame, delimiter)
+    sink = io.BytesIO()
+    if delimiter == ",":
+        canonical = CanonicalCsv(sink.write)
+        canonical.header(frame.column_names)
+        canonical.cells(frame)
+    else:
+        csv.write_csv(frame, sink, csv.WriteOptions(delimiter=delimiter))
     encoding = written.get("encoding", "utf-8")
     try:
-        return content.decode().encode(encoding)
+        return sink.getvalue().decode().encode(encoding)
     except UnicodeEncodeError:
         raise InvalidInput.of(
             "--tables",
@@ -76,17 +82,3 @@ def release_file(frame: Any, tables: Tables | None) -> bytes:  # noqa: ANN401 - 
             f"The release has signs that {encoding} cannot write.",
             'Write encoding = "utf-8" under [release] in the file that describes the table.',
         ) from None
-
-
-def _canonical(frame: pa.Table) -> bytes:
-    lines = []
-    for batch in frame.to_batches():
-        lines.append(csv_lines(csv_fields(batch.columns, neutralise_formulas=False)))
-    return b"".join([csv_header(frame.column_names, neutralise_formulas=False), *lines])
-
-
-def _delimited(frame: pa.Table, delimiter: str) -> bytes:
-    sink = pa.BufferOutputStream()
-    csv.write_csv(frame, sink, csv.WriteOptions(delimiter=delimiter))
-    content: bytes = sink.getvalue().to_pybytes()
-    return content

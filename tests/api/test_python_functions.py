@@ -313,3 +313,39 @@ async def test_views_are_judged_by_their_queries_and_told_what_would_pass(call):
     passed = await call(pr.gate, policy, **{**asked, "views": changed})
     assert passed.raise_for_fail() is passed
     assert passed.reasons[1] == "Nothing leaks: The only pair of a secret and a view is private."
+
+
+@pytest.mark.parametrize("loads", ["pandas", "pyarrow"])
+async def test_a_table_that_is_suppressed_as_a_whole_says_so_and_gives_no_number(call, loads):
+    table = pd.DataFrame(
+        {"a": [f"u{n}" for n in range(6)], "b": [f"w{n}" for n in range(6)], "s": [0, 1] * 3}
+    )
+    given = table if loads == "pandas" else pa.Table.from_pandas(table)
+    asked = {"quasi_identifiers": ["a", "b"], "sensitive": ["s"], "rows_are": "persons"}
+    release = await call(pr.anonymise, given, k=2, max_suppressed=1.0, **asked)
+    frame = release.frame if loads == "pandas" else release.frame.to_pandas()
+    assert frame.shape == (6, 3)
+    assert (frame == "*").all(axis=None)
+    assert (release.report.k, release.report.classes, release.report.suppressed_share) == (None, 0, 1)
+    for shown in (repr(release), release._repr_html_(), str(release.report)):
+        assert "6 records, all suppressed (100.00 %): every cell of the release is *" in shown
+        assert "k =" not in shown
+    policy = {**release.policy, "not_covered": [{"columns": ["s"], "reason": "Nobody outside knows it."}]}
+    assert (await call(pr.gate, policy, release, original=table)).passed
+
+
+async def test_whole_numbers_that_are_said_to_be_known_are_shown_in_intervals(call):
+    table = pd.DataFrame(
+        {"income": [2_000 + 37 * n for n in range(300)], "town": [f"T{n % 150}" for n in range(300)]}
+    )
+    release = await call(pr.anonymise, table, k=5, quasi_identifiers=["income", "town"], rows_are="persons")
+    assert all("[" in text for text in release.frame["income"])
+    assert (release.report.suppressed, release.report.k >= 5) == (0, True)
+    hidden = [own.name for own in release.report.losses if own.loss == 1]
+    assert hidden == [name for name in table if (release.frame[name] == "*").all()] == ["town"]
+    assert "town: generalised to the top in every row, which does not count as suppressed" in str(release)
+    assert (await call(pr.gate, release.policy, release, original=table)).passed
+    # A number that is written with zeros in front of it is a code.
+    codes = table.assign(income=[f"{n:05}" for n in table["income"]])
+    release = await call(pr.anonymise, codes, k=5, quasi_identifiers=["income", "town"], rows_are="persons")
+    assert {*release.frame["income"]} == {"*"}

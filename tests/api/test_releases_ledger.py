@@ -45,6 +45,35 @@ async def test_the_releases_of_a_dataset_are_remembered_in_order(python_journey:
     assert (caught.value.status, caught.value.code) == (422, "invalid-input")
 
 
+async def test_columns_of_one_table_that_are_released_apart_are_named_as_earlier_releases(
+    python_journey: AsyncClient,
+):
+    client = python_journey
+    rows = pd.DataFrame({name: [f"{name}{n % 2}" for n in range(6)] for name in "abcd"})
+    content = rows.to_csv(index=False).encode()
+    await client.uploads.create_from("whole", content)
+    # The same cells in another dialect are the same table.
+    odd = b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n")
+    await client.uploads.create_from("whole-again", odd)
+    for name, upload, columns in (("first", "whole", "ab"), ("second", "whole-again", "cd")):
+        attributes = [{"name": own, "type": "categorical", "role": "quasi_identifier"} for own in columns]
+        body = {"name": name, "upload": upload, "attributes": attributes, "rows_are": "persons"}
+        await client.datasets.create(body)
+        await client.rules.create({"name": f"{name}-as-is", "dataset": name, "rule": {"kind": "identity"}})
+    await client.releases.create({"name": "released-first", "dataset": "first", "rule": "first-as-is"})
+    policy = {
+        "format": "privacy-risk/policy/1", "name": "k-two", "version": 1, "title": "k of two",
+        "assumes": {"attacker": "Who knows all columns."},
+        "criteria": [{"id": "k", "title": "k", "reason": "r", "severity": "block", "demand": {
+            "kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}}}],
+    }  # fmt: skip
+    await client.policies.create(policy)
+    asked = {"name": "second-judged", "dataset": "second", "rule": "second-as-is"}
+    found = (await client.evaluations.create("k-two", asked)).document["result"]["earlier_releases"]
+    assert [own["name"] for own in found["releases"]] == ["released-first"]
+    assert "1 earlier release of the same data is known here" in found["explanation"]
+
+
 async def test_the_ledger_of_a_dataset_that_is_not_there_is_not_found(client: httpx.AsyncClient):
     problem_of(await client.get("/v1/datasets/nothing/releases"), 404, "not-found")
 

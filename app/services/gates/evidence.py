@@ -153,15 +153,13 @@ def _predicate(attested: Attested, asked_by: JsonObject | None, issued_at: str) 
             "result": masked_verdict(result) if report == "verdict" else result,
             "tolerance": TOLERANCE,
             "asked_by": asked_by,
-            "files": [_file_document(own) for own in attested.files],
+            "files": [
+                {key: own for key, own in asdict(file).items() if own is not None} for file in attested.files
+            ],
             "signed_by": "service",
         }
     )
     return predicate
-
-
-def _file_document(file: EvidenceFile) -> JsonObject:
-    return {key: own for key, own in asdict(file).items() if own is not None}
 
 
 def _service() -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -81,7 +80,7 @@ class CsvReader:
         if lines is None or len(text) - lines.stop > self._limits.max_record_bytes:
             return None
         try:
-            table = self._parse(memoryview(text)[: lines.stop], has_quotes=False, missing=self._markers)
+            table = self._parse(memoryview(text)[: lines.stop], has_quotes=False)
         except pa.ArrowInvalid:  # too few or too many cells
             return None
         if table.num_rows != lines.n or self.rows + lines.n > self._limits.max_rows:
@@ -159,7 +158,7 @@ class CsvReader:
         if self.rows + n > self._limits.max_rows:
             raise faults.too_many("rows", self._limits.max_rows)
         try:
-            table = self._parse(memoryview(block.text), block.has_quotes, self._markers)
+            table = self._parse(memoryview(block.text), block.has_quotes)
         except pa.ArrowInvalid:
             # Its message repeats cells, so it goes no further.
             raise faults.damaged("csv") from None
@@ -168,11 +167,6 @@ class CsvReader:
         self._spell(block.text, block.has_quotes)
         return self._checked(table)
 
-    @property
-    def _markers(self) -> Sequence[str]:
-        """What the parser reads as missing: trimmed cells are compared with the markers after trimming."""
-        return () if self._dialect.trim else self._dialect.missing
-
     def _spell(self, text: bytes, has_quotes: bool) -> None:
         """Hand well-formed records on in canonical form."""
         own, columns = self._canonical, self.columns or ()
@@ -180,7 +174,7 @@ class CsvReader:
             return
         is_usual = self._dialect.quote == '"' or not (has_quotes or b'"' in text)
         if not (is_usual and own.lines(text, self._dialect.delimiter, len(columns))):
-            own.cells(self._parse(memoryview(text), has_quotes, missing=()))
+            own.cells(self._parse(memoryview(text), has_quotes, is_spelled=True))
 
     def _checked(self, table: pa.Table) -> pa.Table:
         check_cell_lengths(table, self._limits, self.rows + 1)
@@ -205,8 +199,8 @@ class CsvReader:
             cut, block.ends[:keep], block.delimiters[block.delimiters < len(cut)], block.has_quotes
         )
 
-    def _parse(self, text: memoryview, has_quotes: bool, missing: Sequence[str]) -> pa.Table:
-        """Well-formed records as columns of text."""
+    def _parse(self, text: memoryview, has_quotes: bool, is_spelled: bool = False) -> pa.Table:
+        """Well-formed records as columns of text; if ``is_spelled``, of markers too."""
         dialect = self._dialect
         names = list(self.columns or ())
         if bytes(text[: len(codecs.BOM_UTF8)]) == codecs.BOM_UTF8:
@@ -223,7 +217,8 @@ class CsvReader:
             ),
             pyarrow.csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),
-                null_values=list(missing),
+                # Trimmed cells are compared with the markers after trimming.
+                null_values=[] if dialect.trim or is_spelled else list(dialect.missing),
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=True,
                 check_utf8=False,
