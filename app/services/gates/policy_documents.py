@@ -32,6 +32,7 @@ from app.domain.policies.policy import (
     Requirement,
     Scope,
     ScoreCondition,
+    Slot,
 )
 from app.domain.policies.requirements import is_scored, slots_of
 from app.domain.policies.schema import USUAL_SINGLED_OUT_SHARE, PolicySchema
@@ -102,7 +103,7 @@ def document_of_policy(policy: Policy) -> JsonObject:
             "attacker": policy.assumes.attacker,
             "options": _options_document(policy.assumes),
         },
-        "dictionaries": [dataclasses.asdict(slot) for slot in policy.dictionaries],
+        "dictionaries": [_slot_document(slot) for slot in policy.dictionaries],
         "suppression_limit": _number(policy.suppression_limit),
         policy.format.requirements: [
             _requirement_document(own, policy.format) for own in policy.requirements
@@ -119,6 +120,13 @@ def document_of_policy(policy: Policy) -> JsonObject:
     if policy.outline:
         document["outline"] = [dataclasses.asdict(own) for own in policy.outline]
     return plain(document)
+
+
+def _slot_document(slot: Slot) -> JsonObject:
+    document = dataclasses.asdict(slot)
+    said = document.pop("register") or {}
+    register = {name: value for name, value in said.items() if value is not None}
+    return {**document, "register": register} if register else document
 
 
 def _schema_document(schema: PolicySchema) -> JsonObject:
