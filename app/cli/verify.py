@@ -134,9 +134,7 @@ def revoked(server: str | None, sha256: str) -> Iterator[str]:
 
     key = os.environ.get("PRIVACY_RISK_API_KEY")
     if not server or not key:
-        raise OSError(
-            "--online asks the service of --server, with the key in PRIVACY_RISK_API_KEY: give both."
-        )
+        raise OSError("--online needs --server, and the server's key in PRIVACY_RISK_API_KEY.")
     try:
         with Client(server, key) as client:
             standing = client.evidence.standing(sha256)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -125,6 +126,13 @@ async def test_the_register_that_the_policy_pins_counts_and_no_other(journey, as
     assert (await judged(journey, assessor, pin | {"sha256": other}, invented))["verdict"] == "error"
 
 
+async def test_a_pin_counts_whatever_version_of_the_check_the_policy_asks_for(journey, assessor, invented):
+    pin = {"name": "census", "sha256": (await journey.get("/v1/dictionaries/census")).json()["sha256"]}
+    for version in (1, 2):
+        result = await judged(journey, assessor, pin, invented, coverage_version=version)
+        assert (result["verdict"], result["warnings"].count(ANY_AS_BEFORE)) == ("error", 0)
+
+
 async def test_any_register_needs_a_reason(journey, assessor, invented):
     reason = "Nobody outside has a register of these people."
     result = await judged(journey, assessor, {"any": reason}, invented)
@@ -161,3 +169,51 @@ async def test_a_run_judges_as_its_key_was_allowed_to_ask(api, journey, assessor
         await api.work_off(run["id"])
         found = (await asker.get(f"/v1/evaluations/by-run-{verdict}")).json()
         assert found["result"]["verdict"] == verdict
+
+
+async def test_the_command_without_a_server_does_not_pass_by_an_invented_register(
+    command, tmp_path, monkeypatch, capsys
+):
+    """Whoever runs it may do everything there, and still says nothing of who is in the register."""
+    monkeypatch.chdir(tmp_path)
+    people = [f"{n},{town}" for n, town in enumerate(["Salem"] * 4 + ["Stowe"] * 4)]
+    (tmp_path / "members.csv").write_text("\n".join(["id,town", *people, ""]))
+    invented = [f"x{n},{own.split(',')[1]}" for n, own in enumerate(people * 30)]
+    (tmp_path / "invented.csv").write_text("\n".join(["id,town", *invented, ""]))
+    (tmp_path / "tables.toml").write_text(
+        '[dataset]\nname = "members"\nfile = "members.csv"\nidentifier = "id"\nrows_are = "persons"\n'
+        '[dataset.attributes.town]\n[dictionary]\nname = "register"\nidentifier = "id"\n'
+        '[dictionary.links.town]\ncolumn = "town"\n'
+    )
+    policy = {
+        "format": "privacy-risk/policy/2", "name": "towns", "version": 1, "title": "Towns",
+        "assumes": {"attacker": "Anybody who has the register."}, "dictionaries": [{"name": "register"}],
+        "requirements": [
+            {
+                "id": "map", "title": "Several in the register", "reason": "Chosen for the test.",
+                "requirement": {
+                    "kind": "measure", "measure": {"kind": "k_map", "k": 20}, "value": "records_failing",
+                    "comparison": "at_most", "threshold": 0, "dictionary": "register",
+                },
+            },
+        ],
+        "not_covered": [{"columns": ["town"], "reason": "Chosen for the test."}],
+    }  # fmt: skip
+    asked = ("gate", "policy.json", "--tables", "tables.toml", "--dictionary", "register=invented.csv")
+
+    async def judged(version: int, register: dict[str, str] | None) -> tuple[int, dict[str, Any]]:
+        slot = {"name": "register"} | ({} if register is None else {"register": register})
+        (tmp_path / "policy.json").write_text(
+            json.dumps(policy | {"version": version, "dictionaries": [slot]})
+        )
+        status = await command(*asked, "--format", "json")
+        return status, json.loads(capsys.readouterr().out)
+
+    status, told = await judged(1, None)
+    assert status == 2
+    assert "register-not-answered-for" in json.dumps(told)
+    own = told["result"]["subject"]["dictionaries"]["register"]
+    status, told = await judged(2, {"name": own["name"], "sha256": own["sha256"]})
+    assert (status, told["result"]["verdict"]) == (0, "pass")
+    assert (await judged(3, {"any": "Nobody has a register of these towns."}))[0] == 0
+    assert (await judged(4, {"any": ""}))[0] == 2

@@ -80,12 +80,11 @@ class PolicyService(NamedResources):
         new = _resource(policy, checked)
         async with self._store.work(actor.tenant) as work:
             used = await work.tombstones.use_name(new.name, new.sha256)
-            if leaves_coverage_open:
-                asked = (
-                    dataclasses.replace(policy, coverage_version=own) for own in range(1, NEWEST_COVERAGE)
-                )
-                before = (_resource(own, checked) for own in asked)
-                new = next((own for own in before if own.sha256 == used), new)
+            versions = range(1, NEWEST_COVERAGE if leaves_coverage_open else 1)
+            before = (
+                _resource(dataclasses.replace(policy, coverage_version=own), checked) for own in versions
+            )
+            new = next((own for own in before if own.sha256 == used), new)
             if used != new.sha256:
                 raise Conflict(
                     f"Version {policy.version} of the policy {policy.name!r} is or was of other content.",

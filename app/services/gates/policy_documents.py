@@ -32,7 +32,6 @@ from app.domain.policies.policy import (
     Requirement,
     Scope,
     ScoreCondition,
-    Slot,
 )
 from app.domain.policies.requirements import is_scored, slots_of
 from app.domain.policies.schema import USUAL_SINGLED_OUT_SHARE, PolicySchema
@@ -103,7 +102,7 @@ def document_of_policy(policy: Policy) -> JsonObject:
             "attacker": policy.assumes.attacker,
             "options": _options_document(policy.assumes),
         },
-        "dictionaries": [_slot_document(slot) for slot in policy.dictionaries],
+        "dictionaries": [dataclasses.asdict(slot, dict_factory=_said) for slot in policy.dictionaries],
         "suppression_limit": _number(policy.suppression_limit),
         policy.format.requirements: [
             _requirement_document(own, policy.format) for own in policy.requirements
@@ -122,11 +121,8 @@ def document_of_policy(policy: Policy) -> JsonObject:
     return plain(document)
 
 
-def _slot_document(slot: Slot) -> JsonObject:
-    document = dataclasses.asdict(slot)
-    said = document.pop("register") or {}
-    register = {name: value for name, value in said.items() if value is not None}
-    return {**document, "register": register} if register else document
+def _said(fields: list[tuple[str, Any]]) -> JsonObject:
+    return {name: value for name, value in fields if value is not None}
 
 
 def _schema_document(schema: PolicySchema) -> JsonObject:
