@@ -57,6 +57,10 @@ async def test_evidence_stays_as_it_was_signed_and_does_not_stand_any_more(journ
     standing = (await journey.get(f"/v1/evidence/{sha256}/standing")).json()
     assert (standing["sha256"], standing["revocation"]) == (sha256, found["revocation"])
     assert (await journey.get(f"/v1/evaluations/{NAME}/evidence")).content == content
+    page = (await journey.get(f"/v1/evaluations/{NAME}/report")).text
+    assert f"stands no more: {REASON['reason']}" in page
+    evidence = (await journey.get(f"/v1/evidence?name={NAME}")).json()["items"]
+    assert {own["revocation"]["reason"] for own in evidence} == {REASON["reason"]}
     await journey.delete(f"/v1/evaluations/{NAME}")
     assert (await journey.get(f"/v1/evidence/{sha256}/standing")).json() == standing
     problem_of(await journey.get(f"/v1/evidence/{'0' * 64}/standing"), 404, "not-found")

@@ -182,7 +182,7 @@ def _page(stored: StoredEvidence) -> Response:
     if stored.envelope is None:
         raise ValueError("the evidence was read without its envelope")
     return Response(
-        render_page(stored.envelope),
+        render_page(stored.envelope, stored.revocation.reason if stored.revocation else None),
         media_type="text/html; charset=utf-8",
         headers={
             "Content-Location": f"{PREFIX}/evidence/{stored.id}/report",

@@ -32,7 +32,8 @@ def answer_for(subject: Subject, slot: str) -> tuple[AnsweredBy, str]:
         if is_reason(register.any):
             return "any", f"Any dictionary may fill {slot!r}: {register.any}"
         return "nobody", f"Nobody has written why any dictionary may fill {slot!r}."
-    if (register.name, register.sha256) == (stored.name, stored.sha256):
+    # Its hash is all that it means; under which name it is stored here is not.
+    if register.sha256 == stored.sha256:
         return "policy", f"The policy says which dictionary fills {slot!r}: {stored.name!r}."
     return "nobody", f"The dictionary {stored.name!r} is not the one that the policy pins for {slot!r}."
 
