@@ -74,6 +74,12 @@ class Evaluations(Deletable[Pool], Evidenced[Pool]):
         """What would be computed for each criterion, its cost and route, and what is missing."""
         return await self._connection.post(f"{_gate(policy)}/plans", body)
 
+    @call
+    async def revoke(self, ref: str, reason: str) -> Resource:
+        """Say for good that the verdict stands no more; the same is not judged again."""
+        body = {"reason": reason}
+        return Resource.from_document(await self._connection.post(f"{self._path}/{ref}/revocation", body))
+
 
 class Evidence(Calls[Pool]):
     """Signed evidence, which outlives what it is about; a ``ref`` is its id or the name of that."""
@@ -87,6 +93,11 @@ class Evidence(Calls[Pool]):
     async def report(self, ref: str) -> str:
         """The evidence as an HTML page to read or print."""
         return (await self._connection.get(f"{self._path}/{ref}/report")).text
+
+    @call
+    async def standing(self, ref: str) -> Json:
+        """Whether what it says still stands: ``revocation`` says since when it does not, and why."""
+        return await self._connection.get_json(f"{self._path}/{ref}/standing")
 
     @stream
     def list(

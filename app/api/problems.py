@@ -127,8 +127,9 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         409,
         "The request contradicts what is stored",
         "The name is taken by a resource with other content, the resource is in use (its users are listed), "
-        "the work has ended already, the same data were drawn before (`details` names the releases), or the "
-        "first request with the same Idempotency-Key is still in flight. "
+        "the work has ended already, the same data were drawn before (`details` names the releases), the "
+        "verdict on the same was revoked (`detail` says when and why), or the first request with the same "
+        "Idempotency-Key is still in flight. "
         "Only then the answer has a Retry-After header: at the latest so many seconds after the process that "
         "was to answer it has died, the key works again.",
         "Read `detail`: choose another name, delete the users first, or, where there is a Retry-After "

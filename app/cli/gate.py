@@ -151,7 +151,7 @@ def _dry_run(arguments: argparse.Namespace, operations: Operations, outputs: Seq
     if arguments.server is None:
         signing_key(arguments.signing_key, os.environ)
     with _asked(arguments) as (policy, subject), service_client(arguments.server, operations) as client:
-        plan = Gate(client, _told(arguments)).plan(subject, policy)
+        plan = Gate(client, _told(arguments), believed=arguments.server is not None).plan(subject, policy)
     _print(plan_text(plan) if arguments.format == "text" else plain_json(plan))
     blocking = [own for own in plan.get("criteria") or () if own.get("severity") != "warn"]
     return FAULT if plan.get("missing") or any(own.get("error") for own in blocking) else 0
@@ -168,7 +168,7 @@ def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
         check_signing_arguments(arguments)
         key = None if arguments.server else signing_key(arguments.signing_key, os.environ)
         with _asked(arguments) as (policy, subject), service_client(arguments.server, operations) as client:
-            gate = Gate(client, _told(arguments))
+            gate = Gate(client, _told(arguments), believed=arguments.server is not None)
             earlier = earlier_of(arguments.changed_since, key, arguments.server)
             unchanged = [] if earlier is None else earlier.unchanged(subject)
             judged = _judged(gate, client, without(subject, unchanged), policy)

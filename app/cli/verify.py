@@ -1,11 +1,12 @@
 """``verify``: whether a report is genuine and what was asked: a verdict, what it is about, its age.
 
-Needs no service, and loads nothing else.
+Needs no service, and loads nothing else, unless it is to ask whether the verdict was revoked since.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -139,6 +140,25 @@ def _age(statement: Statement, requirements: Requirements, now: datetime) -> Ite
         yield f"It was issued at {instant_text(issued)}, which is still to come by this machine's clock."
 
 
+def revoked(server: str | None, sha256: str) -> Iterator[str]:
+    """A sentence if the service says that the report's verdict was revoked; OSError if it cannot say."""
+    import httpx
+
+    from privacy_risk import Client, ClientError
+
+    key = os.environ.get("PRIVACY_RISK_API_KEY")
+    if not server or not key:
+        raise OSError("--online needs --server, and the server's key in PRIVACY_RISK_API_KEY.")
+    try:
+        with Client(server, key) as client:
+            standing = client.evidence.standing(sha256)
+    except (ClientError, httpx.TransportError) as error:
+        raise OSError(f"The service does not say whether the report still stands: {error}") from error
+    revocation = standing["revocation"]
+    if revocation is not None:
+        yield f"Its verdict was revoked on {revocation['revoked_at'][:10]}: {revocation['reason']}"
+
+
 GENUINE: Final = 0
 NOT_AS_ASKED: Final = 1
 NOT_GENUINE: Final = 2
@@ -212,6 +232,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="AGE",
         help="how long ago it may have been issued: 24h, 7d",
     )
+    asked.add_argument(
+        "--online", action="store_true",
+        help="its verdict was not revoked, as the service of --server says; the key is in "
+        "PRIVACY_RISK_API_KEY. Exit status 2 if that does not answer",
+    )  # fmt: skip
+    asked.add_argument("--server", metavar="URL", help="the service that issued it, for --online")
 
 
 def _argument(read: Callable[[str], _Read]) -> Callable[[str], _Read]:
@@ -244,6 +270,8 @@ def run_verify(arguments: argparse.Namespace, clock: Callable[[], datetime] = _n
         )
         missed = unmet(verified.statement, requirements, clock())
         notes = other_bytes(verified.statement, requirements)
+        if arguments.online:
+            missed += revoked(arguments.server, verified.sha256)
     except EvidenceError as error:
         print(plain_lines(f"privacy-risk: {error.code}: {error.message} {error.remedy}"), file=sys.stderr)
         return NOT_GENUINE

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from sqlalchemy import Select, func, insert, select, update
+from sqlalchemy import Select, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql
 
 from app.domain.errors import NotFound, Unavailable
@@ -21,13 +21,20 @@ from app.evidence.keys import PublicKey, key_id_of
 from app.persistence.encryption import MasterKey
 from app.persistence.repository import Repository, contains
 from app.persistence.resources import new_id
-from app.persistence.tables import evidence, signing_keys
+from app.persistence.tables import evidence, revocations, signing_keys
 from app.persistence.transactions import TenantTransaction
 from app.services.gates.evidence_values import NewEvidence, StoredEvidence
+from app.services.gates.tombstones import Revocation
 from app.services.resources import ALWAYS, Period
 
 _SHOWN: Final = tuple(column for column in evidence.c if column.name not in ("tenant_id", "envelope"))
 _FIELDS: Final = tuple(column.name for column in _SHOWN if column.name != "serial")
+_AS_IT_STANDS: Final = (*_SHOWN, revocations.c.revoked_at, revocations.c.reason)
+_REVOKED: Final = evidence.outerjoin(
+    revocations,
+    (revocations.c.tenant_id == evidence.c.tenant_id) & (revocations.c.id == evidence.c.resource_id),
+)
+_WHOLE: Final = select(*_AS_IT_STANDS, evidence.c.envelope).select_from(_REVOKED)
 
 
 class PostgresSigningKeys(Repository):
@@ -104,10 +111,10 @@ class PostgresEvidence(Repository):
         return found
 
     async def get(self, ref: str) -> StoredEvidence:
-        """The evidence of this id, or the newest about something of this name."""
-        found = await self._one(select(evidence).where(evidence.c.id == ref))
+        """The evidence of this id or hash, or the newest about something of this name."""
+        found = await self._one(_WHOLE.where(or_(evidence.c.id == ref, evidence.c.sha256 == ref)))
         if found is None:
-            named = select(evidence).where(evidence.c.resource_name == ref)
+            named = _WHOLE.where(evidence.c.resource_name == ref)
             found = await self._one(named.order_by(evidence.c.serial.desc()).limit(1))
         if found is None:
             raise NotFound("evidence", ref)
@@ -115,13 +122,13 @@ class PostgresEvidence(Repository):
 
     async def of_resource(self, resource_id: str) -> StoredEvidence | None:
         """The evidence about a resource."""
-        return await self._one(select(evidence).where(evidence.c.resource_id == resource_id))
+        return await self._one(_WHOLE.where(evidence.c.resource_id == resource_id))
 
     async def list(
         self, *, name: str | None, limit: int, cursor: str | None, created: Period = ALWAYS
     ) -> tuple[Sequence[StoredEvidence], str | None]:
         """One page, newest first; see the port."""
-        query = select(*_SHOWN)
+        query = select(*_AS_IT_STANDS).select_from(_REVOKED)
         if name:
             query = query.where(contains(evidence.c.resource_name, name))
         rows, following = await self._page(
@@ -138,7 +145,10 @@ class PostgresEvidence(Repository):
 
 
 def _stored(row: Any, envelope: bytes | None) -> StoredEvidence:  # noqa: ANN401 - a row
-    return StoredEvidence(**{name: getattr(row, name) for name in _FIELDS}, envelope=envelope)
+    revocation = None if row.revoked_at is None else Revocation(row.revoked_at, row.reason)
+    return StoredEvidence(
+        **{name: getattr(row, name) for name in _FIELDS}, envelope=envelope, revocation=revocation
+    )
 
 
 async def first_unusable_key(transaction: TenantTransaction, master_key: MasterKey) -> str | None:

@@ -25,7 +25,7 @@ from sqlalchemy.exc import IntegrityError
 
 from app.domain.errors import Conflict, NotFound
 from app.persistence.repository import Context, Repository, contains
-from app.persistence.tables import data_keys, draws, resource_uses, resources, results, runs
+from app.persistence.tables import data_keys, draws, resource_uses, resources, results, revocations, runs
 from app.persistence.tenant_settings import PostgresOwnTenant
 from app.persistence.transactions import DOCUMENTS_KEY, alone
 from app.services.resources import ALWAYS, Kind, NewResource, Page, Period, RunState, Stored
@@ -127,6 +127,7 @@ class PostgresResources(Repository):
         cursor: str | None,
         built_on: str | None = None,
         created: Period = ALWAYS,
+        revoked: bool | None = None,
     ) -> Page[Stored]:
         """One page, newest first; see the port."""
         query = select(*COLUMNS).where(resources.c.kind == kind.value)
@@ -135,7 +136,11 @@ class PostgresResources(Repository):
             query = query.where(resources.c.id.in_(users))
         if name:
             query = query.where(contains(resources.c.name, name))
-        listing = ("resources", kind.value, name or "", built_on or "")
+        if revoked is not None:
+            is_revoked = resources.c.id.in_(select(revocations.c.id))
+            query = query.where(is_revoked if revoked else ~is_revoked)
+        told = () if revoked is None else (str(revoked),)
+        listing = ("resources", kind.value, name or "", built_on or "", *told)
         table = resources.c
         rows, following = await self._page(
             query, table.serial, table.created_at, created, limit, cursor, *listing

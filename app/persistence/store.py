@@ -23,10 +23,12 @@ from app.persistence.retention import PostgresRetention
 from app.persistence.runs import PostgresRuns
 from app.persistence.same_tables import PostgresSameTables
 from app.persistence.tenant_settings import PostgresOwnTenant
+from app.persistence.tombstones import PostgresTombstones
 from app.persistence.transactions import TenantTransaction, Vault, tenant_transaction
 from app.persistence.webhooks import PostgresWebhooks
 from app.services.access.tenant_settings import USUAL, OwnTenant, TenantSettings
 from app.services.answers import Questions
+from app.services.gates.tombstones import Tombstones
 from app.services.ports import (
     RUN_QUEUE,
     RUN_TASK,
@@ -80,6 +82,7 @@ class PostgresUnitOfWork:
         self.runs: Runs = self.claims
         self.signing_keys: SigningKeys = PostgresSigningKeys(context)
         self.evidence: Evidence = PostgresEvidence(context)
+        self.tombstones: Tombstones = PostgresTombstones(context)
         self.replies = PostgresIdempotencyKeys(context)
         self.idempotency: IdempotencyKeys = self.replies
         self.api_keys: ApiKeys = PostgresApiKeys(context)

@@ -385,6 +385,24 @@ evidence = _tenant_table(
     Index("ix_evidence_tenant_id_issued_at", "tenant_id", "issued_at"),
     Index("ix_evidence_tenant_id_resource_name_serial", "tenant_id", "resource_name", "serial"),
     Index("ix_evidence_tenant_id_key_id_issued_at", "tenant_id", "key_id", "issued_at"),
+    Index("ix_evidence_tenant_id_sha256", "tenant_id", "sha256"),
+)
+
+# Both outlive the policies and evaluations that they are about.
+policy_names = _tenant_table(
+    "policy_names",
+    Column("name", Text, nullable=False, comment="NAME@VERSION"),
+    Column("sha256", String(64), nullable=False),
+    key=("tenant_id", "name"),
+)
+
+revocations = _tenant_table(
+    "revocations",
+    Column("id", String(64), nullable=False, comment="the evaluation's"),
+    Column("judged_sha256", String(64), nullable=False),
+    Column("reason", Text, nullable=False),
+    _time("revoked_at"),
+    Index("ix_revocations_tenant_id_judged_sha256", "tenant_id", "judged_sha256"),
 )
 
 webhooks = _tenant_table(

@@ -46,7 +46,7 @@ def _environment() -> Environment:
     return environment
 
 
-def render_page(report: bytes) -> str:
+def render_page(report: bytes, revoked_because: str | None = None) -> str:
     """The page of a report; an EvidenceError if the bytes are not a report's. Signatures are not checked."""
     envelope = opened(report)
     statement = statement_of(envelope.content)
@@ -61,6 +61,7 @@ def render_page(report: bytes) -> str:
         subjects=statement.subjects,
         sha256=envelope.sha256,
         withdrawn_at=withdrawn_at,
+        revoked_because=revoked_because,
         key_id=envelope.key_id,
         mark=PAGE_MARK,
         policy=_POLICY,

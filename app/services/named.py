@@ -47,11 +47,12 @@ class NamedResources:
         created: Period = ALWAYS,
         limit: int = 50,
         cursor: str | None = None,
+        revoked: bool | None = None,
     ) -> Page[Stored]:
-        """Newest first, without documents; ``name`` filters by substring."""
+        """Newest first, without documents; ``name`` filters by substring, ``revoked`` evaluations alone."""
         async with self._store.work(actor.tenant) as work:
             page = await work.resources.list(
-                self.kind, name=name, limit=limit, cursor=cursor, created=created
+                self.kind, name=name, limit=limit, cursor=cursor, created=created, revoked=revoked
             )
             return Page(await self._shown(work, actor, page.items), page.next_cursor)
 

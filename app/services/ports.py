@@ -15,6 +15,7 @@ from app.evidence.keys import PublicKey
 from app.services.access.tenant_settings import OwnTenant
 from app.services.answers import Questions
 from app.services.gates.evidence_values import NewEvidence, StoredEvidence
+from app.services.gates.tombstones import Tombstones
 from app.services.releases.budgets import Budgets
 from app.services.releases.draws import Draws
 from app.services.releases.same_tables import SameTables
@@ -87,8 +88,12 @@ class Resources(Protocol):
         cursor: str | None,
         built_on: str | None = None,
         created: Period = ALWAYS,
+        revoked: bool | None = None,
     ) -> Page[Stored]:
-        """Newest first, without documents; ``name`` filters by substring, ``built_on`` by an id used."""
+        """Newest first, without documents; ``name`` filters by substring, ``built_on`` by an id used.
+
+        ``revoked`` filters evaluations by whether their verdicts are revoked.
+        """
 
     async def delete(self, kind: Kind, ref: str) -> None:
         """Delete it with what it alone owns (pieces, key); Conflict naming its users if it is in use."""
@@ -289,7 +294,7 @@ class Evidence(Protocol):
         """Keep it; the one that there is already if the resource has some."""
 
     async def get(self, ref: str) -> StoredEvidence:
-        """The evidence of this id, or the newest about what is or was of this name; NotFound otherwise."""
+        """The evidence of this id or sha256, or the newest about what is or was of this name, or NotFound."""
 
     async def of_resource(self, resource_id: str) -> StoredEvidence | None:
         """The evidence about a resource."""
@@ -316,6 +321,7 @@ class UnitOfWork(Protocol):
     audit: Audit
     signing_keys: SigningKeys
     evidence: Evidence
+    tombstones: Tombstones
     webhooks: Webhooks
     tenant: OwnTenant
 

@@ -263,6 +263,7 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
     ) -> Recalled | None:
         async with self._store.work(actor.tenant) as work:
             recalled = await work.questions.recall(self.kind, new.name, new.sha256, believed)
+            await self._refuse_again(work, new)
             if recalled is not None and recalled.result is None:
                 await self._refuse_in_vain(work, new)
         return recalled
@@ -305,6 +306,9 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
 
     def _refuse_as_run(self, estimate: JsonObject) -> None:
         """Raise if a run may not do the work."""
+
+    async def _refuse_again(self, work: UnitOfWork, new: NewResource) -> None:
+        """Raise if it may not be asked, whether or not the answer is known."""
 
     async def _refuse_in_vain(self, work: UnitOfWork, new: NewResource) -> None:
         """Raise if the answer, which is not known yet, could not be stored."""

@@ -146,6 +146,7 @@ _FACTS: Final[Mapping[str, Any]] = {
     "rules": lambda d: _named(d, "dataset", "kind"),
     "evaluations": lambda d: [
         d["result"]["verdict"] if d["result"] else "no verdict yet",
+        *(["revoked"] if d.get("revocation") else []),
         f"{d['policy']['name']}@{d['policy']['version']}",
         d["dataset"] or f"{d['views']:,} views",
     ],

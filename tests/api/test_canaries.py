@@ -14,6 +14,7 @@ import yaml
 from prometheus_client import generate_latest
 from psycopg import sql
 
+from app.api.examples.gates import REVOCATIONS
 from app.services.resources import Kind
 from tests.api.canaries import Canaries, answered, fill
 from tests.api.operations import OPERATIONS
@@ -31,7 +32,10 @@ SAID_IN_LISTS: dict[str, Any] = {
     "/v1/policies/yaml": lambda sent: (sent["title"], sent["assumes"]["attacker"]),
     "/v1/waivers": lambda sent: (sent["reason"], sent["approved_by"]),
 }
-"""The only texts of examples that the database holds in clear, for lists show them; none is of a table."""
+"""The only texts of examples that the database holds in clear, for lists show them; none is of a table.
+
+So it is with the reasons why verdicts were revoked.
+"""
 
 OF_NO_UPLOAD = {
     Kind.HIERARCHY, Kind.MECHANISM_AUDIT, Kind.POLICY, Kind.VIEW_CHECK, Kind.WAIVER,
@@ -183,7 +187,8 @@ def test_after_all_examples_no_cell_key_query_or_text_of_theirs_stands_beside_wh
         for text in SAID_IN_LISTS[path](sent)
     }
     found = _in_clear(postgres.urls(journeys_end.database).admin, texts)
-    assert found == {("resources", "summary"): in_lists & texts}
+    reasons = {own["value"]["reason"] for own in REVOCATIONS.values()}
+    assert found == {("resources", "summary"): in_lists & texts, ("revocations", "reason"): reasons}
     assert "create" in journeys_end.told
     assert not _held(journeys_end.told, texts)
 

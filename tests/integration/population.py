@@ -49,6 +49,8 @@ async def populate(store, registry, tenant) -> Population:
         await work.webhooks.add("a webhook", "https://x.example/", list(WebhookEvent)[:2], "whsec_AAAA")
         await work.webhooks.send_test("a webhook")
         await work.audit.record(key.id, "rule.create", made[Kind.RULE].id, {})
+        await work.tombstones.use_name("a policy@1", "7" * 64)
+        await work.tombstones.revoke(made[Kind.EVALUATION], "Chosen for the test.")
         evidence_id = await add_evidence(work, made[Kind.EVALUATION])
         draw = await work.draws.begin("5" * 64, "9" * 64, made[Kind.DATASET].id)
         begun = await work.draws.begin("6" * 64, "9" * 64, made[Kind.DATASET].id)

@@ -37,6 +37,13 @@ EVALUATIONS: Final = bodies(
 )
 RUNS: Final = bodies({"name": RUN_NAME, **_QUESTION}, members_gate_by_run="the same in the background")
 
+REVOCATIONS: Final[Examples] = {
+    VIEWS_NAME: {
+        "summary": "a verdict that stands no more",
+        "value": {"reason": "The schema that was judged is not that of the database."},
+    }
+}
+
 WAIVER: Final = "members-waiver"
 WAIVERS: Final[Examples] = {
     WAIVER: {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path, Response
+from fastapi import APIRouter, Body, Path, Query, Response
 from starlette.responses import JSONResponse
 
-from app.api.authentication import AnyKey, Assessor
+from app.api.authentication import AnyKey, Assessor, Governor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples import gates as gate_examples
 from app.api.examples.form import names
@@ -22,14 +22,15 @@ from app.api.routers.answers import (
     problems,
     shown_answer,
 )
-from app.api.routers.collection import Collection
+from app.api.routers.collection import Collection, CreatedIn, Cursor, Limit, NamePart
 from app.api.routes import PREFIX, Route
-from app.api.schemas.common import Ref
+from app.api.schemas.common import Listing, Ref, listed
 from app.api.schemas.evaluations import (
     Evaluation,
     EvaluationPlanAnswer,
     EvaluationSummary,
     NewEvaluation,
+    NewRevocation,
 )
 from app.api.schemas.policies import PolicyRef
 from app.api.schemas.runs import StartedRun
@@ -117,7 +118,26 @@ async def plan_evaluation(
     return EvaluationPlanAnswer.model_validate(await services.evaluations.plan(actor, body.request(policy)))
 
 
-COLLECTION.add_list(router)
+@router.get("")
+async def list_evaluations(
+    actor: AnyKey,
+    services: UseCases,
+    created: CreatedIn,
+    name: NamePart = None,
+    revoked: Annotated[
+        bool | None, Query(description="Only those that are revoked, or that are not.")
+    ] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Listing[EvaluationSummary]:
+    """List evaluations.
+
+    The tenant's evaluations, newest first, a page at a time.
+    """
+    page = await services.evaluations.list(
+        actor, name=name, created=created, limit=limit, cursor=cursor, revoked=revoked
+    )
+    return listed(EvaluationSummary, page)
 
 
 @router.get("/{ref}", responses=problems("not-found"))
@@ -133,3 +153,19 @@ async def get_evaluation(
     `data:read`.
     """
     return shown_answer(Evaluation, await services.evaluations.view(actor, ref))
+
+
+@router.post("/{ref}/revocation", responses=REFUSED | problems("not-found"))
+async def revoke_evaluation(
+    actor: Governor,
+    services: UseCases,
+    ref: Annotated[Ref, Path(openapi_examples=names(gate_examples.VIEWS_NAME))],
+    body: Annotated[NewRevocation, Body(openapi_examples=gate_examples.REVOCATIONS)],
+) -> Evaluation:
+    """Revoke a verdict.
+
+    For good, with the reason: the evaluation, those that judged the same by the same policy, and their pages
+    say so, webhooks are told, and `verify --online` fails. The same is not judged again (409). What was
+    signed stays as it is. A second time changes nothing. Needs the scope `govern`.
+    """
+    return shown_answer(Evaluation, await services.evaluations.revoke(actor, ref, body.reason))

@@ -25,8 +25,8 @@ verdicts = APIRouter(prefix=PREFIX, tags=["evidence"], route_class=Route, respon
 EvidenceRef = Annotated[
     Ref,
     Path(
-        description="Id of evidence, or name of the evaluation or assessment whose newest evidence is meant; "
-        "that may have been deleted.",
+        description="Id or sha256 of evidence, or name of the evaluation or assessment whose newest evidence "
+        "is meant; that may have been deleted.",
         openapi_examples=names("proposal-score"),
     ),
 ]
@@ -137,6 +137,16 @@ async def get_evidence_report(actor: AnyKey, services: UseCases, ref: EvidenceRe
     return _page(await services.evidence.get(actor, ref))
 
 
+@router.get("/evidence/{ref}/standing", responses=problems("not-found"))
+async def get_evidence_standing(actor: AnyKey, services: UseCases, ref: EvidenceRef) -> EvidenceSummary:
+    """Ask whether evidence still stands.
+
+    What was signed never changes; a verdict can be revoked. By the hash of a report's bytes, which `verify`
+    prints, that very report is meant.
+    """
+    return EvidenceSummary.of(await services.evidence.get(actor, ref))
+
+
 @router.get("/signing-keys")
 async def list_signing_keys(actor: AnyKey, services: UseCases) -> SigningKeys:
     """Get the public keys.
@@ -172,7 +182,7 @@ def _page(stored: StoredEvidence) -> Response:
     if stored.envelope is None:
         raise ValueError("the evidence was read without its envelope")
     return Response(
-        render_page(stored.envelope),
+        render_page(stored.envelope, stored.revocation.reason if stored.revocation else None),
         media_type="text/html; charset=utf-8",
         headers={
             "Content-Location": f"{PREFIX}/evidence/{stored.id}/report",

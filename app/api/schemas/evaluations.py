@@ -19,6 +19,7 @@ from app.api.schemas.common import (
     Request,
     Resource,
 )
+from app.api.schemas.evidence import Revocation
 from app.api.schemas.problems import ProblemFault
 from app.api.schemas.rules import Definition, rule_asked
 from app.api.schemas.verdicts import VerdictResult
@@ -88,6 +89,8 @@ class NewEvaluation(Request):
         dict[SlotName, Ref], Field(max_length=MOST_SLOTS, examples=[{"register": "census"}])
     ] = {}  # noqa: RUF012 - pydantic copies it
     """Slot of the policy → dictionary or dictionary set that fills it."""
+    as_governor: StrictBool = True
+    """Whether the key's scope `govern`, if it has that, answers for dictionaries that no policy pins."""
     sensitivity: Annotated[Ref | None, Field(examples=["members-harm"])] = None
     """What harm disclosure does; where criteria need it."""
     failure: Ref | None = None
@@ -124,6 +127,7 @@ class NewEvaluation(Request):
             failure=self.failure,
             name=self.name,
             views=self._views_asked(),
+            as_governor=self.as_governor,
         )
 
     def _views_asked(self) -> ViewsAsked | None:
@@ -194,6 +198,14 @@ class EvaluationSummary(Resource):
     sensitivity: Annotated[str | None, Field(examples=["members-harm"])]
     """Name of the sensitivity profile."""
     failure: Annotated[str | None, Field(description="Name of the profile of failure.", examples=[None])]
+    revocation: Revocation | None = None
+    """Since when its verdict stands no more, and why; null: it was not revoked."""
+
+
+class NewRevocation(Request):
+    """That a verdict stands no more."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=2000, description="Why, in words.")]
 
 
 class Evaluation(EvaluationSummary):

@@ -30,6 +30,15 @@ class About(Answer):
     sha256: Hash
 
 
+class Revocation(Answer):
+    """That a verdict stands no more."""
+
+    revoked_at: Annotated[datetime, Field(examples=["2026-11-21T09:00:00Z"])]
+    """Since when."""
+    reason: Annotated[str, Field(max_length=2000, examples=["The census held people who were made up."])]
+    """Why, as whoever revoked it says."""
+
+
 class EvidenceSummary(Answer):
     """One signed report, without its content."""
 
@@ -40,6 +49,8 @@ class EvidenceSummary(Answer):
     key_id: KeyId
     issued_at: Annotated[datetime, Field(examples=["2026-11-20T09:00:00Z"])]
     """When it was signed."""
+    revocation: Revocation | None = None
+    """Since when its verdict stands no more, and why; null: it was not revoked."""
 
     @classmethod
     def of(cls, stored: StoredEvidence) -> EvidenceSummary:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, StringConstraints, Tag
 
-from app.api.schemas.common import Column, Request, Text
+from app.api.schemas.common import Column, Hash, Request, Text
 from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.mechanisms.guarantee_models import LIKENESS
 from app.domain.policies.comparison import Comparison
@@ -235,12 +235,27 @@ class PolicyCriterion(_Requirement):
     demand: Condition
 
 
+class SlotRegister(Request):
+    """Which dictionary fills a slot: that of this name and hash, or any."""
+
+    name: Annotated[Word | None, Field(examples=["census"])] = None
+    """Name of the dictionary or dictionary set."""
+    sha256: Hash | None = None
+    """Its hash, as it and verdicts show it."""
+    any: Annotated[str | None, Field(max_length=2000, examples=[None])] = None
+    """In place of name and hash: why whatever is named will do; without a word, verdicts are errors."""
+
+
 class Slot(Request):
     """A dictionary that an evaluation names."""
 
     name: Annotated[Word, Field(description="Name of the slot.", examples=["register"])]
     description: Annotated[str, Field(max_length=2000, description="What belongs into it.")] = ""
     required: Annotated[bool, Field(strict=True, description="Whether it must be filled.")] = True
+    register_: Annotated[SlotRegister | None, Field(alias="register")] = None
+    """Which dictionary fills it. Without this only keys with the scope `govern` can name one: for others the
+    verdict is an error.
+    """
 
 
 class PolicyAssumptions(Request):
@@ -315,9 +330,9 @@ class _Policy(Request):
     """Columns that may leave though they single people out, with the reason; requirements still hold."""
     singled_out_share: Share = USUAL_SINGLED_OUT_SHARE
     """Greatest share of the records whose value fewer persons may have than the largest k, 2 without any."""
-    coverage_version: Annotated[int | None, Field(strict=True, ge=1, le=NEWEST_COVERAGE, examples=[2])] = None
-    """Version of what is checked of columns before any requirement; filled in when the policy is stored.
-    Version 1, of policies that were stored before, counts unique records.
+    coverage_version: Annotated[int | None, Field(strict=True, ge=1, le=NEWEST_COVERAGE, examples=[3])] = None
+    """Version of what is checked before any requirement; filled in when the policy is stored. Of policies of
+    before, version 1 counts unique records, and both 1 and 2 take any dictionary for a slot.
     """
     suppression_limit: Share = 0.0
     """Share of the records that a suggested change may suppress."""

@@ -63,6 +63,12 @@ def _check_slots(policy: Policy, found: Findings) -> None:
     }
     used = {name for own in policy.requirements for name in slots_of(own.condition, policy)}
     for number, slot in enumerate(policy.dictionaries):
+        if slot.register is not None and slot.register.any is not None and not is_reason(slot.register.any):
+            found.warn(
+                f"/dictionaries/{number}/register/any", "missing-reason",
+                "Nobody has written a reason: every verdict is an error until somebody does.",
+                "Say in words why any dictionary may fill the slot, or pin one by name and sha256.",
+            )  # fmt: skip
         if slot.name not in used:
             found.warn(
                 f"/dictionaries/{number}", "unused-slot", f"No requirement looks at {slot.name!r}.",

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final, Literal
 from annotated_types import Ge, Le, Len, Lt, MaxLen
 
 from app.domain.classes.grouping import Missing, Suppressed
+from app.domain.errors import InvalidInput
 from app.domain.policies.comparison import Comparison, Value
 from app.domain.policies.formats import FORMAT_2, Format
 from app.domain.policies.reasons import is_reason
@@ -29,8 +30,8 @@ MOST_EXEMPTIONS: Final = 100
 MOST_HEADINGS: Final = 50
 MOST_SECRETS: Final = 50
 MOST_CHARACTERS_OF_A_SECRET: Final = 20_000
-NEWEST_COVERAGE: Final = 2
-"""Version of what a gate checks of columns before any requirement."""
+NEWEST_COVERAGE: Final = 3
+"""Version of what a gate checks before any requirement: of columns, and of dictionaries that fill slots."""
 
 Word = Annotated[str, Len(1, 100)]
 Title = Annotated[str, Len(1, 200)]
@@ -50,12 +51,33 @@ class Assumptions:
 
 
 @dataclass(frozen=True)
+class Register:
+    """Which dictionary fills a slot: the one of this name and hash; or ``any``, with the reason why."""
+
+    name: Word | None = None
+    sha256: Annotated[str | None, Len(64, 64)] = None
+    any: Annotated[str | None, MaxLen(2000)] = None
+
+    def __post_init__(self) -> None:
+        given = [own is not None for own in (self.name, self.sha256, self.any)]
+        if given not in ([True, True, False], [False, False, True]):
+            raise InvalidInput.of(
+                "", "exactly-one", "A register is one dictionary, by name and sha256, or any.",
+                "Give name and sha256 as a verdict shows them, or any with the reason why.",
+            )  # fmt: skip
+
+
+@dataclass(frozen=True)
 class Slot:
-    """A dictionary that an evaluation has to name (or may, if it is not required)."""
+    """A dictionary that an evaluation has to name (or may, if it is not required).
+
+    ``register`` says which one it is; None: that is for keys with the scope govern to say.
+    """
 
     name: Word
     description: Annotated[str, MaxLen(2000)] = ""
     required: bool = True
+    register: Register | None = None
 
 
 @dataclass(frozen=True)
@@ -277,6 +299,11 @@ class Policy:
     def is_covered_as_before(self) -> bool:
         """Whether columns are judged by version 1: whatever was written is a reason, and rows are counted."""
         return self.coverage_version in (None, 1)
+
+    @property
+    def takes_any_register(self) -> bool:
+        """Whether the dictionaries of slots are whatever is named, as before version 3 of what is checked."""
+        return self.coverage_version in (None, 1, 2)
 
     @property
     def without_reason(self) -> tuple[str, ...]:

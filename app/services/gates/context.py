@@ -20,6 +20,7 @@ from app.domain.models.entry import MeasureContext
 from app.domain.rules.rule import Rule
 from app.domain.tables.table import Table
 from app.services.datasets.tables import TableLoader
+from app.services.gates.registers import doubt_about_registers
 from app.services.gates.rows import doubt_about_rows
 from app.services.gates.subject import Subject
 from app.services.ports import Store
@@ -39,7 +40,8 @@ class EvaluationContext:
     ``base`` is the scoring without dictionaries, ``scorings`` those of the filled slots. ``rule`` is what the
     release is by, None for a finished file that could not be aligned with the dataset: then ``alone`` is the
     file's own table. It is None, too, where a mechanism made the release: then ``drawn`` is that.
-    ``doubt`` says why nothing can be judged: see :func:`~app.services.gates.rows.doubt_about_rows`.
+    ``doubt`` says why nothing can be judged: see :func:`~app.services.gates.rows.doubt_about_rows` and
+    :func:`~app.services.gates.registers.doubt_about_registers`.
     """
 
     base: Scoring
@@ -154,7 +156,7 @@ async def load_context(
         drawn = await read_drawn_release(store, loader, tenant, subject.released.stored)
     else:
         raise ValueError("an evaluation is of a rule or of a release")
-    doubt = await doubt_about_rows(
+    doubt = doubt_about_registers(subject) or await doubt_about_rows(
         store, loader, tenant, subject.policy, subject.dataset,
         in_order="records" in (subject.order, aligned and aligned.order),
     )  # fmt: skip

@@ -20,6 +20,7 @@ from app.services.gates.context import EvaluationContext
 from app.services.gates.coverage import COVERED_AS_BEFORE, verdict_with
 from app.services.gates.evidence_values import TOLERANCE
 from app.services.gates.ledger import ledger_document, ledger_warnings
+from app.services.gates.registers import answer_for
 from app.services.gates.rows import rows_document
 from app.services.gates.subject import Subject
 from app.services.releases.aligned_release import AlignedRelease
@@ -263,6 +264,7 @@ def verdict_document(
             {**own, "waiver": own["waiver"] and _without_hash_of_data(own["waiver"])} for own in criteria
         ]
     schema = subject.policy.schema
+    answers = [answer_for(subject, slot) for slot in sorted(subject.dictionaries)]
     rows = rows_document(subject.dataset, None if schema is None else schema.rows_are)
     document = {
         "kind": "verdict",
@@ -285,11 +287,16 @@ def verdict_document(
         "changes": list(changes),
         "risk": dict(risks) or None,
         "not_covered": _not_covered(subject, context, criteria),
-        "assumptions": [rows["sentence"], *_order_assumptions(subject, context)],
+        "assumptions": [
+            rows["sentence"],
+            *_order_assumptions(subject, context),
+            *(said for by, said in answers if by != "before"),
+        ],
         "warnings": [
             *_order_warnings(subject, context),
             *ledger_warnings(subject.earlier, _order_document(subject, context)["order"]),
             *([COVERED_AS_BEFORE] if subject.policy.is_covered_as_before else []),
+            *dict.fromkeys(said for by, said in answers if by == "before"),
             *_warnings(criteria, risks),
         ],
         "tolerance": TOLERANCE,
@@ -331,6 +338,7 @@ def _subject(subject: Subject, context: EvaluationContext) -> JsonObject:
                 "name": stored.name,
                 "sha256": stored.sha256,
                 "entities": max(own.n_entities for own in context.scorings[slot].linked),
+                "answered_for_by": answer_for(subject, slot)[0],
             }
             for slot, stored in subject.dictionaries.items()
         },

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal
 
-from app.domain.errors import InvalidInput, NotFound, NotSupported, Withdrawn
+from app.domain.errors import Conflict, InvalidInput, NotFound, NotSupported, Withdrawn
 from app.domain.policies.objectives import criterion_of
 from app.domain.policies.policy import PrivacyModelCondition
+from app.domain.policies.reasons import is_reason
 from app.domain.search.answers import answers_of
 from app.domain.search.budget import Halted, never
 from app.services.datasets.cell_values import require_to_name_values
@@ -21,7 +22,6 @@ from app.services.fingerprints import canonical_json
 from app.services.gates.completion import Completion
 from app.services.gates.coverage import broken_coverage
 from app.services.gates.evaluation import Evaluation, EvaluationCost, prepare_evaluation
-from app.services.gates.evidence import find
 from app.services.gates.ledger import find_earlier_releases, refuse_drawn
 from app.services.gates.requests import CreateEvaluation, EvaluationPlan, ReleaseFile, ViewsAsked
 from app.services.gates.stored_releases import JudgedRelease, find_release, with_dataset
@@ -44,7 +44,7 @@ from app.services.gates.view_subject import (
 )
 from app.services.gates.waivers import Waivable, waivers_for
 from app.services.ports import Clock, Store, UnitOfWork
-from app.services.questions import DirectBudget, Route, faults_of
+from app.services.questions import Answer, DirectBudget, Route, faults_of, require_result
 from app.services.releases.withdrawal import find_withdrawal
 from app.services.resources import (
     Actor,
@@ -53,12 +53,15 @@ from app.services.resources import (
     NewResource,
     Run,
     RunState,
+    Scope,
     Stored,
     TenantId,
     document_of,
+    require,
 )
 from app.services.rules.rules import find_rule
 from app.services.runs.run_execution import Conclusion
+from app.services.runs.webhook_values import WebhookEvent
 
 OVERRUN: Final = 10.0
 """So many times the direct budget a search may take: of searches only the expected time is known."""
@@ -196,6 +199,52 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
             waivers={id_: own for id_, own in waivers.items() if id_ in known},
             earlier=earlier,
             released=released,
+            is_filled_by_govern=request.as_governor and Scope.GOVERN in actor.scopes,
+        )
+
+    async def revoke(self, actor: Actor, ref: str, reason: str) -> Answer:
+        """Say for good that a verdict stands no more, and all of the same; needs govern.
+
+        Conflict while there is no verdict. A second time changes nothing, the reason neither.
+        """
+        require(actor, Scope.GOVERN)
+        if not is_reason(reason):
+            raise InvalidInput.of(
+                "/reason", "missing-reason", "The reason has no word.", "Say why the verdict stands no more."
+            )
+        async with self._store.work(actor.tenant) as work:
+            stored, result = await work.questions.view(self.kind, ref)
+            verdict = require_result(stored, result)["verdict"]
+            if await work.tombstones.revoke(stored, reason):
+                details = {"sha256": stored.sha256, "verdict": verdict}
+                await work.audit.record(actor.key_id, "evaluation.revoke", stored.id, details)
+                evidence = await work.evidence.of_resource(stored.id)
+                news = {
+                    "evaluation": {"id": stored.id, "name": stored.name},
+                    "verdict": verdict,
+                    "policy": stored.summary["policy"],
+                    "dataset": stored.summary["dataset"],
+                    "evidence": evidence and evidence.id,
+                }
+                await work.webhooks.emit(WebhookEvent.EVALUATION_REVOKED, news)
+                await work.commit()
+        return await self.view(actor, stored.id)
+
+    async def _refuse_again(self, work: UnitOfWork, new: NewResource) -> None:
+        found = await work.tombstones.revocations([new.sha256, new.summary["judged_sha256"]])
+        for own in found.values():
+            raise Conflict(
+                f"The same was judged, and that verdict revoked on {own.revoked_at:%Y-%m-%d}: {own.reason}",
+                "Change what is to be released, or ask by a new version of the policy.",
+                {"revocation": {"revoked_at": own.revoked_at.isoformat(), "reason": own.reason}},
+            )
+
+    async def _shown(self, work: UnitOfWork, actor: Actor, found: Sequence[Stored]) -> tuple[Stored, ...]:
+        """With the revocations of those that are revoked."""
+        revocations = await work.tombstones.revocations([own.id for own in found])
+        shown = await super()._shown(work, actor, found)
+        return tuple(
+            replace(own, summary={**own.summary, "revocation": revocations.get(own.id)}) for own in shown
         )
 
     async def _complete(
@@ -213,9 +262,14 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
             await self._completion.complete(work, subject, stored, result, None if run is None else run.id)
 
     async def _beside(self, work: UnitOfWork, actor: Actor, stored: Stored) -> JsonObject:
-        """The evidence, if there is any yet, and whether the release was withdrawn."""
+        """The evidence, if there is any yet, and whether the release was withdrawn or the verdict revoked."""
         withdrawn_at = await find_withdrawal(work, document_of(stored).get("released"))
-        return {"evidence": await find(work, stored.id), "release_withdrawn_at": withdrawn_at}
+        evidence = await work.evidence.of_resource(stored.id)
+        return {
+            "evidence": evidence and evidence.ref,
+            "release_withdrawn_at": withdrawn_at,
+            "revocation": evidence and evidence.revocation,
+        }
 
     def _audit_details(self, result: JsonObject) -> JsonObject:
         return {"verdict": result["verdict"]}

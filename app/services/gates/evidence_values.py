@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from app.evidence.statement import Report
+from app.services.gates.tombstones import Revocation
 
 Role = Literal[
     "dataset", "upload", "schema", "hierarchy", "rule", "release", "dictionary", "dictionary_set",
@@ -69,7 +70,7 @@ class NewEvidence:
 
 @dataclass(frozen=True)
 class StoredEvidence:
-    """Evidence as the store holds it; ``envelope`` is None in lists."""
+    """Evidence as the store holds it; ``envelope`` is None in lists. Its verdict may be revoked."""
 
     id: str
     report: Report
@@ -80,6 +81,7 @@ class StoredEvidence:
     sha256: str
     issued_at: datetime
     envelope: bytes | None = field(default=None, repr=False)
+    revocation: Revocation | None = None
 
     @property
     def ref(self) -> EvidenceRef:

@@ -18,6 +18,7 @@ from app.domain.policies.findings import Lint
 from app.domain.policies.objectives import criteria_of, criterion_of
 from app.domain.policies.pinning import pinned, with_coverage
 from app.domain.policies.policy import (
+    NEWEST_COVERAGE,
     Condition,
     MeasureCondition,
     OptimumCondition,
@@ -28,9 +29,10 @@ from app.domain.policies.requirements import MEASURE_OF
 from app.services.datasets.cell_values import require_to_name_values, shown_parameters, without_cell_values
 from app.services.datasets.structured_text import read_yaml
 from app.services.fingerprints import new_resource
+from app.services.gates.evidence_masking import shown_resource
 from app.services.gates.policy_documents import document_of_policy, policy_of
 from app.services.gates.secret_queries import lint_with_queries
-from app.services.named import NamedResources, all_resources
+from app.services.named import NamedResources, add_resource, all_resources
 from app.services.ports import UnitOfWork
 from app.services.resources import (
     Actor,
@@ -65,8 +67,8 @@ class PolicyService(NamedResources):
     async def create(self, actor: Actor, document: object) -> Created:
         """Check a document and store it with its measures' versions.
 
-        InvalidInput with everything that lint calls an error; Conflict if this version is there with other
-        content. A document that leaves the version of the check of columns open is the stored one of before.
+        InvalidInput with everything that lint calls an error; Conflict if this version is or was there with
+        other content. A document that leaves the version of what is checked open is the one of before.
         """
         require(actor, Scope.GOVERN)
         policy = policy_of(document)
@@ -76,18 +78,21 @@ class PolicyService(NamedResources):
         leaves_coverage_open, policy = policy.coverage_version is None, with_coverage(pinned(policy))
         require_to_name_values(actor, *(own for _, own in _questions(policy)))
         new = _resource(policy, checked)
-        try:
-            return await self._add(actor, new)
-        except Conflict as error:
-            before = _resource(dataclasses.replace(policy, coverage_version=1), checked)
-            stored = await self.get(actor, new.name)
-            if leaves_coverage_open and stored.sha256 == before.sha256:
-                return Created(stored, False)
-            raise Conflict(
-                f"Version {policy.version} of the policy {policy.name!r} exists with other content.",
-                "Raise the version: verdicts name the one that they were reached by.",
-                error.details,
-            ) from None
+        async with self._store.work(actor.tenant) as work:
+            used = await work.tombstones.use_name(new.name, new.sha256)
+            versions = range(1, NEWEST_COVERAGE if leaves_coverage_open else 1)
+            before = (
+                _resource(dataclasses.replace(policy, coverage_version=own), checked) for own in versions
+            )
+            new = next((own for own in before if own.sha256 == used), new)
+            if used != new.sha256:
+                raise Conflict(
+                    f"Version {policy.version} of the policy {policy.name!r} is or was of other content.",
+                    "Raise the version: verdicts name the one that they were reached by.",
+                )
+            stored, created = await add_resource(work, actor, new)
+            await work.commit()
+        return Created(shown_resource(actor, stored), created)
 
     async def get(self, actor: Actor, ref: str) -> Stored:
         """The policy of this id, name and version, or name alone (its highest version).
@@ -265,11 +270,11 @@ OF_REGULATORS: Final = (
 )
 """Templates that ask what a regulator or an office asks; there were none in version 1."""
 
-TemplateVersion = Literal[1, 2, 3]
-NEWEST: Final = 3
+TemplateVersion = Literal[1, 2, 3, 4]
+NEWEST: Final = 4
 
 ALL: Final = OWN + OF_REGULATORS
-NAMES: Final[Mapping[TemplateVersion, tuple[str, ...]]] = {1: OWN, 2: ALL, 3: ALL}
+NAMES: Final[Mapping[TemplateVersion, tuple[str, ...]]] = {1: OWN, 2: ALL, 3: ALL, 4: ALL}
 """The names of the templates of each version, in their order."""
 
 

@@ -102,7 +102,7 @@ def document_of_policy(policy: Policy) -> JsonObject:
             "attacker": policy.assumes.attacker,
             "options": _options_document(policy.assumes),
         },
-        "dictionaries": [dataclasses.asdict(slot) for slot in policy.dictionaries],
+        "dictionaries": [dataclasses.asdict(slot, dict_factory=_said) for slot in policy.dictionaries],
         "suppression_limit": _number(policy.suppression_limit),
         policy.format.requirements: [
             _requirement_document(own, policy.format) for own in policy.requirements
@@ -119,6 +119,10 @@ def document_of_policy(policy: Policy) -> JsonObject:
     if policy.outline:
         document["outline"] = [dataclasses.asdict(own) for own in policy.outline]
     return plain(document)
+
+
+def _said(fields: list[tuple[str, Any]]) -> JsonObject:
+    return {name: value for name, value in fields if value is not None}
 
 
 def _schema_document(schema: PolicySchema) -> JsonObject:

@@ -51,8 +51,8 @@ class CreateEvaluation:
     """A policy by which a dataset's release, or views, are to be evaluated.
 
     Either ``rule``, a stored rule or a definition, or ``release``, or ``views``. Without ``dataset`` it is
-    that of the stored release. ``dictionaries`` fills the policy's slots. Without a name one is made of the
-    content's hash.
+    that of the stored release. ``dictionaries`` fills the policy's slots, for which the scope govern answers
+    if the key has it and asks ``as_governor``. Without a name one is made of the content's hash.
     """
 
     policy: str
@@ -64,6 +64,7 @@ class CreateEvaluation:
     failure: str | None = None
     name: str | None = None
     views: ViewsAsked | None = None
+    as_governor: bool = True
 
     def __post_init__(self) -> None:
         if self.views is not None:

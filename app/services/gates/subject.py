@@ -20,6 +20,7 @@ from app.domain.policies.policy import (
     PerfectPrivacyCondition,
     Policy,
     PrivacyModelCondition,
+    Register,
     Requirement,
     ScoreCondition,
 )
@@ -29,6 +30,7 @@ from app.services.gates.policy_documents import policy_of, scoring_options_of
 from app.services.gates.requests import CreateEvaluation, ReleaseFile
 from app.services.gates.schema_faults import schema_faults
 from app.services.gates.stored_releases import JudgedRelease, given_out
+from app.services.gates.tombstones import judged_sha256
 from app.services.ports import UnitOfWork
 from app.services.questions import Route
 from app.services.resources import JsonObject, Kind, NewResource, Stored, document_of
@@ -55,7 +57,7 @@ class Subject:
     ``key`` and ``order`` say how the rows of a finished release are found; ``order`` None: nobody chose one.
     ``parameters`` are those of the measures by criterion, with references by name, and ``referred`` what
     these lead to. ``waivers`` by criterion. ``earlier`` are the releases of the same data that were stored
-    when the evaluation was asked for.
+    when the evaluation was asked for. ``is_filled_by_govern``: the scope of who named the dictionaries.
     """
 
     stored_policy: Stored
@@ -71,6 +73,7 @@ class Subject:
     waivers: Mapping[str, JsonObject]
     earlier: tuple[JsonObject, ...] = ()
     released: JudgedRelease | None = None
+    is_filled_by_govern: bool = False
 
     @property
     def dataset(self) -> Stored:
@@ -95,6 +98,11 @@ class Subject:
     def options(self) -> ScoringOptions:
         """How scores are taken, as the policy says."""
         return scoring_options_of(self.policy)
+
+    @property
+    def registers(self) -> dict[str, Register | None]:
+        """Slot that is filled → what the policy says of its dictionary."""
+        return {slot.name: slot.register for slot in self.policy.dictionaries if slot.name in self.slots}
 
     @property
     def dictionaries(self) -> dict[str, Stored]:
@@ -258,12 +266,14 @@ def new_evaluation(subject: Subject, name: str | None, route: Route, change_rule
         "change_rules": change_rules,
         # Verdicts from before columns were checked do not answer for those that check them, nor do those by
         # the first check, which took criteria that are waived or that protect nobody for ones that judge.
-        "checks": ["columns/2", "rows/1"],
+        "checks": ["columns/2", "rows/1", *(["registers/1"] if subject.dictionaries else [])],
         "earlier": list(subject.earlier),
     }
     if subject.upload is not None:
         # Without it the same request meant that the file keeps the records' order.
         meaning["order"] = subject.order
+    if None in subject.registers.values() and not subject.policy.takes_any_register:
+        meaning["filled_by_govern"] = subject.is_filled_by_govern
     if subject.released is not None:
         # How they stand depends on what else was drawn and released by now.
         meaning["guarantees"] = list(subject.released.guarantees)
@@ -279,9 +289,9 @@ def new_evaluation(subject: Subject, name: str | None, route: Route, change_rule
         "released": None if subject.released is None else subject.released.stored.id,
         "route": route,
     }
-    return new_resource(
-        Kind.EVALUATION, name, meaning, _hashes(subject), _summary(subject), kept, _uses(subject)
-    )
+    hashes = _hashes(subject)
+    summary = {**_summary(subject), "judged_sha256": judged_sha256(meaning, hashes)}
+    return new_resource(Kind.EVALUATION, name, meaning, hashes, summary, kept, _uses(subject))
 
 
 def _hashes(subject: Subject) -> dict[str, str]:
@@ -353,6 +363,7 @@ async def subject_of(work: UnitOfWork, stored: Stored) -> Subject:
         waivers=document["waivers"],
         earlier=tuple(document.get("earlier", ())),
         released=released,
+        is_filled_by_govern=document.get("filled_by_govern", False),
     )
 
 

@@ -16,6 +16,7 @@ from app.services.fingerprints import new_resource, sha256_of
 from app.services.gates.policies import find_policy
 from app.services.gates.policy_documents import policy_of
 from app.services.gates.requests import CreateEvaluation, ViewsAsked
+from app.services.gates.tombstones import judged_sha256
 from app.services.gates.waivers import Waivable, waivers_for
 from app.services.ports import UnitOfWork
 from app.services.questions import Route
@@ -180,6 +181,7 @@ def new_view_evaluation(subject: ViewSubject, name: str | None, route: Route) ->
         **({"keeping": list(subject.keeping)} if subject.keeping else {}),
     }
     kept = {"policy": subject.stored_policy.id, "route": route, "change_rules": 0}
+    hashes = {"policy": subject.stored_policy.sha256}
     summary: JsonObject = {
         "policy": {"name": subject.policy.name, "version": subject.policy.version},
         "dataset": None,
@@ -189,16 +191,9 @@ def new_view_evaluation(subject: ViewSubject, name: str | None, route: Route) ->
         "dictionaries": {},
         "sensitivity": None,
         "failure": None,
+        "judged_sha256": judged_sha256(meaning, hashes),
     }
-    return new_resource(
-        Kind.EVALUATION,
-        name,
-        meaning,
-        {"policy": subject.stored_policy.sha256},
-        summary,
-        kept,
-        (subject.stored_policy.id,),
-    )
+    return new_resource(Kind.EVALUATION, name, meaning, hashes, summary, kept, (subject.stored_policy.id,))
 
 
 async def view_subject_of(work: UnitOfWork, stored: Stored) -> ViewSubject | None:

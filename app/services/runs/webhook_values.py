@@ -19,6 +19,7 @@ class WebhookEvent(StrEnum):
     RUN_FAILED = "run.failed"
     RUN_CANCELLED = "run.cancelled"
     EVALUATION_COMPLETED = "evaluation.completed"
+    EVALUATION_REVOKED = "evaluation.revoked"
 
 
 TEST: Final = "webhook.test"

@@ -153,6 +153,14 @@ def test_a_release_file_keeps_the_records_order_only_if_the_command_says_so(judg
     assert (release["order"], "key" in release) == ("records", False)
 
 
+def test_only_a_server_believes_that_who_asks_governs(judge, stub):
+    """The service that runs for the command gives anybody all scopes: nobody has looked at the register."""
+    judge("--tables", "tables.toml")
+    assert stub.sent[ASKED]["as_governor"] is False
+    judge("--tables", "tables.toml", "--server", "https://service.example")
+    assert "as_governor" not in stub.sent[ASKED]
+
+
 def test_a_dictionary_of_a_file_takes_the_place_of_the_described_one(judge, stub, files):
     (files / "new.csv").write_text("zip\n2\n")
     judge("--tables", "tables.toml", "--dictionary", "register=new.csv")
