@@ -264,6 +264,8 @@ def new_evaluation(subject: Subject, name: str | None, route: Route, change_rule
     if subject.upload is not None:
         # Without it the same request meant that the file keeps the records' order.
         meaning["order"] = subject.order
+        # Verdicts from before rows were matched with the records do not answer for those that do it.
+        meaning["checks"].append("file/1")
     if subject.released is not None:
         # How they stand depends on what else was drawn and released by now.
         meaning["guarantees"] = list(subject.released.guarantees)
