@@ -202,13 +202,15 @@ def seconds_of_coverage(context: EvaluationContext) -> float:
 
 def coverage_document(coverage: Coverage, file: AlignedRelease | None) -> JsonObject:
     """The columns and what is not covered, as the result has it, and what the rows of a file stand for."""
-    rows = None if file is None else _rows(file)
     uncovered = [_uncovered(own, coverage) for own in coverage.uncovered]
-    explanation = _explanation(coverage)
+    rows = "" if file is None else _stand_for(file)
+    explanation = f"{_explanation(coverage)} {rows}".rstrip()
     outcome: Outcome = "covered"
     if file is not None and len(file.unmatched):
-        outcome, explanation = "not_of_dataset", _not_of_dataset(file)
-        uncovered.insert(0, _unmatched(file))
+        said = f"{len(file.unmatched):,} rows of the release file are of no record."
+        none = {"singled_out": 0, "singled_out_share": 0.0, "identifier": None}
+        uncovered.insert(0, {"columns": [], "why": "rows", **none, "message": said, "remedy": _OF_ROWS})
+        outcome, explanation = "not_of_dataset", rows
     elif coverage.draft:
         outcome = "draft_schema"
     elif coverage.without_reason:
@@ -217,8 +219,6 @@ def coverage_document(coverage: Coverage, file: AlignedRelease | None) -> JsonOb
         outcome = "not_covered"
     elif coverage.undecided:
         outcome = "not_computable"
-    if file is not None and outcome != "not_of_dataset":
-        explanation = f"{explanation} {_stand_for(file)}"
     return _document(
         outcome,
         explanation,
@@ -228,52 +228,35 @@ def coverage_document(coverage: Coverage, file: AlignedRelease | None) -> JsonOb
         uncovered=uncovered,
         columns=[_column(own, coverage) for own in coverage.columns],
         **({} if coverage.least_persons is None else {"least_persons": coverage.least_persons}),
-        **({} if rows is None else {"rows": rows}),
+        **({} if file is None else {"rows": _rows(file)}),
     )
 
 
 def _rows(file: AlignedRelease) -> JsonObject:
     """What the rows of a file stand for, in numbers; the rows that stand for nothing from 1."""
-    unmatched = file.unmatched
-    matched, records = file.records - len(unmatched), file.original.n_records
+    matched, records = file.records - len(file.unmatched), file.original.n_records
     return {
         "rows": file.records,
         "matched": matched,
         "records": records,
         "suppressed": max(0, file.suppressed),
         "without_row": records - matched,
-        "unmatched": (unmatched[:ROWS_SHOWN] + 1).tolist(),
+        "unmatched": (file.unmatched[:ROWS_SHOWN] + 1).tolist(),
     }
 
 
 def _stand_for(file: AlignedRelease) -> str:
-    rows = _rows(file)
-    said = f"{rows['matched']:,} rows of the file stand for as many of {rows['records']:,} records"
+    rows, over = _rows(file), len(file.unmatched)
+    if over:
+        shown = ", ".join(map(str, rows["unmatched"])) + ", …" * (over > ROWS_SHOWN)
+        return (
+            f"The dataset cannot have produced the file: {over:,} of its {rows['rows']:,} rows are of "
+            f"no record, whichever of the {rows['records']:,} records the others are of, each of another one "
+            f"(for example row{'s' * (over > 1)} {shown})."
+        )
+    said = f"{rows['rows']:,} rows of the file stand for as many of {rows['records']:,} records"
     without = f", {rows['without_row']:,} of them since no row stands for them" if rows["without_row"] else ""
     return f"{said}; {rows['suppressed']:,} records are suppressed{without}."
-
-
-def _not_of_dataset(file: AlignedRelease) -> str:
-    rows, more = _rows(file), len(file.unmatched)
-    shown = ", ".join(map(str, rows["unmatched"]))
-    which = f"row {shown}" if more == 1 else f"rows {shown}{', …' if more > ROWS_SHOWN else ''}"
-    return (
-        f"The dataset cannot have produced the release file: {more:,} of its {rows['rows']:,} rows are of no "
-        f"record, whichever of the {rows['records']:,} records the others are of, each of another one (for "
-        f"example {which})."
-    )
-
-
-def _unmatched(file: AlignedRelease) -> JsonObject:
-    return {
-        "columns": [],
-        "why": "rows",
-        "singled_out": 0,
-        "singled_out_share": 0.0,
-        "identifier": None,
-        "message": f"{len(file.unmatched):,} rows of the release file are of no record.",
-        "remedy": _OF_ROWS,
-    }
 
 
 def broken_coverage(message: str) -> JsonObject:

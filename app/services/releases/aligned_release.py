@@ -9,10 +9,11 @@ from typing import Literal
 
 import numpy as np
 
-from app.domain.arrays import Bools, Ints, Longs
+from app.domain.arrays import Bools, Longs
 from app.domain.classes.released import Release
 from app.domain.classes.row_matching import RowMatching, match_rows
 from app.domain.errors import Fault
+from app.domain.hierarchies.hierarchy import TOP
 from app.domain.rules.release_alignment import ReleasedColumn
 from app.domain.rules.release_order import KeptOrder
 from app.domain.rules.rule import CellRule
@@ -30,8 +31,6 @@ class AlignedRelease:
         What the file discloses of each record; None if nobody knows whose row is whose.
     aligned_by
         How that was found out.
-    records
-        Rows of the file.
     row_of_record
         (n,) the row of each record, −1 for one that is not in the file; None if nobody knows.
     reason
@@ -39,8 +38,8 @@ class AlignedRelease:
     table
         The file alone: classes are of equal texts, sensitive values are those of the dataset's hierarchies.
         Its persons, of a file that is not aligned, are the fewest that each class can have; None: not known.
-    original
-        The dataset's.
+    records, original
+        Rows of the file, and the dataset's table.
     texts, columns
         Disclosed attribute → its column of the file as it is written, and what its texts may stand for.
     kept
@@ -54,11 +53,11 @@ class AlignedRelease:
 
     rule: CellRule | None
     aligned_by: Literal["key", "order", "classes"] | None
-    records: int
     row_of_record: Longs | None
     reason: str | None
-    original: Table
     table: Table
+    records: int
+    original: Table
     texts: Mapping[str, TextColumn]
     columns: Mapping[str, ReleasedColumn]
     kept: KeptOrder | None = None
@@ -111,15 +110,14 @@ class AlignedRelease:
         if self.matching is None:
             raise ValueError("whose the rows are is known")
         table, more = self.table, np.count_nonzero(self.absent)
-        shown = np.vstack([table.codes, np.zeros((more, table.n_attributes), dtype=np.int32)])
-        hidden = np.flatnonzero(np.append(self.matching.silent, np.ones(more, dtype=bool)))
+        shown = np.vstack([table.codes, np.full((more, table.n_attributes), TOP)])
+        codes, hidden = (
+            shown.copy(),
+            np.flatnonzero(np.append(self.matching.silent, np.ones(more, dtype=bool))),
+        )
         left = self.matching.left[: len(hidden)]
-        codes = shown.copy()
-        for name in table.sensitive & self.columns.keys():
-            j = table.position(name)
+        for j in map(table.position, table.sensitive & self.columns.keys()):
             codes[hidden[: len(left)], j] = self.original.codes[left, j]
-        persons: Ints | None = table.persons
-        if persons is not None:
-            # Who is in no class is nobody whom classes count.
-            persons = np.append(persons, np.zeros(more, dtype=np.int32))
+        # Who is in no class is nobody whom classes count.
+        persons = None if table.persons is None else np.append(table.persons, np.zeros(more, dtype=np.int32))
         return Release(replace(table, codes=codes, persons=persons), CellRule(shown))

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from functools import partial
+from typing import Final, Literal
 
 import numpy as np
 
@@ -30,7 +31,6 @@ from app.domain.rules.release_alignment import (
     rows_of_whole_classes,
 )
 from app.domain.rules.release_order import KeptOrder, kept_order
-from app.domain.rules.rule import CellRule
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
 from app.services.datasets.dataset_schema import AttributeDeclaration, declarations_of
@@ -108,6 +108,9 @@ class _Release:
         self._n_rows = int(upload.summary["rows"])
         self._columns = {name: self._released(name, column) for name, column in texts.items()}
         self._require_known_values()
+        self._made = partial(
+            AlignedRelease, records=self._n_rows, original=table, texts=texts, columns=self._columns
+        )
 
     def _released(self, name: str, column: TextColumn) -> ReleasedColumn:
         labels = frozenset(self._table.hierarchies[self._table.position(name)].labels)
@@ -168,18 +171,6 @@ class _Release:
         # In the order of the records the rows of one person can be joined, however few their classes show.
         alone = self._alone(None if seems else fewest_persons(table, self._columns))
         return self._made(None, None, None, NOBODY_SAID, alone, fits_in_place=seems)
-
-    def _made(
-        self,
-        rule: CellRule | None,
-        aligned_by: Literal["key", "order", "classes"] | None,
-        rows: Longs | None,
-        reason: str | None,
-        alone: Table,
-        **found: Any,  # noqa: ANN401
-    ) -> AlignedRelease:
-        file = alone, self._texts, self._columns
-        return AlignedRelease(rule, aligned_by, self._n_rows, rows, reason, self._table, *file, **found)
 
     def _no_generalisation(self, misfit: Misfit) -> str:
         shown = ", ".join(map(str, (misfit.rows[:ROWS_SHOWN] + 1).tolist()))
