@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as Xml
 
-from app.cli.gate_text import explanation_of, standing_of, uncovered_of, waiver_text
+from app.cli.gate_text import FAILING, explanation_of, standing_of, uncovered_of, waiver_text
 from app.cli.gate_verdict import JudgedCriterion, Outcome, Standing, Verdict
 from app.cli.gate_views import lines_of_pairs
 from app.cli.plain_lines import plain_line
@@ -52,7 +52,7 @@ def junit_of(outcome: Outcome) -> str:
 def _columns(verdict: Verdict, suite: str) -> Xml.Element:
     """The case of the columns that are not covered, or of a schema that nobody answers for."""
     case = Xml.Element("testcase", classname=suite, name="every released column is covered")
-    kind = "failure" if uncovered_of(verdict) and standing_of(verdict) == "not covered" else "error"
+    kind = "failure" if uncovered_of(verdict) and standing_of(verdict) in FAILING else "error"
     element = Xml.SubElement(case, kind, message=_clean(explanation_of(verdict)), type=standing_of(verdict))
     element.text = "\n".join(_clean(f"{own['message']} {own['remedy']}") for own in uncovered_of(verdict))
     return case

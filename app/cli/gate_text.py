@@ -11,6 +11,8 @@ from app.cli.gate_views import lines_of_pairs
 from app.cli.plain_lines import plain_json, plain_line
 from app.reports.assumptions import rows_sentence
 
+FAILING: Final = ("not covered", "not of dataset")
+"""What becomes of the check of the columns where it fails, and is no doubt."""
 _GIVERS = {
     "policy": "by the policy",
     "pattern": "by a pattern of the policy",

@@ -197,6 +197,8 @@ def _with_coverage(coverage: object, status: str) -> str:
     outcome, uncovered = coverage.get("outcome"), coverage.get("uncovered")
     if outcome in ("draft_schema", "missing_reason", "not_computable"):
         return "error"
+    if outcome == "not_of_dataset" and uncovered:
+        return "fail"
     if outcome not in ("covered", "not_covered") or (outcome == "covered") != (uncovered == []):
         raise _broken("What it says of the columns does not agree with itself.")
     return "fail" if uncovered and status == "pass" else status

@@ -82,6 +82,9 @@ def _not_compared(then: Json, now: Json) -> set[str]:
     if "coverage" not in then["result"]:
         # A report from before columns were checked.
         left_out |= {"coverage"}
+    elif "rows" in (now["result"].get("coverage") or {}) and "rows" not in then["result"]["coverage"]:
+        # A report from before the rows of a file were matched with the records.
+        left_out |= {"coverage", "not_covered"}
     elif "least_persons" not in then["result"]["coverage"]:
         # A later version warns of a check of columns that has changed.
         left_out |= {"warnings"}
@@ -130,7 +133,7 @@ def _contradictions(then: Json) -> Iterator[str]:
     follows = _verdict(result["criteria"])
     if coverage.get("outcome") in ("draft_schema", "missing_reason", "not_computable"):
         follows = "error"
-    elif coverage.get("uncovered") and follows == "pass":
+    elif coverage.get("outcome") == "not_of_dataset" or (coverage.get("uncovered") and follows == "pass"):
         follows = "fail"
     if result["verdict"] != follows:
         stated = result["verdict"]

@@ -43,6 +43,10 @@ COLUMNS: Final = {
         "Failed",
         "Columns of the release are not covered by any blocking criterion: do not release it.",
     ),
+    "not_of_dataset": (
+        "Failed",
+        "The dataset cannot have produced the rows of the release file: do not release it.",
+    ),
     "draft_schema": (
         "Not decided",
         "Nobody answers for the roles of the columns yet. That is no pass: do not release before that.",

@@ -166,8 +166,10 @@ async def test_a_file_that_keeps_the_order_of_the_records_is_not_judged_by_a_bou
     assert any("seems to keep the order" in own for own in result["warnings"])
 
 
-async def test_a_file_of_more_rows_than_its_records_is_not_judged_by_a_bound(client: httpx.AsyncClient):
+async def test_a_file_of_more_rows_than_its_records_fails_whatever_bounds_say(client: httpx.AsyncClient):
     await visits(client, VISITS)
     rows = [*(f"a,i{n}" for n in range(7)), *(f"N,i{n}" for n in range(7, 12))]
     result = await judged(client, BOUNDED, ["place,illness", *sorted(rows, reverse=True)])
-    assert (result["verdict"], result["of"]["k"]["outcome"]) == ("error", "not_computable")
+    assert (result["verdict"], result["of"]["k"]["outcome"]) == ("fail", "not_computable")
+    # Of the seven in a, by their illnesses, four were in b.
+    assert (result["coverage"]["outcome"], result["coverage"]["rows"]["matched"]) == ("not_of_dataset", 9)

@@ -136,7 +136,7 @@ async def test_a_file_alone_has_classes_and_no_originals(people):
         "queries": measured("query_accuracy", "median_error", 0.1, attribute="illness", predicates=1),
     }
     await policies(people, list(demands.items()))
-    text = "place,illness\n*,*\nItaly,flu\nItaly,cold\n"
+    text = "place,illness\n*,*\nItaly,flu\nItaly,flu\n"
     headers = {"Content-Type": "text/csv"}
     await made(people.post("/v1/uploads?name=file", content=text, headers=headers))
     body = {"dataset": "people", "release": {"upload": "file"}}

@@ -64,7 +64,7 @@ class FoundUncovered(Answer):
     columns: Annotated[list[str], Field(description="Their names.", examples=[["remark"]])]
     why: Annotated[Why, Field(examples=["singles_out"])]
     """They single out too many records, alone or together; look like a direct identifier; or are the key of a
-    release file.
+    release file. `rows`: the dataset cannot have produced rows of a release file; then no columns are named.
     """
     singled_out: Annotated[Whole, Field(description="Records that they single out.", examples=[12])]
     singled_out_share: Annotated[Number, Field(description="The same as a share.", examples=[1])]
@@ -74,12 +74,27 @@ class FoundUncovered(Answer):
     remedy: Annotated[str, Field(description="What would be right.")]
 
 
+class FoundFileRows(Answer):
+    """What the rows of a release file stand for."""
+
+    rows: Annotated[Whole, Field(description="Rows of the file.", examples=[3000])]
+    matched: Annotated[Whole, Field(examples=[3000])]
+    """How many of them can be of the records at most, each of another one."""
+    records: Annotated[Whole, Field(description="Records of the dataset.", examples=[7634])]
+    suppressed: Annotated[Whole, Field(examples=[4634])]
+    """Records of which no row shows a quasi-identifier: those without a row, and those with an empty one."""
+    without_row: Annotated[Whole, Field(description="Records that no row stands for.", examples=[4634])]
+    unmatched: Annotated[list[Whole], Field(examples=[[]])]
+    """The first 20 rows, from 1, of as few as are left over: an example, others may be in their place."""
+
+
 class FoundCoverage(Answer):
     """What was checked before any criterion: the columns, and whether something judges each of them."""
 
     outcome: Annotated[Outcome, Field(examples=["covered"])]
-    """`not_covered` makes the verdict `fail`; `draft_schema`, where nobody answers for the policy's roles
-    yet, `missing_reason`, where nobody has written why the columns under `not_covered` may leave, and
+    """`not_covered` makes the verdict `fail`; so does `not_of_dataset`, where the dataset cannot have made
+    the rows of a release file, whatever else was found. `draft_schema`, where nobody answers for the policy's
+    roles yet, `missing_reason`, where nobody has written why the columns under `not_covered` may leave, and
     `not_computable` make it `error`.
     """
     explanation: Annotated[str, Field(description="The same in a sentence.")]
@@ -94,6 +109,8 @@ class FoundCoverage(Answer):
     """Columns whose role nobody has confirmed."""
     uncovered: Annotated[list[FoundUncovered], Field(description="What is not covered; empty: nothing.")]
     columns: Annotated[list[FoundColumn], Field(description="Every disclosed column.")]
+    rows: Annotated[FoundFileRows | None, Field(exclude_if=is_none)] = None
+    """Of a finished release file: how its rows were matched with the dataset's records."""
 
 
 class EarlierRelease(Answer):

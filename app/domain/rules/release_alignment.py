@@ -99,7 +99,7 @@ def rows_of_whole_classes(table: Table, columns: Mapping[str, ReleasedColumn]) -
     for name in columns:
         hierarchy, shown = table.hierarchies[table.position(name)], np.unique(rows[name][~hidden])
         levels = (hierarchy.ancestors_at(level) for level in range(hierarchy.height + 1))
-        of_node = _number_of_label(hierarchy)
+        of_node = label_numbers(hierarchy)
         meant = (of_node[nodes[table.codes[:, table.position(name)]]] for nodes in levels)
         fits = next((own for own in meant if np.isin(shown, own).all()), None)
         if fits is None:
@@ -167,16 +167,16 @@ def fewest_persons(table: Table, columns: Mapping[str, ReleasedColumn]) -> Ints 
 def _originals_below(table: Table, name: str, column: ReleasedColumn) -> dict[int, Longs]:
     """By the number of each label that is shown the originals below it, in all readings of its texts."""
     hierarchy, below = table.hierarchies[table.position(name)], defaultdict[int, list[int]](list)
-    of_node, found = _number_of_label(hierarchy).tolist(), defaultdict[int, set[int]](set)
+    of_node, found = label_numbers(hierarchy).tolist(), defaultdict[int, set[int]](set)
     for original in table.used_nodes[table.position(name)].tolist():
         for number in {of_node[node] for node in hierarchy.up(original)}:
             below[number].append(original)
-    for numbers in [[0], *_meant(hierarchy, column)]:
+    for numbers in [[0], *labels_meant(hierarchy, column)]:
         found[numbers[0]].update(*(below[number] for number in numbers))
     return {number: np.array(sorted(own), dtype=np.int64) for number, own in found.items()}
 
 
-def _number_of_label(hierarchy: Hierarchy) -> Longs:
+def label_numbers(hierarchy: Hierarchy) -> Longs:
     """(nodes,) number of each node's label, equal for equal labels; 0 of ⊥."""
     number = {hierarchy.labels[TOP]: 0}
     return np.array([number.setdefault(own, len(number)) for own in hierarchy.labels], dtype=np.int64)
@@ -184,13 +184,13 @@ def _number_of_label(hierarchy: Hierarchy) -> Longs:
 
 def _numbers(table: Table, name: str, column: ReleasedColumn) -> Longs:
     """(r,) number of the label that each row shows, 0 where it shows nothing."""
-    meant = _meant(table.hierarchies[table.position(name)], column)
+    meant = labels_meant(table.hierarchies[table.position(name)], column)
     return np.array([*(numbers[0] for numbers in meant), 0], dtype=np.int64)[column.positions]
 
 
-def _meant(hierarchy: Hierarchy, column: ReleasedColumn) -> list[list[int]]:
+def labels_meant(hierarchy: Hierarchy, column: ReleasedColumn) -> list[list[int]]:
     """Of each text the numbers of the labels that it may stand for, the likeliest first."""
-    number = dict(zip(hierarchy.labels, _number_of_label(hierarchy).tolist(), strict=True)) | {None: 0}
+    number = dict(zip(hierarchy.labels, label_numbers(hierarchy).tolist(), strict=True)) | {None: 0}
     return [[number[own] for own in readings if own in number] for readings in column.readings]
 
 

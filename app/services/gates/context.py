@@ -38,8 +38,8 @@ class EvaluationContext:
     """The loaded sources of an evaluation.
 
     ``base`` is the scoring without dictionaries, ``scorings`` those of the filled slots. ``rule`` is what the
-    release is by, None for a finished file that could not be aligned with the dataset: then ``alone`` is the
-    file's own table. It is None, too, where a mechanism made the release: then ``drawn`` is that.
+    release is by, None for a finished file that could not be aligned with the dataset: then ``alone`` is
+    that file. It is None, too, where a mechanism made the release: then ``drawn`` is that.
     ``doubt`` says why nothing can be judged: see :func:`~app.services.gates.rows.doubt_about_rows` and
     :func:`~app.services.gates.registers.doubt_about_registers`.
     """
@@ -61,14 +61,14 @@ class EvaluationContext:
         return self.base.table
 
     @property
-    def alone(self) -> Table | None:
-        """The table of a finished release that could not be aligned with the dataset."""
-        return self.aligned.table if self.aligned is not None and self.rule is None else None
+    def alone(self) -> AlignedRelease | None:
+        """The finished release if it could not be aligned with the dataset."""
+        return self.aligned if self.rule is None else None
 
     @property
     def absent(self) -> Bools | None:
-        """(n,) records that a finished release, aligned with the dataset, does not have at all."""
-        return self.aligned.absent if self.aligned is not None and self.rule is not None else None
+        """(n,) records of what is judged that a finished release does not have at all."""
+        return None if self.aligned is None else self.aligned.absent
 
     def scoring(self, slot: str | None) -> Scoring:
         """The scoring of a slot, or that without a dictionary; InvalidInput for a slot that is not filled."""
@@ -160,6 +160,8 @@ async def load_context(
         store, loader, tenant, subject.policy, subject.dataset,
         in_order="records" in (subject.order, aligned and aligned.order),
     )  # fmt: skip
+    if doubt is None and aligned is not None:
+        doubt = aligned.doubt
     return EvaluationContext(base, scorings, rule, aligned, drawn, doubt)
 
 

@@ -32,6 +32,7 @@ from app.services.fingerprints import plain
 from app.services.gates.context import EvaluationContext
 from app.services.gates.released_columns import released_columns, unreadable
 from app.services.gates.subject import Subject
+from app.services.releases.aligned_release import AlignedRelease
 from app.services.resources import JsonObject
 
 LEAST_MISSING: Final = 0.1
@@ -101,8 +102,10 @@ def _worst_case(context: EvaluationContext) -> WorstCase:
     """What the released values are like if every record is alone in its class, and found."""
     if context.rule is not None:
         alone = AloneRecords(context.table, context.release(context.rule).codes)
+    elif context.alone is not None:
+        alone = AloneRecords(context.alone.by_itself.table, context.alone.by_itself.codes)
     else:
-        alone = AloneRecords(context.table if context.alone is None else context.alone)
+        alone = AloneRecords(context.table)
     sensitivity, failure = context.base.sensitivity, context.base.failure
     if sensitivity is None:
         return WorstCase(alone)
@@ -123,14 +126,20 @@ def _weighed(table: Table, sensitivity: Sensitivity) -> frozenset[str]:
     )
 
 
-Outcome = Literal["covered", "not_covered", "draft_schema", "missing_reason", "not_computable"]
+Outcome = Literal[
+    "covered", "not_covered", "not_of_dataset", "draft_schema", "missing_reason", "not_computable"
+]
 UNDECIDED: Final[tuple[Outcome, ...]] = ("draft_schema", "missing_reason", "not_computable")
 """Outcomes that make a verdict an error."""
 
 SECONDS_PER_CELL: Final = 2e-8
 SECONDS_PER_TEXT: Final = 1e-4
 MOST_TEXTS: Final = 5000
-"""Counting a cell and recognising a text, measured generously; of a column so many texts are looked at."""
+SECONDS_PER_MATCHED_CELL: Final = 1e-7
+"""Counting a cell, recognising a text and matching a cell of a file, measured generously; of a column so many
+texts are looked at. How long it takes to match what has several choices nobody knows before.
+"""
+ROWS_SHOWN: Final = 20
 
 _TO_COVER: Final = (
     "Generalise it further, drop it from the release, let a blocking requirement bound telling records apart "
@@ -141,6 +150,10 @@ _NAMES: Final = "Drop it from the release, or name it under not_covered with the
 COVERED_AS_BEFORE: Final = (
     "The policy keeps version 1 of the check of columns, which counts unique records and takes whatever was "
     "written for a reason. A new version of the policy counts persons up to its largest k, in every column."
+)
+_OF_ROWS: Final = (
+    "See that the file was made of this dataset as it is now, shows originals or what lies above them in the "
+    "hierarchies, and has one row per record at most."
 )
 _OF_KEY: Final = (
     "Give the file without it, in the order of the records, or name it under not_covered in the policy with "
@@ -182,13 +195,23 @@ def seconds_of_coverage(context: EvaluationContext) -> float:
     """Estimated time of :func:`find_coverage`."""
     table = context.table
     texts = sum(min(MOST_TEXTS, len(own)) for own in table.used_nodes)
-    return SECONDS_PER_CELL * table.n_records * table.n_attributes + SECONDS_PER_TEXT * texts
+    seconds = SECONDS_PER_CELL * table.n_records * table.n_attributes + SECONDS_PER_TEXT * texts
+    matched = 0 if context.alone is None else table.n_records + context.alone.records
+    return seconds + SECONDS_PER_MATCHED_CELL * matched * table.n_attributes
 
 
-def coverage_document(coverage: Coverage) -> JsonObject:
-    """The columns and what is not covered, as the result has it."""
+def coverage_document(coverage: Coverage, file: AlignedRelease | None) -> JsonObject:
+    """The columns and what is not covered, as the result has it, and what the rows of a file stand for."""
+    uncovered = [_uncovered(own, coverage) for own in coverage.uncovered]
+    rows = "" if file is None else _stand_for(file)
+    explanation = f"{_explanation(coverage)} {rows}".rstrip()
     outcome: Outcome = "covered"
-    if coverage.draft:
+    if file is not None and len(file.unmatched):
+        said = f"{len(file.unmatched):,} rows of the release file are of no record."
+        none = {"singled_out": 0, "singled_out_share": 0.0, "identifier": None}
+        uncovered.insert(0, {"columns": [], "why": "rows", **none, "message": said, "remedy": _OF_ROWS})
+        outcome, explanation = "not_of_dataset", rows
+    elif coverage.draft:
         outcome = "draft_schema"
     elif coverage.without_reason:
         outcome = "missing_reason"
@@ -196,17 +219,44 @@ def coverage_document(coverage: Coverage) -> JsonObject:
         outcome = "not_covered"
     elif coverage.undecided:
         outcome = "not_computable"
-    uncovered = [_uncovered(own, coverage) for own in coverage.uncovered]
     return _document(
         outcome,
-        _explanation(coverage),
+        explanation,
         records=coverage.records,
         allowed_share=coverage.allowed_share,
         to_confirm=coverage.to_confirm,
         uncovered=uncovered,
         columns=[_column(own, coverage) for own in coverage.columns],
         **({} if coverage.least_persons is None else {"least_persons": coverage.least_persons}),
+        **({} if file is None else {"rows": _rows(file)}),
     )
+
+
+def _rows(file: AlignedRelease) -> JsonObject:
+    """What the rows of a file stand for, in numbers; the rows that stand for nothing from 1."""
+    matched, records = file.records - len(file.unmatched), file.original.n_records
+    return {
+        "rows": file.records,
+        "matched": matched,
+        "records": records,
+        "suppressed": max(0, file.suppressed),
+        "without_row": records - matched,
+        "unmatched": (file.unmatched[:ROWS_SHOWN] + 1).tolist(),
+    }
+
+
+def _stand_for(file: AlignedRelease) -> str:
+    rows, over = _rows(file), len(file.unmatched)
+    if over:
+        shown = ", ".join(map(str, rows["unmatched"])) + ", …" * (over > ROWS_SHOWN)
+        return (
+            f"The dataset cannot have produced the file: {over:,} of its {rows['rows']:,} rows are of "
+            f"no record, whichever of the {rows['records']:,} records the others are of, each of another one "
+            f"(for example row{'s' * (over > 1)} {shown})."
+        )
+    said = f"{rows['rows']:,} rows of the file stand for as many of {rows['records']:,} records"
+    without = f", {rows['without_row']:,} of them since no row stands for them" if rows["without_row"] else ""
+    return f"{said}; {rows['suppressed']:,} records are suppressed{without}."
 
 
 def broken_coverage(message: str) -> JsonObject:
@@ -217,6 +267,8 @@ def broken_coverage(message: str) -> JsonObject:
 def verdict_with(coverage: JsonObject, verdict: Verdict) -> Verdict:
     """The verdict of the requirements, unless what was checked before them does not let anything pass."""
     outcome: Outcome = coverage["outcome"]
+    if outcome == "not_of_dataset":
+        return "fail"
     if outcome in UNDECIDED:
         return "error"
     return "fail" if outcome == "not_covered" and verdict == "pass" else verdict

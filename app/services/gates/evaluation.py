@@ -145,7 +145,11 @@ class Evaluation:
                 if self.subject.waivers.get(evaluator.criterion.id, {"in_force": False})["in_force"]
             ]
             waived = {own["id"] for own in found if own["outcome"] == "waived"}
-            self._coverage = coverage_document(find_coverage(self.subject, self._context, waived))
+            try:
+                coverage = find_coverage(self.subject, self._context, waived)
+                self._coverage = coverage_document(coverage, self._context.aligned)
+            except NotSupported as error:
+                self._coverage = broken_coverage(f"{error.message} {error.remedy}")
         return self._coverage
 
     @property
@@ -194,7 +198,7 @@ class Evaluation:
         waiver = self.subject.waivers.get(criterion.id)
         try:
             finding = evaluator.find(self._context.rule, halted)
-            if self._context.alone is not None and self._context.alone.persons is not None:
+            if self._context.alone is not None and self._context.alone.table.persons is not None:
                 finding = by_fewest_persons(finding)
         except (InvalidInput, NotSupported) as error:
             return self._broken(evaluator, error)

@@ -63,7 +63,7 @@ class EvaluatorMaker:
         file = self._context.alone
         if file is not None and self._context.table.persons is not None:
             asked = self._subject.parameters.get(criterion.id, criterion.condition)
-            if file.persons is None or not is_bounded(criterion, asked, file):
+            if file.table.persons is None or not is_bounded(criterion, asked, file.table):
                 raise NotSupported(*OF_NOBODY)
         match criterion.condition:
             case MeasureCondition() as condition:

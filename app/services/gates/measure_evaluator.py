@@ -16,9 +16,8 @@ from app.domain.gates.findings import Finding, WorstRecords, held
 from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.models.entry import MeasureContext
 from app.domain.policies.policy import MeasureCondition, Requirement
-from app.domain.rules.rule import CellRule, Rule
+from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, never
-from app.domain.tables.table import Table
 from app.services.gates.context import EvaluationContext
 from app.services.gates.evaluator import UNALIGNED, Evaluator, EvaluatorCost, are_quasi_identifiers
 from app.services.resources import JsonObject
@@ -76,7 +75,7 @@ class MeasureEvaluator(Evaluator):
     def cost(self) -> EvaluatorCost:
         """The measure's own estimate."""
         if self._context.alone is not None:
-            self._of_file(self._context.alone)
+            self._of_file()
         cost = self._measurement.cost
         return EvaluatorCost(cost.seconds, cost.bytes, cost.engine)
 
@@ -114,7 +113,8 @@ class MeasureEvaluator(Evaluator):
         if rule is not None:
             context = self._context.shared(self._prepared, rule)
         elif self._context.alone is not None:
-            context = self._of_file(self._context.alone)
+            file = self._context.alone.by_itself
+            context = replace(self._of_file(), table=file.table, rule=file.rule)
         else:
             raise NotSupported(*UNALIGNED)
         replace(measurement, context=context).refuse_unless_supported()
@@ -125,8 +125,11 @@ class MeasureEvaluator(Evaluator):
     def _prepared(self) -> MeasureContext:
         return self._measurement.prepare()
 
-    def _of_file(self, table: Table) -> MeasureContext:
-        """The context of a file by itself; NotSupported for a measure that needs more than its classes."""
+    def _of_file(self) -> MeasureContext:
+        """The context of a file by itself, whose table and rule are yet to be put in.
+
+        NotSupported for a measure that needs more than its classes.
+        """
         measure, context = self._measurement.measure, self._measurement.context
         only_classes = (
             isinstance(self._measurement.parameters, Grouping)
@@ -137,7 +140,7 @@ class MeasureEvaluator(Evaluator):
             raise NotSupported(*UNALIGNED)
         if "quasi_identifiers" not in {own.name for own in fields(self._measurement.parameters)}:
             raise NotSupported(*UNALIGNED)
-        return replace(context, table=table, rule=CellRule(table.codes), sensitivity=None, failure=None)
+        return replace(context, sensitivity=None, failure=None)
 
 
 def _of_drawn(measurement: Measurement, drawn: DrawnRelease) -> Measurement:

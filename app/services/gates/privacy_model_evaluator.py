@@ -29,7 +29,7 @@ from app.domain.models.criterion import Criterion, merging_of
 from app.domain.models.sensitive_values import BY_ITSELF
 from app.domain.policies.objectives import criterion_of
 from app.domain.policies.policy import PrivacyModelCondition, Requirement
-from app.domain.rules.rule import CellRule, Rule
+from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, never
 from app.domain.search.full_domain.estimates import OF_VALUES
 from app.services.gates.context import EvaluationContext
@@ -150,7 +150,7 @@ class PrivacyModelEvaluator(Evaluator):
         ):
             raise NotSupported(*UNALIGNED)
         # Rows that are suppressed are in no class, as in a file that is aligned.
-        return Release(self._context.alone, CellRule(self._context.alone.codes))
+        return self._context.alone.by_itself
 
     def _parts(self, release: Release, failing: Bools) -> list[Part]:
         share, groups = self.condition.failing_share, self.criterion.scope.groups

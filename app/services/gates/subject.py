@@ -272,6 +272,8 @@ def new_evaluation(subject: Subject, name: str | None, route: Route, change_rule
     if subject.upload is not None:
         # Without it the same request meant that the file keeps the records' order.
         meaning["order"] = subject.order
+        # Verdicts from before rows were matched with the records do not answer for those that do it.
+        meaning["checks"].append("file/1")
     if None in subject.registers.values() and not subject.policy.takes_any_register:
         meaning["filled_by_govern"] = subject.is_filled_by_govern
     if subject.released is not None:

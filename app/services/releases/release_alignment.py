@@ -2,15 +2,18 @@
 
 A missing column is suppressed. Whose row is whose is known by a key column, which holds the identifiers of
 the dataset, or by the order, where somebody says that it is that of the records and every row is a
-generalisation of the record in its place. With neither the file is not aligned; but where persons have
-several rows, a file of whole classes under one level per attribute is, by these. Either way it is looked
-whether the file keeps the records' order, for that tells whose row is whose.
+generalisation of the record in its place. A key or an order that was named and does not fit is never
+exchanged for another alignment. With neither the file is not aligned, and it is matched with the records
+which rows can be of any; but where persons have several rows, a file of whole classes under one level per
+attribute is, by these. Either way it is looked whether the file keeps the records' order, for that tells
+whose row is whose.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final, Literal
 
 import numpy as np
@@ -43,6 +46,10 @@ NOBODY_SAID: Final = (
     "Neither a key column nor the records' order was named, so that nobody knows whose row is whose."
 )
 ROWS_SHOWN: Final = 20
+_NO_ORDER: Final = (
+    "Leave the order out, so that rows are matched with whatever records they can be of, name a key column, "
+    "or put the rows in the order of the records, with an empty one for each that is left out."
+)
 
 
 async def align_release(
@@ -101,6 +108,9 @@ class _Release:
         self._n_rows = int(upload.summary["rows"])
         self._columns = {name: self._released(name, column) for name, column in texts.items()}
         self._require_known_values()
+        self._made = partial(
+            AlignedRelease, records=self._n_rows, original=table, texts=texts, columns=self._columns
+        )
 
     def _released(self, name: str, column: TextColumn) -> ReleasedColumn:
         labels = frozenset(self._table.hierarchies[self._table.position(name)].labels)
@@ -126,31 +136,23 @@ class _Release:
                     for misfit in alignment.misfits
                 ]
             )
-        alone, absent = self._alone(), rows == DROPPED
-        kept, shown = _kept(alone, rows), self._texts
-        return AlignedRelease(
-            alignment.rule, "key", self._n_rows, absent, None, alone, shown, kept, row_of_record=rows
-        )
+        alone = self._alone()
+        return self._made(alignment.rule, "key", rows, None, alone, kept=_kept(alone, rows))
 
     def by_order(self) -> AlignedRelease:
-        """The rule if every row is a generalisation of the record in its place, else why there is none."""
+        """The rule if every row is a generalisation of the record in its place, else the doubt."""
         n, table = self._n_rows, self._table
-        nobody = np.zeros(table.n_records, dtype=bool)
-        if n != table.n_records:
-            reason = (
-                f"The release file has {n} rows and the dataset {table.n_records} records: without a key "
-                "column nobody knows whose row is whose."
-            )
-            return AlignedRelease(None, None, n, nobody, reason, self._alone(), self._texts)
-        rows = np.arange(n, dtype=np.int64)
-        alignment = align(table, self._columns, rows)
-        if alignment.rule is not None:
-            return AlignedRelease(
-                alignment.rule, "order", n, nobody, None, self._alone(), self._texts, row_of_record=rows
-            )
-        shown = " ".join(self._no_generalisation(misfit) for misfit in alignment.misfits)
-        reason = f"The rows are not those of the dataset in their order: {shown}"
-        return AlignedRelease(None, None, n, nobody, reason, self._alone(), self._texts)
+        if n == table.n_records:
+            rows = np.arange(n, dtype=np.int64)
+            alignment = align(table, self._columns, rows)
+            if alignment.rule is not None:
+                return self._made(alignment.rule, "order", rows, None, self._alone())
+            shown = " ".join(self._no_generalisation(misfit) for misfit in alignment.misfits)
+            reason = f"The rows are not those of the dataset in their order: {shown}"
+        else:
+            reason = f"The release file has {n} rows and the dataset {table.n_records} records."
+        doubt = Fault(f"{self._pointer}/order", "other-order", reason, _NO_ORDER)
+        return self._made(None, None, None, reason, self._alone(), doubt=doubt)
 
     def by_nothing(self) -> AlignedRelease:
         """No rule, for nobody said whose row is whose; and whether the rows seem to keep their order."""
@@ -165,13 +167,10 @@ class _Release:
             rows = rows_of_whole_classes(table, self._columns)
             rule = None if rows is None else align(table, self._columns, rows).rule
             if rows is not None and rule is not None:
-                return AlignedRelease(
-                    rule, "classes", n, rows == DROPPED, None, self._alone(), self._texts, row_of_record=rows
-                )
+                return self._made(rule, "classes", rows, None, self._alone())
         # In the order of the records the rows of one person can be joined, however few their classes show.
         alone = self._alone(None if seems else fewest_persons(table, self._columns))
-        nobody = np.zeros(table.n_records, dtype=bool)
-        return AlignedRelease(None, None, n, nobody, NOBODY_SAID, alone, self._texts, fits_in_place=seems)
+        return self._made(None, None, None, NOBODY_SAID, alone, fits_in_place=seems)
 
     def _no_generalisation(self, misfit: Misfit) -> str:
         shown = ", ".join(map(str, (misfit.rows[:ROWS_SHOWN] + 1).tolist()))
