@@ -7,12 +7,13 @@ hierarchy that only knows the value and its absence.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from app.cli.described_columns import Attribute, attributes_of
 from app.cli.journey import TableFile, links_of, table_of
+from app.cli.table_header import unknown_columns
 from app.cli.tables_file import Json, Section, read_tables_file
 from app.domain.errors import InvalidInput
 
@@ -109,6 +110,22 @@ def tables_of_policy(
         name=dataset.name.split(".")[0], path=dataset, identifier=next(iter(identifiers), None), dialect={}
     )
     return Tables(table, attributes, {}, "multiplicative", {}, rows_are)
+
+
+def as_said(tables: Tables, dialect: Mapping[str, Any], date_formats: Mapping[str, str]) -> Tables:
+    """The tables read as options say: the release's file by the same markers, and otherwise as usual.
+
+    InvalidInput for the format of a column that the policy does not name.
+    """
+    columns = {own.name: own for own in tables.attributes}
+    for name, written in date_formats.items():
+        if name not in columns:
+            raise unknown_columns([name], list(columns), {name: "--date-format"})
+        declaration = {**columns[name].declaration, "type": "date", "format": written}
+        columns[name] = replace(columns[name], declaration=declaration)
+    release = {key: value for key, value in dialect.items() if key == "missing"}
+    table = replace(tables.dataset, dialect=dialect)
+    return replace(tables, dataset=table, attributes=tuple(columns.values()), release=release)
 
 
 def _release_of(document: Section, table: TableFile) -> Json:

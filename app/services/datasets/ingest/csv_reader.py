@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from app.services.datasets.ingest import csv_records, faults
-from app.services.datasets.ingest.column_names import check_columns
+from app.services.datasets.ingest.column_names import check_columns, with_index
 from app.services.datasets.ingest.columns import check_cell_lengths, with_missing
 from app.services.datasets.ingest.csv_records import RecordBlock
 from app.services.datasets.ingest.decoding import Transcoder
@@ -31,6 +31,7 @@ class CsvReader:
         self._threshold = BLOCK_BYTES
         self._blank_row: int | None = None
         self.columns: tuple[str, ...] | None = None
+        self.index: str | None = None
         self.rows = 0
 
     def feed(self, data: bytes) -> list[pa.Table]:
@@ -133,6 +134,7 @@ class CsvReader:
             )
         cells = block.first_cells(self._dialect.quote)
         names = [cell.strip(" \t") if self._dialect.trim else cell for cell in cells]
+        names, self.index = with_index(names)
         check_columns(names, self._limits.max_columns)
         self.columns = tuple(names)
         return block.without_head(1)

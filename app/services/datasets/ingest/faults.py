@@ -38,6 +38,33 @@ def empty_file() -> InvalidInput:
     )
 
 
+def only_a_header() -> InvalidInput:
+    """No records."""
+    return content_fault(
+        "no-records",
+        "The table has no rows: the file is a line of names alone.",
+        "Send a table with one record at least; if the first line is one, declare that there is no header.",
+    )
+
+
+def compressed_twice() -> InvalidInput:
+    """What gzip gives back is gzip again."""
+    return content_fault(
+        "compressed-twice",
+        "The file is compressed by gzip twice.",
+        "Unpack it once, and send what that gives.",
+    )
+
+
+def lone_carriage_returns() -> InvalidInput:
+    """Lines as old Macintosh programs end them."""
+    return content_fault(
+        "bare-carriage-return",
+        "The lines of the file end in a carriage return alone, as old programs for the Macintosh write them.",
+        "Save it with line feeds (LF or CRLF).",
+    )
+
+
 def ragged_rows(expected: int, rows: Sequence[int], total: int, note: str = "") -> InvalidInput:
     """Rows with another number of cells than the header, and what that may be due to."""
     columns = "1 column" if expected == 1 else f"{expected} columns"
