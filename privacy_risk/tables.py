@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 Library = Literal["pandas", "polars", "pyarrow"]
 _WHOLE_BELOW: Final = 2**53
 """Whole numbers below this are floats exactly."""
-_FEW: Final = 100
-"""Cells by which a column is known to hold bytes."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +136,7 @@ def _of_pandas(frame: pd.DataFrame, argument: str) -> Table:
     if type(frame.index).__name__ != "RangeIndex":
         notes.append("The index is left aside: df.reset_index() makes it a column.")
     for name in names:
-        if sys.modules["pandas"].api.types.infer_dtype(frame[name].head(_FEW), skipna=True) == "bytes":
+        if sys.modules["pandas"].api.types.infer_dtype(frame[name].head(100), skipna=True) == "bytes":
             raise _of_bytes(name, argument)
     written = {name: _pandas_column(frame[name], notes) for name in names}
     content = type(frame)(written).to_csv(index=False, lineterminator="\n").encode()

@@ -17,7 +17,7 @@ from app.cli.described_columns import Attribute
 from app.cli.described_faults import told_at
 from app.cli.files import file_sha256
 from app.cli.gate_question import Subject
-from app.cli.gate_tables import THE_DICTIONARY, Linked, Tables, as_said, load_tables, tables_of_policy
+from app.cli.gate_tables import THE_DICTIONARY, Linked, Tables, load_tables, tables_of_policy
 from app.cli.journey import TableFile, declared, harm_of, with_hierarchy
 from app.cli.structured_files import read_structured
 from app.cli.table_header import with_encoding
@@ -191,8 +191,8 @@ def tables_of(subject: Subject, policy: Json) -> Tables:
     path = Path(subject.dataset)
     if subject.tables is not None:
         return load_tables(subject.tables, path)
-    tables = tables_of_policy(policy, path, subject.person, subject.rows_are)
-    return as_said(tables, subject.dialect, subject.date_formats)
+    read = (subject.dialect, subject.date_formats)
+    return tables_of_policy(policy, path, subject.person, subject.rows_are, *read)
 
 
 def slots_filled(subject: Subject, tables: Tables, policy: Json) -> dict[str, Path | str]:

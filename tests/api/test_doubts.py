@@ -80,7 +80,7 @@ async def test_markers_mean_missing_only_where_that_is_said(call) -> None:  # no
 async def test_a_code_beyond_the_first_rows_is_a_category(call) -> None:  # noqa: F811
     found = await call(pr.profile, CODES, rows_are="persons")
     assert found.roles["msp"].type == "categorical"
-    assert "in rows 10001, 10002" in found.roles["msp"].reason
+    assert "Cells in rows 10001, 10002" in found.roles["msp"].reason
     assert "and 10 more" in found.roles["msp"].reason
     assert found.classes == 2 * 5 + 2
     release = await call(pr.anonymise, CODES, k=5, rows_are="persons")

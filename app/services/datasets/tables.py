@@ -88,18 +88,14 @@ class BoundedCache:
 def _lacking(dataset: Stored) -> list[Fault]:
     """What the hierarchies of a dataset lack, by column."""
     columns = zip(dataset.summary["attributes"], declarations_of(dataset), strict=True)
+    lacking = [own for own, said in columns if own["unknown"] and said.on_unknown is OnUnknown.REFUSE]
+    remedy = "Add them to the hierarchy, declare that they are attached or missing (on_unknown), or map them."
     return [
-        Fault(
-            "/dataset",
-            "needs-attention",
-            f"The hierarchy of {own['name']!r} lacks {own['unknown_values']:,} of the column's values, "
-            f"{in_rows(own.get('unknown_in', ()), own['unknown'])}.",
-            "Add them to the hierarchy; or declare that such values are attached or missing (on_unknown), or "
-            "map them to others.",
-        )
-        for own, declared in columns
-        if own["unknown"] and declared.on_unknown is OnUnknown.REFUSE
-    ]
+        Fault("/dataset", "needs-attention",
+              f"The hierarchy of {own['name']!r} lacks {own['unknown_values']:,} of the column's values, "
+              f"{in_rows(own.get('unknown_in', ()), own['unknown'])}.", remedy)
+        for own in lacking
+    ]  # fmt: skip
 
 
 # Bytes beside the arrays themselves, measured: Python strings of ids, labels and tuples of hierarchies.

@@ -123,8 +123,10 @@ class UploadService(NamedResources):
             row = 1
             if proposal.rows_in_sample < upload.summary["rows"]:
                 async for piece in work.pieces.read(upload.id):
-                    found, row = await asyncio.to_thread(strays_of, proposal, piece, row)
-                    strays = {name: [*strays.get(name, ()), *found.get(name, ())] for name in strays | found}
+                    found, rows = await asyncio.to_thread(strays_of, proposal, piece)
+                    for name, places in found.items():
+                        strays.setdefault(name, []).extend((places + row).tolist())
+                    row += rows
         return await asyncio.to_thread(_with_hierarchies, with_categories(proposal, strays), first, upload)
 
     async def preview(self, actor: Actor, ref: str, limit: int = 20) -> Preview:

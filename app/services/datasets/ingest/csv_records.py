@@ -184,10 +184,9 @@ def _check_characters(
         returns = _outside(np.flatnonzero(array == _CR), quotes)
         bare = returns[array[returns + 1] != _LF]
         if len(bare):
-            if len(block.ends) == 1:
-                raise faults.lone_carriage_returns()
             rows, total = block.rows_of(bare)
-            raise faults.bare_carriage_return([row + first_row for row in rows], total)
+            wrong = [row + first_row for row in rows]
+            raise faults.bare_carriage_return(wrong, total, has_lines=len(block.ends) > 1)
 
 
 def _check_quotes(

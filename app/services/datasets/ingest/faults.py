@@ -40,29 +40,15 @@ def empty_file() -> InvalidInput:
 
 def only_a_header() -> InvalidInput:
     """No records."""
-    return content_fault(
-        "no-records",
-        "The table has no rows: the file is a line of names alone.",
-        "Send a table with one record at least; if the first line is one, declare that there is no header.",
-    )
+    message = "The table has no rows: the file is a line of names alone."
+    remedy = "Send records; if the first line is one, declare that there is no header."
+    return content_fault("no-records", message, remedy)
 
 
 def compressed_twice() -> InvalidInput:
     """What gzip gives back is gzip again."""
-    return content_fault(
-        "compressed-twice",
-        "The file is compressed by gzip twice.",
-        "Unpack it once, and send what that gives.",
-    )
-
-
-def lone_carriage_returns() -> InvalidInput:
-    """Lines as old Macintosh programs end them."""
-    return content_fault(
-        "bare-carriage-return",
-        "The lines of the file end in a carriage return alone, as old programs for the Macintosh write them.",
-        "Save it with line feeds (LF or CRLF).",
-    )
+    message = "The file is compressed by gzip twice."
+    return content_fault("compressed-twice", message, "Unpack it once, and send what that gives.")
 
 
 def ragged_rows(expected: int, rows: Sequence[int], total: int, note: str = "") -> InvalidInput:
@@ -94,11 +80,13 @@ def unterminated_quote(row: int) -> InvalidInput:
     )
 
 
-def bare_carriage_return(rows: Sequence[int], total: int) -> InvalidInput:
-    """A carriage return that is not part of a line end."""
+def bare_carriage_return(rows: Sequence[int], total: int, *, has_lines: bool) -> InvalidInput:
+    """A carriage return that is not part of a line end, or is one where the text has no other."""
     return content_fault(
         "bare-carriage-return",
-        f"There is a carriage return without a line feed {in_rows(rows, total)}.",
+        f"There is a carriage return without a line feed {in_rows(rows, total)}."
+        if has_lines
+        else "The lines end in a carriage return alone, as old programs for the Macintosh write them.",
         "End lines with LF or CRLF, and quote cells that hold a carriage return.",
     )
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from app.domain.arrays import Ints
 from app.domain.errors import InvalidInput, TooLarge
 from app.domain.hierarchies.cell_formats import CellFormat
 from app.services.datasets.dataset_schema import OnUnreadable
@@ -95,10 +96,7 @@ class AttributeProposal:
 
 @dataclass(frozen=True)
 class SchemaProposal:
-    """One proposal per column, from the first ``rows_in_sample`` rows, and what is doubtful.
-
-    ``doubts`` are about columns, and settled by saying how they are written.
-    """
+    """One proposal per column, from the first ``rows_in_sample`` rows, and what is doubtful of them."""
 
     rows_in_sample: int
     attributes: tuple[AttributeProposal, ...]
@@ -205,17 +203,18 @@ def _notes(
     dialect: Dialect, said: Mapping[str, Any], n_columns: int, index: str | None, has_blanks: bool
 ) -> Iterator[str]:
     """What is taken for granted of a table's file, in sentences."""
-    if "delimiter" not in said and dialect.delimiter != Dialect.delimiter and n_columns > 1:
-        yield f"Cells are taken to be separated by {CALLED[dialect.delimiter]}."
-    if "encoding" not in said and dialect.encoding != Dialect.encoding:
-        yield f"The characters are taken to be encoded in {dialect.encoding}."
-    if "header" not in said and not dialect.header:
-        yield "The first line does not look like column names, and is read as a record."
-    if index is not None:
-        yield index_note(index)
-    if "trim" not in said and has_blanks:
-        what = "left out" if dialect.trim else "kept, since values differ in nothing else"
-        yield f"Some cells begin or end with blanks, which are {what}."
+    blanks = "left out" if dialect.trim else "kept, since values differ in nothing else"
+    notes = (
+        ("delimiter", n_columns > 1 and dialect.delimiter != ",",
+         f"Cells are taken to be separated by {CALLED.get(dialect.delimiter)}."),
+        ("encoding", dialect.encoding != "utf-8",
+         f"The characters are taken to be encoded in {dialect.encoding}."),
+        ("header", not dialect.header,
+         "The first line does not look like column names, and is read as a record."),
+        ("trim", has_blanks, f"Some cells begin or end with blanks, which are {blanks}."),
+    )  # fmt: skip
+    yield from (note for part, is_so, note in notes if part not in said and is_so)
+    yield from () if index is None else [index_note(index)]
 
 
 def propose_schema(piece: bytes, index: str | None = None) -> SchemaProposal:
@@ -243,43 +242,32 @@ def propose_schema(piece: bytes, index: str | None = None) -> SchemaProposal:
     return SchemaProposal(table.num_rows, tuple(_with_one_identifier(proposals)), notes, doubts)
 
 
-def strays_of(proposal: SchemaProposal, piece: bytes, first_row: int) -> tuple[dict[str, list[int]], int]:
-    """Column → rows of a piece whose cells are no number or date, where no cell of the sample is so.
-
-    And the row after the piece, the first of which is ``first_row``.
-    """
+def strays_of(proposal: SchemaProposal, piece: bytes) -> tuple[dict[str, Ints], int]:
+    """Column → places in a piece of cells not of its type, where the sample has none; and how many rows."""
     formats = {
         own.name: own.format or _PLAIN[own.type]
         for own in proposal.attributes
         if own.type in _PLAIN and not own.unreadable_in_sample
     }
-    table, strays = read_piece(piece, tuple(formats)), {}
-    for name, column in columns_of([table]).items():
+    table = read_piece(piece)
+    found: dict[str, Ints] = {}
+    for name, column in columns_of([table.select(list(formats))]).items():
         wrong = [place for place, text in enumerate(column.values) if not is_read(text, formats[name])]
-        rows = np.flatnonzero(np.isin(column.positions, wrong)) if wrong else ()
-        strays[name] = [first_row + int(row) for row in rows]
-    return {name: rows for name, rows in strays.items() if rows}, first_row + table.num_rows
+        if wrong:
+            found[name] = np.flatnonzero(np.isin(column.positions, wrong)).astype(np.int32)
+    return found, table.num_rows
 
 
 def with_categories(proposal: SchemaProposal, strays: Mapping[str, Sequence[int]]) -> SchemaProposal:
-    """The proposal, columns with stray cells beyond the sample as categories: nobody knows what they mean."""
-    return replace(
-        proposal,
-        attributes=tuple(
-            replace(
-                own,
-                type="categorical",
-                format=None,
-                reason=f"{own.reason} Beyond the first rows there are cells that are no {own.type}, "
-                f"{faults.in_rows(strays[own.name])}: its values are taken as categories.",
-                is_unsure=True,
-            )
-            if own.name in strays
-            else own
-            for own in proposal.attributes
-        ),
-        doubts=tuple(own for own in proposal.doubts if own.column not in strays),
-    )
+    """The proposal, columns with stray cells in rows beyond the sample as categories: they may be codes."""
+    attributes = list(proposal.attributes)
+    for place, own in enumerate(attributes):
+        if own.name in strays:
+            where = faults.in_rows(strays[own.name])
+            reason = f"{own.reason} Cells {where} are no {own.type}: its values are taken as categories."
+            attributes[place] = replace(own, type="categorical", format=None, reason=reason, is_unsure=True)
+    doubts = tuple(own for own in proposal.doubts if own.column not in strays)
+    return replace(proposal, attributes=tuple(attributes), doubts=doubts)
 
 
 def _with_one_identifier(proposals: Sequence[AttributeProposal]) -> Iterator[AttributeProposal]:
