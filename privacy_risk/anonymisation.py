@@ -170,6 +170,8 @@ def anonymise(
     rows_are: str | None = None,
     hierarchies: Mapping[str, object] | None = None,
     one_row_per_person: str | Mapping[str, object] | None = None,
+    date_formats: Mapping[str, str] | None = None,
+    missing_markers: Sequence[str] = (),
     server: str | None = None,
     key: str | None = None,
 ) -> Release[Frame]:
@@ -181,13 +183,16 @@ def anonymise(
     ``hierarchies`` say how columns are generalised: a definition as POST /v1/hierarchies takes it, rows from
     the value to its most general one, or a file of them. Direct identifiers and columns that are neither
     quasi-identifiers nor sensitive do not leave. ``frame``, ``person``, ``rows_are``, ``one_row_per_person``,
-    ``server`` and ``key`` and the errors are those of :func:`profile`, and InvalidArgument where one person
-    seems to have several rows and nobody says what a row is; Infeasible if no rule meets the criteria.
+    ``date_formats``, ``missing_markers``, ``server`` and ``key`` and the errors are those of
+    :func:`profile`, and InvalidArgument where one person seems to have several rows and nobody says what a
+    row is; Infeasible if no rule meets the criteria.
     """
-    table = table_of(frame, "frame")
+    table = table_of(frame, "frame", missing_markers)
     criteria = Criteria(k, l, t, max_suppressed, importance)
     named = tuple(dict.fromkeys((*sensitive, *criteria.named)))
-    said = Said(quasi_identifiers, named, roles or {}, hierarchies or {}, person, rows_are)
+    said = Said(
+        quasi_identifiers, named, roles or {}, hierarchies or {}, person, rows_are, date_formats or {}
+    )
     check(criteria, said, table)
     with telling() as tell:
         client = client_of(server, key)

@@ -89,6 +89,7 @@ class Said:
     hierarchies: Mapping[str, object] = field(default_factory=dict)
     person: str | None = None
     rows_are: str | None = None
+    date_formats: Mapping[str, str] = field(default_factory=dict)
 
     def by_column(self, columns: Iterable[str]) -> dict[str, Role]:
         """Column → the role that is said; InvalidArgument for columns and roles that there are not."""
@@ -104,8 +105,9 @@ class Said:
                 raise InvalidArgument(
                     argument, f"{name!r} is {role} here and {said[name]} elsewhere.", "Say it once."
                 )
-        for name in self.hierarchies:
-            require_column("hierarchies", name, known)
+        for argument, names in (("hierarchies", self.hierarchies), ("date_formats", self.date_formats)):
+            for name in names:
+                require_column(argument, name, known)
         return said
 
     def _each(self) -> Iterator[tuple[str, str, str]]:

@@ -78,6 +78,8 @@ def gate(
     person: str | None = None,
     rows_are: str | None = None,
     hierarchies: Mapping[str, object] | None = None,
+    date_formats: Mapping[str, str] | None = None,
+    missing_markers: Sequence[str] = (),
     server: str | None = None,
     key: str | None = None,
 ) -> Verdict: ...
@@ -99,6 +101,8 @@ def gate(
     person: str | None = None,
     rows_are: str | None = None,
     hierarchies: Mapping[str, object] | None = None,
+    date_formats: Mapping[str, str] | None = None,
+    missing_markers: Sequence[str] = (),
     views: Mapping[str, str] | None = None,
     relational_schema: RelationalSchema | None = None,
     server: str | None = None,
@@ -110,7 +114,8 @@ def gate(
     The roles of the columns are those of the policy's schema, and ``roles`` where it has none;
     ``hierarchies`` are those that :func:`anonymise` was given. Where the frame has the column that names
     people, rows are matched by it; it may not leave. ``person`` and ``rows_are``, which say of the original
-    what the schema does not, ``server`` and ``key`` and the errors are those of :func:`profile`.
+    what the schema does not, ``date_formats``, ``missing_markers``, ``server`` and ``key`` and the errors are
+    those of :func:`profile`.
 
     In place of tables, ``views`` are queries that are to be published, by name, and ``relational_schema`` the
     tables that they read: ``CREATE TABLE`` statements, or what a check of views takes for a schema. They are
@@ -123,11 +128,11 @@ def gate(
         given = [name for name, own in tables.items() if own is not None]
         body = _views_body(views, relational_schema, given)
         return _verdict(client_of(server, key), document, body)
-    released = table_of(frame.frame if isinstance(frame, Release) else frame, "frame")
-    table = table_of(original, "original")
+    released = table_of(frame.frame if isinstance(frame, Release) else frame, "frame", missing_markers)
+    table = table_of(original, "original", missing_markers)
     by_column = {**(roles or {}), **_roles(document, table), **({person: "person"} if person else {})}
     rows_are = rows_are or (document.get("schema") or {}).get("rows_are")
-    said = Said((), (), by_column, hierarchies or {}, rows_are=rows_are)
+    said = Said((), (), by_column, hierarchies or {}, rows_are=rows_are, date_formats=date_formats or {})
     said.by_column(table.columns)
     return judged(client_of(server, key), document, released, table, said)
 

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 from privacy_risk.arguments import InvalidArgument, WrongType, type_name
 from privacy_risk.client import Client
 from privacy_risk.columns import Roles, Said, decided, require_column
+from privacy_risk.doubts import as_said, formats_told, require_decided
 from privacy_risk.persons import rows_note
 from privacy_risk.problems import ProblemError
 from privacy_risk.tables import Table, table_of
@@ -59,7 +60,7 @@ def load(
     """
     said.by_column(table.columns)  # before anything is sent
     upload = uploaded(client, table)
-    proposal = _proposal(client, upload)
+    proposal, doubts = as_said(_proposal(client, upload), said.date_formats)
     taken = decided(said, proposal)
     if not taken.of("quasi_identifier"):
         why = "; ".join(f"{own.name}: {own.reason.rstrip('.') or own.role}" for own in taken)
@@ -68,6 +69,8 @@ def load(
             f"No column of the table is a quasi-identifier ({why}).",
             "Name the columns that others may know of a person.",
         )
+    read = [own for own in proposal if taken[own["name"]].is_disclosed]
+    require_decided(own for own in doubts if taken[own["column"]].is_disclosed)
     columns, attributes = [], []
     for own, proposed in zip(taken, proposal, strict=True):
         if own.role == "quasi_identifier" and own.type == "text" and table.is_of_whole_numbers(own.name):
@@ -97,18 +100,18 @@ def load(
         for own in attributes
         if own.get("on_unreadable") == "missing"
     )
-    return Loaded(made.name, roles, (note, *table.notes, *unreadable))
+    return Loaded(made.name, roles, (note, *table.notes, *formats_told(read), *unreadable))
 
 
-_proposals: WeakKeyDictionary[Client, dict[str, Sequence[Json]]] = WeakKeyDictionary()
+_proposals: WeakKeyDictionary[Client, dict[str, Json]] = WeakKeyDictionary()
 """What a service was asked for already: looking at ten thousand rows takes longer than all else together."""
 
 
-def _proposal(client: Client, upload: str) -> Sequence[Json]:
-    """The service's proposal for each column; the upload's name stands for its content."""
+def _proposal(client: Client, upload: str) -> Json:
+    """The service's proposal of a schema; the upload's name stands for its content."""
     known = _proposals.setdefault(client, {})
     if upload not in known:
-        known[upload] = tuple(client.uploads.propose_schema(upload)["attributes"])
+        known[upload] = client.uploads.propose_schema(upload)
     return known[upload]
 
 
@@ -117,7 +120,7 @@ def uploaded(client: Client, table: Table) -> str:
     if table.upload is not None:
         return table.upload
     sha256 = hashlib.sha256(table.content).hexdigest()
-    name = content_name("table", sha256)
+    name = content_name("table", sha256 if table.missing == ("",) else [sha256, *table.missing])
     try:
         found = client.uploads.get(name)
     except ProblemError as problem:
@@ -126,7 +129,7 @@ def uploaded(client: Client, table: Table) -> str:
     else:
         if found.document["content_sha256"] == sha256:
             return name
-    return client.uploads.create_from(name, table.content).name
+    return client.uploads.create_from(name, table.content, missing=table.missing).name
 
 
 def one_row(

@@ -70,6 +70,8 @@ def profile(
     person: str | None = None,
     rows_are: str | None = None,
     one_row_per_person: str | Mapping[str, object] | None = None,
+    date_formats: Mapping[str, str] | None = None,
+    missing_markers: Sequence[str] = (),
     server: str | None = None,
     key: str | None = None,
 ) -> Profile:
@@ -81,12 +83,14 @@ def profile(
     that says whom a row is about: persons are counted then. ``rows_are`` may say ``persons`` instead.
     ``one_row_per_person`` names the column of persons who have several rows, each of whom gets one, of the
     most frequent values; or is all that POST /v1/uploads/{ref}/one-row-per-person takes but its name.
+    ``date_formats`` say how columns of dates are written, such as ``dd/mm/yyyy``; it is asked for where that
+    cannot be told. Texts among the ``missing_markers`` mean a missing value; others never do.
 
     Raises InvalidArgument (a ValueError) and WrongType (a TypeError), ProblemError for what the service
     refuses, ServiceNotStarted if none can be started.
     """
-    table = table_of(frame, "frame")
-    said = Said(quasi_identifiers, sensitive, roles or {}, {}, person, rows_are)
+    table = table_of(frame, "frame", missing_markers)
+    said = Said(quasi_identifiers, sensitive, roles or {}, {}, person, rows_are, date_formats or {})
     said.by_column(table.columns)  # before a service is started
     client = client_of(server, key)
     return profiled(client, *one_row(client, table, said, one_row_per_person))

@@ -11,7 +11,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from privacy_risk.arguments import InvalidArgument, WrongType, type_name
@@ -34,7 +34,7 @@ class Table:
     """A table as it is sent: CSV with a header, in UTF-8, its missing cells empty.
 
     ``notes`` are sentences on what was left aside. ``library`` is whose table it was. ``upload`` is its name
-    on the service, if it was made there.
+    on the service, if it was made there. ``missing`` are the texts that mean a missing cell.
     """
 
     content: bytes
@@ -43,6 +43,7 @@ class Table:
     notes: tuple[str, ...]
     library: Library
     upload: str | None = None
+    missing: tuple[str, ...] = ("",)
 
     def cells(self) -> Iterator[list[str]]:
         """The rows as texts, without the header."""
@@ -57,7 +58,7 @@ class Table:
         """
         place = self.columns.index(column)
         try:
-            numbers = [_number(row[place], written) for row in self.cells() if row[place]]
+            numbers = [_number(row[place], written) for row in self.cells() if row[place] not in self.missing]
         except ValueError:
             return None
         return (min(numbers), max(numbers)) if numbers else None
@@ -86,8 +87,13 @@ def _number(text: str, written: str | None) -> float:
     )
 
 
-def table_of(given: object, argument: str) -> Table:
-    """The table that an argument is; WrongType if it is none, InvalidArgument if it cannot be read."""
+def table_of(given: object, argument: str, missing: Sequence[str] = ()) -> Table:
+    """The table that an argument is; WrongType if it is none, InvalidArgument if it cannot be read.
+
+    Texts that are ``missing`` mean that, beside cells that are.
+    """
+    if missing:
+        return replace(table_of(given, argument), missing=("", *missing))
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(given, pandas.DataFrame):
         return _of_pandas(given, argument)
@@ -136,6 +142,9 @@ def _of_pandas(frame: pd.DataFrame, argument: str) -> Table:
     notes = []
     if type(frame.index).__name__ != "RangeIndex":
         notes.append("The index is left aside: df.reset_index() makes it a column.")
+    for name in names:
+        if sys.modules["pandas"].api.types.infer_dtype(frame[name].head(100), skipna=True) == "bytes":
+            raise _of_bytes(name, argument)
     written = {name: _pandas_column(frame[name], notes) for name in names}
     content = type(frame)(written).to_csv(index=False, lineterminator="\n").encode()
     return Table(content, names, len(frame), tuple(notes), "pandas")
@@ -206,6 +215,8 @@ def _arrow_column(name: str, column: Any, argument: str, notes: list[str]) -> An
         raise InvalidArgument(
             argument, f"The cells of {name!r} hold several values ({kind}).", "Give one value per cell."
         )
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+        raise _of_bytes(name, argument)
     if pa.types.is_timestamp(kind):
         local = column if kind.tz is None else pc.local_timestamp(column)
         days = local.cast(pa.date32(), safe=False)
@@ -219,6 +230,14 @@ def _arrow_column(name: str, column: Any, argument: str, notes: list[str]) -> An
     if pa.types.is_integer(kind) or pa.types.is_date(kind) or pa.types.is_boolean(kind):
         return column
     return column.cast(pa.large_string())
+
+
+def _of_bytes(name: str, argument: str) -> InvalidArgument:
+    return InvalidArgument(
+        argument,
+        f"The cells of {name!r} are bytes, which say no text.",
+        "Decode them, or leave the column out.",
+    )
 
 
 def _times_left_aside(name: str) -> str:

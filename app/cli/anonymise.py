@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,16 @@ from app.cli.journey import format_of
 from app.cli.operations import Operations
 from app.cli.shared_arguments import (
     PERSON_WAYS,
+    READING,
     add_json_argument,
     add_one_row_arguments,
+    add_reading_arguments,
     add_server_argument,
     add_sheet_argument,
     add_table_argument,
     add_tables_argument,
+    date_formats_said,
+    dialect_said,
     one_row_of,
     pair,
     require_one_description,
@@ -37,9 +42,11 @@ from app.cli.table_pieces import proposed_dialect, table_pieces
 from app.domain.errors import InvalidInput
 from app.domain.policies.reasons import is_reason
 from app.services.datasets.ingest.pieces import read_piece
+from app.services.datasets.ingest.proposals import DialectProposal
 from privacy_risk import InvalidArgument, Release
 from privacy_risk.anonymisation import Criteria, anonymised, check
 from privacy_risk.columns import Said
+from privacy_risk.doubts import require_decided
 from privacy_risk.loading import one_row
 from privacy_risk.persons import IN_PYTHON
 from privacy_risk.progress import telling
@@ -79,7 +86,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="COLUMN=TEXT",
         help="why a sensitive column may leave as it is, for the policy: until then verdicts are errors",
     )
-    add_sheet_argument(parser)
+    reading = parser.add_argument_group("reading the file, where the proposal is wrong or in doubt")
+    add_reading_arguments(reading)
+    add_sheet_argument(reading)
     add_server_argument(parser)
     add_json_argument(parser)
     parser.set_defaults(run=run)
@@ -148,6 +157,8 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
             "roles": "--identifier",
             "reasons": "--reason",
             "TABLE": "TABLE",
+            "missing_markers": "--missing-marker",
+            "date_formats": "--date-format",
         }
         option = named.get(error.argument, f"--{error.argument.replace('_', '-')}")
         raise InvalidInput.of(option, "invalid-argument", error.fault, error.remedy) from error
@@ -181,7 +192,8 @@ def _released(arguments: argparse.Namespace, given: GivenTable, operations: Oper
     asked = one_row_of(arguments)
     if given.tables is not None:
         require_one_description(
-            arguments, ("quasi_identifiers", "sensitive", "identifier", "hierarchy", "person", "rows_are")
+            arguments,
+            ("quasi_identifiers", "sensitive", "identifier", "hierarchy", "person", "rows_are", *READING),
         )
         check_described(given.tables, criteria)
         with service_client(arguments.server, operations) as client, telling() as tell:
@@ -193,20 +205,26 @@ def _released(arguments: argparse.Namespace, given: GivenTable, operations: Oper
         {name: Path(file) for name, file in (pair("--hierarchy", own) for own in arguments.hierarchy)},
         arguments.person,
         arguments.rows_are,
+        date_formats_said(arguments),
     )
-    table = asyncio.run(_table(given.path, arguments.sheet))
+    format_ = format_of(given.path)
+    read = proposed_dialect(given.path, format_, {**dialect_said(arguments), "sheet": arguments.sheet})
+    require_decided(map(vars, read.doubts))
+    if read.index is not None and read.index not in (*said.quasi_identifiers, *said.sensitive):
+        said = replace(said, roles={read.index: "other", **said.roles})
+    table = asyncio.run(_table(given.path, read))
     check(criteria, said, table)
     with service_client(arguments.server, operations) as client, telling() as tell:
         return anonymised(client, *one_row(client, table, said, asked), criteria, tell)
 
 
-async def _table(path: Path, sheet: str | None) -> Table:
+async def _table(path: Path, proposal: DialectProposal) -> Table:
     """The file as the service would read it."""
-    dialect = proposed_dialect(path, format_of(path), sheet)
-    async with aclosing(table_pieces(path, dialect)) as pieces:
+    async with aclosing(table_pieces(path, proposal.dialect)) as pieces:
         read = [read_piece(piece) async for piece in pieces]
     texts = [pa.table({name: own[name].cast(pa.large_string()) for name in own.column_names}) for own in read]
-    return table_of(pa.concat_tables(texts), "TABLE")
+    table = table_of(pa.concat_tables(texts), "TABLE")
+    return replace(table, notes=(*proposal.notes, *table.notes))
 
 
 def _numbers(option: str, texts: Sequence[str]) -> float | dict[str, float] | None:

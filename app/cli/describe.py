@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import os
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 
 from app.cli.description import UNSURE, Described, description_text
@@ -78,7 +79,8 @@ async def _described(path: Path, file: str | None, sheet: str | None) -> Describ
     """The proposals from the first rows; all rows are counted."""
     name = resource_name(path.name.split(".")[0])
     format_ = format_of(path)
-    dialect = proposed_dialect(path, format_, sheet)
+    read = proposed_dialect(path, format_, {"sheet": sheet})
+    dialect = read.dialect
     proposal: SchemaProposal | None = None
     rows = 0
     async with aclosing(table_pieces(path, dialect)) as pieces:
@@ -86,7 +88,9 @@ async def _described(path: Path, file: str | None, sheet: str | None) -> Describ
             rows += read_piece(piece).num_rows
             if proposal is None:
                 # Of tomorrow's table, too: it has other rows.
-                proposal = with_hierarchies(propose_schema(piece), piece, name, is_whole=False)
+                proposal = with_hierarchies(propose_schema(piece, read.index), piece, name, is_whole=False)
+                doubts = [own.sentence for own in read.doubts]
+                proposal = replace(proposal, notes=(*doubts, *read.notes, *proposal.notes))
     if proposal is None or not rows:
         raise InvalidInput.of("TABLE", "empty", "The table has no rows.", "Describe one that has some.")
     told = dialect if format_ in TEXT_FORMATS or sheet is not None else None

@@ -191,7 +191,8 @@ def tables_of(subject: Subject, policy: Json) -> Tables:
     path = Path(subject.dataset)
     if subject.tables is not None:
         return load_tables(subject.tables, path)
-    return tables_of_policy(policy, path, subject.person, subject.rows_are)
+    read = (subject.dialect, subject.date_formats)
+    return tables_of_policy(policy, path, subject.person, subject.rows_are, *read)
 
 
 def slots_filled(subject: Subject, tables: Tables, policy: Json) -> dict[str, Path | str]:

@@ -6,18 +6,22 @@ import argparse
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from app.cli.gate_tables import load_tables
 from app.cli.given_tables import given_table
 from app.cli.given_views import GivenViews, add_view_arguments, given_views
 from app.cli.shared_arguments import (
+    READING,
     TABLE_FORMS,
     add_person_arguments,
     add_query_arguments,
+    add_reading_arguments,
     add_server_argument,
+    date_formats_said,
+    dialect_said,
 )
 from app.cli.structured_files import read_structured
 from app.cli.tables_file import Json
@@ -58,6 +62,9 @@ class Subject:
     """Queries that are to be published, in place of all data."""
     person: str | None = None
     rows_are: str | None = None
+    dialect: Mapping[str, Any] = field(default_factory=dict)
+    date_formats: Mapping[str, str] = field(default_factory=dict)
+    """How the dataset's file is read, where no description says it."""
 
     @property
     def shown(self) -> str:
@@ -80,6 +87,7 @@ def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
     add_query_arguments(subject)
     dataset.add_argument("--dataset-id", metavar="NAME", help="a dataset that the server holds")
     add_person_arguments(subject)
+    add_reading_arguments(parser.add_argument_group("reading the dataset's file, without --tables"))
     subject.add_argument(
         "--tables", type=Path, metavar="FILE", help="describes columns, hierarchies, links and weights (TOML)"
     )
@@ -169,10 +177,11 @@ def subject_of(arguments: argparse.Namespace) -> Subject:
         raise InvalidInput.of(
             "--order", "needs-release", "--order belongs to a release file.", "Add --release."
         )
-    if (arguments.person or arguments.rows_are) and (arguments.tables or not arguments.dataset):
+    told = next((own for own in ("person", "rows_are", *READING) if getattr(arguments, own)), None)
+    if told is not None and (arguments.tables or not arguments.dataset):
         raise InvalidInput.of(
-            "--person" if arguments.person else "--rows-are", "two-descriptions",
-            "The columns of the dataset are described already.", "Say there what a row is.",
+            f"--{told.replace('_', '-')}", "two-descriptions",
+            "The columns of the dataset are described already.", "Say there what it is, and how it is read.",
         )  # fmt: skip
     for path in (arguments.dataset, arguments.tables, arguments.release):
         _require_file(path)
@@ -191,6 +200,8 @@ def subject_of(arguments: argparse.Namespace) -> Subject:
         else checked_name(arguments.stored_release, "--stored-release"),
         person=arguments.person,
         rows_are=arguments.rows_are,
+        dialect=dialect_said(arguments),
+        date_formats=date_formats_said(arguments),
     )
 
 

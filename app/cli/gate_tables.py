@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 from app.cli.described_columns import Attribute, attributes_of
 from app.cli.journey import TableFile, links_of, table_of
+from app.cli.table_header import unknown_columns
 from app.cli.tables_file import Json, Section, read_tables_file
 from app.domain.errors import InvalidInput
 
@@ -83,11 +85,17 @@ def roles_of_policy(policy: Json) -> Mapping[str, object]:
 
 
 def tables_of_policy(
-    policy: Json, dataset: Path, person: str | None = None, rows_are: str | None = None
+    policy: Json,
+    dataset: Path,
+    person: str | None = None,
+    rows_are: str | None = None,
+    dialect: Mapping[str, Any] = MappingProxyType({}),
+    date_formats: Mapping[str, str] = MappingProxyType({}),
 ) -> Tables:
     """The columns as the policy's schema names them, without those that it drops, and what a row is.
 
-    InvalidInput if it names none.
+    A release's file has the dataset's markers of missing values, and is usual otherwise. InvalidInput if the
+    policy names no columns, or not one of which a format is said.
     """
     roles = roles_of_policy(policy)
     if not roles:
@@ -100,15 +108,24 @@ def tables_of_policy(
     roles = {**roles, **({} if person is None else {person: "person"})}
     rows_are = rows_are or policy["schema"].get("rows_are")
     identifiers = [name for name, role in roles.items() if role == "identifier"]
+    dates = {name: {"type": "date", "format": written} for name, written in date_formats.items()}
     attributes = tuple(
-        Attribute(name, {"name": name, "type": "categorical", "role": role}, None, 1.0, 0)
+        Attribute(
+            name, {"name": name, "type": "categorical", "role": role, **dates.get(name, {})}, None, 1.0, 0
+        )
         for name, role in roles.items()
         if role not in ("identifier", "dropped")
     )
+    if unknown := [name for name in dates if name not in roles]:
+        raise unknown_columns(unknown, list(roles), dict.fromkeys(unknown, "--date-format"))
     table = TableFile(
-        name=dataset.name.split(".")[0], path=dataset, identifier=next(iter(identifiers), None), dialect={}
+        name=dataset.name.split(".")[0],
+        path=dataset,
+        identifier=next(iter(identifiers), None),
+        dialect=dialect,
     )
-    return Tables(table, attributes, {}, "multiplicative", {}, rows_are)
+    release = {key: value for key, value in dialect.items() if key == "missing"}
+    return Tables(table, attributes, {}, "multiplicative", release, rows_are)
 
 
 def _release_of(document: Section, table: TableFile) -> Json:

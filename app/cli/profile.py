@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import re
 import time
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from app.cli.files import file_sha256
 from app.cli.gate_loading import Loading, stored_name
 from app.cli.gate_service import measured, service_client
 from app.cli.gate_tables import Tables
@@ -20,20 +22,26 @@ from app.cli.operations import Operations
 from app.cli.profile_text import Profiled, profile_text
 from app.cli.shared_arguments import (
     PERSON_WAYS,
+    READING,
     add_json_argument,
     add_one_row_arguments,
+    add_reading_arguments,
     add_server_argument,
     add_sheet_argument,
     add_table_argument,
     add_tables_argument,
+    date_formats_said,
+    dialect_said,
     one_row_of,
     pair,
     require_one_description,
 )
-from app.cli.table_header import TEXT_FORMATS, head_of, require_columns, require_described, unknown_columns
+from app.cli.table_header import require_described, unknown_columns
+from app.cli.table_pieces import proposed_dialect
 from app.cli.tables_file import Json
 from app.domain.errors import InvalidInput
 from privacy_risk import Client, Resource
+from privacy_risk.doubts import as_said, formats_told, require_decided
 from privacy_risk.persons import rows_told
 
 
@@ -58,12 +66,15 @@ class Question:
     one_row: Json | None = None
     person: str | None = None
     rows_are: str | None = None
+    date_formats: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def named(self) -> tuple[str, ...]:
         """The columns of which something is said."""
         named = [own for own in (self.identifier, self.person) if own is not None]
-        return (*self.quasi_identifiers, *self.sensitive, *named, *self.hierarchies, *self.levels)
+        said = (*self.hierarchies, *self.levels, *self.date_formats)
+        return (*self.quasi_identifiers, *self.sensitive, *named, *said)
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -118,13 +129,9 @@ def _add_column_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         help="the same for all columns that have such a file: dir/h_{}.csv",
     )
-    reading = parser.add_argument_group("reading the file, where the proposal is wrong")
+    reading = parser.add_argument_group("reading the file, where the proposal is wrong or in doubt")
     reading.add_argument("--format", choices=FORMATS, help="instead of what the file's suffix says")
-    reading.add_argument("--delimiter", help="separates cells")
-    reading.add_argument("--encoding", help="character encoding")
-    reading.add_argument(
-        "--missing-marker", nargs="+", metavar="TEXT", help="texts that mean a missing value"
-    )
+    add_reading_arguments(reading)
     add_sheet_argument(reading)
 
 
@@ -133,9 +140,7 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     with given_table(arguments, arguments.table, arguments.tables) as given:
         question = _question(arguments, given)
         table = question.table
-        if question.described is None:
-            require_columns(table.path, question.format, table.dialect, question.named, proposed=True)
-        else:
+        if question.described is not None:
             require_described(table, question.described.attributes)
         start = time.perf_counter()
         with service_client(arguments.server, operations) as client:
@@ -174,11 +179,15 @@ class Profiling:
         if question.described is not None:
             return self._described(question.described)
         with self._step("upload"):
-            table, dialect = question.table, self._dialect()
-            upload = self.client.uploads.create_from(table.name, table.path, question.format, **dialect).name
+            table, dialect = question.table, dict(question.table.dialect)
+            content = {"sha256": file_sha256(table.path), "format": question.format, **dialect}
+            name = stored_name(table.name, content)
+            upload = self.client.uploads.create_from(name, table.path, question.format, **dialect).name
             upload, notes = self._one_row(upload)
-        proposal = self.client.uploads.propose_schema(upload)["attributes"]
+        proposal, doubts = as_said(self.client.uploads.propose_schema(upload), question.date_formats)
         declared, left_aside = _declared(question, proposal)
+        taken = {own["name"] for own in declared if own["name"] not in question.hierarchies}
+        require_decided(own for own in doubts if own["column"] in taken)
         with self._step("hierarchies"):
             self._create_hierarchies(declared)
         with self._step("dataset"):
@@ -186,7 +195,8 @@ class Profiling:
             body |= {} if question.rows_are is None else {"rows_are": question.rows_are}
             dataset = self.client.datasets.create({"name": stored_name(table.name, body), **body})
         found = self._measured(dataset, declared, left_aside, is_proposed=not question.quasi_identifiers)
-        return replace(found, notes=(*found.notes, *notes))
+        told = (*notes, *question.notes, *formats_told(declared))
+        return replace(found, notes=(*found.notes, *told))
 
     def _one_row(self, upload: str) -> tuple[str, tuple[str, ...]]:
         """The upload that is measured, and what is said of how it was made, if it was."""
@@ -233,15 +243,6 @@ class Profiling:
         yield
         self.seconds[name] = time.perf_counter() - start
 
-    def _dialect(self) -> Json:
-        """How the file is read: as the proposal says, but for what the question does."""
-        table = self.question.table
-        if self.question.format not in TEXT_FORMATS:
-            return dict(table.dialect)
-        proposed = self.client.propose_dialect(head_of(table.path, self.question.format))["dialect"]
-        said = {key: "" if value is None else value for key, value in proposed.items()}
-        return said | dict(table.dialect)
-
     def _create_hierarchies(self, declared: Sequence[Json]) -> None:
         """Create the hierarchies that there are files for, and name them in the declarations."""
         question = self.question
@@ -251,8 +252,9 @@ class Profiling:
                 found = Path(question.hierarchy_pattern.replace("{}", attribute["name"]))
                 path = found if found.is_file() else None
             if path is not None and attribute["role"] != "identifier":
-                name = f"{number}-{resource_name(attribute['name'])}"
-                attribute["hierarchy"] = self.client.hierarchies.create_from_csv(name, path.read_bytes()).name
+                content = path.read_bytes()
+                name = stored_name(f"{number}-{attribute['name']}", hashlib.sha256(content).hexdigest())
+                attribute["hierarchy"] = self.client.hierarchies.create_from_csv(name, content).name
                 # The file lists the cells as they stand in the table, not as they would be read.
                 if attribute.pop("format", None) is not None:
                     attribute["type"] = "categorical"
@@ -314,17 +316,12 @@ def _question(arguments: argparse.Namespace, given: GivenTable) -> Question:
     if given.tables is not None:
         return _described_question(arguments, given, given.tables)
     path = given.path
-    dialect: Json = {}
-    if arguments.delimiter is not None:
-        dialect["delimiter"] = arguments.delimiter
-    if arguments.encoding is not None:
-        dialect["encoding"] = arguments.encoding
-    if arguments.missing_marker is not None:
-        dialect["missing"] = arguments.missing_marker
-    if arguments.sheet is not None:
-        dialect["sheet"] = arguments.sheet
-    table = TableFile(resource_name(path.name.split(".")[0]), path, arguments.identifier, dialect)
+    table = TableFile(resource_name(path.name.split(".")[0]), path, arguments.identifier, {})
     format_ = arguments.format or _format_by_suffix(table)
+    read = proposed_dialect(path, format_, {**dialect_said(arguments), "sheet": arguments.sheet})
+    require_decided(map(vars, read.doubts))
+    dialect = {name: "" if value is None else value for name, value in vars(read.dialect).items()}
+    table = replace(table, dialect=dialect)
     both = sorted(set(arguments.quasi_identifiers) & set(arguments.sensitive))
     if both:
         raise InvalidInput.of(
@@ -336,7 +333,7 @@ def _question(arguments: argparse.Namespace, given: GivenTable) -> Question:
     for file in hierarchies.values():
         if not file.is_file():
             raise InvalidInput.of(str(file), "unreadable", f"There is no file {file}.")
-    return Question(
+    asked = Question(
         table,
         given.shown,
         None,
@@ -351,13 +348,19 @@ def _question(arguments: argparse.Namespace, given: GivenTable) -> Question:
         one_row,
         arguments.person,
         "persons" if one_row and not arguments.person else arguments.rows_are,
+        date_formats_said(arguments),
+        read.notes,
     )
+    unknown = [name for name in dict.fromkeys(asked.named) if read.columns and name not in read.columns]
+    if unknown:
+        raise unknown_columns(unknown, read.columns)
+    return asked
 
 
 def _described_question(arguments: argparse.Namespace, given: GivenTable, tables: Tables) -> Question:
     """The question about a table of which a file says everything; InvalidInput for options that do, too."""
     require_one_description(arguments, ("quasi_identifiers", "sensitive", "identifier", "hierarchy", "person",
-                "rows_are", "hierarchies", "format", "delimiter", "encoding", "missing_marker"))  # fmt: skip
+                "rows_are", "hierarchies", "format", *READING))  # fmt: skip
     names = tuple(own.name for own in tables.attributes)
     return Question(
         tables.dataset,

@@ -99,6 +99,41 @@ def add_query_arguments(parser: argparse._ActionsContainer) -> None:
     )
 
 
+READING: Final = ("delimiter", "encoding", "header", "missing_marker", "date_format")
+"""Options that say how a file is read, but for its sheet."""
+
+
+def add_reading_arguments(parser: argparse._ActionsContainer) -> None:
+    """How the table's file is read, where nobody should guess."""
+    parser.add_argument("--delimiter", help="separates cells")
+    parser.add_argument("--encoding", help="character encoding")
+    parser.add_argument(
+        "--header", choices=("true", "false"), help="whether the first line names the columns"
+    )
+    parser.add_argument(
+        "--missing-marker", nargs="+", metavar="TEXT", help="texts that mean a missing value; '': empty cells"
+    )
+    parser.add_argument(
+        "--date-format",
+        nargs="+",
+        metavar="NAME=FORMAT",
+        help="how a column writes dates, such as dd/mm/yyyy",
+    )
+
+
+def dialect_said(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The parts of a dialect that are said."""
+    header = None if arguments.header is None else arguments.header == "true"
+    said = {"delimiter": arguments.delimiter, "encoding": arguments.encoding, "header": header,
+            "missing": arguments.missing_marker}  # fmt: skip
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def date_formats_said(arguments: argparse.Namespace) -> dict[str, str]:
+    """Column → how it writes dates."""
+    return dict(pair("--date-format", own) for own in arguments.date_format or ())
+
+
 def add_sheet_argument(parser: argparse._ActionsContainer) -> None:
     """Which sheet of a workbook is read."""
     parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook that has several")

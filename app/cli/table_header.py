@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +13,9 @@ from typing import Any, Final
 from app.cli.described_columns import Attribute
 from app.cli.journey import TableFile
 from app.domain.errors import Fault, InvalidInput, TooLarge, joined
+from app.services.datasets.ingest.decoding import GZIP
+from app.services.datasets.ingest.dialect import delimiter_note
+from app.services.datasets.ingest.faults import compressed_twice
 
 SAMPLE_BYTES: Final = 1 << 20
 """How much of a file a dialect is proposed from."""
@@ -24,7 +27,7 @@ def head_of(path: Path, format: str) -> bytes:
     """The first bytes of a table in a format of text; InvalidInput if they cannot be decompressed."""
     try:
         with path.open("rb") as file:
-            return (gzip.GzipFile(fileobj=file) if format == "csv.gz" else file).read(SAMPLE_BYTES)
+            head = (gzip.GzipFile(fileobj=file) if format == "csv.gz" else file).read(SAMPLE_BYTES)
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise InvalidInput.of(
             str(path),
@@ -32,6 +35,10 @@ def head_of(path: Path, format: str) -> bytes:
             "The file is damaged, cut off or not gzip.",
             "Write or send it again; name another --format if it is not compressed.",
         ) from None
+
+    if format == "csv.gz" and head.startswith(GZIP):
+        raise compressed_twice()
+    return head
 
 
 def with_encoding(table: TableFile) -> TableFile:
@@ -50,13 +57,12 @@ def require_columns(
     dialect: Mapping[str, Any],
     names: Iterable[str],
     *,
-    proposed: bool,
     places: Mapping[str, str] | None = None,
 ) -> None:
     """InvalidInput if the table lacks any of these columns; every one is named.
 
-    Of its dialect ``dialect`` is known; the rest is usual, or as ``proposed`` by the head of the table. What
-    cannot be told from there is left to the service: other formats, and tables that are not read so.
+    Of its dialect ``dialect`` is known; the rest is usual. What cannot be told from the table's head is left
+    to the service: other formats, and tables that are not read so.
     ``places`` says where a column is named; it is told by its own name otherwise.
     """
     # The service takes truth in other words, too.
@@ -66,18 +72,16 @@ def require_columns(
     # Imported here: a library for tables, which most commands never load.
     from app.services.datasets.ingest.csv_reader import CsvReader
     from app.services.datasets.ingest.dialect import Dialect, UploadLimits, check_dialect
-    from app.services.datasets.ingest.proposals import propose_dialect
 
     try:
         head = head_of(path, format)
     except OSError:
         return
     try:
-        usual = propose_dialect(head).dialect if proposed else Dialect()
         said: dict[str, Any] = {
             key: (value or None) if key == "quote" else value for key, value in dialect.items()
         }
-        asked = replace(usual, **said)
+        asked = replace(Dialect(), **said)
         check_dialect(asked)
         reader = CsvReader(asked, UploadLimits())
         reader.feed(head)
@@ -99,14 +103,15 @@ def require_described(table: TableFile, attributes: Iterable[Attribute]) -> None
         places[table.identifier] = joined(table.place, "identifier")
     names = (*identifier, *(own.name for own in attributes))
     read = with_encoding(table)
-    require_columns(read.path, read.format, read.dialect, names, proposed=False, places=places)
+    require_columns(read.path, read.format, read.dialect, names, places=places)
 
 
 def unknown_columns(
-    names: Iterable[str], columns: Iterable[str], places: Mapping[str, str] = MappingProxyType({})
+    names: Iterable[str], columns: Sequence[str], places: Mapping[str, str] = MappingProxyType({})
 ) -> InvalidInput:
     """The refusal of columns that a table does not have, each by the place that names it."""
-    remedy = f"Its columns are: {', '.join(columns)}."
+    note = delimiter_note(columns)
+    remedy = f"{note} Say which it is, as delimiter." if note else f"Its columns are: {', '.join(columns)}."
     return InvalidInput(
         [
             Fault(places.get(name, name), "unknown-column", f"The table has no column {name!r}.", remedy)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from app.cli.journey import format_of
 from app.cli.table_header import TEXT_FORMATS, head_of
+from app.domain.errors import InvalidInput
 from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits
 from app.services.datasets.ingest.intake import Intake
-from app.services.datasets.ingest.proposals import propose_dialect
+from app.services.datasets.ingest.proposals import DialectProposal, propose_dialect
 
 _PIECE: Final = 1 << 20
 
 
-def proposed_dialect(path: Path, format: str, sheet: str | None = None) -> Dialect:
-    """The dialect that fits the head of a table of text; of other formats the usual one, with the sheet."""
-    return propose_dialect(head_of(path, format)).dialect if format in TEXT_FORMATS else Dialect(sheet=sheet)
+def proposed_dialect(path: Path, format: str, said: Mapping[str, Any]) -> DialectProposal:
+    """The dialect that fits the head of a table of text, with what is said; of others the usual one."""
+    if format in TEXT_FORMATS:
+        try:
+            return propose_dialect(head_of(path, format), said)
+        except InvalidInput as error:
+            raise InvalidInput([replace(own, pointer=str(path)) for own in error.faults]) from None
+    return DialectProposal(replace(Dialect(), **said), (), 0, ())
 
 
 async def table_pieces(path: Path, dialect: Dialect | None = None) -> AsyncGenerator[bytes, None]:
@@ -27,7 +34,9 @@ async def table_pieces(path: Path, dialect: Dialect | None = None) -> AsyncGener
     InvalidInput and TooLarge for a file that the service would refuse.
     """
     format_ = format_of(path)
-    intake = Intake(UploadFormat(format_), dialect or proposed_dialect(path, format_), UploadLimits())
+    intake = Intake(
+        UploadFormat(format_), dialect or proposed_dialect(path, format_, {}).dialect, UploadLimits()
+    )
     async with aclosing(intake.pieces(_content(path))) as pieces:
         async for piece in pieces:
             yield piece.payload

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -63,6 +63,7 @@ ON_UNKNOWN: Final = (
     ("attach", "put them below the top"),
     ("missing", "count as missing"),
 )
+UNDECIDED: Final = "undecided"
 PROPOSED: Final = "proposed"
 FLAT: Final = "flat"
 _NOTHING_RELEASED: Final = Fault(
@@ -84,6 +85,8 @@ class Recognised:
     rows_in_sample: int
     hierarchies: Sequence[str]
     notes: Sequence[str] = ()
+    readings: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Column → formats of which somebody has to say which it is."""
 
 
 def field_of(place: int, name: str) -> str:
@@ -163,7 +166,8 @@ async def _recognised(visit: Visit) -> Recognised:
         visit.client.uploads.propose_schema(visit.ref), _stored_hierarchies(visit)
     )
     rows, notes = proposal["rows_in_sample"], proposal.get("notes") or ()
-    return Recognised(upload, proposal["attributes"], rows, stored, notes)
+    readings = {own["column"]: own["choices"] for own in proposal.get("doubts", ())}
+    return Recognised(upload, proposal["attributes"], rows, stored, notes, readings)
 
 
 async def _stored_hierarchies(visit: Visit) -> list[str]:
@@ -230,13 +234,16 @@ def _column(known: Recognised, place: int, form: Form) -> Json:
     proposed = own.get("hierarchy")
     first = [kind for kind in FORMATS if kind == own["type"]]
     kinds = [*first, *(kind for kind in FORMATS if kind not in first)]
+    readings = known.readings.get(own["name"], ())
+    asked = [(UNDECIDED, f"say which: {' or '.join(readings)}")] if readings else []
     return {
         **own,
         "role": role,
         "proposed_role": own["role"],
         "place": f"attributes/{place}",
         "is_direct": "direct identifier" in own.get("reason", "").casefold(),
-        "formats": [("", "as it stands"), *((one, one) for kind in kinds for one in FORMATS[kind])],
+        "format": UNDECIDED if readings else own.get("format"),
+        "formats": [*asked, ("", "as it stands"), *((one, one) for kind in kinds for one in FORMATS[kind])],
         "hierarchies": _hierarchy_choices(known, proposed),
         "proposed": json.dumps(proposed) if proposed else None,
         "hierarchy_chosen": PROPOSED if proposed else "",
@@ -282,6 +289,9 @@ def _declared(upload: Json, form: Form) -> tuple[list[dict[str, Any]], Form]:
     for place, attribute in enumerate(attributes):
         if attribute["role"] not in _READ:
             continue
+        if attribute.get("format") == UNDECIDED:
+            fault = f"It cannot be told what of the dates of {attribute['name']} is the month."
+            form = form.with_faults(Fault(field_of(place, "format"), fault, "Choose how they are written."))
         try:
             attribute["map"] = mapping_of(_said(form, place, "map"))
         except ValueError as fault:

@@ -17,7 +17,7 @@ from app.multipart import MalformedMultipart
 from app.web.forms import Fault, Form, SentFile, name_faults
 from app.web.visits import Page, Visit, found
 from app.web.words import address
-from privacy_risk import ProblemError, Resource
+from privacy_risk import Json, ProblemError, Resource
 
 HEAD_BYTES: Final = 256 * 1024
 """How much of a file is looked at to recognise how it is to be read."""
@@ -43,13 +43,20 @@ HEADERS: Final = (
     ("false", "a record like the others"),
 )
 """What the first line may be."""
+MISSING: Final = (
+    ("", "recognise it"),
+    ("empty", "empty cells alone"),
+    ("usual", "empty cells, NA, N/A, NULL, NaN, None, ? and -"),
+)
+"""Which cells mean that a value is missing."""
 
 _BEGINNINGS: Final = ((b"PAR1", "parquet"), (b"\x1f\x8b", "csv.gz"), (b"\xff\xff\xff\xff", "arrow"))
 _WORKBOOK: Final = (b"PK\x03\x04", "xlsx")
 _SUFFIXES: Final = re.compile(r"(?:\.(?:csv|tsv|txt|gz|parquet|arrow|xlsx|data))+$", re.IGNORECASE)
-_DIALECT: Final = ("delimiter", "encoding", "header")
-_TABS: Final = {"tab": "\t"}
-"""A blank alone is not kept by forms."""
+_DIALECT: Final = ("delimiter", "encoding", "header", "missing")
+_USUAL: Final = ("", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "?", "-")
+_MEANT: Final[Mapping[str, Any]] = {"tab": "\t", "empty": ("",), "usual": _USUAL}
+"""What fields stand for; a blank alone is not kept by forms."""
 _NO_RECORDS: Final = Fault(
     "file",
     "The file names columns and has no record below them.",
@@ -96,7 +103,7 @@ async def send(visit: Visit, form: Form, file: SentFile) -> Page | Response:
 async def _taken_in(visit: Visit, form: Form, file: SentFile, arriving: _Arriving) -> Resource:
     """The upload; ProblemError where the interface refuses it."""
     head = await arriving.head(HEAD_BYTES)
-    said = {name: _TABS.get(form.text(name), form.text(name)) for name in _DIALECT if form.text(name)}
+    said = {name: _MEANT.get(form.text(name), form.text(name)) for name in _DIALECT if form.text(name)}
     format_ = format_of(head)
     dialect: dict[str, Any] = {}
     if format_ in ("csv", "csv.gz"):
@@ -106,9 +113,13 @@ async def _taken_in(visit: Visit, form: Form, file: SentFile, arriving: _Arrivin
     return await visit.client.uploads.create_from(name, arriving.all(), format_, **dialect)
 
 
-async def _recognised(visit: Visit, head: bytes, said: Mapping[str, str]) -> dict[str, Any]:
-    """How a text is read best; where it is read in no way, the one whose faults say most."""
+async def _recognised(visit: Visit, head: bytes, said: Mapping[str, Any]) -> dict[str, Any]:
+    """How a text is read best; where it is read in no way, the one whose faults say most.
+
+    ProblemError for what has to be said of it, and is not.
+    """
     columns: list[str] = []
+    doubts: list[Json] = []
     dialect: dict[str, Any] = {"encoding": likely_encoding(head)}
     try:
         proposed = await visit.client.propose_dialect(head)
@@ -117,12 +128,21 @@ async def _recognised(visit: Visit, head: bytes, said: Mapping[str, str]) -> dic
             raise
     else:
         columns = proposed["columns"]
+        doubts = [own for own in proposed.get("doubts", ()) if own["decides"] not in said]
         # What is null is said by an empty text: no quotes.
         dialect = {key: "" if value is None else value for key, value in proposed["dialect"].items()}
     if len(columns) <= 1 or said:
         delimiter = said.get("delimiter") or likely_delimiter(head)
         if len(columns) <= 1 and delimiter:
             return {"encoding": dialect["encoding"], "delimiter": delimiter}
+    if doubts:
+        remedy = "Say it here, or mend the file; and choose the file once more."
+        told = [
+            {"pointer": f"/{own['decides']}", "message": own["sentence"], "remedy": remedy} for own in doubts
+        ]
+        raise ProblemError(
+            {"status": 422, "title": "It has to be said how the file is read.", "errors": told}
+        )
     return dialect
 
 
@@ -192,7 +212,7 @@ def likely_encoding(head: bytes) -> str:
 def likely_delimiter(head: bytes) -> str:
     """The usual delimiter that the first line holds most often; none if it holds none."""
     line = head.partition(b"\n")[0].decode("latin-1")
-    most = max((_TABS.get(own, own) for own, _ in DELIMITERS if own), key=line.count)
+    most = max((_MEANT.get(own, own) for own, _ in DELIMITERS if own), key=line.count)
     return most if most in line else ""
 
 
@@ -223,6 +243,7 @@ def _form_page(visit: Visit, form: Form) -> Page:
         "delimiters": DELIMITERS,
         "encodings": ENCODINGS,
         "headers": HEADERS,
+        "missing": MISSING,
         "may_write": "data:write" in visit.key["scopes"],
     }
     return Page("start.html", shown, 422 if form.faults else 200)

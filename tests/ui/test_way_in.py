@@ -110,11 +110,39 @@ def test_what_is_refused_stands_beside_its_field_with_a_remedy(browser, content,
 
 
 def test_a_first_line_that_was_taken_for_a_record_is_told_with_what_to_do(browser):
-    sent(browser, b"a,a,b\n1,2,3\n4,5,6\n", "t.csv")
+    content = b"a,a,b\n1,2,3\n4,5,6\n"
+    asked = sent(browser, content, "t.csv")
+    assert asked.status_code == 422
+    assert "the name of another column in column 2" in fault_at(asked, "header")
+    sent(browser, content, "t.csv", header="false")
     page = browser.get("/uploads/t")
     assert "names of columns differ from each other" in text_of(page)
     again = html.unescape(re.search(r'<a href="([^"]*)">send the file again</a>', page.text)[1])
     assert '<option value="true" selected>names of the columns' in browser.get(again).text
+
+
+def test_a_marker_that_may_be_a_value_is_asked_about(browser):
+    content = b"land,n\nDE,1\nNA,2\nFR,3\n"
+    assert "NA looks like other values of land" in fault_at(sent(browser, content, "t.csv"), "missing")
+    sent(browser, content, "t.csv", missing="empty")
+    assert "3 different values" in text_of(browser.get("/uploads/t"))
+    sent(browser, content, "u.csv", missing="usual")
+    assert "2 different values, 1 missing" in text_of(browser.get("/uploads/u"))
+
+
+def test_days_and_months_that_may_change_places_have_to_be_told_apart(browser):
+    content = b"born\n".replace(b"\n", b",n\n") + b"".join(
+        b"01/%02d/1980,%d\n" % (n % 12 + 1, n) for n in range(36)
+    )
+    sent(browser, content, "t.csv")
+    page = browser.get("/uploads/t")
+    form = filled_in(page)
+    assert form["attributes/0/format"] == "undecided"
+    refused = browser.post("/uploads/t", data=form)
+    assert refused.status_code == 422
+    assert "what of the dates of born is the month" in text_of(refused)
+    told = browser.post("/uploads/t", data=form | {"attributes/0/format": "mm/dd/yyyy"})
+    assert told.status_code == 303, text_of(told)
 
 
 def test_different_values_are_told_of_the_records_that_were_looked_at(browser):

@@ -110,6 +110,8 @@ class Upload(Resource):
     """
     notes: Annotated[list[str], Field(max_length=10, examples=[[]])] = []  # noqa: RUF012
     """What is doubtful about how it was read, and which sheets of a workbook were not; or how it was made."""
+    index: Annotated[str | None, Field(max_length=1000, examples=[None])] = None
+    """Column that had no name in the file, as pandas writes its index; null: none."""
     one_row_per: Annotated[str | None, Field(max_length=1000, examples=[None])] = None
     """Column of persons, each of whom has one row, where the upload was made so; else null. Rows of datasets
     made of it are persons, unless one names another column of persons.
@@ -159,6 +161,19 @@ class AttributeProposalAnswer(Answer):
     """Why that hierarchy, or why none."""
 
 
+class DoubtAnswer(Answer):
+    """A guess that would change numbers if it is wrong: say it instead."""
+
+    decides: Annotated[str, Field(max_length=40, examples=["header"])]
+    """What settles it: `delimiter`, `header` or `missing` of the dialect, or the `format` of a column."""
+    sentence: Annotated[str, Field(max_length=5000, examples=["born: No day is above 12."])]
+    """What is in doubt, and why."""
+    choices: Annotated[list[str], Field(max_length=10, examples=[["dd/mm/yyyy", "mm/dd/yyyy"]])] = []  # noqa: RUF012
+    """What may be said, where that is little."""
+    column: Annotated[str | None, Field(max_length=1000, examples=["born"])] = None
+    """The column that it is about, if it is about one."""
+
+
 class SchemaProposalAnswer(Answer):
     """A proposal per column, to be read and corrected; nothing applies it by itself."""
 
@@ -167,6 +182,8 @@ class SchemaProposalAnswer(Answer):
     """One proposal per column."""
     notes: Annotated[list[str], Field(max_length=10, examples=[[]])] = []  # noqa: RUF012
     """What is doubtful about the table as a whole."""
+    doubts: Annotated[list[DoubtAnswer], Field(max_length=10_000)] = []  # noqa: RUF012
+    """Columns of which it has to be said by `format` how they are written."""
 
 
 class DialectProposalAnswer(Answer):
@@ -176,4 +193,8 @@ class DialectProposalAnswer(Answer):
     columns: Annotated[list[str], Field(max_length=10_000, examples=[["member_id"]])]
     """Columns that it would give."""
     rows_in_sample: Annotated[Count, Field(description="Rows that it would give.", examples=[12])]
-    notes: Annotated[list[str], Field(max_length=100, description="What is doubtful.", examples=[[]])]
+    notes: Annotated[
+        list[str], Field(max_length=100, description="What is taken for granted.", examples=[[]])
+    ]
+    doubts: Annotated[list[DoubtAnswer], Field(max_length=100)] = []  # noqa: RUF012
+    """What has to be said of the dialect instead."""

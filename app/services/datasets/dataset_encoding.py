@@ -58,6 +58,11 @@ class EncodedAttribute:
         """Cells whose text is outside the hierarchy."""
         return int(self.column.rows_per_value[self.unknown].sum())
 
+    def first_unknown_rows(self) -> tuple[int, ...]:
+        """The first of these, counted from 1."""
+        is_unknown = np.append(self.unknown, False)[self.column.positions]
+        return tuple((np.flatnonzero(is_unknown)[:ROWS_NAMED] + 1).tolist())
+
     @property
     def needs_attention(self) -> bool:
         """Whether unknown values keep the attribute from being scored."""

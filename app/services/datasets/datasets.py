@@ -266,6 +266,7 @@ def _attribute_summary(
         "unreadable": len(unreadable_rows(source.columns[declaration.name], declaration)),
         "unknown": 0 if encoded is None else encoded.n_unknown_rows,
         "unknown_values": 0 if encoded is None else int(encoded.unknown.sum()),
+        "unknown_in": () if encoded is None else encoded.first_unknown_rows(),
     }
 
 

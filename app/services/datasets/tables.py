@@ -9,12 +9,12 @@ from typing import Any
 
 from app.domain.counting.counter import Matching
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.errors import InvalidInput
+from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.sensitivity.sensitivity import Sensitivity
 from app.domain.tables.table import Table
 from app.services.datasets.dataset_encoding import encode, table_of
-from app.services.datasets.dataset_schema import DatasetStatus, Role, declarations_of
+from app.services.datasets.dataset_schema import DatasetStatus, OnUnknown, Role, declarations_of
 from app.services.datasets.dictionary_links import (
     as_dictionary,
     build_dictionary,
@@ -22,6 +22,7 @@ from app.services.datasets.dictionary_links import (
     check_links_fit,
     read_dictionary,
 )
+from app.services.datasets.ingest.faults import in_rows
 from app.services.datasets.text_columns import read_columns
 from app.services.deletions import Erased
 from app.services.named import NamedResources
@@ -84,6 +85,19 @@ class BoundedCache:
             self.bytes -= size
 
 
+def _lacking(dataset: Stored) -> list[Fault]:
+    """What the hierarchies of a dataset lack, by column."""
+    columns = zip(dataset.summary["attributes"], declarations_of(dataset), strict=True)
+    lacking = [own for own, said in columns if own["unknown"] and said.on_unknown is OnUnknown.REFUSE]
+    remedy = "Add them to the hierarchy, declare that they are attached or missing (on_unknown), or map them."
+    return [
+        Fault("/dataset", "needs-attention",
+              f"The hierarchy of {own['name']!r} lacks {own['unknown_values']:,} of the column's values, "
+              f"{in_rows(own.get('unknown_in', ()), own['unknown'])}.", remedy)
+        for own in lacking
+    ]  # fmt: skip
+
+
 # Bytes beside the arrays themselves, measured: Python strings of ids, labels and tuples of hierarchies.
 _PER_ID = 90
 _PER_NODE = 400
@@ -100,13 +114,7 @@ class TableLoader:
     async def table(self, tenant: TenantId, dataset: Stored) -> Table:
         """The disclosed attributes of a dataset; InvalidInput if it still needs attention."""
         if dataset.summary["status"] != DatasetStatus.READY:
-            raise InvalidInput.of(
-                "/dataset",
-                "needs-attention",
-                f"The dataset {dataset.name!r} holds values that its hierarchies do not know.",
-                "See its profile, then create a dataset that maps them, attaches them or treats them as "
-                "missing.",
-            )
+            raise InvalidInput(_lacking(dataset))
 
         async def load() -> tuple[Table, int]:
             table = await self._load_table(tenant, dataset)

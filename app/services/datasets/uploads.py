@@ -26,6 +26,8 @@ from app.services.datasets.ingest.proposals import (
     SchemaProposal,
     propose_dialect,
     propose_schema,
+    strays_of,
+    with_categories,
 )
 from app.services.datasets.one_row_uploads import OneRowPerPerson, one_row_table
 from app.services.datasets.table_streams import arrow_chunks, in_threads
@@ -114,9 +116,18 @@ class UploadService(NamedResources):
     async def propose_schema(self, actor: Actor, ref: str) -> SchemaProposal:
         """Types, roles and hierarchies that would fit the columns, from the first rows."""
         upload = await self.get(actor, ref)
+        strays: dict[str, list[int]] = {}
         async with self._store.work(actor.tenant) as work:
             first = await anext(work.pieces.read(upload.id))
-        return await asyncio.to_thread(_proposal, first, upload)
+            proposal = await asyncio.to_thread(propose_schema, first, upload.summary.get("index"))
+            row = 1
+            if proposal.rows_in_sample < upload.summary["rows"]:
+                async for piece in work.pieces.read(upload.id):
+                    found, rows = await asyncio.to_thread(strays_of, proposal, piece)
+                    for name, places in found.items():
+                        strays.setdefault(name, []).extend((places + row).tolist())
+                    row += rows
+        return await asyncio.to_thread(_with_hierarchies, with_categories(proposal, strays), first, upload)
 
     async def preview(self, actor: Actor, ref: str, limit: int = 20) -> Preview:
         """The first rows; needs data:read."""
@@ -140,8 +151,7 @@ class UploadService(NamedResources):
         return await asyncio.to_thread(propose_dialect, sample)
 
 
-def _proposal(first: bytes, upload: Stored) -> SchemaProposal:
-    proposal = propose_schema(first)
+def _with_hierarchies(proposal: SchemaProposal, first: bytes, upload: Stored) -> SchemaProposal:
     is_whole = proposal.rows_in_sample == upload.summary["rows"]
     return with_hierarchies(proposal, first, upload.name, is_whole=is_whole)
 
@@ -164,6 +174,8 @@ def _resource(request: CreateUpload, intake: Intake, pieces: int, stored_bytes: 
         summary["canonical_sha256"] = intake.canonical_sha256
     if request.one_row_per is not None:
         meaning["one_row_per"] = summary["one_row_per"] = request.one_row_per
+    if intake.remarks.index is not None:
+        summary["index"] = intake.remarks.index
     note = delimiter_note(intake.columns) if request.format.is_text else ""
     notes = (*request.notes, *intake.remarks.notes, *([note] if note else ()))
     if notes:

@@ -13,7 +13,7 @@ from app.domain.errors import InvalidInput
 from app.services.datasets.csv_text import neutralised
 from app.services.datasets.dataset_schema import Role, column_of, declarations_of
 from app.services.datasets.ingest.dialect import UploadFormat
-from app.services.datasets.ingest.proposals import USUAL_MARKERS
+from app.services.datasets.ingest.doubts import USUAL_MARKERS
 from app.services.releases.readings import ASTERISK
 from app.services.resources import Stored
 

@@ -53,7 +53,37 @@ def test_what_is_wrong_is_told_by_the_option_before_a_service_is_started(tmp_pat
 def test_a_table_without_rows_is_refused(tmp_path):
     with pytest.raises(InvalidInput, match="The table has no rows") as raised:
         anonymise.run(arguments(tmp_path, "--k", "1", text="zip;sex\n"), no_service)
-    assert raised.value.faults[0].pointer == "TABLE"
+    assert raised.value.faults[0].pointer == str(tmp_path / "people.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ("a,a\n1,x\n2,y\n", "--header"),
+        ("a,b,\n1,x\n2,y\n", "--delimiter"),
+        ("land,n\nDE,1\nNA,2\nFR,3\n", "--missing-marker"),
+    ],
+)
+def test_a_doubt_is_told_by_its_option_before_a_service_is_started(tmp_path, text, option):
+    with pytest.raises(InvalidInput) as raised:
+        anonymise.run(arguments(tmp_path, "--k", "2", text=text), no_service)
+    (own,) = raised.value.faults
+    assert (own.pointer, option in own.remedy) == (option, True)
+    assert not (tmp_path / "release.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "option", ["--delimiter", "--encoding", "--missing-marker", "--date-format", "--header"]
+)
+def test_a_table_that_is_described_is_read_as_described(tmp_path, option):
+    (tmp_path / "tables.toml").write_text(
+        '[dataset]\nname = "people"\nfile = "people.csv"\n[dataset.attributes.zip]\n'
+    )
+    said = {"--header": "true", "--date-format": "born=dd/mm/yyyy"}.get(option, ",")
+    asked = arguments(tmp_path, "--k", "2", "--tables", str(tmp_path / "tables.toml"), option, said)
+    with pytest.raises(InvalidInput) as raised:
+        anonymise.run(asked, no_service)
+    assert (raised.value.faults[0].pointer, raised.value.faults[0].code) == (option, "two-descriptions")
 
 
 def test_a_number_is_for_all_attributes_or_for_one(tmp_path):

@@ -63,6 +63,28 @@ def test_a_stored_dataset_says_itself_what_a_row_is(stub, operations, files, cap
     assert "--person: The columns of the dataset are described already." in capsys.readouterr().err
 
 
+def test_the_command_says_how_the_file_of_the_dataset_is_read(judge, stub, files):
+    (files / "members.csv").write_text("1;03/04/1980\n2;NA\n")
+    policy = (files / "policy.yaml").read_text()
+    (files / "policy.yaml").write_text(policy.replace("id:", "column_1:").replace("city:", "column_2:"))
+    judge(
+        "--delimiter", ";", "--header", "false", "--missing-marker", "NA", "--encoding", "latin-1",
+        "--date-format", "column_2=mm/dd/yyyy",
+    )  # fmt: skip
+    query = stub.sent["POST /uploads"]
+    said = [query[key] for key in ("delimiter", "header", "encoding", "missing")]
+    assert said == [";", "false", "latin-1", "NA"]
+    assert stub.sent["POST /datasets"]["attributes"][1] == {
+        "name": "column_2", "type": "date", "role": "quasi_identifier", "format": "mm/dd/yyyy"
+    }  # fmt: skip
+
+
+def test_the_delimiter_that_was_meant_is_told(judge, files, capsys):
+    (files / "members.csv").write_text("id;city\n1;Gary\n")
+    assert judge() == 2
+    assert "the delimiter is probably a semicolon" in capsys.readouterr().err
+
+
 def test_a_tables_file_says_hierarchies_links_weights_and_the_only_slot(judge, stub, files):
     (files / "members.csv").write_text("id;city\n1;Gary\n")
     (files / "tables.toml").write_text(TABLES.replace('delimiter = ","', 'delimiter = ";"'))

@@ -23,6 +23,7 @@ PROPOSAL = [
     {"name": "note", "type": "text", "role": "other", "reason": "Nearly every row has another text."},
     {"name": "disease", "type": "categorical", "role": "quasi_identifier", "reason": "Its values repeat."},
 ]
+DOUBTS: list[dict[str, Any]] = []
 RESULT = {
     "judged": {
         "records": 12,
@@ -70,20 +71,15 @@ class Stub:
             problem = {"type": "/problems/direct-budget-exceeded", "title": "Too large", "status": 422}
             return httpx.Response(422, json=problem)
         answers = {
-            "dialect-proposals": {
-                "dialect": {
-                    "delimiter": ",", "quote": None, "encoding": "utf-8", "header": True, "trim": False,
-                    "missing": [""],
-                }
-            },
-            "uploads/patients/proposal": {"rows_in_sample": 1, "attributes": PROPOSAL},
+            "proposal": {"rows_in_sample": 1, "attributes": PROPOSAL, "doubts": DOUBTS},
             "datasets": resource | self.dataset,
             "measurements": resource | {"result": RESULT},
             "measurements/runs": finished,
             "runs/run-1": finished,
             "runs/run-1/result": RESULT,
         }  # fmt: skip
-        return httpx.Response(201, json=answers.get(path, resource))
+        named = "proposal" if path.endswith("/proposal") else path
+        return httpx.Response(201, json=answers.get(named, resource))
 
 
 @pytest.fixture
@@ -166,17 +162,67 @@ def test_hierarchies_are_taken_from_files_by_name_and_by_pattern(profiled, stub,
     profiled("--hierarchies", str(tmp_path / "h_{}.csv"), "--hierarchy", f"sex={tmp_path / 'other.csv'}")
     assert stub.sent["hierarchies/csv"] == [b"13053;130;*\n", b"f;*\n"]
     (body,) = stub.sent["datasets"]
-    named = {column["name"]: column.get("hierarchy") for column in body["attributes"]}
-    assert named == {"id": None, "zip": "2-zip", "sex": "3-sex", "disease": None}
+    named = {column["name"]: (column.get("hierarchy") or "")[:5] for column in body["attributes"]}
+    assert named == {"id": "", "zip": "2-zip", "sex": "3-sex", "disease": ""}
 
 
 def test_the_dialect_is_the_proposal_but_for_what_is_said(profiled, stub, tmp_path):
-    (tmp_path / "patients.csv.gz").write_bytes(gzip.compress(TABLE.encode()))
+    (tmp_path / "patients.csv.gz").write_bytes(gzip.compress(TABLE.replace(",", ";").encode()))
     profiled("--delimiter", ";", "--missing-marker", "?", file="patients.csv.gz")
-    assert stub.sent["dialect-proposals"] == [TABLE.encode()]
     query = stub.queries["uploads"]
-    assert (query["delimiter"], query["quote"], query["missing"]) == (";", "", "?")
+    assert (query["delimiter"], query["quote"], query["missing"]) == (";", '"', "?")
     assert (query["format"], query["encoding"]) == ("csv.gz", "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ("sex,sex\nf,1\nm,2\n", "--header"),
+        ("sex,zip,\nf,1\nm,2\n", "--delimiter"),
+        ("sex,land\nf,DE\nm,NA\n", "--missing-marker"),
+    ],
+)
+def test_a_doubt_about_the_file_is_told_with_its_option(profiled, tmp_path, capsys, text, option):
+    (tmp_path / "patients.csv").write_text(text)
+    assert profiled() == 1
+    assert option in capsys.readouterr().err
+
+
+def test_a_doubt_about_a_date_is_told_with_its_option_unless_it_is_said(profiled, stub, capsys, monkeypatch):
+    doubt = {
+        "decides": "format",
+        "column": "zip",
+        "choices": ["dd/mm/yyyy", "mm/dd/yyyy"],
+        "sentence": "zip?",
+    }
+    monkeypatch.setattr(sys.modules[__name__], "DOUBTS", [doubt])
+    assert profiled() == 1
+    assert "--date-format zip=dd/mm/yyyy" in capsys.readouterr().err
+    assert profiled("--quasi-identifiers", "sex") == 0
+    assert profiled("--date-format", "zip=mm/dd/yyyy") == 0
+    said = stub.sent["datasets"][-1]["attributes"][1]
+    assert (said["name"], said["type"], said["format"]) == ("zip", "date", "mm/dd/yyyy")
+    assert "zip is read as dates written mm/dd/yyyy." in capsys.readouterr().out
+
+
+def test_what_is_taken_for_granted_is_told(profiled, tmp_path, capsys):
+    (tmp_path / "patients.csv").write_text("id;zip;sex;note;disease\np1;NA;f;x;flu\np2;7;f;x;-\n")
+    assert profiled() == 0
+    out = capsys.readouterr().out
+    assert "Cells are taken to be separated by a semicolon." in out
+    assert "Taken for missing values: NA (in zip)." in out
+    assert "Read as values, though they often mean that one is missing: - (in disease)." in out
+
+
+def test_a_file_that_has_changed_is_another_upload(stub, tmp_path, monkeypatch):
+    monkeypatch.setenv("PRIVACY_RISK_API_KEY", "pre.secret")
+    operations = Operations(**dict.fromkeys(Operations.__dataclass_fields__))
+    names = set()
+    for row in ("", "p2,13053,m,y,flu\n"):
+        (tmp_path / "patients.csv").write_text(TABLE + row)
+        assert run(["profile", str(tmp_path / "patients.csv"), "--server", "http://stub"], operations) == 0
+        names.add(stub.queries["uploads"]["name"])
+    assert len(names) == 2
 
 
 def test_the_format_may_be_said_where_the_suffix_does_not(profiled, stub):
@@ -278,9 +324,8 @@ def test_cells_are_read_as_proposed_unless_a_file_of_a_hierarchy_lists_them(
         "name": "disease", "type": "date", "role": "quasi_identifier", "format": "dd.mm.yyyy",
         "on_unreadable": "missing",
     }  # fmt: skip
-    assert found["zip"] == {
-        "name": "zip", "type": "categorical", "role": "quasi_identifier", "hierarchy": "2-zip"
-    }  # fmt: skip
+    assert found["zip"].pop("hierarchy").startswith("2-zip-")
+    assert found["zip"] == {"name": "zip", "type": "categorical", "role": "quasi_identifier"}
     assert "on_unreadable" not in found["sex"]
 
 

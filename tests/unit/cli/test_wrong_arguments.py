@@ -100,9 +100,9 @@ def test_what_the_head_of_a_table_cannot_tell_is_left_to_the_service(tmp_path: P
     """Truth in other words than TOML's."""
     table = tmp_path / "t.csv"
     table.write_text("1,Gary\n")
-    require_columns(table, "csv", {"header": "false"}, ["column_1"], proposed=False)
+    require_columns(table, "csv", {"header": "false"}, ["column_1"])
     with pytest.raises(InvalidInput, match="no column 'column_3'"):
-        require_columns(table, "csv", {"header": False}, ["column_3"], proposed=False)
+        require_columns(table, "csv", {"header": False}, ["column_3"])
 
 
 def test_a_compressed_table_that_is_damaged_is_refused_before_a_service_is_started(tmp_path: Path):
@@ -111,4 +111,4 @@ def test_a_compressed_table_that_is_damaged_is_refused_before_a_service_is_start
     for bytes_ in (whole[:14] + b"\xff" * 10 + whole[24:], whole[:-9], b"id,city\n"):
         damaged.write_bytes(bytes_)
         with pytest.raises(InvalidInput, match="damaged, cut off or not gzip"):
-            require_columns(damaged, "csv.gz", {}, ["id"], proposed=False)
+            require_columns(damaged, "csv.gz", {}, ["id"])

@@ -341,12 +341,12 @@ async def test_many_rows_in_a_small_parquet_file_stop_at_the_limit(uploading: Up
 
 async def test_a_dialect_is_proposed_but_not_applied(uploading: Uploading) -> None:
     service = UploadService(uploading.store, LIMITS)
-    sample = 'name;zip;note\r\nZoë; 02139;?\r\nAnn;10115;"x;y"\r\nhalf a li'.encode("cp1252")
+    sample = 'name;zip;age\r\nZoë; 02139;?\r\n"A;nn";10115;17\r\nhalf a li'.encode("cp1252")
     proposal = await service.propose_dialect(uploading.actor, sample)
     assert proposal.dialect == Dialect(
         delimiter=";", quote='"', encoding="latin-1", header=True, trim=True, missing=("", "?")
     )
-    assert proposal.columns == ("name", "zip", "note")
+    assert proposal.columns == ("name", "zip", "age")
     assert proposal.rows_in_sample == 2
     assert proposal.notes
     headless = await service.propose_dialect(uploading.actor, b"1,2\n3,4\n")

@@ -35,9 +35,10 @@ _LONGEST_REMARK: Final = 2000
 
 @dataclass
 class Remarks:
-    """What was found out by reading: the sheet of a workbook, and what is doubtful or was left aside."""
+    """What was found out: a workbook's sheet, an index without a name, what is doubtful or left aside."""
 
     sheet: str | None = None
+    index: str | None = None
     notes: tuple[str, ...] = ()
 
     def take(self, content: bytes, format: UploadFormat) -> None:

@@ -20,6 +20,19 @@ _IGNORABLE: Final = (
 """Letters, marks and signs that show nothing either: Default_Ignorable_Code_Point, and the empty Braille."""
 
 
+def with_index(names: Sequence[str]) -> tuple[list[str], str | None]:
+    """The names, and what an index is called among them: pandas writes it first, without a name."""
+    if len(names) < 2 or names[0].strip() or not all(own.strip() for own in names[1:]):
+        return list(names), None
+    index = "level_0" if "index" in names else "index"  # as pandas itself calls it
+    return [index, *names[1:]], index
+
+
+def index_note(index: str) -> str:
+    """What is said of a column that is an index."""
+    return f"The first column has no name, as pandas writes an index: it is called {index} and left out."
+
+
 def check_columns(names: Sequence[str], max_columns: int) -> None:
     """Raise unless the names are present, readable, distinct and not too many."""
     if len(names) > max_columns:

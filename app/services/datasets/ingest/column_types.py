@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -68,6 +68,8 @@ class TypeProposal:
         9 for every digit and a for letters in a row.
     note
         What cannot be told from the cells, in a sentence, or empty.
+    readings
+        Formats of dates that fit all cells alike, where there are two.
     """
 
     type: str
@@ -76,6 +78,7 @@ class TypeProposal:
     unreadable_rows: tuple[int, ...] = ()
     unreadable_shapes: tuple[str, ...] = ()
     note: str = ""
+    readings: tuple[CellFormat, ...] = ()
 
 
 def propose_type(cells: Sequence[str | None]) -> TypeProposal:
@@ -100,7 +103,7 @@ def _best(counts: Counter[str], formats: Iterable[CellFormat]) -> CellFormat | N
     first, present = list(islice(counts, _TRIED)), counts.total()
     best, most = None, 0
     for format_ in formats:
-        if most < present and 2 * sum(_reads(text, format_) for text in first) >= len(first):
+        if most < present and 2 * sum(is_read(text, format_) for text in first) >= len(first):
             read = _enough_read(counts, format_, present)
             best, most = (format_, read) if read > most else (best, most)
     return best
@@ -110,7 +113,7 @@ def _enough_read(counts: Mapping[str, int], format_: CellFormat, present: int) -
     """Cells that are written so; 0, as soon as it is certain, if they are less than :data:`LEAST_SHARE`."""
     read = present
     for text, n in counts.items():
-        if not _reads(text, format_):
+        if not is_read(text, format_):
             read -= n
             if read < LEAST_SHARE * present:
                 return 0
@@ -119,10 +122,11 @@ def _enough_read(counts: Mapping[str, int], format_: CellFormat, present: int) -
 
 def _n_read(counts: Mapping[str, int], format_: CellFormat) -> int:
     """Cells that are written so."""
-    return sum(n for text, n in counts.items() if _reads(text, format_))
+    return sum(n for text, n in counts.items() if is_read(text, format_))
 
 
-def _reads(text: str, format_: CellFormat) -> bool:
+def is_read(text: str, format_: CellFormat) -> bool:
+    """Whether a cell is written so."""
     if format_ is CellFormat.POINT:
         return is_number(text)
     value = read_cell(text, format_)
@@ -133,15 +137,17 @@ def _reads(text: str, format_: CellFormat) -> bool:
 
 def _of_dates(cells: Sequence[str | None], counts: Mapping[str, int], chosen: CellFormat) -> TypeProposal:
     other = _DAY_OR_MONTH.get(chosen)
-    note = ""
-    if other is not None and any(_reads(text, other) and not _reads(text, chosen) for text in counts):
+    note, readings = "", tuple[CellFormat, ...]()
+    if other is not None and any(is_read(text, other) and not is_read(text, chosen) for text in counts):
         note = f"Some cells can only be {other.value}: where both readings fit, a date may be read wrongly."
     elif other is not None and _n_read(counts, other) == _n_read(counts, chosen):
         note = f"No day is above 12, so that it may as well be {other.value}: look which comes first."
+        readings = (chosen, other)
     is_usual = chosen is CellFormat.ISO_DATE and not any(
         read_cell(text, chosen) is not None and not is_date(text) for text in counts
     )
-    return _with_exceptions("date", cells, chosen, None if is_usual else chosen, note)
+    found = _with_exceptions("date", cells, chosen, None if is_usual else chosen, note)
+    return replace(found, readings=readings)
 
 
 def _of_numbers(cells: Sequence[str | None], counts: Mapping[str, int], chosen: CellFormat) -> TypeProposal:

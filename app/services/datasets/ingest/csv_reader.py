@@ -11,7 +11,7 @@ import pyarrow.csv
 
 from app.services.datasets.ingest import csv_records, faults
 from app.services.datasets.ingest.canonical_csv import CanonicalCsv
-from app.services.datasets.ingest.column_names import check_columns
+from app.services.datasets.ingest.column_names import check_columns, with_index
 from app.services.datasets.ingest.columns import check_cell_lengths, with_missing
 from app.services.datasets.ingest.csv_records import RecordBlock
 from app.services.datasets.ingest.decoding import Transcoder
@@ -36,6 +36,7 @@ class CsvReader:
         self._threshold = BLOCK_BYTES
         self._blank_row: int | None = None
         self.columns: tuple[str, ...] | None = None
+        self.index: str | None = None
         self.rows = 0
 
     def feed(self, data: bytes) -> list[pa.Table]:
@@ -141,6 +142,7 @@ class CsvReader:
         if self._canonical is not None:
             self._canonical.header(cells)
         names = [cell.strip(" \t") if self._dialect.trim else cell for cell in cells]
+        names, self.index = with_index(names)
         check_columns(names, self._limits.max_columns)
         self.columns = tuple(names)
         return block.without_head(1)

@@ -185,7 +185,8 @@ def _check_characters(
         bare = returns[array[returns + 1] != _LF]
         if len(bare):
             rows, total = block.rows_of(bare)
-            raise faults.bare_carriage_return([row + first_row for row in rows], total)
+            wrong = [row + first_row for row in rows]
+            raise faults.bare_carriage_return(wrong, total, has_lines=len(block.ends) > 1)
 
 
 def _check_quotes(

@@ -10,6 +10,9 @@ from typing import Final
 from app.services.datasets.ingest import faults
 from app.services.datasets.ingest.dialect import UploadLimits
 
+GZIP: Final = b"\x1f\x8b"
+"""How gzip begins."""
+
 _CHUNK: Final = 1024**2
 _SLICE: Final = 16 * 1024
 """What follows a member is copied: of a body of many empty members, slices keep that in proportion."""
@@ -40,6 +43,8 @@ class Gunzip:
             except zlib.error:
                 raise faults.damaged("csv.gz") from None
             pending = self._inflate.unconsumed_tail or self._inflate.unused_data
+            if not self._total and out.startswith(GZIP):
+                raise faults.compressed_twice()
             self._total += len(out)
             faults.check_unfolding(self._total, self._received, self._limits)
             if out:

@@ -175,7 +175,7 @@ def check_dialect(dialect: Dialect) -> None:
 DELIMITERS: Final = (",", ";", "\t", "|")
 """Delimiters that tables usually have."""
 
-_CALLED: Final = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
+CALLED: Final = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
 
 
 def delimiter_note(columns: Sequence[str]) -> str:
@@ -185,8 +185,8 @@ def delimiter_note(columns: Sequence[str]) -> str:
     if not held.get(found):
         return ""
     return (
-        f"Only one column was found, and its name holds {_CALLED[found]} {_times(held[found])}: "
-        f"the delimiter is probably {_CALLED[found]}."
+        f"Only one column was found, and its name holds {CALLED[found]} {_times(held[found])}: "
+        f"the delimiter is probably {CALLED[found]}."
     )
 
 

@@ -38,6 +38,19 @@ def empty_file() -> InvalidInput:
     )
 
 
+def only_a_header() -> InvalidInput:
+    """No records."""
+    message = "The table has no rows: the file is a line of names alone."
+    remedy = "Send records; if the first line is one, declare that there is no header."
+    return content_fault("no-records", message, remedy)
+
+
+def compressed_twice() -> InvalidInput:
+    """What gzip gives back is gzip again."""
+    message = "The file is compressed by gzip twice."
+    return content_fault("compressed-twice", message, "Unpack it once, and send what that gives.")
+
+
 def ragged_rows(expected: int, rows: Sequence[int], total: int, note: str = "") -> InvalidInput:
     """Rows with another number of cells than the header, and what that may be due to."""
     columns = "1 column" if expected == 1 else f"{expected} columns"
@@ -67,11 +80,13 @@ def unterminated_quote(row: int) -> InvalidInput:
     )
 
 
-def bare_carriage_return(rows: Sequence[int], total: int) -> InvalidInput:
-    """A carriage return that is not part of a line end."""
+def bare_carriage_return(rows: Sequence[int], total: int, *, has_lines: bool) -> InvalidInput:
+    """A carriage return that is not part of a line end, or is one where the text has no other."""
     return content_fault(
         "bare-carriage-return",
-        f"There is a carriage return without a line feed {in_rows(rows, total)}.",
+        f"There is a carriage return without a line feed {in_rows(rows, total)}."
+        if has_lines
+        else "The lines end in a carriage return alone, as old programs for the Macintosh write them.",
         "End lines with LF or CRLF, and quote cells that hold a carriage return.",
     )
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from app.services.datasets.ingest import faults
 from app.services.datasets.ingest.binary_reader import Remarks, read_arrow, read_spooled, text_table
 from app.services.datasets.ingest.canonical_csv import CanonicalCsv
+from app.services.datasets.ingest.column_names import index_note
 from app.services.datasets.ingest.columns import check_cell_lengths, check_nul
 from app.services.datasets.ingest.csv_reader import CsvReader
 from app.services.datasets.ingest.decoding import Gunzip
@@ -126,6 +127,8 @@ class Intake:
         for table in reader.finish():
             yield from self._written(table)
         self._name_columns(reader.columns or ())
+        if reader.index is not None:
+            self.remarks.index, self.remarks.notes = reader.index, (index_note(reader.index),)
         yield from self._last()
 
     async def _binary(self, body: AsyncIterator[bytes]) -> AsyncGenerator[Piece]:

@@ -7,40 +7,65 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from types import MappingProxyType
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
+from app.domain.arrays import Ints
 from app.domain.errors import InvalidInput, TooLarge
 from app.domain.hierarchies.cell_formats import CellFormat
 from app.services.datasets.dataset_schema import OnUnreadable
 from app.services.datasets.ingest import faults
-from app.services.datasets.ingest.column_types import TypeProposal, propose_type
+from app.services.datasets.ingest.column_names import index_note, with_index
+from app.services.datasets.ingest.column_types import TypeProposal, is_read, propose_type
 from app.services.datasets.ingest.csv_reader import CsvReader
-from app.services.datasets.ingest.dialect import DELIMITERS, Dialect, UploadLimits, delimiter_note
+from app.services.datasets.ingest.dialect import (
+    CALLED,
+    DELIMITERS,
+    Dialect,
+    UploadFormat,
+    UploadLimits,
+    check_dialect,
+    delimiter_note,
+)
+from app.services.datasets.ingest.doubts import (
+    BLANKS,
+    Doubt,
+    first_line,
+    markers_of,
+    may_be_trimmed,
+)
+from app.services.datasets.ingest.file_kinds import HEAD_BYTES, require_kind
 from app.services.datasets.ingest.pieces import read_piece
 from app.services.datasets.ingest.role_proposals import RoleProposal, propose_role
 from app.services.datasets.person_signs import signs_of
 from app.services.datasets.text_columns import columns_of
 
-USUAL_MARKERS: Final = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "-")
-_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _ID_NAME: Final = re.compile(r"(^|[_\W])(id|uuid|key|ssn|nr|no|number)$", re.IGNORECASE)
 _SCHEMA_ROWS: Final = 10_000
 _PERSON: Final = (
     "It repeats and fixes other columns in these rows, so that it seems to say whom a row is about."
 )
+_INDEX: Final = "It has no name of its own: pandas writes its index so, which numbers the rows."
 _PLAIN: Final = {"date": CellFormat.ISO_DATE, "number": CellFormat.POINT}
 
 
 @dataclass(frozen=True)
 class DialectProposal:
-    """The dialect that fits the sample best, what it would read, and what is doubtful about it."""
+    """The dialect that fits the sample best, and what it would read.
+
+    ``notes`` say what is taken for granted, ``doubts`` what is not to be: they are settled by saying that
+    part of the dialect. ``index`` is a column of record numbers that has no name of its own.
+    """
 
     dialect: Dialect
     columns: tuple[str, ...]
     rows_in_sample: int
     notes: tuple[str, ...]
+    doubts: tuple[Doubt, ...] = ()
+    index: str | None = None
 
 
 @dataclass(frozen=True)
@@ -71,45 +96,61 @@ class AttributeProposal:
 
 @dataclass(frozen=True)
 class SchemaProposal:
-    """One proposal per column, from the first ``rows_in_sample`` rows, and what is doubtful of all."""
+    """One proposal per column, from the first ``rows_in_sample`` rows, and what is doubtful of them."""
 
     rows_in_sample: int
     attributes: tuple[AttributeProposal, ...]
     notes: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
 
-def propose_dialect(sample: bytes) -> DialectProposal:
+def propose_dialect(sample: bytes, said: Mapping[str, Any] = MappingProxyType({})) -> DialectProposal:
     """The dialect under which the strict reader accepts the sample with the most columns.
 
-    Raises InvalidInput if it accepts it under none.
+    What is ``said`` of the dialect holds, and is no matter of doubt. Raises InvalidInput if the sample is
+    accepted under no dialect or holds no records, TooLarge if it has too many columns.
     """
     if not sample.strip():
         raise faults.empty_file()
-    encoding = encoding_of(sample)
-    text = sample.decode(encoding, errors="ignore")
+    require_kind(sample[:HEAD_BYTES], UploadFormat.CSV)
+    asked = replace(Dialect(encoding=encoding_of(sample)), **said)
+    check_dialect(asked)
+    text = sample.decode(asked.encoding, errors="ignore")
     end = text.rfind("\n")
-    readings = list(_readings(text if end < 0 else text[: end + 1], encoding))
-    if not readings:
-        raise faults.content_fault(
-            "no-dialect",
-            "The sample is not a regular table under any delimiter among comma, semicolon, tab and bar.",
-            "Send the head of a CSV file, with complete lines.",
-        )
-    dialect, table = max(readings, key=lambda reading: len(reading[1].column_names))
+    text = text if end < 0 else text[: end + 1]
+    delimiters = (asked.delimiter,) if "delimiter" in said else DELIMITERS
+    quotes = (asked.quote,) if "quote" in said else ('"', None)
+    likely = max(delimiters, key=lambda own: (text.partition("\n")[0].count(own), text.count(own)))
+    refused = _read(text, Dialect(likely, quotes[0], header=said.get("header", True)))[1]
+    read = [(own, _read(text, Dialect(*own, header=False))[0]) for own in product(delimiters, quotes)]
+    tables = [(own, table) for own, table in read if table is not None]
+    if not tables or isinstance(refused, TooLarge):
+        raise refused or faults.damaged("csv")
+    (delimiter, quote), table = max(tables, key=lambda own: own[1].num_columns)
     columns = [_texts(column) for column in table.columns]
-    cells = [cell for column in columns for cell in column[1:] if cell is not None]
-    trim = any(cell != cell.strip(" \t") for cell in cells)
-    present = {cell.strip(" \t") for cell in cells}
-    markers = tuple(marker for marker in USUAL_MARKERS if marker in present)
-    header = _has_header(columns)
-    notes = _notes(header=header, markers=markers, trim=trim, n_columns=len(columns))
-    proposal = replace(dialect, header=header, trim=trim, missing=("", *markers))
-    names = [column[0] or "" for column in columns]
+    header, of_header = (asked.header, None) if "header" in said else first_line(columns)
+    if table.num_rows == header:
+        raise faults.only_a_header()
+    names, index = [f"column_{place}" for place in range(1, len(columns) + 1)], None
+    first, below = [column[0] or "" for column in columns], [column[header:] for column in columns]
+    has_blanks = any(cell and cell != cell.strip(BLANKS) for column in columns for cell in column)
+    trim = asked.trim if "trim" in said else has_blanks and all(map(may_be_trimmed, below))
+    if header:
+        names, index = with_index([own.strip(BLANKS) if trim else own for own in first])
+    cells = {
+        name: [cell and cell.strip(BLANKS) for cell in column]
+        for name, column in zip(names, below, strict=True)
+    }
+    markers, markers_told, of_markers = ((), (), ()) if "missing" in said else markers_of(cells)
+    doubts = [] if "delimiter" in said else list(_of_delimiter(first, tables, delimiter, refused))
+    found = replace(asked, delimiter=delimiter, quote=quote, header=header, trim=trim)
     return DialectProposal(
-        proposal,
-        tuple(names) if header else tuple(f"column_{index + 1}" for index in range(len(columns))),
+        found if "missing" in said else replace(found, missing=("", *markers)),
+        tuple(names),
         table.num_rows - header,
-        notes,
+        (*_notes(found, said, len(columns), index, has_blanks), *markers_told),
+        (*doubts, *filter(None, (of_header,)), *of_markers),
+        index,
     )
 
 
@@ -118,6 +159,10 @@ def encoding_of(sample: bytes) -> str:
     for mark, name in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
         if sample.startswith(mark):
             return name
+    # Of letters that Western languages write, one of the two bytes is zero; text of one byte has none.
+    zeros = [sample[start::2].count(0) for start in (0, 1)]
+    if 2 * max(zeros) > len(sample) // 2 and 4 * min(zeros) < max(zeros):
+        return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
     try:
         codecs.getincrementaldecoder("utf-8")("strict").decode(sample)
     except UnicodeDecodeError:
@@ -126,54 +171,103 @@ def encoding_of(sample: bytes) -> str:
     return "utf-8"
 
 
-def _readings(text: str, encoding: str) -> Iterator[tuple[Dialect, pa.Table]]:
-    """The sample, header included, under every dialect that the strict reader accepts."""
-    for delimiter, quote in product(DELIMITERS, ('"', None)):
-        dialect = Dialect(delimiter=delimiter, quote=quote, encoding="utf-8", header=False)
-        reader = CsvReader(dialect, UploadLimits())
-        try:
-            tables = [*reader.feed(text.encode()), *reader.finish()]
-        except (InvalidInput, TooLarge):
-            continue
-        if tables:
-            yield replace(dialect, encoding=encoding), pa.concat_tables(tables)
+def _read(text: str, dialect: Dialect) -> tuple[pa.Table | None, InvalidInput | TooLarge | None]:
+    """The sample as the strict reader takes it under a dialect; else None, and why it does not."""
+    reader = CsvReader(dialect, UploadLimits())
+    try:
+        tables = [*reader.feed(text.encode()), *reader.finish()]
+    except (InvalidInput, TooLarge) as error:
+        return None, error
+    return (pa.concat_tables(tables) if tables else None), None
 
 
-def _has_header(columns: Sequence[Sequence[str | None]]) -> bool:
-    """Whether the first line looks like names: present, distinct, no numbers, and new in their columns."""
-    names = [column[0] for column in columns]
-    if None in names or len(set(names)) < len(names):
-        return False
-    if any(_NUMBER.fullmatch(name or "") for name in names):
-        return False
-    return all(column[0] not in column[1:] for column in columns)
+def _of_delimiter(
+    names: Sequence[str],
+    tables: Sequence[tuple[tuple[str, str | None], pa.Table]],
+    chosen: str,
+    refused: InvalidInput | TooLarge | None,
+) -> Iterator[Doubt]:
+    """The doubt about the delimiter of a table of one column, or of several under another delimiter, too."""
+    widest = max(table.num_columns for _, table in tables)
+    if widest == 1:
+        why = delimiter_note(names[:1]) or "Only one column was found, and tables usually have more."
+        so = "" if refused is None else f" Read so: {getattr(refused, 'faults', [refused])[0].message}"
+        yield Doubt("delimiter", f"{why}{so}")
+    others = {own for (own, _), table in tables if table.num_columns > 1} - {chosen}
+    if widest > 1 and others:
+        signs = " or ".join(CALLED[own] for own in sorted({chosen, *others}))
+        yield Doubt("delimiter", f"Cells may be separated by {signs}: each gives several columns.")
 
 
-def _notes(*, header: bool, markers: Sequence[str], trim: bool, n_columns: int) -> tuple[str, ...]:
-    notes = []
-    if n_columns == 1:
-        notes.append("Only one column was found; check the delimiter.")
-    if not header:
-        notes.append("The first line does not look like column names.")
-    if markers:
-        notes.append("Some cells look like markers of missing values: " + ", ".join(markers) + ".")
-    if trim:
-        notes.append("Some cells begin or end with blanks.")
-    return tuple(notes)
+def _notes(
+    dialect: Dialect, said: Mapping[str, Any], n_columns: int, index: str | None, has_blanks: bool
+) -> Iterator[str]:
+    """What is taken for granted of a table's file, in sentences."""
+    blanks = "left out" if dialect.trim else "kept, since values differ in nothing else"
+    notes = (
+        ("delimiter", n_columns > 1 and dialect.delimiter != ",",
+         f"Cells are taken to be separated by {CALLED.get(dialect.delimiter)}."),
+        ("encoding", dialect.encoding != "utf-8",
+         f"The characters are taken to be encoded in {dialect.encoding}."),
+        ("header", not dialect.header,
+         "The first line does not look like column names, and is read as a record."),
+        ("trim", has_blanks, f"Some cells begin or end with blanks, which are {blanks}."),
+    )  # fmt: skip
+    yield from (note for part, is_so, note in notes if part not in said and is_so)
+    yield from () if index is None else [index_note(index)]
 
 
-def propose_schema(piece: bytes) -> SchemaProposal:
+def propose_schema(piece: bytes, index: str | None = None) -> SchemaProposal:
     """A type and a role per column from the first rows of an upload's first piece.
 
     A schema has one identifier, so that of several columns that could be it one is proposed, and the others
     as ``other``: neither is released. Signs of several rows per person are looked for in these rows only.
+    ``index`` is a column that had no name.
     """
     table = read_piece(piece).slice(0, _SCHEMA_ROWS)
     columns = columns_of([table])
     person = next((own.columns[0] for own in signs_of(columns).signs if own.kind == "fixes_others"), None)
-    proposals = [_attribute(name, columns[name].cells(), name == person) for name in table.column_names]
+    cells = {name: columns[name].cells() for name in table.column_names}
+    types = {name: propose_type(own) for name, own in cells.items()}
+    proposals = [
+        replace(own, role="other", reason=_INDEX, is_unsure=False) if own.name == index else own
+        for own in (_attribute(name, cells[name], types[name], name == person) for name in cells)
+    ]
     notes = tuple(filter(None, [delimiter_note(table.column_names)]))
-    return SchemaProposal(table.num_rows, tuple(_with_one_identifier(proposals)), notes)
+    doubts = tuple(
+        Doubt("format", f"{name}: {own.note}", tuple(reading.value for reading in own.readings), name)
+        for name, own in types.items()
+        if own.readings
+    )
+    return SchemaProposal(table.num_rows, tuple(_with_one_identifier(proposals)), notes, doubts)
+
+
+def strays_of(proposal: SchemaProposal, piece: bytes) -> tuple[dict[str, Ints], int]:
+    """Column → places in a piece of cells not of its type, where the sample has none; and how many rows."""
+    formats = {
+        own.name: own.format or _PLAIN[own.type]
+        for own in proposal.attributes
+        if own.type in _PLAIN and not own.unreadable_in_sample
+    }
+    table = read_piece(piece)
+    found: dict[str, Ints] = {}
+    for name, column in columns_of([table.select(list(formats))]).items():
+        wrong = [place for place, text in enumerate(column.values) if not is_read(text, formats[name])]
+        if wrong:
+            found[name] = np.flatnonzero(np.isin(column.positions, wrong)).astype(np.int32)
+    return found, table.num_rows
+
+
+def with_categories(proposal: SchemaProposal, strays: Mapping[str, Sequence[int]]) -> SchemaProposal:
+    """The proposal, columns with stray cells in rows beyond the sample as categories: they may be codes."""
+    attributes = list(proposal.attributes)
+    for place, own in enumerate(attributes):
+        if own.name in strays:
+            where = faults.in_rows(strays[own.name])
+            reason = f"{own.reason} Cells {where} are no {own.type}: its values are taken as categories."
+            attributes[place] = replace(own, type="categorical", format=None, reason=reason, is_unsure=True)
+    doubts = tuple(own for own in proposal.doubts if own.column not in strays)
+    return replace(proposal, attributes=tuple(attributes), doubts=doubts)
 
 
 def _with_one_identifier(proposals: Sequence[AttributeProposal]) -> Iterator[AttributeProposal]:
@@ -188,9 +282,10 @@ def _with_one_identifier(proposals: Sequence[AttributeProposal]) -> Iterator[Att
             yield own
 
 
-def _attribute(name: str, cells: Sequence[str | None], is_person: bool) -> AttributeProposal:
+def _attribute(
+    name: str, cells: Sequence[str | None], type_: TypeProposal, is_person: bool
+) -> AttributeProposal:
     present = [cell for cell in cells if cell is not None]
-    type_ = propose_type(cells)
     role = RoleProposal("person", _PERSON, is_guess=True) if is_person else propose_role(name, cells, type_)
     if role.role in ("identifier", "person"):
         type_ = TypeProposal("text")
