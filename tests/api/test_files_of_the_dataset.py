@@ -310,3 +310,12 @@ async def test_at_the_command_another_order_than_asked_ends_with_2(doors):
     status, told, _ = await doors(PEOPLE, PEOPLE.iloc[::-1], "--order", "records")
     assert status == 2
     assert "not those of the dataset in their order" in told
+
+
+async def test_without_an_original_nothing_is_judged(doors, tmp_path, capsys):
+    await doors(PEOPLE, PEOPLE)
+    asked = ["gate", str(tmp_path / "policy.yaml"), "--release", str(tmp_path / "file.csv")]
+    assert await anyio.to_thread.run_sync(lambda: run(asked, None)) == 2
+    assert "ERROR" in capsys.readouterr().out
+    with pytest.raises(pr.WrongType, match="original"):
+        await anyio.to_thread.run_sync(lambda: pr.gate(requires(), PEOPLE))
