@@ -310,3 +310,39 @@ async def test_at_the_command_another_order_than_asked_ends_with_2(doors):
     status, told, _ = await doors(PEOPLE, PEOPLE.iloc[::-1], "--order", "records")
     assert status == 2
     assert "not those of the dataset in their order" in told
+
+
+async def test_without_an_original_nothing_is_judged(doors, tmp_path, capsys):
+    await doors(PEOPLE, PEOPLE)
+    asked = ["gate", str(tmp_path / "policy.yaml"), "--release", str(tmp_path / "file.csv")]
+    assert await anyio.to_thread.run_sync(lambda: run(asked, None)) == 2
+    assert "ERROR" in capsys.readouterr().out
+    with pytest.raises(pr.WrongType, match="original"):
+        await anyio.to_thread.run_sync(lambda: pr.gate(requires(), PEOPLE))
+
+
+async def test_a_plan_counts_the_pairs_that_have_to_be_matched(people: httpx.AsyncClient):
+    await made(people, "policies", requires())
+    drawn = random.Random(4)
+    holes = PEOPLE.map(lambda cell: "*" if drawn.random() < 0.5 else cell)
+    seconds = []
+    for name, file in (("whole", PEOPLE), ("holes", holes)):
+        await sent(people, name, file)
+        body = {"dataset": "people", "release": {"upload": name}}
+        answer = await people.post("/v1/gates/eleven/evaluations/plans", json=body)
+        seconds.append(answer.json()["seconds"])
+    # Of all eight ways to hide some of three columns one is more than the least that rows can have.
+    different = len(PEOPLE.drop_duplicates())
+    assert seconds[1] - seconds[0] == pytest.approx(7 * different * 1e-6, rel=0.3)
+
+
+async def test_the_report_for_people_says_that_the_file_is_not_of_the_dataset(people: httpx.AsyncClient):
+    await made(people, "policies", requires())
+    await sent(people, "file", raised(LAST_YEAR))
+    body = {"name": "e", "dataset": "people", "release": {"upload": "file"}}
+    assert (await people.post("/v1/gates/eleven/evaluations", json=body)).json()["result"][
+        "verdict"
+    ] == "fail"
+    page = (await people.get("/v1/evaluations/e/report")).text
+    assert "The dataset cannot have produced the rows of the release file: do not release it." in page
+    assert "rows of the release file are of no record" in page

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.classes.row_matching import match_rows
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.rules.release_alignment import DROPPED, ReleasedColumn, align
 from app.domain.rules.rule import CellRule, apply
@@ -63,6 +64,8 @@ def test_a_release_is_aligned_with_the_rule_that_made_it(made, neutralise, rando
         name: column_of([cells[j][record] for record in kept]) for j, name in enumerate(table.attributes)
     }
     found = align(table, columns, row_of_record)
+    # Whoever does not know whose the rows are finds a record for each of them.
+    assert not len(match_rows(table, columns).unmatched)
     disclosed = apply(rule, table)
     expected = disclosed.copy()
     expected[[record for record in range(n) if record not in kept]] = TOP

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from app.domain.arrays import Ints
+from app.domain.classes.row_matching import MOST_PAIRS
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.direct_identifiers.recognition import RecognisedKind, recognised_kinds
 from app.domain.gates.coverage import (
@@ -26,6 +27,8 @@ from app.domain.gates.verdicts import Verdict
 from app.domain.models.judging import AloneRecords
 from app.domain.policies.requirements import slots_of
 from app.domain.sensitivity.sensitivity import Sensitivity
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import highest_accepted
 from app.domain.tables.table import Table
 from app.services.fingerprints import plain
@@ -136,8 +139,9 @@ SECONDS_PER_CELL: Final = 2e-8
 SECONDS_PER_TEXT: Final = 1e-4
 MOST_TEXTS: Final = 5000
 SECONDS_PER_MATCHED_CELL: Final = 1e-7
-"""Counting a cell, recognising a text and matching a cell of a file, measured generously; of a column so many
-texts are looked at. How long it takes to match what has several choices nobody knows before.
+SECONDS_PER_PAIR: Final = 1e-6
+"""Counting a cell, recognising a text, reading a cell to match it, and a row that a record fits, measured
+generously; of a column so many texts are looked at.
 """
 ROWS_SHOWN: Final = 20
 
@@ -196,8 +200,14 @@ def seconds_of_coverage(context: EvaluationContext) -> float:
     table = context.table
     texts = sum(min(MOST_TEXTS, len(own)) for own in table.used_nodes)
     seconds = SECONDS_PER_CELL * table.n_records * table.n_attributes + SECONDS_PER_TEXT * texts
-    matched = 0 if context.alone is None else table.n_records + context.alone.records
-    return seconds + SECONDS_PER_MATCHED_CELL * matched * table.n_attributes
+    file = context.alone
+    if file is None:
+        return seconds
+    hidden = list(shows_nothing(file.table.codes).T.astype(np.int8))
+    # Of the rows that hide the same columns a record mostly fits one.
+    pairs = table.reduced.size * distinct_rows(hidden, [2] * len(hidden), file.records).size
+    cells = (table.n_records + file.records) * table.n_attributes
+    return seconds + SECONDS_PER_MATCHED_CELL * cells + SECONDS_PER_PAIR * min(pairs, MOST_PAIRS)
 
 
 def coverage_document(coverage: Coverage, file: AlignedRelease | None) -> JsonObject:

@@ -126,10 +126,7 @@ class MeasureEvaluator(Evaluator):
         return self._measurement.prepare()
 
     def _of_file(self) -> MeasureContext:
-        """The context of a file by itself, whose table and rule are yet to be put in.
-
-        NotSupported for a measure that needs more than its classes.
-        """
+        """The context of a file, yet without its table and rule; NotSupported if classes are not enough."""
         measure, context = self._measurement.measure, self._measurement.context
         only_classes = (
             isinstance(self._measurement.parameters, Grouping)
