@@ -14,7 +14,7 @@ from app.cli.journey import format_of
 from app.cli.table_header import TEXT_FORMATS
 from app.domain.errors import InvalidInput
 
-OPTION: Final = "--write-canonical"
+CANONICAL: Final = "--write-canonical"
 _READ_BYTES: Final = 256 * 1024
 
 
@@ -22,16 +22,14 @@ def check_canonical(target: Path | None, release: Path | None, others: tuple[Pat
     """InvalidInput for a canonical form that nothing has, or that would overwrite what is judged."""
     if target is None:
         return
-    check_output(OPTION, target)
+    check_output(CANONICAL, target)
     if release is None or format_of(release) not in TEXT_FORMATS:
         raise InvalidInput.of(
-            OPTION, "no-canonical-form", "Only a release file in CSV has a canonical form.",
+            CANONICAL, "no-canonical-form", "Only a release file in CSV has a canonical form.",
             "Name one by --release, or leave the option out: the evidence is of the bytes of other files.",
         )  # fmt: skip
     if target.exists() and any(own is not None and own.exists() and target.samefile(own) for own in others):
-        raise InvalidInput.of(
-            OPTION, "same-file", f"{target} is a file that is judged.", "Write the canonical form elsewhere."
-        )
+        raise InvalidInput.of(CANONICAL, "same-file", f"{target} is a file that is judged.", "Name another.")
 
 
 def write_canonical(target: Path, release: Path, upload: Mapping[str, Any]) -> None:
@@ -56,6 +54,6 @@ def write_canonical(target: Path, release: Path, upload: Mapping[str, Any]) -> N
         reader.finish()
         if digest.hexdigest() != upload.get("canonical_sha256"):
             raise InvalidInput.of(
-                OPTION, "changed", f"{release} is not what was judged, by its canonical form.",
+                CANONICAL, "changed", f"{release} is not what was judged, by its canonical form.",
                 "Judge it again, by a service of this version.",
             )  # fmt: skip

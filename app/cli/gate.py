@@ -13,8 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from app.cli.canonical_file import OPTION as CANONICAL
-from app.cli.canonical_file import check_canonical, write_canonical
+from app.cli.canonical_file import CANONICAL, check_canonical, write_canonical
 from app.cli.error_text import EXPECTED, error_text
 from app.cli.files import write_whole
 from app.cli.gate_evidence import check_evidence, check_policy, check_report_page

@@ -244,7 +244,7 @@ async def test_commands_say_first_what_was_made_of_the_rows(command, visits, tmp
     assert out.startswith(f"{PERSONS}\n{first}\n")
     assert "30 records in 6 classes, the smallest of 5" in out
     lines = release.read_text().splitlines()
-    assert (lines[0], len(lines)) == ('"zip","sex"', 31)
+    assert (lines[0], len(lines)) == ("zip,sex", 31)
     assert await command("profile", str(visits), *one_row) == 0
     assert capsys.readouterr().out.startswith(f"{PERSONS}\n{first}\n")
 

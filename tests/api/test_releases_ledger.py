@@ -55,12 +55,23 @@ async def test_columns_of_one_table_that_are_released_apart_are_named_as_earlier
     # The same cells in another dialect are the same table.
     odd = b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n")
     await client.uploads.create_from("whole-again", odd)
-    for name, upload, columns in (("first", "whole", "ab"), ("second", "whole-again", "cd")):
+    await client.uploads.create_from("a-and-b", rows[["b", "a"]].to_csv(index=False).encode())
+    await client.uploads.create_from("c-and-d", rows[["c", "d"]].to_csv(index=False).encode())
+    await client.uploads.create_from("others", rows[["a", "b"]].head(5).to_csv(index=False).encode())
+    for name, upload, columns in (
+        ("first", "whole", "ab"),
+        ("part", "a-and-b", "ab"),
+        ("others", "others", "ab"),
+        ("second", "whole-again", "cd"),
+        ("other-part", "c-and-d", "cd"),
+    ):
         attributes = [{"name": own, "type": "categorical", "role": "quasi_identifier"} for own in columns]
         body = {"name": name, "upload": upload, "attributes": attributes, "rows_are": "persons"}
         await client.datasets.create(body)
         await client.rules.create({"name": f"{name}-as-is", "dataset": name, "rule": {"kind": "identity"}})
-    await client.releases.create({"name": "released-first", "dataset": "first", "rule": "first-as-is"})
+    for name in ("first", "part", "others"):
+        asked = {"name": f"released-{name}", "dataset": name, "rule": f"{name}-as-is"}
+        await client.releases.create(asked)
     policy = {
         "format": "privacy-risk/policy/1", "name": "k-two", "version": 1, "title": "k of two",
         "assumes": {"attacker": "Who knows all columns."},
@@ -68,10 +79,11 @@ async def test_columns_of_one_table_that_are_released_apart_are_named_as_earlier
             "kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}}}],
     }  # fmt: skip
     await client.policies.create(policy)
-    asked = {"name": "second-judged", "dataset": "second", "rule": "second-as-is"}
-    found = (await client.evaluations.create("k-two", asked)).document["result"]["earlier_releases"]
-    assert [own["name"] for own in found["releases"]] == ["released-first"]
-    assert "1 earlier release of the same data is known here" in found["explanation"]
+    for name in ("second", "other-part"):
+        asked = {"name": f"{name}-judged", "dataset": name, "rule": f"{name}-as-is"}
+        found = (await client.evaluations.create("k-two", asked)).document["result"]["earlier_releases"]
+        assert [own["name"] for own in found["releases"]] == ["released-part", "released-first"]
+        assert "2 earlier releases of the same data are known here" in found["explanation"]
 
 
 async def test_the_ledger_of_a_dataset_that_is_not_there_is_not_found(client: httpx.AsyncClient):

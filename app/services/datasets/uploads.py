@@ -180,4 +180,5 @@ def _resource(request: CreateUpload, intake: Intake, pieces: int, stored_bytes: 
     notes = (*request.notes, *intake.remarks.notes, *([note] if note else ()))
     if notes:
         summary["notes"] = notes
-    return new_resource(Kind.UPLOAD, request.name, meaning, {}, summary, {}, ())
+    kept = {"column_hashes": list(intake.column_hashes)}
+    return new_resource(Kind.UPLOAD, request.name, meaning, {}, summary, kept, ())

@@ -17,7 +17,7 @@ MOST_NAMED: Final = 10
 
 
 async def find_earlier_releases(work: UnitOfWork, dataset: Stored) -> tuple[JsonObject, ...]:
-    """The stored releases of all datasets that were made of the same upload, the oldest first."""
+    """The stored releases of all datasets made of the same upload or table, the oldest first."""
     return tuple(
         {
             "name": own.name,
@@ -29,7 +29,7 @@ async def find_earlier_releases(work: UnitOfWork, dataset: Stored) -> tuple[Json
             "order": own.summary.get("order", ORDER_BEFORE),
             **({"mechanism": own.summary["mechanism"]["name"]} if is_drawn(own) else {}),
         }
-        for _, own in await releases_of_upload(work, dataset)
+        for _, own in await releases_of_upload(work, dataset, with_parts=True)
     )
 
 

@@ -21,13 +21,18 @@ Released = tuple[Stored, Stored]
 """A dataset and a release of it."""
 
 
-async def releases_of_upload(work: UnitOfWork, dataset: Stored) -> Sequence[Released]:
+async def releases_of_upload(
+    work: UnitOfWork, dataset: Stored, *, with_parts: bool = False
+) -> Sequence[Released]:
     """The stored releases of all datasets that were made of the dataset's upload, the oldest first.
 
-    The same table that was uploaded another time, also in another file, counts as the same upload.
+    The same table that was uploaded another time, also in another file, counts as the same upload; and if
+    ``with_parts``, other columns of the same rows, where a stored upload has the columns of both.
     """
     upload = await work.resources.described(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
-    contents = await contents_like(work, upload.summary["content_sha256"])
+    contents = {*await contents_like(work, upload.summary["content_sha256"])}
+    if with_parts:
+        contents |= await _contents_beside(work, upload)
     alike = [
         own.id for own in await all_resources(work, Kind.UPLOAD) if own.summary["content_sha256"] in contents
     ]
@@ -40,6 +45,18 @@ async def releases_of_upload(work: UnitOfWork, dataset: Stored) -> Sequence[Rele
         for release in await all_resources(work, Kind.RELEASE, built_on=own.id)
     ]
     return sorted(found, key=lambda own: (own[1].created_at, own[1].name))
+
+
+async def _contents_beside(work: UnitOfWork, upload: Stored) -> set[str]:
+    """The contents of uploads that are columns of one table together with this one, maybe all of them."""
+    columns: dict[str, frozenset[str]] = {}
+    for own in await all_resources(work, Kind.UPLOAD):
+        if own.summary["rows"] == upload.summary["rows"]:
+            document = document_of(await work.resources.get(Kind.UPLOAD, own.id))
+            columns[own.summary["content_sha256"]] = frozenset(document.get("column_hashes", ()))
+    here = columns[upload.summary["content_sha256"]]
+    wholes = [whole for whole in columns.values() if here and here <= whole]
+    return {other for other, own in columns.items() if own and any(own <= whole for whole in wholes)}
 
 
 def shown_otherwise(attribute: str, others: Sequence[Released]) -> Hypothesis | None:

@@ -33,7 +33,7 @@ class Intake:
 
     ``columns``, ``rows``, ``received``, the hashes and ``remarks`` are complete when ``pieces`` has ended.
     ``table_hashes`` are those of the cells that were read, whatever file they came in: with their rows in
-    this order and, unless there are too many of them, in any.
+    this order and, unless there are too many of them, in any; ``column_hashes`` of each column in this one.
     """
 
     def __init__(self, format: UploadFormat, dialect: Dialect, limits: UploadLimits) -> None:
@@ -45,6 +45,7 @@ class Intake:
         self._writer: PieceWriter | None = None
         self._cells, self._rows = TableHash(()), RowsHash(())
         self.table_hashes: tuple[str, ...] = ()
+        self.column_hashes: tuple[str, ...] = ()
         # One thread per upload: allocators keep what each thread has freed, so a pool would multiply it.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="upload")
         self.columns: tuple[str, ...] = ()
@@ -167,7 +168,7 @@ class Intake:
     def _last(self) -> Iterator[Piece]:
         if self._writer is not None:
             yield from self._writer.finish()
-        in_any_order = self._rows.hexdigest()
+        in_any_order, self.column_hashes = self._rows.hexdigest(), self._cells.of_columns()
         self.table_hashes = (
             self._cells.hexdigest(),
             *(() if in_any_order is None else (in_any_order,)),

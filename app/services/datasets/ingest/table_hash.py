@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -35,12 +35,15 @@ class TableHash:
 
     def hexdigest(self) -> str:
         """The hash of all that was taken."""
-        whole = hashlib.sha256(b"privacy-risk table 1")
-        for name in sorted(self._columns):
-            whole.update(hashlib.sha256(name.encode()).digest())
-            for part in self._columns[name]:
-                whole.update(part.digest())
-        return whole.hexdigest()
+        return hashlib.sha256(b"".join([b"privacy-risk table 1", *self._told()])).hexdigest()
+
+    def of_columns(self) -> tuple[str, ...]:
+        """The hash of each column by itself, which is the same in every table that has it in these rows."""
+        return tuple(hashlib.sha256(b"privacy-risk column 1" + own).hexdigest() for own in self._told())
+
+    def _told(self) -> Iterator[bytes]:
+        for name, parts in sorted(self._columns.items()):
+            yield hashlib.sha256(name.encode()).digest() + b"".join(part.digest() for part in parts)
 
 
 def _bytes_of(texts: pa.StringArray) -> memoryview | bytes:
