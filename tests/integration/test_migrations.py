@@ -137,6 +137,33 @@ def test_going_back_is_refused_once_hashes_of_tables_are_under_keys(empty):
     migrate(empty.owner, "0015")
 
 
+def test_policies_of_an_older_database_have_used_their_names_and_revocations_are_not_forgotten(empty):
+    """An earlier version would tell a revoked verdict as if it stood."""
+    migrate(empty.owner, "0017")
+    with psycopg.connect(empty.admin) as connection:
+        connection.execute(
+            "INSERT INTO tenants (id, name, created_at) VALUES (gen_random_uuid(), 'x', now())"
+        )
+        for kind, name in (("policy", "strict@1"), ("rule", "strict")):
+            connection.execute(
+                "INSERT INTO resources (tenant_id, id, kind, name, sha256, summary, document, created_at)"
+                " SELECT id, %s, %s, %s, repeat('a', 64), '{}', '', now() FROM tenants",
+                [kind, kind, name],
+            )
+    migrate(empty.owner)
+    with psycopg.connect(empty.admin) as connection:
+        used = connection.execute("SELECT name, sha256 FROM policy_names").fetchall()
+        assert used == [("strict@1", "a" * 64)]
+        connection.execute(
+            "INSERT INTO revocations SELECT id, 'verdict', repeat('b', 64), 'A reason.', now() FROM tenants"
+        )
+    with pytest.raises(Conflict, match="revoked"):
+        migrate(empty.owner, "0017")
+    with psycopg.connect(empty.admin) as connection:
+        connection.execute("DELETE FROM revocations")
+    migrate(empty.owner, "0017")
+
+
 def test_draws_of_an_older_database_spend_what_their_releases_promise(empty):
     """Exactly as it is written; a deleted release, one that is not stored yet, or one that promises nothing
     certified tells nothing.
