@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -34,9 +34,10 @@ from app.domain.hierarchies.hierarchy_definitions import (
     PostcodesDefinition,
     RareValuesDefinition,
     TimesDefinition,
+    Unit,
     UsStatesDefinition,
 )
-from app.domain.hierarchies.periods import period_of
+from app.domain.hierarchies.periods import HOUR, MINUTE, Period, period_of
 
 SHARE_OF_CODES: Final = 0.9
 """Share of the rows that must be such codes for a kind to be proposed; the others get a label."""
@@ -101,21 +102,32 @@ def propose_hierarchy(column: ColumnCounts) -> HierarchyProposal:
 def _dates(column: ColumnCounts) -> HierarchyProposal | None:
     if column.type != "date":
         return None
-    periods = [period_of(value) for value in column.counts]
-    days = [period.first for period in periods if period is not None and period.unit == "day"]
-    if len(days) < len(periods):
+    periods = [own for own in map(period_of, column.counts) if own is not None and own.first == own.last]
+    if len(periods) < len(column.counts):
         return HierarchyProposal(None, "Its dates are not written like 1975-05-10.")
-    low, high = min(days).year, max(days).year
+    low, high = min(own.first for own in periods).year, max(own.first for own in periods).year
     decades = high - low >= 20
+    levels = (*_of_clock(periods), "day", "month", "year")
     leaves = LeafRange(date(low, 1, 1).isoformat(), date(high, 12, 31).isoformat())
     is_short = (date(high, 12, 31) - date(low, 1, 1)).days < MOST_OF_RANGE
     return HierarchyProposal(
         DatesDefinition(
-            leaves if column.is_whole and is_short else column.leaves,
-            ("day", "month", "year", "decade") if decades else ("day", "month", "year"),
+            leaves if column.is_whole and is_short and levels[0] == "day" else column.leaves,
+            (*levels, "decade") if decades else levels,
         ),
-        f"Dates over {_number_of(high - low + 1, 'year')}: by day, month, "
-        f"year{' and decade' if decades else ''}.",
+        f"{'Dates' if levels[0] == 'day' else 'Times of days'} over {_number_of(high - low + 1, 'year')}: by "
+        f"{', '.join(levels)}{' and decade' if decades else ''}.",
+    )
+
+
+def _of_clock(periods: Sequence[Period]) -> tuple[Unit, ...]:
+    """The levels of less than a day: the second, and above it what is not the same for all times."""
+    if all(own.unit == "day" for own in periods):
+        return ()
+    above: dict[Unit, int] = {"minute": MINUTE, "hour": HOUR}
+    return (
+        "second",
+        *(unit for unit, length in above.items() if any(own.begins % length for own in periods)),
     )
 
 
