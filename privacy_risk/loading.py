@@ -20,6 +20,7 @@ from privacy_risk.client import Client
 from privacy_risk.columns import Roles, Said, decided, require_column
 from privacy_risk.persons import rows_note
 from privacy_risk.problems import ProblemError
+from privacy_risk.spellings import spellings_notes
 from privacy_risk.tables import Table, table_of
 from privacy_risk.values import Json
 
@@ -94,7 +95,8 @@ def load(
         for own in attributes
         if own.get("on_unreadable") == "missing"
     )
-    return Loaded(made.name, roles, (note, *table.notes, *unreadable))
+    notes = (note, *table.notes, *unreadable, *spellings_notes(client, made.document))
+    return Loaded(made.name, roles, notes)
 
 
 _proposals: WeakKeyDictionary[Client, dict[str, Sequence[Json]]] = WeakKeyDictionary()

@@ -36,6 +36,7 @@ from app.cli.shared_arguments import (
 from app.cli.table_pieces import proposed_dialect, table_pieces
 from app.domain.errors import InvalidInput
 from app.domain.policies.reasons import is_reason
+from app.services.datasets.ingest.columns import with_missing
 from app.services.datasets.ingest.pieces import read_piece
 from privacy_risk import InvalidArgument, Release
 from privacy_risk.anonymisation import Criteria, anonymised, check
@@ -206,6 +207,7 @@ async def _table(path: Path, sheet: str | None) -> Table:
     async with aclosing(table_pieces(path, dialect)) as pieces:
         read = [read_piece(piece) async for piece in pieces]
     texts = [pa.table({name: own[name].cast(pa.large_string()) for name in own.column_names}) for own in read]
+    texts = [with_missing(own, dialect) for own in texts]
     return table_of(pa.concat_tables(texts), "TABLE")
 
 

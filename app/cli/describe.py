@@ -86,7 +86,9 @@ async def _described(path: Path, file: str | None, sheet: str | None) -> Describ
             rows += read_piece(piece).num_rows
             if proposal is None:
                 # Of tomorrow's table, too: it has other rows.
-                proposal = with_hierarchies(propose_schema(piece), piece, name, is_whole=False)
+                proposal = with_hierarchies(
+                    propose_schema(piece, dialect), piece, name, dialect, is_whole=False
+                )
     if proposal is None or not rows:
         raise InvalidInput.of("TABLE", "empty", "The table has no rows.", "Describe one that has some.")
     told = dialect if format_ in TEXT_FORMATS or sheet is not None else None

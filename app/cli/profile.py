@@ -35,6 +35,7 @@ from app.cli.tables_file import Json
 from app.domain.errors import InvalidInput
 from privacy_risk import Client, Resource
 from privacy_risk.persons import rows_told
+from privacy_risk.spellings import spellings_notes
 
 
 @dataclass(frozen=True)
@@ -224,7 +225,10 @@ class Profiling:
                 for own in dataset.document.get("attributes", ())
                 if own.get("unreadable")
             },
-            (rows_told(dataset.document, self.client.datasets.profile(dataset.name, limit=1), PERSON_WAYS),),
+            (
+                rows_told(dataset.document, self.client.datasets.profile(dataset.name, limit=1), PERSON_WAYS),
+                *spellings_notes(self.client, dataset.document),
+            ),
         )
 
     @contextmanager

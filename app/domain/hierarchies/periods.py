@@ -65,18 +65,17 @@ def period_of(text: str) -> Period | None:
 
 
 def _time(day: date, match: re.Match[str]) -> Period:
-    begins = (
-        int(match["hour"]) * HOUR + int(match["minute"] or 0) * MINUTE + int(match["second"] or 0) * SECOND
-    )
+    minutes = 60 * int(match["hour"]) + int(match["minute"] or 0)
+    begins = minutes * MINUTE + int(match["second"] or 0) * SECOND
     begins += int((match["part"] or "0").ljust(9, "0")[:9])
-    unit: Unit = "hour"
-    for part, finer in _FINER.items():
-        unit = finer if match[part] else unit
-    return Period(unit, day, day, begins, begins + _LENGTHS[unit] - 1, match["zone"] or "")
+    unit, length = next((unit, length) for part, unit, length in _CLOCKS if match[part])
+    return Period(unit, day, day, begins, begins + length - 1, match["zone"] or "")
 
 
-_FINER: Final[dict[str, Unit]] = {"minute": "minute", "second": "second", "part": "part of a second"}
-_LENGTHS: Final[dict[Unit, int]] = {"hour": HOUR, "minute": MINUTE, "second": SECOND, "part of a second": 1}
+_CLOCKS: Final[tuple[tuple[str, Unit, int], ...]] = (
+    ("part", "part of a second", 1), ("second", "second", SECOND), ("minute", "minute", MINUTE),
+    ("hour", "hour", HOUR),
+)  # fmt: skip
 
 
 def age_at(birth: date, reference: date) -> int:

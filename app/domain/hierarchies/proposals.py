@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -37,7 +37,7 @@ from app.domain.hierarchies.hierarchy_definitions import (
     Unit,
     UsStatesDefinition,
 )
-from app.domain.hierarchies.periods import HOUR, MINUTE, Period, period_of
+from app.domain.hierarchies.periods import period_of
 
 SHARE_OF_CODES: Final = 0.9
 """Share of the rows that must be such codes for a kind to be proposed; the others get a label."""
@@ -107,27 +107,18 @@ def _dates(column: ColumnCounts) -> HierarchyProposal | None:
         return HierarchyProposal(None, "Its dates are not written like 1975-05-10.")
     low, high = min(own.first for own in periods).year, max(own.first for own in periods).year
     decades = high - low >= 20
-    levels = (*_of_clock(periods), "day", "month", "year")
+    is_of_times = any(own.unit != "day" for own in periods)
+    clock: tuple[Unit, ...] = ("second", "minute", "hour") if is_of_times else ()
+    levels = (*clock, "day", "month", "year")
     leaves = LeafRange(date(low, 1, 1).isoformat(), date(high, 12, 31).isoformat())
     is_short = (date(high, 12, 31) - date(low, 1, 1)).days < MOST_OF_RANGE
     return HierarchyProposal(
         DatesDefinition(
-            leaves if column.is_whole and is_short and levels[0] == "day" else column.leaves,
+            leaves if column.is_whole and is_short and not is_of_times else column.leaves,
             (*levels, "decade") if decades else levels,
         ),
-        f"{'Dates' if levels[0] == 'day' else 'Times of days'} over {_number_of(high - low + 1, 'year')}: by "
+        f"{'Times of days' if is_of_times else 'Dates'} over {_number_of(high - low + 1, 'year')}: by "
         f"{', '.join(levels)}{' and decade' if decades else ''}.",
-    )
-
-
-def _of_clock(periods: Sequence[Period]) -> tuple[Unit, ...]:
-    """The levels of less than a day: the second, and above it what is not the same for all times."""
-    if all(own.unit == "day" for own in periods):
-        return ()
-    above: dict[Unit, int] = {"minute": MINUTE, "hour": HOUR}
-    return (
-        "second",
-        *(unit for unit, length in above.items() if any(own.begins % length for own in periods)),
     )
 
 

@@ -17,6 +17,7 @@ from app.services.datasets.ingest.dialect import (
     check_dialect,
     delimiter_note,
     dialect_document,
+    reading_of,
 )
 from app.services.datasets.ingest.hierarchy_proposals import with_hierarchies
 from app.services.datasets.ingest.intake import Intake
@@ -125,7 +126,7 @@ class UploadService(NamedResources):
         names = tuple(upload.summary["columns"])
         async with self._store.work(actor.tenant) as work:
             first = await anext(work.pieces.read(upload.id))
-        rows = await asyncio.to_thread(first_rows, first, names, limit)
+        rows = await asyncio.to_thread(first_rows, first, names, limit, reading_of(upload.summary["dialect"]))
         return Preview(names, rows, upload.summary["rows"])
 
     async def propose_dialect(self, actor: Actor, sample: bytes) -> DialectProposal:
@@ -141,9 +142,10 @@ class UploadService(NamedResources):
 
 
 def _proposal(first: bytes, upload: Stored) -> SchemaProposal:
-    proposal = propose_schema(first)
+    dialect = reading_of(upload.summary["dialect"])
+    proposal = propose_schema(first, dialect)
     is_whole = proposal.rows_in_sample == upload.summary["rows"]
-    return with_hierarchies(proposal, first, upload.name, is_whole=is_whole)
+    return with_hierarchies(proposal, first, upload.name, dialect, is_whole=is_whole)
 
 
 def _resource(request: CreateUpload, intake: Intake, pieces: int, stored_bytes: int) -> NewResource:

@@ -145,7 +145,8 @@ class Evaluation:
                 if self.subject.waivers.get(evaluator.criterion.id, {"in_force": False})["in_force"]
             ]
             waived = {own["id"] for own in found if own["outcome"] == "waived"}
-            self._coverage = coverage_document(find_coverage(self.subject, self._context, waived))
+            found_columns = find_coverage(self.subject, self._context, waived)
+            self._coverage = coverage_document(found_columns, self._context.spellings)
         return self._coverage
 
     @property
@@ -225,6 +226,8 @@ async def prepare_evaluation(
     store: Store, loader: TableLoader, tenant: TenantId, subject: Subject
 ) -> Evaluation:
     """Load what an evaluation rests on; InvalidInput where it does not fit together."""
+    if subject.is_as_written:
+        loader = loader.of_files()
     context = await load_context(store, loader, tenant, subject)
     maker = EvaluatorMaker(store, loader, tenant, subject, context)
     return Evaluation(subject, context, [await maker.evaluator(own) for own in subject.policy.requirements])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from app.domain.arrays import Bools, Longs
+from app.domain.rules.release_alignment import Readings
 from app.domain.rules.release_order import KeptOrder
 from app.domain.rules.rule import CellRule
 from app.domain.tables.table import Table
+from app.services.datasets.spellings import Spelling, spellings_of
 from app.services.datasets.text_columns import TextColumn
 
 
@@ -41,6 +43,8 @@ class AlignedRelease:
         above the next one, so that it seems to keep their order.
     row_of_record
         (n,) the row of each record, −1 for one that is not in the file; None if nobody knows.
+    readings
+        Of each text of a column what it may stand for.
     """
 
     rule: CellRule | None
@@ -53,6 +57,19 @@ class AlignedRelease:
     kept: KeptOrder | None = None
     fits_in_place: bool = False
     row_of_record: Longs | None = None
+    readings: Mapping[str, Sequence[Readings]] = field(default_factory=dict)
+
+    def spellings(self, table: Table) -> dict[str, tuple[Spelling, ...]]:
+        """Column → what the file writes in several ways that the dataset takes for one value."""
+        found = {}
+        for name, column in self.texts.items():
+            top, *known = table.hierarchies[table.position(name)].labels
+            labels = {*known, None} - {top}
+            means = (next((one for one in own if one in labels), None) for own in self.readings[name])
+            spellings = spellings_of(column.merged(means))
+            several = sum(own.value is None for own in spellings) + (column.n_missing > 0) > 1
+            found[name] = tuple(own for own in spellings if own.value is not None or several)
+        return found
 
     @property
     def order(self) -> Literal["records", "other", "unknown"]:

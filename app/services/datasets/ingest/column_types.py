@@ -144,24 +144,17 @@ def _of_dates(cells: Sequence[str | None], counts: Mapping[str, int], chosen: Ce
         note = f"Some cells can only be {other.value}: where both readings fit, a date may be read wrongly."
     elif other is not None and _n_read(counts, other) == _n_read(counts, chosen):
         note = f"No day is above 12, so that it may as well be {other.value}: look which comes first."
-    times = _times(counts, chosen)
-    if times:
-        zones = {own[len("yyyy-mm-dd hh:mm:ss") :].lstrip(".0123456789") for own in times}
+    timed = chosen.with_time
+    times = [] if timed is None else [read_cell(text, timed) or "" for text in counts if ":" in text]
+    if any(times):
+        zones = {own[len("yyyy-mm-dd hh:mm:ss") :].lstrip(".0123456789") for own in times if own}
         if len(zones) > 1:
             note += f" {_SEVERAL_ZONES}" if note else _SEVERAL_ZONES
-        return _with_exceptions("date", cells, chosen.with_time or chosen, chosen.with_time, note)
+        return _with_exceptions("date", cells, timed or chosen, timed, note)
     is_usual = chosen is CellFormat.ISO_DATE and not any(
         read_cell(text, chosen) is not None and not is_date(text) for text in counts
     )
     return _with_exceptions("date", cells, chosen, None if is_usual else chosen, note)
-
-
-def _times(counts: Mapping[str, int], chosen: CellFormat) -> list[str]:
-    """What is read of the cells that write a time behind the date."""
-    if chosen.with_time is None:
-        return []
-    read = (read_cell(text, chosen.with_time) for text in counts if ":" in text)
-    return [own for own in read if own is not None]
 
 
 def _of_numbers(cells: Sequence[str | None], counts: Mapping[str, int], chosen: CellFormat) -> TypeProposal:

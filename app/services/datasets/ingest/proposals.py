@@ -162,14 +162,14 @@ def _notes(*, header: bool, markers: Sequence[str], trim: bool, n_columns: int) 
     return tuple(notes)
 
 
-def propose_schema(piece: bytes) -> SchemaProposal:
+def propose_schema(piece: bytes, dialect: Dialect | None = None) -> SchemaProposal:
     """A type and a role per column from the first rows of an upload's first piece.
 
     A schema has one identifier, so that of several columns that could be it one is proposed, and the others
     as ``other``: neither is released. Signs of several rows per person are looked for in these rows only.
     """
     table = read_piece(piece).slice(0, _SCHEMA_ROWS)
-    columns = columns_of([table])
+    columns = columns_of([table], dialect)
     person = next((own.columns[0] for own in signs_of(columns).signs if own.kind == "fixes_others"), None)
     proposals = [_attribute(name, columns[name].cells(), name == person) for name in table.column_names]
     notes = tuple(filter(None, [delimiter_note(table.column_names)]))
