@@ -21,6 +21,7 @@ from privacy_risk.columns import Roles, Said, decided, require_column
 from privacy_risk.doubts import as_said, formats_told, require_decided
 from privacy_risk.persons import rows_note
 from privacy_risk.problems import ProblemError
+from privacy_risk.spellings import spellings_notes
 from privacy_risk.tables import Table, table_of
 from privacy_risk.values import Json
 
@@ -100,7 +101,8 @@ def load(
         for own in attributes
         if own.get("on_unreadable") == "missing"
     )
-    return Loaded(made.name, roles, (note, *table.notes, *formats_told(read), *unreadable))
+    notes = (note, *table.notes, *formats_told(read), *unreadable, *spellings_notes(client, made.document))
+    return Loaded(made.name, roles, notes)
 
 
 _proposals: WeakKeyDictionary[Client, dict[str, Json]] = WeakKeyDictionary()

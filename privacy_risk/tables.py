@@ -1,4 +1,4 @@
-"""Tables of pandas, polars and pyarrow as the service takes them: texts, dates as ``2026-01-31``.
+"""Tables of pandas, polars and pyarrow as the service takes them: texts, times as ``2026-01-31 22:30:00``.
 
 No library is loaded but the one that the table comes from, and pyarrow for all but pandas.
 """
@@ -27,6 +27,9 @@ Library = Literal["pandas", "polars", "pyarrow"]
 _WHOLE: Final = re.compile(r"0|-?[1-9]\d{0,14}")
 _WHOLE_BELOW: Final = 2**53
 """Whole numbers below this are floats exactly."""
+_CLOCK_AND_ZONE: Final = r"(.{10} [\d:.]+)(.*)"
+_MIDNIGHT: Final = r".{10} 00:00:00(Z|[+-].*)?"
+"""Moments of which all are so are days."""
 
 
 @dataclass(frozen=True)
@@ -145,31 +148,44 @@ def _of_pandas(frame: pd.DataFrame, argument: str) -> Table:
     for name in names:
         if sys.modules["pandas"].api.types.infer_dtype(frame[name].head(100), skipna=True) == "bytes":
             raise _of_bytes(name, argument)
-    written = {name: _pandas_column(frame[name], notes) for name in names}
+    written = {name: _pandas_column(frame[name]) for name in names}
     content = type(frame)(written).to_csv(index=False, lineterminator="\n").encode()
     return Table(content, names, len(frame), tuple(notes), "pandas")
 
 
-def _pandas_column(column: pd.Series[Any], notes: list[str]) -> pd.Series[Any]:
-    """The column with dates for points in time, and whole numbers without a decimal point."""
+def _pandas_column(column: pd.Series[Any]) -> pd.Series[Any]:
+    """The column with texts for points in time, and whole numbers without a decimal point."""
     pandas = sys.modules["pandas"]
     types = pandas.api.types
+    if types.is_datetime64_any_dtype(column.dtype):
+        local = column.dt.tz_localize(None)
+        clock = local.astype(str).where(column.notna())
+        if column.dt.tz is None:
+            return _moments(clock)
+        zone = column.dt.strftime("%z").str.replace(r"(..)$", r":\1", regex=True)
+        return _moments(clock, zone)
     if types.is_object_dtype(column.dtype) and types.infer_dtype(column, skipna=True) in (
         "datetime",
         "datetime64",
     ):
-        column = pandas.to_datetime(column)
-    if types.is_datetime64_any_dtype(column.dtype):
-        local = column.dt.tz_localize(None)
-        if (local != local.dt.normalize())[local.notna()].any():
-            notes.append(_times_left_aside(str(column.name)))
-        dates: pd.Series[Any] = local.dt.strftime("%Y-%m-%d")
-        return dates
+        # Each by itself, for they may be of several zones.
+        parts = column.map(lambda own: own.isoformat(" "), na_action="ignore").str.extract(_CLOCK_AND_ZONE)
+        return _moments(parts[0], parts[1])
     if types.is_float_dtype(column.dtype):
         present = column.dropna()
         if ((present % 1 == 0) & (present.abs() < _WHOLE_BELOW)).all():
             return column.astype("Int64")
     return column
+
+
+def _moments(clock: pd.Series[Any], zone: pd.Series[Any] | None = None) -> pd.Series[Any]:
+    """The texts of points in time, without zeros that end parts of a second; days if that is all they are."""
+    if clock.str.contains(".", regex=False).any():
+        clock = clock.str.replace(r"(\.\d*?)0+$", r"\1", regex=True).str.rstrip(".")
+    days = clock.str[:10]
+    texts = clock if zone is None else clock + zone.replace("+00:00", "Z")
+    is_of_days = clock.str[10:].dropna().isin(["", " 00:00:00"]).all()
+    return days if is_of_days and days.nunique() == texts.nunique() else texts
 
 
 def _of_arrow(given: object, argument: str) -> Table:
@@ -191,18 +207,17 @@ def _of_table(table: pa.Table, argument: str, library: Library) -> Table:
     import pyarrow.csv
 
     names = _check(argument, table.column_names, table.num_rows)
-    notes: list[str] = []
-    columns = [_arrow_column(name, table.column(name), argument, notes) for name in names]
+    columns = [_arrow_column(name, table.column(name), argument) for name in names]
     if len(columns) == 1:
         # A missing cell alone in its row has to be written as an empty text: an empty line is no row.
         columns = [columns[0].cast(pa.large_string()).fill_null("")]
     sink = io.BytesIO()
     pyarrow.csv.write_csv(pa.table(columns, names=list(names)), sink)
-    return Table(sink.getvalue(), names, table.num_rows, tuple(notes), library)
+    return Table(sink.getvalue(), names, table.num_rows, (), library)
 
 
-def _arrow_column(name: str, column: Any, argument: str, notes: list[str]) -> Any:  # noqa: ANN401 - of pyarrow
-    """The column with dates for points in time, and whole numbers without a decimal point."""
+def _arrow_column(name: str, column: Any, argument: str) -> Any:  # noqa: ANN401 - of pyarrow
+    """The column with texts for points in time, and whole numbers without a decimal point."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -218,11 +233,15 @@ def _arrow_column(name: str, column: Any, argument: str, notes: list[str]) -> An
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
         raise _of_bytes(name, argument)
     if pa.types.is_timestamp(kind):
-        local = column if kind.tz is None else pc.local_timestamp(column)
-        days = local.cast(pa.date32(), safe=False)
-        if pc.any(pc.not_equal(days.cast(local.type), local)).as_py():
-            notes.append(_times_left_aside(name))
-        return days
+        texts = pc.replace_substring_regex(
+            column.cast(pa.large_string()), r"\.(\d*?)0+(Z|[+-]\d+)?$", r".\1\2"
+        )
+        texts = pc.replace_substring_regex(texts, r"\.(Z|[+-]\d+)?$", r"\1")
+        texts = pc.replace_substring_regex(texts, r"([+-]\d{2})(\d{2})$", r"\1:\2")
+        days = pc.utf8_slice_codeunits(texts, 0, 10)
+        is_of_days = pc.all(pc.match_substring_regex(texts, f"^{_MIDNIGHT}$")).as_py() is not False
+        merges_none = pc.count_distinct(days).as_py() == pc.count_distinct(texts).as_py()
+        return days if is_of_days and merges_none else texts
     if pa.types.is_floating(kind):
         whole = pc.all(pc.equal(pc.floor(column), column)).as_py() is not False
         extremes = pc.min_max(pc.abs(column)).as_py()["max"]
@@ -238,7 +257,3 @@ def _of_bytes(name: str, argument: str) -> InvalidArgument:
         f"The cells of {name!r} are bytes, which say no text.",
         "Decode them, or leave the column out.",
     )
-
-
-def _times_left_aside(name: str) -> str:
-    return f"Of {name} the dates are taken; the times of day are left aside."

@@ -41,6 +41,7 @@ from app.cli.shared_arguments import (
 from app.cli.table_pieces import proposed_dialect, table_pieces
 from app.domain.errors import InvalidInput
 from app.domain.policies.reasons import is_reason
+from app.services.datasets.ingest.columns import with_missing
 from app.services.datasets.ingest.pieces import read_piece
 from app.services.datasets.ingest.proposals import DialectProposal
 from privacy_risk import InvalidArgument, Release
@@ -223,7 +224,7 @@ async def _table(path: Path, proposal: DialectProposal) -> Table:
     async with aclosing(table_pieces(path, proposal.dialect)) as pieces:
         read = [read_piece(piece) async for piece in pieces]
     texts = [pa.table({name: own[name].cast(pa.large_string()) for name in own.column_names}) for own in read]
-    table = table_of(pa.concat_tables(texts), "TABLE")
+    table = table_of(pa.concat_tables([with_missing(own, proposal.dialect) for own in texts]), "TABLE")
     return replace(table, notes=(*proposal.notes, *table.notes))
 
 

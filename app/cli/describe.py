@@ -88,7 +88,9 @@ async def _described(path: Path, file: str | None, sheet: str | None) -> Describ
             rows += read_piece(piece).num_rows
             if proposal is None:
                 # Of tomorrow's table, too: it has other rows.
-                proposal = with_hierarchies(propose_schema(piece, read.index), piece, name, is_whole=False)
+                proposal = with_hierarchies(
+                    propose_schema(piece, dialect, read.index), piece, name, dialect, is_whole=False
+                )
                 doubts = [own.sentence for own in read.doubts]
                 proposal = replace(proposal, notes=(*doubts, *read.notes, *proposal.notes))
     if proposal is None or not rows:

@@ -18,6 +18,7 @@ from privacy_risk.anonymisation import Criteria, released
 from privacy_risk.loading import Loaded
 from privacy_risk.parquet_reading import arrow_table
 from privacy_risk.persons import rows_note
+from privacy_risk.spellings import spellings_notes
 
 
 def check_described(tables: Tables, criteria: Criteria) -> None:
@@ -58,7 +59,8 @@ def described_release(
         tables.rows_are,
     )
     note = rows_note(client, made.document, is_doubt_refused=True)
-    return released(client, Loaded(made.name, roles, (note,)), rows, criteria, tell, arrow_table)
+    notes = (note, *spellings_notes(client, made.document))
+    return released(client, Loaded(made.name, roles, notes), rows, criteria, tell, arrow_table)
 
 
 def release_file(frame: Any, tables: Tables | None) -> bytes:  # noqa: ANN401 - a table of pyarrow

@@ -10,6 +10,7 @@ from app.cli.gate_verdict import Json, Kept, Outcome, Standing, Verdict, shown
 from app.cli.gate_views import lines_of_pairs
 from app.cli.plain_lines import plain_json, plain_line
 from app.reports.assumptions import rows_sentence
+from privacy_risk.spellings import spellings_text
 
 FAILING: Final = ("not covered", "not of dataset")
 """What becomes of the check of the columns where it fails, and is no doubt."""
@@ -91,6 +92,8 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
         yield f"  {own['message']} {own['remedy']}"
     for column in columns_of(verdict):
         yield f"  {column_text(column)}"
+        if column.get("spellings"):
+            yield f"    each a value, as the file writes it: {spellings_text(column['spellings'])}"
 
 
 def column_text(column: Json) -> str:

@@ -43,6 +43,7 @@ from app.domain.errors import InvalidInput
 from privacy_risk import Client, Resource
 from privacy_risk.doubts import as_said, formats_told, require_decided
 from privacy_risk.persons import rows_told
+from privacy_risk.spellings import spellings_notes
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,10 @@ class Profiling:
                 for own in dataset.document.get("attributes", ())
                 if own.get("unreadable")
             },
-            (rows_told(dataset.document, self.client.datasets.profile(dataset.name, limit=1), PERSON_WAYS),),
+            (
+                rows_told(dataset.document, self.client.datasets.profile(dataset.name, limit=1), PERSON_WAYS),
+                *spellings_notes(self.client, dataset.document),
+            ),
         )
 
     @contextmanager

@@ -29,6 +29,15 @@ class FoundIdentifier(Answer):
     share: Annotated[Number, Field(description="Share of the cells that are of it.", examples=[0.98])]
 
 
+class FoundSpelling(Answer):
+    """One of several ways in which a file writes a value."""
+
+    text: Annotated[str, Field(description="As it is written.", examples=["Lafayette "])]
+    value: Annotated[str | None, Field(examples=["Lafayette"])]
+    """What it is read as; null: as missing."""
+    rows: Annotated[Whole, Field(description="Rows that have it.", examples=[1])]
+
+
 class FoundColumn(Answer):
     """A column that is disclosed."""
 
@@ -56,6 +65,10 @@ class FoundColumn(Answer):
     """Criteria that read it and would block, but fail and are waived: they cover nothing."""
     reason: Annotated[str | None, Field(examples=[None])]
     """Why the policy lets it leave unjudged; null: it does not."""
+    spellings: Annotated[list[FoundSpelling] | None, Field(exclude_if=is_none)] = None
+    """Of what leaves as it is the rarest of the texts that are read as one value with others, or as missing.
+    Not in evidence, nor without data:read.
+    """
 
 
 class FoundUncovered(Answer):

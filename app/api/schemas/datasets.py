@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Column, Count, Name, Number, Ref, Resource, Text
+from app.api.schemas.coverage import FoundSpelling
 from app.api.schemas.derived import Asking
 from app.domain.hierarchies.cell_formats import CellFormat
 from app.services.datasets.dataset_schema import (
@@ -99,6 +100,8 @@ class AttributeSummary(Answer):
     unknown: Annotated[Count | None, Field(examples=[0])] = None
     """Rows with a value outside the hierarchy."""
     unknown_values: Annotated[Count | None, Field(description="Distinct such values.", examples=[0])] = None
+    spellings: Annotated[Count | None, Field(examples=[0])] = None
+    """Texts of the file that are read as one value with others, or as missing: see the profile."""
 
 
 class Dataset(Resource):
@@ -154,6 +157,8 @@ class AttributeProfile(Answer):
     """Values outside the hierarchy; null without data:read."""
     frequent: Annotated[list[ValueCount] | None, Field(max_length=200)]
     """Most frequent values; null without data:read."""
+    spellings: Annotated[list[FoundSpelling] | None, Field(max_length=100)] = None
+    """Texts of the file that are read as one value with others, or as missing; null without data:read."""
 
 
 class PersonSign(Answer):

@@ -16,7 +16,7 @@ from app.domain.errors import InvalidInput, TooLarge
 from app.domain.hierarchies.definitions import nodes_of_levels, nodes_of_parts
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.hierarchies.hierarchy_definitions import Side, Unit
-from app.domain.hierarchies.periods import period_of
+from app.domain.hierarchies.periods import Period, period_of
 
 MAX_LEAVES = 2_000_000
 MAX_MASKED_CHARACTERS = 200_000_000
@@ -124,30 +124,49 @@ def masking(values: Sequence[str], side: Side = "right", char: str = "*", pad: S
 def dates(values: Sequence[str], levels: Sequence[Unit] = ("day", "month", "year")) -> Hierarchy:
     """Dates truncated to the levels given, finest first; leaves are written as the first level is.
 
-    Labels: 1975-05-10, 1975-05, 1975-Q2, 1975, 1970s.
+    Those that are finer stand below it, and days among times are midnights.
+    Labels: 2024-05-01 08:07:30, 2024-05-01 08:07, 2024-05-01 08, 1975-05-10, 1975-05, 1975-Q2, 1975, 1970s;
+    those of less than a day end with the zone that is written, so that no two clocks are mixed.
     """
-    known = get_args(Unit)
+    known: tuple[Unit, ...] = get_args(Unit)
     places = [known.index(level) if level in known else -1 for level in levels]
     if not levels or -1 in places or places != sorted(set(places)) or levels[0] == "decade":
         raise InvalidInput.of(
             "/levels",
             "wrong-levels",
             "The levels are not an ascending list of units of time.",
-            "Choose from day, month, quarter, year, decade, finest first; decade cannot be the finest.",
+            f"Choose from {', '.join(known)}, finest first; decade cannot be the finest.",
         )
-    periods = []
+    periods: list[tuple[str, str, Period]] = []
+    rank: dict[str, int] = {"part of a second": -1, **{unit: i for i, unit in enumerate(known)}}
     for value in distinct_leaves(values):
         period = period_of(value)
-        if period is None or period.unit != levels[0]:
+        if period is None or rank[period.unit] > max(places[0], rank["day"]):
             raise InvalidInput.of(
                 "/values",
                 "not-a-date",
                 f"The value {value!r} is not a {levels[0]}.",
-                "Write days 1975-05-10, months 1975-05, quarters 1975-Q2, years 1975.",
+                "Write times 1975-05-10 14:35:00, days 1975-05-10, months 1975-05, quarters 1975-Q2, "
+                "years 1975.",
             )
-        periods.append((period.first, value))
-    rows = [[value, *(_TRUNCATED[level](first) for level in levels[1:])] for first, value in sorted(periods)]
+        is_midnight = period.unit == "day" and places[0] < rank["day"]
+        clock = f"{value} 00:00:00" if is_midnight else value
+        periods.append((value, clock, period_of(clock) or period))
+    periods.sort(key=lambda own: (own[2].span, own[0]))
+    above = levels if any(rank[own.unit] < places[0] for _, _, own in periods) else levels[1:]
+    rows = [
+        [
+            value,
+            *(clock if rank[own.unit] >= rank[level] else _truncated(clock, own, level) for level in above),
+        ]
+        for value, clock, own in periods
+    ]
     return Hierarchy(*nodes_of_levels(rows))
+
+
+def _truncated(value: str, period: Period, level: Unit) -> str:
+    length = _LENGTHS.get(level)
+    return _TRUNCATED[level](period.first) if length is None else f"{value[:length]}{period.zone}"
 
 
 def leaf_range(first: str, last: str, step: str = "1") -> list[str]:
@@ -193,7 +212,9 @@ def _require_few(size: int) -> None:
         )
 
 
+_LENGTHS: dict[Unit, int] = {"second": 19, "minute": 16, "hour": 13}
 _TRUNCATED: dict[Unit, Callable[[date], str]] = {
+    "day": date.isoformat,
     "month": lambda day: f"{day.year:04d}-{day.month:02d}",
     "quarter": lambda day: f"{day.year:04d}-Q{(day.month + 2) // 3}",
     "year": lambda day: f"{day.year:04d}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import date, time
 from decimal import Decimal
 from enum import StrEnum
 from typing import Final
@@ -13,7 +13,8 @@ class CellFormat(StrEnum):
     """How the cells of a column write dates or numbers; named by an example or by its parts.
 
     Between the parts of a date, days and months may lack their leading zero, and a time of day may stand
-    behind it, which is not kept. Of the separators of thousands, all or none are written.
+    behind it. It is kept by the formats that name it, down to parts of a second and with the zone that is
+    written; the others read the day alone. Of the separators of thousands, all or none are written.
     """
 
     ISO_DATE = "yyyy-mm-dd"
@@ -24,6 +25,13 @@ class CellFormat(StrEnum):
     MONTH_FIRST_DASHES = "mm-dd-yyyy"
     YEAR_FIRST_SLASHES = "yyyy/mm/dd"
     DIGITS = "yyyymmdd"
+    ISO_TIME = "yyyy-mm-dd hh:mm:ss"
+    DAY_FIRST_DOTS_TIME = "dd.mm.yyyy hh:mm:ss"
+    DAY_FIRST_SLASHES_TIME = "dd/mm/yyyy hh:mm:ss"
+    DAY_FIRST_DASHES_TIME = "dd-mm-yyyy hh:mm:ss"
+    MONTH_FIRST_SLASHES_TIME = "mm/dd/yyyy hh:mm:ss"
+    MONTH_FIRST_DASHES_TIME = "mm-dd-yyyy hh:mm:ss"
+    YEAR_FIRST_SLASHES_TIME = "yyyy/mm/dd hh:mm:ss"
     POINT = "1234.56"
     COMMA = "1234,56"
     DOTS_AND_COMMA = "1.234,56"
@@ -36,22 +44,38 @@ class CellFormat(StrEnum):
         """Whether it writes dates; the others write numbers."""
         return "yyyy" in self
 
+    @property
+    def keeps_time(self) -> bool:
+        """Whether a time of day behind a date is read, too."""
+        return self.endswith(_CLOCK)
+
+    @property
+    def with_time(self) -> CellFormat | None:
+        """The format of the same dates that keeps the time behind them, if a time may stand there."""
+        return None if self is CellFormat.DIGITS else CellFormat(f"{self.removesuffix(_CLOCK)}{_CLOCK}")
+
+
+_CLOCK: Final = " hh:mm:ss"
 
 DATE_FORMATS: Final = tuple(own for own in CellFormat if own.is_of_dates)
+DAY_FORMATS: Final = tuple(own for own in DATE_FORMATS if not own.keeps_time)
 NUMBER_FORMATS: Final = tuple(own for own in CellFormat if not own.is_of_dates)
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _WHOLE: Final = re.compile(r"(-?\d+)(?:\.0+)?", re.ASCII)
 _MOST_ZEROS: Final = 60
 """A short cell such as 1e999 must not become a long one, of which there may be millions."""
-_TIME: Final = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
+_TIME: Final = (
+    r"(?:[T ](?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.(?P<part>\d+))?)?"
+    r"(?P<zone>Z|[+-]\d{2}:?\d{2})?)?"
+)
 _PARTS: Final = {"yyyy": r"(?P<year>\d{4})", "mm": r"(?P<month>\d{1,2})", "dd": r"(?P<day>\d{1,2})"}
 
 
 def _date_pattern(format_: CellFormat) -> re.Pattern[str]:
     if format_ is CellFormat.DIGITS:
         return re.compile(r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})", re.ASCII)
-    pattern = re.escape(format_.value)
+    pattern = re.escape(format_.removesuffix(_CLOCK))
     for part, group in _PARTS.items():
         pattern = pattern.replace(part, group)
     return re.compile(pattern + _TIME, re.ASCII)
@@ -102,9 +126,11 @@ def is_date(text: str) -> bool:
 
 
 def read_cell(text: str, format_: CellFormat) -> str | None:
-    """The date as yyyy-mm-dd or the number as one text; None if the text is not written so.
+    """The date as yyyy-mm-dd, with a time that is kept as 2024-05-01 08:07:00, or the number as one text.
 
-    Numbers that are equal become one text: 17100.0, 17100,00 and 17.100 are 17100.
+    None if the text is not written so. Numbers that are equal become one text: 17100.0, 17100,00 and 17.100
+    are 17100. So do equal times of one zone, 8:07, 08:07:00 and 08:07:00.000, and midnight is the day alone,
+    which is how programs write days in columns of times.
     """
     return _read_date(text, format_) if format_.is_of_dates else _read_number(text, format_)
 
@@ -114,9 +140,17 @@ def _read_date(text: str, format_: CellFormat) -> str | None:
     if found is None:
         return None
     try:
-        return date(int(found["year"]), int(found["month"]), int(found["day"])).isoformat()
+        day = date(int(found["year"]), int(found["month"]), int(found["day"])).isoformat()
+        if not format_.keeps_time or found["hour"] is None:
+            return day
+        clock = time(int(found["hour"]), int(found["minute"]), int(found["second"] or 0)).isoformat()
     except ValueError:
         return None
+    part, zone = (found["part"] or "").rstrip("0"), (found["zone"] or "").replace(":", "")
+    if not (part or zone) and clock == "00:00:00":
+        return day
+    shown = "Z" if zone[1:] == "0000" else f"{zone[:3]}:{zone[3:]}" if len(zone) > 1 else zone
+    return f"{day} {clock}{'.' if part else ''}{part}{shown}"
 
 
 def _read_number(text: str, format_: CellFormat) -> str | None:

@@ -17,7 +17,7 @@ MOST_VALUES: Final = 1_000_000
 
 Labels = Annotated[tuple[LabelText, ...], Len(1, 100)]
 Side = Literal["left", "right"]
-Unit = Literal["day", "month", "quarter", "year", "decade"]
+Unit = Literal["second", "minute", "hour", "day", "month", "quarter", "year", "decade"]
 DiagnosisSystem = Literal["icd-10", "icd-9-cm"]
 
 Others = Annotated[
@@ -129,12 +129,12 @@ class MaskingDefinition:
 
 @dataclass(frozen=True)
 class DatesDefinition:
-    """ISO dates truncated to the levels given, finest first."""
+    """ISO dates, or times of days, truncated to the levels given, finest first; finer ones stand below."""
 
     kind: ClassVar[str] = "dates"
 
     leaves: LeafSource
-    levels: Annotated[tuple[Unit, ...], Len(1, 5), doc("Levels."), Example(["day", "month", "year"])]
+    levels: Annotated[tuple[Unit, ...], Len(1, 8), doc("Levels."), Example(["day", "month", "year"])]
 
 
 @dataclass(frozen=True)

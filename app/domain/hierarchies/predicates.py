@@ -2,8 +2,8 @@
 
 A node of the hierarchy fulfils a predicate by the share of its leaves that do, as if what it may stand for
 were evenly spread over them (Cao and Karras (2012), section 6.2). Intervals include both ends. Numbers are
-compared by value and exactly; a date lies in an interval if all of the day, month, quarter or year that it
-writes does, and a bound of a month is its first day below and its last day above.
+compared by value and exactly; a date lies in an interval if all of the time, day, month, quarter or year that
+it writes does, and a bound of a month is its first day below and its last day above.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ class AskedAttribute:
             return None
         if self._order == "date":
             period = period_of(written)
-            return None if period is None else (period.first.toordinal(), period.last.toordinal())
+            return None if period is None else period.span
         node = self._hierarchy.node_of(written)
         if node is None or not self._hierarchy.is_leaf[node]:
             return None

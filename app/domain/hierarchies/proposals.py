@@ -34,6 +34,7 @@ from app.domain.hierarchies.hierarchy_definitions import (
     PostcodesDefinition,
     RareValuesDefinition,
     TimesDefinition,
+    Unit,
     UsStatesDefinition,
 )
 from app.domain.hierarchies.periods import period_of
@@ -101,21 +102,23 @@ def propose_hierarchy(column: ColumnCounts) -> HierarchyProposal:
 def _dates(column: ColumnCounts) -> HierarchyProposal | None:
     if column.type != "date":
         return None
-    periods = [period_of(value) for value in column.counts]
-    days = [period.first for period in periods if period is not None and period.unit == "day"]
-    if len(days) < len(periods):
+    periods = [own for own in map(period_of, column.counts) if own is not None and own.first == own.last]
+    if len(periods) < len(column.counts):
         return HierarchyProposal(None, "Its dates are not written like 1975-05-10.")
-    low, high = min(days).year, max(days).year
+    low, high = min(own.first for own in periods).year, max(own.first for own in periods).year
     decades = high - low >= 20
+    is_of_times = any(own.unit != "day" for own in periods)
+    clock: tuple[Unit, ...] = ("second", "minute", "hour") if is_of_times else ()
+    levels = (*clock, "day", "month", "year")
     leaves = LeafRange(date(low, 1, 1).isoformat(), date(high, 12, 31).isoformat())
     is_short = (date(high, 12, 31) - date(low, 1, 1)).days < MOST_OF_RANGE
     return HierarchyProposal(
         DatesDefinition(
-            leaves if column.is_whole and is_short else column.leaves,
-            ("day", "month", "year", "decade") if decades else ("day", "month", "year"),
+            leaves if column.is_whole and is_short and not is_of_times else column.leaves,
+            (*levels, "decade") if decades else levels,
         ),
-        f"Dates over {_number_of(high - low + 1, 'year')}: by day, month, "
-        f"year{' and decade' if decades else ''}.",
+        f"{'Times of days' if is_of_times else 'Dates'} over {_number_of(high - low + 1, 'year')}: by "
+        f"{', '.join(levels)}{' and decade' if decades else ''}.",
     )
 
 

@@ -32,7 +32,8 @@ def read_csv(
             tables += map(_encoded, reader.feed(data))
     tables += map(_encoded, reader.finish())
     names = reader.columns or ()
-    return columns_of(tables or [_encoded(pa.table({name: pa.array([], pa.string()) for name in names}))])
+    empty = pa.table({name: pa.array([], pa.string()) for name in names})
+    return columns_of(tables or [_encoded(empty)], dialect)
 
 
 def _encoded(table: pa.Table) -> pa.Table:

@@ -201,13 +201,9 @@ def _reading(column: TextColumn, declaration: AttributeDeclaration) -> _Reading:
     known = _readings.setdefault(column, {})
     asked = (declaration.role, declaration.type, declaration.format, frozenset(declaration.map.items()))
     if asked not in known:
-        place: dict[str, int] = {}
-        target = [
-            MISSING if value is None else place.setdefault(value, len(place))
-            for value in _values(column, declaration)
-        ]
-        numbers = np.array([*target, MISSING], dtype=np.int32)
-        known[asked] = _Reading(TextColumn(tuple(place), numbers[column.positions]), numbers[:-1] == MISSING)
+        values = _values(column, declaration)
+        is_unreadable = np.array([value is None for value in values], dtype=bool)
+        known[asked] = _Reading(column.merged(values), is_unreadable)
     return known[asked]
 
 

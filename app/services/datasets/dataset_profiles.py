@@ -13,6 +13,7 @@ import numpy.typing as npt
 from app.services.datasets.dataset_encoding import EncodedAttribute, as_declared
 from app.services.datasets.dataset_schema import AttributeDeclaration
 from app.services.datasets.person_signs import NO_SIGNS, PersonSign, PersonSigns
+from app.services.datasets.spellings import Spelling, spellings_of
 from app.services.datasets.text_columns import TextColumn
 from app.services.resources import JsonObject
 
@@ -27,7 +28,10 @@ class ValueCount:
 
 @dataclass(frozen=True)
 class AttributeProfile:
-    """One column in numbers; ``unknown`` lists values outside the hierarchy, most frequent first."""
+    """One column in numbers; ``unknown`` lists values outside the hierarchy, most frequent first.
+
+    ``spellings`` are texts of the file that are read as one value with others, or as missing, rarest first.
+    """
 
     name: str
     role: str
@@ -37,6 +41,7 @@ class AttributeProfile:
     unknown_distinct: int
     unknown: tuple[ValueCount, ...] | None
     frequent: tuple[ValueCount, ...] | None
+    spellings: tuple[Spelling, ...] | None
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,7 @@ class Profile:
                     one,
                     unknown=None if limit is None or one.unknown is None else one.unknown[:limit],
                     frequent=None if limit is None or one.frequent is None else one.frequent[:limit],
+                    spellings=None if limit is None else one.spellings,
                 )
                 for one in self.attributes
             ),
@@ -83,6 +89,8 @@ class Profile:
 
 def _attribute(document: JsonObject) -> AttributeProfile:
     lists: dict[str, Any] = {name: _counts(document[name]) for name in ("unknown", "frequent")}
+    spellings = document["spellings"]
+    lists["spellings"] = None if spellings is None else tuple(Spelling(**one) for one in spellings)
     return AttributeProfile(**{**document, **lists})
 
 
@@ -90,8 +98,8 @@ def _counts(documents: Sequence[JsonObject] | None) -> tuple[ValueCount, ...] | 
     return None if documents is None else tuple(ValueCount(**one) for one in documents)
 
 
-STORED_AS: Final = "dataset_profile_2"
-"""What kind of result a stored profile is; the first ones had no signs of several rows per person."""
+STORED_AS: Final = "dataset_profile_3"
+"""What kind of result a stored profile is; earlier ones had no signs of several rows, and no spellings."""
 
 MOST_STORED_BYTES: Final = 4 * 1024**2
 """A profile that takes more memory than this is not stored: it is mostly long texts."""
@@ -125,6 +133,7 @@ def profile_of(
                 unknown_distinct=int(outside.sum()),
                 unknown=_most_frequent(column, outside),
                 frequent=_most_frequent(column, np.ones_like(outside)),
+                spellings=spellings_of(column),
             )
         )
     return Profile(columns[declarations[0].name].n_rows, tuple(profiles), person_signs)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from app.domain.errors import Fault, refuse
-from app.domain.hierarchies.cell_formats import CellFormat
+from app.domain.hierarchies.cell_formats import CellFormat, read_cell
 from app.services.resources import Stored, document_of
 
 
@@ -81,6 +81,9 @@ class DatasetStatus(StrEnum):
     NEEDS_ATTENTION = "needs_attention"
 
 
+_PLAIN: Final = {AttributeType.NUMBER: CellFormat.POINT, AttributeType.DATE: CellFormat.ISO_TIME}
+
+
 @dataclass(frozen=True)
 class AttributeDeclaration:
     """One column: its type, role, hierarchy (flat if None) and what becomes of unknown values.
@@ -99,6 +102,13 @@ class AttributeDeclaration:
     format: CellFormat | None = None
     on_unreadable: OnUnreadable = OnUnreadable.REFUSE
     on_missing: OnMissing = "refuse"
+
+    def meaning_of(self, text: str) -> str | None:
+        """What a cell with this text is, as it is replaced or written; itself if neither, None if missing."""
+        written = self.format or _PLAIN.get(self.type)
+        if text in self.map or written is None:
+            return self.map.get(text, text)
+        return read_cell(text, written) or (None if self.on_unreadable is OnUnreadable.MISSING else text)
 
 
 def declarations_of(dataset: Stored) -> tuple[AttributeDeclaration, ...]:

@@ -34,10 +34,12 @@ from app.services.datasets.dataset_schema import (
     flat_warning,
     rows_are_of,
 )
+from app.services.datasets.ingest.dialect import reading_of
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.ingest.pieces import Preview, first_rows
 from app.services.datasets.person_signs import NO_SIGNS, PersonSigns, signs_of
 from app.services.datasets.persons import person_warnings, persons_of
+from app.services.datasets.spellings import spellings_of
 from app.services.datasets.tables import TableResources
 from app.services.datasets.text_columns import TextColumn, read_columns
 from app.services.fingerprints import new_resource
@@ -101,8 +103,9 @@ class DatasetService(TableResources):
         dataset = await self.get(actor, ref)
         names = tuple(d.name for d in declarations_of(dataset))
         async with self._store.work(actor.tenant) as work:
-            first = await anext(work.pieces.read(document_of(dataset)["upload"]["id"]))
-        rows = await asyncio.to_thread(first_rows, first, names, limit)
+            upload = await work.resources.get(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
+            first = await anext(work.pieces.read(upload.id))
+        rows = await asyncio.to_thread(first_rows, first, names, limit, reading_of(upload.summary["dialect"]))
         return Preview(names, rows, dataset.summary["rows"])
 
     async def profile(self, actor: Actor, ref: str, limit: int = 50) -> Profile:
@@ -263,6 +266,7 @@ def _attribute_summary(
         "height": None if encoded is None else encoded.hierarchy.height,
         "leaves": None if encoded is None else encoded.hierarchy.n_leaves,
         "missing": column.n_missing,
+        "spellings": len(spellings_of(column)),
         "unreadable": len(unreadable_rows(source.columns[declaration.name], declaration)),
         "unknown": 0 if encoded is None else encoded.n_unknown_rows,
         "unknown_values": 0 if encoded is None else int(encoded.unknown.sum()),

@@ -23,6 +23,7 @@ from app.services.datasets.dictionary_links import (
     read_dictionary,
 )
 from app.services.datasets.ingest.faults import in_rows
+from app.services.datasets.spellings import Spelling, as_written, spellings_of
 from app.services.datasets.text_columns import read_columns
 from app.services.deletions import Erased
 from app.services.named import NamedResources
@@ -109,7 +110,15 @@ class TableLoader:
     def __init__(self, store: Store, capacity_bytes: int = 512 * 1024**2) -> None:
         self._store = store
         self._cache = BoundedCache(capacity_bytes)
+        self._is_of_files = False
+        self.spellings: dict[str, tuple[Spelling, ...]] = {}
         self.memory = Memory()
+
+    def of_files(self) -> TableLoader:
+        """A loader of a table as its file writes it; ``spellings`` are what is read as one value."""
+        loader = TableLoader(self._store)
+        loader._is_of_files = True
+        return loader
 
     async def table(self, tenant: TenantId, dataset: Stored) -> Table:
         """The disclosed attributes of a dataset; InvalidInput if it still needs attention."""
@@ -217,7 +226,11 @@ class TableLoader:
                     hierarchies[d.name] = Hierarchy.from_document(document_of(stored))
 
         def build() -> Table:
-            return table_of(encode(used, columns, hierarchies), used, columns)
+            encoded = encode(used, columns, hierarchies)
+            if self._is_of_files:
+                self.spellings |= {own.declaration.name: spellings_of(own.column) for own in encoded}
+                encoded = tuple(map(as_written, encoded))
+            return table_of(encoded, used, columns)
 
         return await asyncio.to_thread(build)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from app.domain.errors import refuse
 from app.services.datasets.dataset_schema import unknown_column
+from app.services.datasets.ingest.dialect import Dialect, reading_of
 from app.services.datasets.ingest.pieces import read_piece
 from app.services.ports import UnitOfWork
 from app.services.resources import Stored
@@ -31,10 +32,25 @@ class TextColumn:
         Distinct texts, in an order that the same upload always gives; none is missing.
     positions
         int32 (n,): the index in ``values`` of each cell, −1 where it is missing.
+    spelled
+        The same cells as the file writes them, where they are read as something else.
     """
 
     values: tuple[str, ...]
     positions: npt.NDArray[np.int32]
+    spelled: TextColumn | None = None
+
+    @property
+    def as_written(self) -> TextColumn:
+        """The cells as the file writes them."""
+        return self.spelled or self
+
+    def merged(self, meanings: Iterable[str | None]) -> TextColumn:
+        """The column with what each of its texts means, None for a missing value."""
+        place: dict[str, int] = {}
+        target = [MISSING if own is None else place.setdefault(own, len(place)) for own in meanings]
+        numbers = np.array([*target, MISSING], dtype=np.int32)
+        return TextColumn(tuple(place), numbers[self.positions], self.as_written)
 
     @cached_property
     def rows_per_value(self) -> npt.NDArray[np.int64]:
@@ -73,7 +89,7 @@ async def read_columns(
     tables = []
     async for payload in work.pieces.read(upload.id):
         tables.append(await asyncio.to_thread(read_piece, payload, wanted))
-    return await asyncio.to_thread(columns_of, tables)
+    return await asyncio.to_thread(columns_of, tables, reading_of(upload.summary["dialect"]))
 
 
 def check_columns_exist(upload: Stored, names: Sequence[str], pointer: str) -> None:
@@ -83,10 +99,16 @@ def check_columns_exist(upload: Stored, names: Sequence[str], pointer: str) -> N
     refuse(faults)
 
 
-def columns_of(tables: Sequence[pa.Table]) -> dict[str, TextColumn]:
-    """The columns by name of one table in parts, whose columns hold each distinct text of a part once."""
+def columns_of(tables: Sequence[pa.Table], dialect: Dialect | None = None) -> dict[str, TextColumn]:
+    """The columns by name of one table in parts, whose columns hold each distinct text of a part once.
+
+    Their cells are read by the dialect; without one they are as they are written.
+    """
     whole = pa.concat_tables(tables).unify_dictionaries()
-    return {name: _column(whole.column(name)) for name in whole.column_names}
+    columns = {name: _column(whole.column(name)) for name in whole.column_names}
+    if dialect is None or dialect == dialect.as_written:
+        return columns
+    return {name: own.merged(map(dialect.meaning_of, own.values)) for name, own in columns.items()}
 
 
 def _positions(indices: Any) -> npt.NDArray[np.int32]:  # noqa: ANN401 - an array of pyarrow

@@ -17,6 +17,7 @@ from app.services.datasets.ingest.dialect import (
     check_dialect,
     delimiter_note,
     dialect_document,
+    reading_of,
 )
 from app.services.datasets.ingest.hierarchy_proposals import with_hierarchies
 from app.services.datasets.ingest.intake import Intake
@@ -36,7 +37,7 @@ from app.services.fingerprints import new_resource
 from app.services.leases import UPLOAD_LEASE, held
 from app.services.named import NamedResources
 from app.services.ports import Store
-from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, Stored, require
+from app.services.resources import Actor, Created, JsonObject, Kind, NewResource, Scope, require
 
 MAX_SAMPLE_BYTES: Final = 1024**2
 
@@ -116,18 +117,23 @@ class UploadService(NamedResources):
     async def propose_schema(self, actor: Actor, ref: str) -> SchemaProposal:
         """Types, roles and hierarchies that would fit the columns, from the first rows."""
         upload = await self.get(actor, ref)
+        dialect = reading_of(upload.summary["dialect"])
         strays: dict[str, list[int]] = {}
         async with self._store.work(actor.tenant) as work:
             first = await anext(work.pieces.read(upload.id))
-            proposal = await asyncio.to_thread(propose_schema, first, upload.summary.get("index"))
+            proposal = await asyncio.to_thread(propose_schema, first, dialect, upload.summary.get("index"))
             row = 1
             if proposal.rows_in_sample < upload.summary["rows"]:
                 async for piece in work.pieces.read(upload.id):
-                    found, rows = await asyncio.to_thread(strays_of, proposal, piece)
+                    found, rows = await asyncio.to_thread(strays_of, proposal, piece, dialect)
                     for name, places in found.items():
                         strays.setdefault(name, []).extend((places + row).tolist())
                     row += rows
-        return await asyncio.to_thread(_with_hierarchies, with_categories(proposal, strays), first, upload)
+        proposal = with_categories(proposal, strays)
+        is_whole = proposal.rows_in_sample == upload.summary["rows"]
+        return await asyncio.to_thread(
+            with_hierarchies, proposal, first, upload.name, dialect, is_whole=is_whole
+        )
 
     async def preview(self, actor: Actor, ref: str, limit: int = 20) -> Preview:
         """The first rows; needs data:read."""
@@ -136,7 +142,7 @@ class UploadService(NamedResources):
         names = tuple(upload.summary["columns"])
         async with self._store.work(actor.tenant) as work:
             first = await anext(work.pieces.read(upload.id))
-        rows = await asyncio.to_thread(first_rows, first, names, limit)
+        rows = await asyncio.to_thread(first_rows, first, names, limit, reading_of(upload.summary["dialect"]))
         return Preview(names, rows, upload.summary["rows"])
 
     async def propose_dialect(self, actor: Actor, sample: bytes) -> DialectProposal:
@@ -149,11 +155,6 @@ class UploadService(NamedResources):
                 MAX_SAMPLE_BYTES,
             )
         return await asyncio.to_thread(propose_dialect, sample)
-
-
-def _with_hierarchies(proposal: SchemaProposal, first: bytes, upload: Stored) -> SchemaProposal:
-    is_whole = proposal.rows_in_sample == upload.summary["rows"]
-    return with_hierarchies(proposal, first, upload.name, is_whole=is_whole)
 
 
 def _resource(request: CreateUpload, intake: Intake, pieces: int, stored_bytes: int) -> NewResource:

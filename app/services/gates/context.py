@@ -7,7 +7,7 @@ is evaluated; those of rules that are only tried for a change are kept until the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.domain.arrays import Bools
@@ -19,6 +19,7 @@ from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.models.entry import MeasureContext
 from app.domain.rules.rule import Rule
 from app.domain.tables.table import Table
+from app.services.datasets.spellings import Spelling
 from app.services.datasets.tables import TableLoader
 from app.services.gates.registers import doubt_about_registers
 from app.services.gates.rows import doubt_about_rows
@@ -40,6 +41,7 @@ class EvaluationContext:
     ``base`` is the scoring without dictionaries, ``scorings`` those of the filled slots. ``rule`` is what the
     release is by, None for a finished file that could not be aligned with the dataset: then ``alone`` is
     that file. It is None, too, where a mechanism made the release: then ``drawn`` is that.
+    ``spellings`` are what the file that leaves writes in ways that are read as one value, by column.
     ``doubt`` says why nothing can be judged: see :func:`~app.services.gates.rows.doubt_about_rows` and
     :func:`~app.services.gates.registers.doubt_about_registers`.
     """
@@ -51,6 +53,7 @@ class EvaluationContext:
     drawn: DrawnRelease | None = None
     doubt: Fault | None = None
     memory_ceiling: int = MEMORY_CEILING
+    spellings: Mapping[str, Sequence[Spelling]] = field(default_factory=dict)
     _counters: dict[Dictionary, Counter] = field(default_factory=dict)
     _releases: dict[Rule, Release] = field(default_factory=dict)
     _scores: dict[tuple[str, Rule], RuleScore] = field(default_factory=dict)
@@ -162,7 +165,8 @@ async def load_context(
     )  # fmt: skip
     if doubt is None and aligned is not None:
         doubt = aligned.doubt
-    return EvaluationContext(base, scorings, rule, aligned, drawn, doubt)
+    spellings = loader.spellings if aligned is None else aligned.spellings(base.table)
+    return EvaluationContext(base, scorings, rule, aligned, drawn, doubt, spellings=spellings)
 
 
 def _fitting(options: ScoringOptions, sources: Sources) -> ScoringOptions:

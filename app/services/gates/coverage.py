@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict
 from typing import Any, Final, Literal
 
@@ -31,6 +31,7 @@ from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import highest_accepted
 from app.domain.tables.table import Table
+from app.services.datasets.spellings import Spelling
 from app.services.fingerprints import plain
 from app.services.gates.context import EvaluationContext
 from app.services.gates.released_columns import released_columns, unreadable
@@ -45,7 +46,7 @@ LEAST_MISSING: Final = 0.1
 def columns_to_read(subject: Subject, context: EvaluationContext) -> Columns:
     """What the requirements may read of the dataset, its dictionaries and its sensitivity profile."""
     table = context.table
-    readable = set(table.attributes) - unreadable(subject, table, context.aligned)
+    readable = set(table.attributes) - unreadable(table, context.aligned)
     carried = {
         slot: frozenset(name for own in scoring.linked for name in _carried(own)) & readable
         for slot, scoring in context.scorings.items()
@@ -210,8 +211,13 @@ def seconds_of_coverage(context: EvaluationContext) -> float:
     return seconds + SECONDS_PER_MATCHED_CELL * cells + SECONDS_PER_PAIR * min(pairs, MOST_PAIRS)
 
 
-def coverage_document(coverage: Coverage, file: AlignedRelease | None) -> JsonObject:
-    """The columns and what is not covered, as the result has it, and what the rows of a file stand for."""
+def coverage_document(
+    coverage: Coverage, file: AlignedRelease | None, spellings: Mapping[str, Sequence[Spelling]]
+) -> JsonObject:
+    """The columns, what their file writes in several ways, and what is not covered, as the result has it.
+
+    Of a release file also what its rows stand for.
+    """
     uncovered = [_uncovered(own, coverage) for own in coverage.uncovered]
     rows = "" if file is None else _stand_for(file)
     explanation = f"{_explanation(coverage)} {rows}".rstrip()
@@ -236,7 +242,7 @@ def coverage_document(coverage: Coverage, file: AlignedRelease | None) -> JsonOb
         allowed_share=coverage.allowed_share,
         to_confirm=coverage.to_confirm,
         uncovered=uncovered,
-        columns=[_column(own, coverage) for own in coverage.columns],
+        columns=[_column(own, coverage, spellings.get(own.name, ())) for own in coverage.columns],
         **({} if coverage.least_persons is None else {"least_persons": coverage.least_persons}),
         **({} if file is None else {"rows": _rows(file)}),
     )
@@ -298,9 +304,10 @@ def _document(outcome: Outcome, explanation: str, **found: Any) -> JsonObject:  
     return plain(document)
 
 
-def _column(column: JudgedColumn, coverage: Coverage) -> JsonObject:
+def _column(column: JudgedColumn, coverage: Coverage, spellings: Sequence[Spelling]) -> JsonObject:
     return {
         **asdict(column),
+        **({"spellings": [asdict(own) for own in spellings]} if spellings else {}),
         "singled_out_share": column.singled_out / coverage.records,
         "identifiers": [_identifier(own) for own in column.identifiers],
     }

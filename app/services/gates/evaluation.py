@@ -146,8 +146,10 @@ class Evaluation:
             ]
             waived = {own["id"] for own in found if own["outcome"] == "waived"}
             try:
-                coverage = find_coverage(self.subject, self._context, waived)
-                self._coverage = coverage_document(coverage, self._context.aligned)
+                found_columns = find_coverage(self.subject, self._context, waived)
+                self._coverage = coverage_document(
+                    found_columns, self._context.aligned, self._context.spellings
+                )
             except NotSupported as error:
                 self._coverage = broken_coverage(f"{error.message} {error.remedy}")
         return self._coverage
@@ -229,6 +231,8 @@ async def prepare_evaluation(
     store: Store, loader: TableLoader, tenant: TenantId, subject: Subject
 ) -> Evaluation:
     """Load what an evaluation rests on; InvalidInput where it does not fit together."""
+    if subject.is_as_written:
+        loader = loader.of_files()
     context = await load_context(store, loader, tenant, subject)
     maker = EvaluatorMaker(store, loader, tenant, subject, context)
     return Evaluation(subject, context, [await maker.evaluator(own) for own in subject.policy.requirements])

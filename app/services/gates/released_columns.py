@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -11,14 +11,14 @@ from app.domain.gates.coverage import KEY, NOTHING_SHOWN, Levels, ReleasedColumn
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.policies.schema import Giver
+from app.domain.rules.release_alignment import Readings
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
-from app.services.datasets.dataset_schema import declarations_of
 from app.services.datasets.text_columns import TextColumn
 from app.services.gates.context import EvaluationContext
 from app.services.gates.subject import Subject
 from app.services.releases.aligned_release import AlignedRelease
-from app.services.releases.readings import ASTERISK, readings_of
+from app.services.releases.readings import ASTERISK
 
 
 def released_columns(subject: Subject, context: EvaluationContext) -> list[ReleasedColumn]:
@@ -28,43 +28,42 @@ def released_columns(subject: Subject, context: EvaluationContext) -> list[Relea
         return [_of_drawn(subject, context, drawn, j) for j in range(table.n_attributes)]
     if aligned is None:
         return [_of_rule(subject, context, j) for j in range(table.n_attributes)]
-    found = [
-        _of_file(subject, context, aligned.texts[name], name)
-        for name in table.attributes
-        if name in aligned.texts
-    ]
+    found = [_of_file(subject, context, aligned, name) for name in table.attributes if name in aligned.texts]
     return found if subject.key is None else [*found, _key_column(subject, subject.key, aligned)]
 
 
-def unreadable(subject: Subject, table: Table, aligned: AlignedRelease | None) -> frozenset[str]:
+def unreadable(table: Table, aligned: AlignedRelease | None) -> frozenset[str]:
     """Columns of a file in which different texts stand for one value, so that requirements do not see them.
 
     A dataset may replace texts by others before it looks them up. What it takes for alike need not look alike
-    to a reader of the file.
+    to a reader of the file. Quasi-identifiers of a file that is judged by itself are judged by their texts.
     """
     if aligned is None:
         return frozenset()
-    replaced = {own.name: own.map for own in declarations_of(subject.dataset)}
-    labels = {name: own.labels for name, own in zip(table.attributes, table.hierarchies, strict=True)}
     return frozenset(
         name
         for name, column in aligned.texts.items()
-        if are_alike(column.values, replaced.get(name, {}), frozenset(labels[name]))
-        or _says_nothing_in_several_ways(column, labels[name][TOP])
+        if (aligned.rule is not None or name in table.sensitive)
+        and (
+            are_alike(aligned.columns[name].readings)
+            or _says_nothing_in_several_ways(column, aligned.columns[name].readings, table, name)
+        )
     )
 
 
-def _says_nothing_in_several_ways(column: TextColumn, top: str) -> bool:
+def _says_nothing_in_several_ways(
+    column: TextColumn, readings: Sequence[Readings], table: Table, name: str
+) -> bool:
     """Whether cells that show nothing are written differently, so that they can be told apart."""
-    ways = len({"", ASTERISK, top}.intersection(column.values))
-    return ways + (column.n_missing > 0) > 1
+    top = table.hierarchies[table.position(name)].labels[TOP]
+    return sum(None in own or top in own for own in readings) + (column.n_missing > 0) > 1
 
 
-def are_alike(texts: Sequence[str], replaced: Mapping[str, str], labels: Set[str]) -> bool:
-    """Whether two of these different texts can stand for one value."""
+def are_alike(texts: Iterable[Readings]) -> bool:
+    """Whether two of these different texts, by what they may stand for, can stand for one value."""
     seen: set[str | None] = set()
-    for text in texts:
-        own = {reading for reading in readings_of(text, replaced, labels) if reading is not None}
+    for readings in texts:
+        own = {reading for reading in readings if reading is not None}
         if own & seen:
             return True
         seen |= own
@@ -102,15 +101,17 @@ def _of_nodes(
     return ReleasedColumn(name, _role(table, name), _giver(subject, name), texts, of_node[shown], levels)
 
 
-def _of_file(subject: Subject, context: EvaluationContext, column: TextColumn, name: str) -> ReleasedColumn:
+def _of_file(
+    subject: Subject, context: EvaluationContext, aligned: AlignedRelease, name: str
+) -> ReleasedColumn:
     """The column as it is written, rows in the file's order."""
-    table = context.table
+    table, column = context.table, aligned.texts[name]
     j = table.position(name)
     hierarchy = table.hierarchies[j]
     nothing, texts = {"", ASTERISK, hierarchy.labels[TOP]}, column.values
     code = [NOTHING_SHOWN if text in nothing else place for place, text in enumerate(texts)]
     missing = NOTHING_SHOWN
-    if _says_nothing_in_several_ways(column, hierarchy.labels[TOP]):
+    if _says_nothing_in_several_ways(column, aligned.columns[name].readings, table, name):
         # Whoever gets the file tells them apart: each way of writing it is a value.
         code, missing, texts = list(range(len(texts))), len(texts), (*texts, "")
     codes: Ints = np.array([*code, missing], dtype=np.int32)[column.positions]

@@ -81,6 +81,12 @@ class Subject:
         return self.base.dataset
 
     @property
+    def is_as_written(self) -> bool:
+        """Whether the table is to leave as it is, and its file writes values in ways that are read as one."""
+        leaves = self.released is None and self.rule is not None and self.rule.kind == "identity"
+        return leaves and any(own.get("spellings") for own in self.dataset.summary["attributes"])
+
+    @property
     def shown_rule(self) -> JsonObject | None:
         """The rule in short, with its name if it is stored; None for a finished release."""
         return None if self.rule is None else self.rule.in_short

@@ -18,6 +18,7 @@ from app.domain.rules.release_alignment import ReleasedColumn
 from app.domain.rules.release_order import KeptOrder
 from app.domain.rules.rule import CellRule
 from app.domain.tables.table import Table
+from app.services.datasets.spellings import Spelling, spellings_of
 from app.services.datasets.text_columns import TextColumn
 
 
@@ -63,6 +64,18 @@ class AlignedRelease:
     kept: KeptOrder | None = None
     fits_in_place: bool = False
     doubt: Fault | None = None
+
+    def spellings(self, table: Table) -> dict[str, tuple[Spelling, ...]]:
+        """Column → what the file writes in several ways that the dataset takes for one value."""
+        found = {}
+        for name, column in self.texts.items():
+            top, *known = table.hierarchies[table.position(name)].labels
+            labels = {*known, None} - {top}
+            means = (next((one for one in own if one in labels), None) for own in self.columns[name].readings)
+            spellings = spellings_of(column.merged(means))
+            several = sum(own.value is None for own in spellings) + (column.n_missing > 0) > 1
+            found[name] = tuple(own for own in spellings if own.value is not None or several)
+        return found
 
     @property
     def order(self) -> Literal["records", "other", "unknown"]:

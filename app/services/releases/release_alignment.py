@@ -34,13 +34,14 @@ from app.domain.rules.release_order import KeptOrder, kept_order
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
 from app.services.datasets.dataset_schema import AttributeDeclaration, declarations_of
+from app.services.datasets.ingest.dialect import Dialect, reading_of
 from app.services.datasets.tables import TableLoader
 from app.services.datasets.text_columns import MISSING, TextColumn, read_columns
 from app.services.ports import Store
 from app.services.releases.aligned_release import AlignedRelease
 from app.services.releases.readings import ASTERISK, readings_of
 from app.services.releases.release_files import columns_of_release
-from app.services.resources import Stored, TenantId
+from app.services.resources import Kind, Stored, TenantId, document_of
 
 NOBODY_SAID: Final = (
     "Neither a key column nor the records' order was named, so that nobody knows whose row is whose."
@@ -79,11 +80,13 @@ async def align_release(
     read = [*names.values(), *([] if key is None else [key])]
     async with store.work(tenant) as work:
         columns = await read_columns(work, upload, read, pointer)
+        source = await work.resources.get(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
     declared = {own.name: own for own in declarations_of(dataset)}
-    texts = {name: columns[column] for name, column in names.items()}
+    texts = {name: columns[column].as_written for name, column in names.items()}
+    dialects = [reading_of(own.summary["dialect"]) for own in (upload, source)]
 
     def found() -> AlignedRelease:
-        release = _Release(upload, dataset, table, texts, declared, pointer)
+        release = _Release(upload, dataset, table, texts, declared, pointer, dialects)
         if key is not None:
             return release.by_key(key, columns[key])
         return release.by_order() if order == "records" else release.by_nothing()
@@ -102,9 +105,11 @@ class _Release:
         texts: Mapping[str, TextColumn],
         declared: Mapping[str, AttributeDeclaration],
         pointer: str,
+        dialects: Sequence[Dialect],
     ) -> None:
         self._upload, self._dataset, self._table = upload, dataset, table
         self._texts, self._declared, self._pointer = texts, declared, pointer
+        self._dialects = dialects
         self._n_rows = int(upload.summary["rows"])
         self._columns = {name: self._released(name, column) for name, column in texts.items()}
         self._require_known_values()
@@ -114,10 +119,16 @@ class _Release:
 
     def _released(self, name: str, column: TextColumn) -> ReleasedColumn:
         labels = frozenset(self._table.hierarchies[self._table.position(name)].labels)
-        replaced = self._declared[name].map
-        return ReleasedColumn(
-            tuple(readings_of(text, replaced, labels) for text in column.values), column.positions
-        )
+        declared = self._declared[name]
+
+        def meaning_of(text: str) -> str | None:
+            read: str | None = text
+            for dialect in self._dialects:
+                read = None if read is None else dialect.meaning_of(read)
+            return None if read is None else declared.meaning_of(read)
+
+        readings = (readings_of(text, declared.map, labels, meaning_of) for text in column.values)
+        return ReleasedColumn(tuple(readings), column.positions)
 
     def by_key(self, key: str, ids: TextColumn) -> AlignedRelease:
         """The rule, with rows found by the identifiers of the key column."""
@@ -284,12 +295,16 @@ class _Release:
         return [None if label == top else label for label in meant]
 
     def _texts_as_nodes(self, name: str, hierarchy: Hierarchy) -> tuple[Hierarchy, Ints]:
-        """A flat hierarchy of the values shown, and the node of each cell."""
-        labels = self._labels(name, hierarchy)
-        shown = sorted({label for label in labels if label is not None})
-        node = {label: code for code, label in enumerate(shown, start=1)}
+        """A flat hierarchy of the texts shown, and the node of each cell.
+
+        Cells that show nothing are told apart where that is written in several ways.
+        """
+        column, labels = self._texts[name], self._labels(name, hierarchy)
+        ways = labels.count(None) + (column.n_missing > 0)
+        shown = sorted(text for text, own in zip(column.values, labels, strict=True) if own or ways > 1)
+        node = {text: code for code, text in enumerate(shown, start=1)}
         own = Hierarchy((hierarchy.labels[TOP], *shown), ((), *((TOP,) for _ in shown)))
-        return own, _of_cells([TOP if label is None else node[label] for label in labels], self._texts[name])
+        return own, _of_cells([node.get(text, TOP) for text in column.values], column)
 
     def _nodes(self, name: str, hierarchy: Hierarchy) -> Ints:
         """The node of each cell; InvalidInput for a label that several nodes have."""

@@ -13,12 +13,8 @@ from app.domain.errors import InvalidInput
 from app.services.datasets.csv_text import neutralised
 from app.services.datasets.dataset_schema import Role, column_of, declarations_of
 from app.services.datasets.ingest.dialect import UploadFormat
-from app.services.datasets.ingest.doubts import USUAL_MARKERS
-from app.services.releases.readings import ASTERISK
 from app.services.resources import Stored
 
-PLACEHOLDERS: Final = frozenset({"", ASTERISK, *USUAL_MARKERS})
-"""Texts that say of nobody anything but that nothing is shown."""
 BINARY: Final = {
     UploadFormat.PARQUET.value: "Parquet",
     UploadFormat.ARROW.value: "Arrow",
@@ -72,8 +68,7 @@ def columns_of_release(dataset: Stored, upload: Stored, key: str | None, pointer
 def _require_read_as_written(upload: Stored, pointer: str) -> None:
     """Refuse an upload of which more leaves than was looked at.
 
-    Blanks around cells, and texts that were declared to mean that a value is missing, leave with the file. So
-    does what a binary file holds beside its cells, of which Parquet has places that no reader shows.
+    What a binary file holds beside its cells leaves with it, and Parquet has places that no reader shows.
     """
     binary = BINARY.get(upload.summary["format"])
     if binary is not None:
@@ -83,20 +78,6 @@ def _require_read_as_written(upload: Stored, pointer: str) -> None:
             f"The release file {upload.name!r} is {binary}, which may hold more "
             "than its cells show: metadata, values that no row has any more, and values below empty cells.",
             "Judge and publish it as CSV; or name a rule, for the service writes releases from cells alone.",
-        )
-    dialect = upload.summary["dialect"]
-    others = [text for text in dialect["missing"] if text not in PLACEHOLDERS]
-    said = "without the blanks around its cells" if dialect["trim"] else ""
-    if others:
-        said += f"{' and ' if said else ''}with {len(others)} texts of its own for missing values"
-    if not said and len(set(dialect["missing"])) > 1:
-        said = "with several markers of missing values, which can be told apart"
-    if said:
-        raise InvalidInput.of(
-            f"{pointer}/upload",
-            "not-read-as-written",
-            f"The release file {upload.name!r} was read {said}: who gets the file sees them.",
-            "Upload it without trim, and with one marker of missing values, an empty cell or one like NA.",
         )
 
 

@@ -36,7 +36,32 @@ def moments(*texts):
         (moments("2026-01-31", "1970-12-01", "NaT"), ["2026-01-31", "1970-12-01", ""]),
         (
             [pd.Timestamp("2026-01-31 23:30", tz="Europe/Berlin"), pd.NaT, pd.NaT],
-            ["2026-01-31", "", ""],
+            ["2026-01-31 23:30:00+01:00", "", ""],
+        ),
+        (
+            [pd.Timestamp("2026-01-31", tz="Europe/Berlin"), pd.Timestamp("2026-07-31", tz="Europe/Berlin")],
+            ["2026-01-31", "2026-07-31"],
+        ),
+        (moments("2026-01-31 08:07", "2026-01-31"), ["2026-01-31 08:07:00", "2026-01-31 00:00:00"]),
+        (
+            moments("2026-01-31 08:07:00.5", "2026-01-31 08:07:00.000000001", "2026-01-31 08:07"),
+            ["2026-01-31 08:07:00.5", "2026-01-31 08:07:00.000000001", "2026-01-31 08:07:00"],
+        ),
+        (
+            # In the night when summer time ends, an hour is there twice.
+            pd.to_datetime(["2024-10-27 00:30", "2024-10-27 01:30"], utc=True).tz_convert("Europe/Berlin"),
+            ["2024-10-27 02:30:00+02:00", "2024-10-27 02:30:00+01:00"],
+        ),
+        (
+            pd.Series(
+                [
+                    dt.datetime(2026, 1, 31, 8, tzinfo=dt.timezone(dt.timedelta(hours=2))),
+                    dt.datetime(2026, 1, 31, 6, tzinfo=dt.UTC),
+                    None,
+                ],
+                dtype=object,
+            ),
+            ["2026-01-31 08:00:00+02:00", "2026-01-31 06:00:00Z", ""],
         ),
         (
             pd.Series(moments("2026-01-31", "1970-12-01", "NaT"), dtype=object),
@@ -72,7 +97,15 @@ def test_cells_of_pandas_become_the_texts_that_people_mean(cells, written):
             pa.array([dt.datetime(2026, 1, 31, 22, 30), None, None], pa.timestamp("us", tz="UTC")).cast(
                 pa.timestamp("us", tz="Europe/Berlin")
             ),
-            ["2026-01-31", "", ""],
+            ["2026-01-31 23:30:00+01:00", "", ""],
+        ),
+        (
+            pa.array([dt.datetime(2026, 1, 31, 8, 7, 0, 500000), dt.datetime(2026, 1, 31, 8, 7)]),
+            ["2026-01-31 08:07:00.5", "2026-01-31 08:07:00"],
+        ),
+        (
+            pa.array([dt.datetime(2026, 1, 31, 8, 7, 10), None], pa.timestamp("ns", tz="UTC")),
+            ["2026-01-31 08:07:10Z", ""],
         ),
     ],
 )
@@ -98,10 +131,8 @@ def test_whatever_exports_an_arrow_stream_is_taken():
 
 def test_what_is_left_aside_is_told():
     frame = pd.DataFrame({"x": moments("2026-01-31 10:00", "2026-01-30")}, index=["p", "q"])
-    assert table_of(frame, "frame").notes == (
-        "The index is left aside: df.reset_index() makes it a column.",
-        "Of x the dates are taken; the times of day are left aside.",
-    )
+    told = ("The index is left aside: df.reset_index() makes it a column.",)
+    assert table_of(frame, "frame").notes == told
     assert table_of(pd.DataFrame({"x": moments("2026-01-31")}), "frame").notes == ()
 
 

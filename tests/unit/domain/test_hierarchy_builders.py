@@ -82,9 +82,40 @@ def test_dates_are_truncated_to_the_levels_asked_for():
     assert dates(["1975-05-10"], ["day", "year"]).height == 2
 
 
+def test_times_stand_below_the_levels_from_second_to_year():
+    levels = ["second", "minute", "hour", "day", "month", "quarter", "year", "decade"]
+    h = dates(["2024-05-01 08:07:30", "2024-05-01 08:07:31", "2024-05-01"], levels)
+    assert path(h, "2024-05-01 08:07:30") == [
+        "2024-05-01 08:07:30", "2024-05-01 08:07", "2024-05-01 08", "2024-05-01", "2024-05", "2024-Q2",
+        "2024", "2020s", "*",
+    ]  # fmt: skip
+    assert [h.labels[leaf] for leaf in h.leaves] == [
+        "2024-05-01",
+        "2024-05-01 08:07:30",
+        "2024-05-01 08:07:31",
+    ]
+
+
+def test_what_is_finer_than_the_first_level_stands_below_it():
+    h = dates(["2024-05-01 08:07:30.25", "2024-05-01 08:07:30.5"], ["second", "day"])
+    assert path(h, "2024-05-01 08:07:30.5") == [
+        "2024-05-01 08:07:30.5", "2024-05-01 08:07:30", "2024-05-01", "*",
+    ]  # fmt: skip
+    h = dates(["2024-05-01 08:07:30", "2024-05-02"], ["day", "year"])
+    assert path(h, "2024-05-01 08:07:30") == ["2024-05-01 08:07:30", "2024-05-01", "2024", "*"]
+
+
+def test_clocks_of_several_zones_are_not_mixed_below_the_day():
+    h = dates(["2024-05-01 08:07:30Z", "2024-05-01 08:07:31+02:00"], ["second", "hour", "day"])
+    assert path(h, "2024-05-01 08:07:30Z") == ["2024-05-01 08:07:30Z", "2024-05-01 08Z", "2024-05-01", "*"]
+    assert path(h, "2024-05-01 08:07:31+02:00")[1:] == ["2024-05-01 08+02:00", "2024-05-01", "*"]
+
+
 @pytest.mark.parametrize(
     ("values", "levels"),
     [
+        (["2024-05-01 08:07:61"], ["second"]),
+        (["2024-05"], ["second"]),
         (["1975-02-30"], ["day"]),
         (["1975-05"], ["day"]),
         (["10.05.1975"], ["day"]),

@@ -25,7 +25,12 @@ def test_the_type_is_that_of_nineteen_in_twenty_cells(strays, type_):
     ("cells", "type_", "format_", "has_note"),
     [
         (["1975-05-10", "1980-12-31"], "date", None, False),
-        (["1975-05-10 00:00:00", "1980-12-31 00:00:00"], "date", "yyyy-mm-dd", False),
+        (["1975-05-10 00:00:00", "1980-12-31 00:00:00"], "date", "yyyy-mm-dd hh:mm:ss", False),
+        (["1975-05-10"] * 99 + ["1975-05-10T08:07:00Z"], "date", "yyyy-mm-dd hh:mm:ss", False),
+        (["31.12.1980 8:07", "10.05.1975 23:59:30"], "date", "dd.mm.yyyy hh:mm:ss", False),
+        (["31/12/1980 08:07"], "date", "dd/mm/yyyy hh:mm:ss", False),
+        (["11/12/1980 08:07"], "date", "dd/mm/yyyy hh:mm:ss", True),
+        (["1980-12-31 08:07+02:00", "1980-12-31 08:07Z"], "date", "yyyy-mm-dd hh:mm:ss", True),
         (["12/31/1980", "05/10/1975"], "date", "mm/dd/yyyy", False),
         (["31/12/1980", "10/05/1975"], "date", "dd/mm/yyyy", False),
         (["11/12/1980", "10/05/1975"], "date", "dd/mm/yyyy", True),

@@ -1,6 +1,6 @@
 """Dates and numbers as tables write them, read against what Python writes itself."""
 
-from datetime import date
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.domain.hierarchies.cell_formats import DATE_FORMATS, CellFormat, is_date, is_number, read_cell
 
-WRITTEN = {"yyyy": "%Y", "mm": "%m", "dd": "%d"}
+WRITTEN = {"hh:mm:ss": "%H:%M:%S", "yyyy": "%Y", "mm": "%m", "dd": "%d"}
 
 
 def written(day, format_):
@@ -59,6 +59,14 @@ def test_every_number_is_read_back_as_one_text_for_its_value(number, format_, ha
         ("1975-05-10 00:00:00", "yyyy-mm-dd", "1975-05-10"),
         ("1975-05-10T23:59:59.5+02:00", "yyyy-mm-dd", "1975-05-10"),
         ("10.05.1975 14:30", "dd.mm.yyyy", "1975-05-10"),
+        ("10.05.1975 14:30", "dd.mm.yyyy hh:mm:ss", "1975-05-10 14:30:00"),
+        ("1.5.1975 8:07:30.500", "dd.mm.yyyy hh:mm:ss", "1975-05-01 08:07:30.5"),
+        ("1975-05-10T08:07:00.000000001+0200", "yyyy-mm-dd hh:mm:ss", "1975-05-10 08:07:00.000000001+02:00"),
+        ("1975-05-10T08:07:00+00:00", "yyyy-mm-dd hh:mm:ss", "1975-05-10 08:07:00Z"),
+        ("1975-05-10 00:00:00.000", "yyyy-mm-dd hh:mm:ss", "1975-05-10"),
+        ("1975-05-10 00:00:00Z", "yyyy-mm-dd hh:mm:ss", "1975-05-10 00:00:00Z"),
+        ("1975-05-10 24:00", "yyyy-mm-dd hh:mm:ss", None),
+        ("1975-05-10 08:07:61", "yyyy-mm-dd hh:mm:ss", None),
         ("17100.0", "1234.56", "17100"),
         ("17100", "1234.56", "17100"),
         ("1e3", "1234.56", "1000"),
@@ -74,6 +82,21 @@ def test_every_number_is_read_back_as_one_text_for_its_value(number, format_, ha
 )
 def test_one_value_has_one_text(text, format_, value):
     assert read_cell(text, CellFormat(format_)) == value
+
+
+@given(
+    moments=st.lists(
+        st.datetimes(
+            datetime(1000, 1, 1), timezones=st.sampled_from([None, UTC, timezone(timedelta(hours=2))])
+        ),
+        min_size=2,
+        unique_by=datetime.isoformat,
+    )
+)
+def test_a_format_that_keeps_the_time_merges_no_two_moments(moments):
+    read = {read_cell(own.isoformat(), CellFormat.ISO_TIME) for own in moments}
+    assert len(read) == len(moments)
+    assert {own[:10] for own in read} == {str(own.date()) for own in moments}
 
 
 @given(coefficient=st.integers(-(10**9), 10**9), exponent=st.integers(-900, 900))

@@ -240,4 +240,4 @@ def _by_pieces(file: File) -> dict[str, TextColumn]:
     tables = file.tables(reader)
     writer = PieceWriter(reader.columns or ())
     pieces = [piece for table in tables for piece in writer.add(table)] + list(writer.finish())
-    return columns_of([read_piece(piece.payload) for piece in pieces])
+    return columns_of([read_piece(piece.payload) for piece in pieces], file.dialect)

@@ -100,7 +100,7 @@ def piece_of(**columns: list[str]) -> bytes:
 
 def test_an_index_is_left_out_of_what_is_released() -> None:
     piece = piece_of(index=["1", "1", "2"], sex=["f", "m", "f"])
-    roles = {own.name: own.role for own in propose_schema(piece, "index").attributes}
+    roles = {own.name: own.role for own in propose_schema(piece, index="index").attributes}
     assert roles == {"index": "other", "sex": "quasi_identifier"}
 
 

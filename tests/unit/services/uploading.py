@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from app.domain.errors import InvalidInput, TooLarge
-from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits
+from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits, reading_of
 from app.services.datasets.ingest.pieces import read_piece
+from app.services.datasets.text_columns import columns_of
 from app.services.datasets.uploads import CreateUpload, UploadService
 from app.services.resources import Actor, Created
 from tests.unit.services.memory_store import MemoryStore
@@ -45,7 +46,8 @@ class Uploading:
     def rows(self, created: Created) -> list[tuple[str | None, ...]]:
         pieces = self.store.data(self.actor.tenant).pieces[created.resource.id]
         tables = [read_piece(pieces[number]) for number in sorted(pieces)]
-        return [tuple(row.values()) for table in tables for row in table.to_pylist()]
+        columns = columns_of(tables, reading_of(created.resource.summary["dialect"]))
+        return list(zip(*(own.cells() for own in columns.values()), strict=True))
 
     async def fault(self, data: bytes, **arguments: Any) -> str:
         with pytest.raises(InvalidInput) as caught:

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Final
 
 from app.domain.hierarchies.cell_formats import (
-    DATE_FORMATS,
+    DAY_FORMATS,
     CellFormat,
     is_date,
     is_number,
@@ -55,6 +55,12 @@ _DAY_OR_MONTH: Final = {
 }
 
 
+_SEVERAL_ZONES: Final = (
+    "Its times are written by clocks of several zones: each is taken as it is written, so that one moment "
+    "may be several values. Bring them to one zone where moments are meant."
+)
+
+
 @dataclass(frozen=True)
 class TypeProposal:
     """How a column may be declared.
@@ -84,7 +90,7 @@ class TypeProposal:
 def propose_type(cells: Sequence[str | None]) -> TypeProposal:
     """The type that at least :data:`LEAST_SHARE` of the present cells have, with its exceptions."""
     counts = Counter(cell for cell in cells if cell is not None)
-    date_format = _best(counts, DATE_FORMATS)
+    date_format = _best(counts, DAY_FORMATS)
     if date_format is not None:
         return _of_dates(cells, counts, date_format)
     # A cell with a leading zero makes codes of all, for the zeros of codes count.
@@ -143,6 +149,14 @@ def _of_dates(cells: Sequence[str | None], counts: Mapping[str, int], chosen: Ce
     elif other is not None and _n_read(counts, other) == _n_read(counts, chosen):
         note = f"No day is above 12, so that it may as well be {other.value}: look which comes first."
         readings = (chosen, other)
+    timed = chosen.with_time
+    times = [] if timed is None else [read_cell(text, timed) or "" for text in counts if ":" in text]
+    if any(times):
+        zones = {own[len("yyyy-mm-dd hh:mm:ss") :].lstrip(".0123456789") for own in times if own}
+        if len(zones) > 1:
+            note += f" {_SEVERAL_ZONES}" if note else _SEVERAL_ZONES
+        found = _with_exceptions("date", cells, timed or chosen, timed, note)
+        return replace(found, readings=tuple(own.with_time or own for own in readings))
     is_usual = chosen is CellFormat.ISO_DATE and not any(
         read_cell(text, chosen) is not None and not is_date(text) for text in counts
     )

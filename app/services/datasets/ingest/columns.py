@@ -11,9 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from app.services.datasets.ingest import faults
-from app.services.datasets.ingest.dialect import Dialect, UploadLimits
-
-_BLANKS = " \t"
+from app.services.datasets.ingest.dialect import BLANKS, Dialect, UploadLimits
 
 
 def check_cell_lengths(table: pa.Table, limits: UploadLimits, first_row: int) -> None:
@@ -62,8 +60,8 @@ def with_missing(table: pa.Table, dialect: Dialect) -> pa.Table:
 
 def _cells(column: Any, trim: bool, missing: Sequence[str]) -> Any:  # noqa: ANN401 - a column of pyarrow
     if trim:
-        column = pc.utf8_trim(column, characters=_BLANKS)
+        column = pc.utf8_trim(column, characters=BLANKS)
     if missing:
-        marked = pc.is_in(column, value_set=pa.array(missing, pa.string()))
-        column = pc.if_else(marked, pa.scalar(None, pa.string()), column)
+        marked = pc.is_in(column, value_set=pa.array(missing, column.type))
+        column = pc.if_else(marked, pa.scalar(None, column.type), column)
     return column

@@ -12,7 +12,7 @@ import pyarrow.csv
 from app.services.datasets.ingest import csv_records, faults
 from app.services.datasets.ingest.canonical_csv import CanonicalCsv
 from app.services.datasets.ingest.column_names import check_columns, with_index
-from app.services.datasets.ingest.columns import check_cell_lengths, with_missing
+from app.services.datasets.ingest.columns import check_cell_lengths
 from app.services.datasets.ingest.csv_records import RecordBlock
 from app.services.datasets.ingest.decoding import Transcoder
 from app.services.datasets.ingest.dialect import Dialect, UploadLimits, delimiter_note
@@ -181,7 +181,7 @@ class CsvReader:
     def _checked(self, table: pa.Table) -> pa.Table:
         check_cell_lengths(table, self._limits, self.rows + 1)
         self.rows += table.num_rows
-        return with_missing(table, self._dialect) if self._dialect.trim else table
+        return table
 
     def _without_trailing_blanks(self, block: RecordBlock, n_columns: int) -> RecordBlock:
         """Empty lines may end a file; before other rows they are ragged; in a single column, cells."""
@@ -219,8 +219,7 @@ class CsvReader:
             ),
             pyarrow.csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),
-                # Trimmed cells are compared with the markers after trimming.
-                null_values=[] if dialect.trim or is_spelled else list(dialect.missing),
+                null_values=[] if is_spelled else list(dialect.as_written.missing),
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=True,
                 check_utf8=False,

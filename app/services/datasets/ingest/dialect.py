@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
@@ -20,6 +20,9 @@ _OF_WORKBOOKS: Final = 4
 _CHILD_BYTES: Final = 1024**3
 _FREE_CHILD_BYTES: Final = 192 * 1024**2
 _CHILD_BYTES_PER_BYTE: Final = 32
+
+BLANKS: Final = " \t"
+"""What trimming removes around cells."""
 
 _NOT_OF_FILES: Final = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
 """Encodings of domain names and of source code. Decoding punycode takes time quadratic in the length."""
@@ -85,6 +88,16 @@ class Dialect:
     trim: bool = False
     missing: tuple[str, ...] = ("",)
     sheet: str | None = None
+
+    @property
+    def as_written(self) -> Dialect:
+        """The same without what makes one cell of several spellings: empty cells alone may be missing."""
+        return replace(self, trim=False, missing=("",) if "" in self.missing else ())
+
+    def meaning_of(self, text: str) -> str | None:
+        """What a cell with this text is read as; None if that is a missing value."""
+        read = text.strip(BLANKS) if self.trim else text
+        return None if read in self.missing else read
 
 
 @dataclass(frozen=True)
@@ -207,6 +220,11 @@ def dialect_document(dialect: Dialect, format: UploadFormat) -> dict[str, Any]:
     if format is UploadFormat.XLSX:
         document |= {"sheet": dialect.sheet, "header": dialect.header}
     return document
+
+
+def reading_of(document: Mapping[str, Any]) -> Dialect:
+    """How the cells of a stored upload are read, by its dialect's document."""
+    return Dialect(trim=document["trim"], missing=tuple(document["missing"]))
 
 
 def _is_one_ascii_character(text: str) -> bool:

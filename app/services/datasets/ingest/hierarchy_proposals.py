@@ -10,13 +10,14 @@ from app.domain.hierarchies.hierarchy_definitions import LeafColumn, MadeOfLeave
 from app.domain.hierarchies.proposals import ColumnCounts, propose_hierarchy
 from app.services.datasets.dataset_encoding import as_declared
 from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, OnUnreadable, Role
+from app.services.datasets.ingest.dialect import Dialect
 from app.services.datasets.ingest.pieces import read_piece
 from app.services.datasets.ingest.proposals import AttributeProposal, SchemaProposal
 from app.services.datasets.text_columns import TextColumn, columns_of
 
 
 def with_hierarchies(
-    proposal: SchemaProposal, piece: bytes, upload: str, *, is_whole: bool
+    proposal: SchemaProposal, piece: bytes, upload: str, dialect: Dialect | None = None, *, is_whole: bool
 ) -> SchemaProposal:
     """The proposal of a schema with a hierarchy for each column that it would release.
 
@@ -24,7 +25,7 @@ def with_hierarchies(
     ``is_whole`` says that there are no other rows, and will be none.
     """
     table = read_piece(piece).slice(0, proposal.rows_in_sample)
-    columns = columns_of([table])
+    columns = columns_of([table], dialect)
     return replace(
         proposal,
         attributes=tuple(

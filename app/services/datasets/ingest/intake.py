@@ -15,7 +15,7 @@ from app.services.datasets.ingest import faults
 from app.services.datasets.ingest.binary_reader import Remarks, read_arrow, read_spooled, text_table
 from app.services.datasets.ingest.canonical_csv import CanonicalCsv
 from app.services.datasets.ingest.column_names import index_note
-from app.services.datasets.ingest.columns import check_cell_lengths, check_nul
+from app.services.datasets.ingest.columns import check_cell_lengths, check_nul, with_missing
 from app.services.datasets.ingest.csv_reader import CsvReader
 from app.services.datasets.ingest.decoding import Gunzip
 from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits
@@ -161,8 +161,10 @@ class Intake:
         self.rows += table.num_rows
         self._name_columns(tuple(table.column_names))
         if self._writer is not None:
-            self._cells.add(table)
-            self._rows.add(table)
+            is_plain = self._dialect == self._dialect.as_written
+            read = table if is_plain else with_missing(table, self._dialect)
+            self._cells.add(read)
+            self._rows.add(read)
             yield from self._writer.add(table)
 
     def _last(self) -> Iterator[Piece]:

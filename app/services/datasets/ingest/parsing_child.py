@@ -225,7 +225,7 @@ def _framed(tables: Iterator[pa.Table], dialect: Dialect, limits: UploadLimits) 
             whole = pa.concat_tables(waiting)
             check_nul(whole, first)
             check_cell_lengths(whole, limits, first)
-            yield from _cut(with_missing(whole, dialect), size)
+            yield from _cut(with_missing(whole, dialect.as_written), size)
             first += rows
         waiting, rows, size = [], 0, 0
 

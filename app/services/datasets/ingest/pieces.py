@@ -9,6 +9,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from app.services.datasets.ingest.dialect import Dialect
+
 ROWS_PER_PIECE: Final = 100_000
 
 
@@ -100,7 +102,11 @@ def read_piece(payload: bytes, columns: tuple[str, ...] | None = None) -> pa.Tab
     return table.select(names)
 
 
-def first_rows(payload: bytes, columns: tuple[str, ...], limit: int) -> tuple[tuple[str | None, ...], ...]:
-    """The texts of a piece's first rows, in the order of the columns named."""
+def first_rows(
+    payload: bytes, columns: tuple[str, ...], limit: int, dialect: Dialect
+) -> tuple[tuple[str | None, ...], ...]:
+    """The texts of a piece's first rows as they are read, in the order of the columns named."""
     table = read_piece(payload, columns).slice(0, limit)
-    return tuple(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    cells = (column.to_pylist() for column in table.columns)
+    read = ([own if own is None else dialect.meaning_of(own) for own in column] for column in cells)
+    return tuple(zip(*read, strict=True))

@@ -217,7 +217,7 @@ def _notes(
     yield from () if index is None else [index_note(index)]
 
 
-def propose_schema(piece: bytes, index: str | None = None) -> SchemaProposal:
+def propose_schema(piece: bytes, dialect: Dialect | None = None, index: str | None = None) -> SchemaProposal:
     """A type and a role per column from the first rows of an upload's first piece.
 
     A schema has one identifier, so that of several columns that could be it one is proposed, and the others
@@ -225,7 +225,7 @@ def propose_schema(piece: bytes, index: str | None = None) -> SchemaProposal:
     ``index`` is a column that had no name.
     """
     table = read_piece(piece).slice(0, _SCHEMA_ROWS)
-    columns = columns_of([table])
+    columns = columns_of([table], dialect)
     person = next((own.columns[0] for own in signs_of(columns).signs if own.kind == "fixes_others"), None)
     cells = {name: columns[name].cells() for name in table.column_names}
     types = {name: propose_type(own) for name, own in cells.items()}
@@ -242,7 +242,7 @@ def propose_schema(piece: bytes, index: str | None = None) -> SchemaProposal:
     return SchemaProposal(table.num_rows, tuple(_with_one_identifier(proposals)), notes, doubts)
 
 
-def strays_of(proposal: SchemaProposal, piece: bytes) -> tuple[dict[str, Ints], int]:
+def strays_of(proposal: SchemaProposal, piece: bytes, dialect: Dialect) -> tuple[dict[str, Ints], int]:
     """Column → places in a piece of cells not of its type, where the sample has none; and how many rows."""
     formats = {
         own.name: own.format or _PLAIN[own.type]
@@ -251,7 +251,7 @@ def strays_of(proposal: SchemaProposal, piece: bytes) -> tuple[dict[str, Ints], 
     }
     table = read_piece(piece)
     found: dict[str, Ints] = {}
-    for name, column in columns_of([table.select(list(formats))]).items():
+    for name, column in columns_of([table.select(list(formats))], dialect).items():
         wrong = [place for place, text in enumerate(column.values) if not is_read(text, formats[name])]
         if wrong:
             found[name] = np.flatnonzero(np.isin(column.positions, wrong)).astype(np.int32)
