@@ -37,7 +37,7 @@ from app.services.resources import Created, Scope
 COLLECTION = Collection(
     "policy",
     PolicySummary,
-    ("members-release@1", "hospital-views@1", "internal-analytics@3"),
+    ("members-release@1", "hospital-views@1", "internal-analytics@4"),
     write_scope=Scope.GOVERN,
     reference=PolicyRef,
     irregular="policies",

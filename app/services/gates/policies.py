@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -66,23 +67,25 @@ class PolicyService(NamedResources):
         """Check a document and store it with its measures' versions.
 
         InvalidInput with everything that lint calls an error; Conflict if this version is there with other
-        content. A document that leaves the version of the check of columns open is the stored one of before.
+        content. A document that leaves versions open is the stored one of before there were others.
         """
         require(actor, Scope.GOVERN)
         policy = policy_of(document)
         checked = lint_with_queries(policy)
         if checked.errors:
             raise InvalidInput(checked.errors)
-        leaves_coverage_open, policy = policy.coverage_version is None, with_coverage(pinned(policy))
+        given, policy = policy, with_coverage(pinned(policy))
         require_to_name_values(actor, *(own for _, own in _questions(policy)))
         new = _resource(policy, checked)
         try:
             return await self._add(actor, new)
         except Conflict as error:
-            before = _resource(dataclasses.replace(policy, coverage_version=1), checked)
-            stored = await self.get(actor, new.name)
-            if leaves_coverage_open and stored.sha256 == before.sha256:
-                return Created(stored, False)
+            stored, before = await self.get(actor, new.name), pinned(given, as_before=True)
+            coverages = (given.coverage_version,) if given.coverage_version else (1, policy.coverage_version)
+            for own, coverage in itertools.product((policy, before), coverages):
+                same = _resource(dataclasses.replace(own, coverage_version=coverage), checked)
+                if stored.sha256 == same.sha256:
+                    return Created(stored, False)
             raise Conflict(
                 f"Version {policy.version} of the policy {policy.name!r} exists with other content.",
                 "Raise the version: verdicts name the one that they were reached by.",
@@ -265,11 +268,11 @@ OF_REGULATORS: Final = (
 )
 """Templates that ask what a regulator or an office asks; there were none in version 1."""
 
-TemplateVersion = Literal[1, 2, 3]
-NEWEST: Final = 3
+TemplateVersion = Literal[1, 2, 3, 4]
+NEWEST: Final = 4
 
 ALL: Final = OWN + OF_REGULATORS
-NAMES: Final[Mapping[TemplateVersion, tuple[str, ...]]] = {1: OWN, 2: ALL, 3: ALL}
+NAMES: Final[Mapping[TemplateVersion, tuple[str, ...]]] = {1: OWN, 2: ALL, 3: ALL, 4: ALL}
 """The names of the templates of each version, in their order."""
 
 

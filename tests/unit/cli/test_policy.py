@@ -54,7 +54,7 @@ def test_a_template_has_nothing_wrong_but_an_empty_schema(policy, file, name):
     status, out, _ = policy("lint", path)
     assert status == 0
     assert "warning [draft-schema] /schema/attributes" in out
-    assert out.endswith(f"{path}: {name}@3, 0 errors, 1 warning\n")
+    assert out.endswith(f"{path}: {name}@4, 0 errors, 1 warning\n")
 
 
 def test_mistakes_are_told_with_their_lines(policy, file):
@@ -96,10 +96,10 @@ def test_what_is_no_policy_has_errors(policy, file):
 def test_a_stricter_version_is_called_so(policy, file):
     text = template("internal-analytics").text
     old = file(text, "old.yaml")
-    new = file(text.replace("version: 3", "version: 4", 1).replace("k: 3", "k: 5"), "new.yaml")
+    new = file(text.replace("version: 4", "version: 5", 1).replace("k: 3", "k: 5"), "new.yaml")
     status, out, _ = policy("diff", old, new)
     assert status == 0
-    assert out.startswith("internal-analytics@3 -> internal-analytics@4: stricter")
+    assert out.startswith("internal-analytics@4 -> internal-analytics@5: stricter")
     assert policy("diff", old, file("a: 1", "none.yaml"))[0] == 1
 
 

@@ -20,7 +20,7 @@ each = pytest.mark.parametrize("name", OF_REGULATORS)
 
 
 def test_earlier_versions_of_the_templates_are_kept():
-    assert NAMES == {1: OWN, 2: OWN + OF_REGULATORS, 3: OWN + OF_REGULATORS}
+    assert NAMES == {1: OWN, 2: OWN + OF_REGULATORS, 3: OWN + OF_REGULATORS, 4: OWN + OF_REGULATORS}
     assert len(OWN) == 3
 
 
