@@ -115,3 +115,32 @@ async def test_a_search_and_the_gate_of_its_rule_ask_for_the_same(
     assert made.status_code in (200, 201, 202), made.text
     found = made.json()["result"]
     assert found["rule"]["levels"]["region"] == level
+
+
+async def profile(client: httpx.AsyncClient, **asked: Any) -> Json:
+    body = {"name": "p", "dataset": "people", "measure": {"kind": "privacy_profile", **asked}}
+    answer = await client.post("/v1/measurements", json=body)
+    assert answer.status_code == 201, answer.text
+    result: Json = answer.json()["result"]
+    return result
+
+
+@pytest.mark.parametrize("colours", [("zinc", "ash", "moss"), ("aaa", "zzz", "zzzz")])
+async def test_there_is_no_ordered_distance_of_values_without_an_order(client: httpx.AsyncClient, colours):
+    a, b, c = colours
+    rows = [(a, "A"), (a, "A"), (b, "B"), (b, "B"), (c, "A"), (c, "B")]
+    await people(client, "ill,region\n" + "".join(f"{colour},{g}\n" for colour, g in rows))
+    found = await profile(client)
+    figures = {own["name"]: own["value"] for own in found["figures"]}
+    assert figures["t.equal"] == pytest.approx(1 / 3)
+    assert "t.ordered" not in figures
+    (left_out,) = found["left_out"]
+    assert (left_out["measure"], left_out["attribute"]) == ("t_closeness", "ill")
+    assert left_out["reason"].startswith("ordered: ")
+
+
+async def test_where_nothing_was_judged_there_is_no_number(client: httpx.AsyncClient):
+    await people(client, "region,ill\n,flu\n,hiv\n,flu\n")
+    found = await profile(client, missing="excluded")
+    assert found["judged"]["records_judged"] == 0
+    assert {own["value"] for own in found["figures"]} == {None}
