@@ -32,10 +32,10 @@ class Profile:
     notes: tuple[str, ...]
 
     def __getitem__(self, name: str) -> float:
-        """The first figure of this name, such as ``k``; infinite where the service says so."""
+        """The first figure of this name, such as ``k``; NaN where nothing was judged, infinity as such."""
         for figure in self.figures:
             if figure["name"] == name:
-                return float(figure["value"])
+                return float("nan" if figure["value"] is None else figure["value"])
         raise KeyError(name)
 
     def __str__(self) -> str:
@@ -102,7 +102,9 @@ def profiled(client: Client, table: Table, said: Said) -> Profile:
     body = {"dataset": loaded.dataset, "measure": {"kind": "privacy_profile"}}
     result = measured(client, body)
     judged = result["judged"]
-    return Profile(judged["records"], judged["classes"], result["figures"], loaded.roles, loaded.notes)
+    not_shown = (f"Not shown of {own['measure']}: {own['reason']}" for own in result["left_out"])
+    notes = (*loaded.notes, *not_shown)
+    return Profile(judged["records"], judged["classes"], result["figures"], loaded.roles, notes)
 
 
 def measured(client: Client, body: Json) -> Json:

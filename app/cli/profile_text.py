@@ -50,6 +50,7 @@ def profile_text(name: str, profiled: Profiled) -> str:
             [("measure", "attribute", "number", "value", "safer", "worst class"), *map(_line, figures)]
         ),
         "",
+        *(f"Not shown of {own['measure']}: {own['reason']}" for own in profiled.result["left_out"]),
         f"Measured by one call in {profiled.seconds['profile']:.3f} s.",
     ]
     return "\n".join(lines)

@@ -193,6 +193,10 @@ class Shown:
             case HighestRisk(threshold):
                 return Fraction(1, size) > exact(threshold)
         counts = self.values(criterion, record)
+        if getattr(criterion, "missing_sensitive", "own_category") == "most_frequent" and len(counts) > 1:
+            # A missing value, ⊥, may be any of its class: the most frequent one makes it the worst.
+            lacking = counts.pop(TOP, 0)
+            counts[max(counts, key=counts.get)] += lacking
         match criterion:
             case DistinctLDiversity(ell):
                 return len(counts) < ell

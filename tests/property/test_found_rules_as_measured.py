@@ -102,7 +102,7 @@ def said_of(criterion, context, missing, suppressed):
             return found.k_population, found.is_k_map
         case SampleUniqueness(threshold):
             found = measured(EQUIVALENCE_CLASSES, context, **asked).unique_share
-            return found, found <= threshold + 1e-9
+            return found, found is None or found <= threshold + 1e-9
         case TCloseness(t, distance, attribute):
             found = measured(T_CLOSENESS, context, t=t, distance=distance, attribute=attribute, **asked)
             own = next(own for own in found.distances if own.distance == distance)
@@ -122,7 +122,7 @@ def said_of(criterion, context, missing, suppressed):
         AverageJournalistRisk: lambda: found.journalist.average,
         MarketerRisk: lambda: found.marketer.share_re_identified,
     }[type(criterion)]()
-    return attained, attained <= criterion.threshold + 1e-9
+    return attained, attained is None or attained <= criterion.threshold + 1e-9
 
 
 def loss_said(table, problem, levels, context):

@@ -49,12 +49,13 @@ def check_attackers(world):
     n = len(sizes)
     assert found.judged.records_judged == n
     for risk, of in ((found.prosecutor, sizes), (found.journalist, counts)):
-        assert risk.highest == max((1 / of[row] for row in of), default=0)
-        assert risk.average_per_record == pytest.approx(sum(1 / of[row] for row in of) / max(1, n))
+        assert risk.highest == max((1 / of[row] for row in of), default=None)
+        each = sum(1 / of[row] for row in of)
+        assert risk.average_per_record == (pytest.approx(each / n) if n else None)
         assert risk.average_per_record_of_all == pytest.approx(sum(1 / of[row] for row in of) / len(rows))
         assert risk.records_at_risk == sum(of[row] < 4 for row in of)
         per_class = [1 / of[group[0]] for group in groups.values()]
-        assert risk.average_per_class == pytest.approx(sum(per_class) / max(1, len(per_class)))
+        assert risk.average_per_class == (pytest.approx(sum(per_class) / len(per_class)) if n else None)
     mapped = computed(K_MAP, context, k=3)
     assert mapped.k_population == (min(counts.values()) if counts else None)
     assert mapped.records_failing == sum(count < 3 for count in counts.values())

@@ -35,7 +35,7 @@ PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "app").rglob("*.html")),
-    *sorted((ROOT / "app" / "services" / "gates" / "policy_files").glob("*@3.yaml")),
+    *sorted((ROOT / "app" / "services" / "gates" / "policy_files").glob("*@4.yaml")),
 ]
 
 

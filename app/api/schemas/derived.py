@@ -157,12 +157,12 @@ def request_of(
     return derive.model(parameters, name, {**asked, **fields}, about)  # type: ignore[return-value]
 
 
-def answer_of(result: type, name: str, kind: str, about: str, version: int) -> Model:
+def answer_of(result: type, name: str, kind: str, about: str, *versions: int) -> Model:
     """The body that answers: ``kind`` and ``version`` of what was computed, then the result's fields."""
     derive = _Derivation(name, Answer, _ANSWERED)
     said = {
         "kind": (Literal[kind], Field(description="What was computed.")),
-        "version": (Literal[version], Field(description="Version of its meaning.")),
+        "version": (Literal[versions], Field(description="Version of its meaning.")),
     }
     return derive.model(result, name, said, about)
 

@@ -32,7 +32,7 @@ REQUESTS = {
 """Name of the measure → the body that asks for it."""
 
 RESULTS = {
-    m.name: answer_of(m.result, f"{_model_name(m.name)}Result", m.name, f"{m.title}.", m.version)
+    m.name: answer_of(m.result, f"{_model_name(m.name)}Result", m.name, f"{m.title}.", *m.earlier, m.version)
     for m in MEASURES
 }
 """Name of the measure → what it answers."""

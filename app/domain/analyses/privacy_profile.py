@@ -44,6 +44,7 @@ from app.domain.models.l_diversity import L_DIVERSITY, LDiversity
 from app.domain.models.likeness_found import BetaLikenessFound
 from app.domain.models.reading import unreadable
 from app.domain.models.reidentification_risk import ATTACKER_MODELS, AttackerModels
+from app.domain.models.sensitive_values import GroupingOfDiversity
 from app.domain.models.t_closeness import T_CLOSENESS, TClosenessFound
 
 Safer = Literal["higher", "lower"]
@@ -60,7 +61,7 @@ SECONDS_PER_VALUE: Final = 2e-5
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivacyProfileParameters(Grouping):
+class PrivacyProfileParameters(GroupingOfDiversity):
     """What counts as sensitive and as at risk."""
 
     attributes: Annotated[
@@ -110,7 +111,7 @@ class PrivacyProfile:
     figures: Annotated[
         tuple[Figure, ...], doc("One per model and attribute: classes first, then attribute by attribute.")
     ]
-    left_out: Annotated[tuple[LeftOut, ...], doc("Measures that could not be taken.")]
+    left_out: Annotated[tuple[LeftOut, ...], doc("Measures, or numbers of one, that the data do not have.")]
     contributions: Annotated[
         Distinction | None,
         doc(
@@ -122,7 +123,7 @@ class PrivacyProfile:
 
 
 _Found = tuple[str, float | None, ClassRef | None]
-_OfPart = tuple[Figure, ...] | LeftOut
+_OfPart = tuple[Figure | LeftOut, ...]
 
 
 @dataclass(frozen=True)
@@ -237,6 +238,8 @@ def _questions(
 ) -> Iterator[tuple[_Part, Any, str | None]]:
     """Every part with its parameters and its attribute."""
     own = {field.name: getattr(parameters, field.name) for field in dataclasses.fields(Grouping)}
+    if parameters.missing_sensitive == "most_frequent":
+        del own["missing_sensitive"]  # each measure takes it as it usually does
     for part in _CLASSES:
         threshold = {"threshold": parameters.threshold} if part.measure is ATTACKER_MODELS else {}
         yield part, part.measure.parameters(**own, **threshold), None
@@ -247,6 +250,7 @@ def _questions(
             )
             if part.measure is HOMOGENEITY_ATTACK:
                 said["top_values"] = 1  # none is looked at, and each would be an object
+            said["spellings"] = parameters.spellings
             yield part, part.measure.parameters(**own, **said), name
 
 
@@ -265,8 +269,8 @@ def _compute(context: MeasureContext, parameters: PrivacyProfileParameters, tick
     return PrivacyProfile(
         judged_on(context.table, parameters, context.release.classes(parameters)),
         sensitive,
-        tuple(figure for part in parts if isinstance(part, tuple) for figure in part),
-        tuple(part for part in parts if isinstance(part, LeftOut)),
+        tuple(own for part in parts for own in part if isinstance(own, Figure)),
+        tuple(own for part in parts for own in part if isinstance(own, LeftOut)),
         contributions,
     )
 
@@ -324,18 +328,21 @@ def _figures(part: _Part, asked: object, attribute: str | None, context: Measure
             raise NotSupported.because(refusal)
         found = part.measure.compute(context, asked, lambda _: None)
     except NotSupported as refused:
-        return LeftOut(part.measure.name, attribute, f"{refused.message} {refused.remedy}".strip())
-    return tuple(
+        return (LeftOut(part.measure.name, attribute, f"{refused.message} {refused.remedy}".strip()),)
+    nothing = not found.judged.classes
+    figures = (
         Figure(
             part.measure.name,
             name,
             attribute,
-            None if value is None else float(value),
+            None if value is None or nothing else float(value),
             part.safer(name),
             worst,
         )
         for name, value, worst in part.figures(found)
     )
+    not_defined = getattr(found, "not_defined", ())
+    return (*figures, *(LeftOut(part.measure.name, attribute, reason) for reason in not_defined))
 
 
 def _cost(context: MeasureContext, parameters: PrivacyProfileParameters) -> Cost:
@@ -358,6 +365,7 @@ def _cost(context: MeasureContext, parameters: PrivacyProfileParameters) -> Cost
 
 PRIVACY_PROFILE: Final = Measure(
     name="privacy_profile",
+    version=2,
     title="The risk profile: every class-based model at once",
     source="The definitions of the measures that it names",
     guarantee="exact",

@@ -22,11 +22,12 @@ from app.domain.attacks.background_results import (
 from app.domain.attacks.beliefs import Attacked, Pairs, attack, pairs_of, reach
 from app.domain.attacks.elimination import Statement, eliminate
 from app.domain.catalogue.catalogue_types import CellValue, DictionaryRef
-from app.domain.classes.grouping import EquivalenceClasses, Grouping, SensitiveName, positions_of
+from app.domain.classes.grouping import EquivalenceClasses, SensitiveName, positions_of
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ROWS_NAMED, ClassRef, class_ref, judged_on
+from app.domain.models.sensitive_values import GroupingOfValues
 from app.domain.risk.population import Population, unlinked_reason
 from app.domain.tables.table import Table
 
@@ -38,7 +39,7 @@ SECONDS_PER_LISTED_RECORD: Final = 3e-9
 
 
 @dataclass(frozen=True, kw_only=True)
-class BackgroundParameters(Grouping):
+class BackgroundParameters(GroupingOfValues):
     """What the attacker knows, and from which belief on a record is exposed."""
 
     attribute: SensitiveName = None
@@ -69,6 +70,11 @@ class BackgroundParameters(Grouping):
         doc("Values that the attacker knows the target not to have."),
     ] = ()
     top: Annotated[int, Ge(1), Le(200), doc("Most groups of exposed records to list.")] = 10
+
+    @property
+    def folds(self) -> bool:
+        """Not where values are compared with those of a population, which are as they are written."""
+        return super().folds and self.knowledge is None
 
 
 def _known_rows(context: MeasureContext, parameters: BackgroundParameters) -> Bools:
@@ -290,6 +296,7 @@ def _cost(context: MeasureContext, parameters: BackgroundParameters) -> Cost:
 
 BACKGROUND_KNOWLEDGE_ATTACK: Final = Measure(
     name="background_knowledge_attack",
+    version=2,
     title="Attackers with background knowledge",
     source="Machanavajjhala (2008), sections 3.1.1 and 3.4",
     guarantee="exact",

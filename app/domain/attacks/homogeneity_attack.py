@@ -13,13 +13,14 @@ from app.domain.arrays import Bools, Ints, Longs, greatest_first
 from app.domain.catalogue.catalogue_types import ADDED_LATER, CellValue
 from app.domain.catalogue.meanings import ASKED, FROM_ZERO, LOW, LOW_SHARE
 from app.domain.classes.diversity import most_frequent
-from app.domain.classes.grouping import EquivalenceClasses, Grouping, SensitiveName
+from app.domain.classes.grouping import EquivalenceClasses, SensitiveName
 from app.domain.classes.ratios import as_written, is_below
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.criterion import COUNTS_PERSONS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, class_ref, judged_on
+from app.domain.models.sensitive_values import GroupingOfValues
 from app.domain.tables.numbers import exact_sum
 
 SECONDS_PER_ATTACK: Final = 1.5e-3
@@ -62,7 +63,7 @@ def expected_if_independent(counts: SensitiveCounts, records: Longs) -> tuple[fl
 
 
 @dataclass(frozen=True, kw_only=True)
-class HomogeneityParameters(Grouping):
+class HomogeneityParameters(GroupingOfValues):
     """Of what attribute, and how alike a class must be."""
 
     attribute: SensitiveName = None
@@ -222,6 +223,7 @@ def _cost(context: MeasureContext, parameters: HomogeneityParameters) -> Cost:
 
 HOMOGENEITY_ATTACK: Final = Measure(
     name="homogeneity_attack",
+    version=2,
     title="Classes that give a sensitive value away",
     source="Machanavajjhala (2008), sections 3.1.1 and 3.6",
     guarantee="exact",

@@ -22,7 +22,6 @@ from app.domain.arrays import Ints, Longs, firsts_of_greatest
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FAILING, FROM_ZERO, GAIN, LOW, LOW_AMOUNT, LOW_SHARE
 from app.domain.classes.gains import Gains
-from app.domain.classes.grouping import Grouping
 from app.domain.classes.persons import ONE_ROW
 from app.domain.classes.ratios import Quotients, as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts, sensitive_counts
@@ -34,6 +33,7 @@ from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.gains_found import require_values
 from app.domain.models.judged import ClassRef, JudgedOn, class_ref, judged_on
 from app.domain.models.sensitive_values import (
+    GroupingOfValues,
     SensitiveAttribute,
     SensitiveValues,
     cost_of_counting,
@@ -159,7 +159,7 @@ def _number(label: str) -> Decimal | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimilarityParameters(Grouping):
+class SimilarityParameters(GroupingOfValues):
     """Which values mean nearly the same, and what an attacker can rule out."""
 
     attribute: SensitiveAttribute = None
@@ -405,6 +405,7 @@ def _found(
 
 SIMILARITY_ATTACK: Final = Measure(
     name="similarity_attack",
+    version=2,
     title="Similarity attack: different sensitive values that mean nearly the same",
     source="Machanavajjhala (2008), section 3.7; Li et al. (2007), section 3; Cao and Karras (2012)",
     guarantee="exact",

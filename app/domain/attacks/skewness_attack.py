@@ -14,7 +14,6 @@ from app.domain.catalogue.catalogue_types import ADDED_LATER, CellValue
 from app.domain.catalogue.meanings import FAILING, FROM_MINUS_ONE, GAIN, LOW_SHARE, SHARE
 from app.domain.classes.diversity import most_frequent
 from app.domain.classes.gains import CAP_TOLERANCE, frequency_bounds
-from app.domain.classes.grouping import Grouping
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import records_per_entry, value_numbers
 from app.domain.errors import InvalidInput
@@ -35,6 +34,7 @@ from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.gains_found import GainFound, GainsOfClasses, require_values
 from app.domain.models.judged import JudgedOn, judged_on
 from app.domain.models.sensitive_values import (
+    GroupingOfValues,
     SensitiveAttribute,
     SensitiveValues,
     cost_of_counting,
@@ -46,7 +46,7 @@ SECONDS_PER_RECORD: Final = 5.5e-8
 
 
 @dataclass(frozen=True, kw_only=True)
-class SkewnessParameters(Grouping):
+class SkewnessParameters(GroupingOfValues):
     """Of what attribute, and from what gain on somebody counts as exposed."""
 
     attribute: SensitiveAttribute = None
@@ -291,6 +291,7 @@ def _cost(context: MeasureContext, parameters: SkewnessParameters) -> Cost:
 
 SKEWNESS_ATTACK: Final = Measure(
     name="skewness_attack",
+    version=2,
     title="Skewness attack: sensitive values that a class has too much of",
     source="Li et al. (2007), section 3; Cao and Karras (2012), definition 1",
     guarantee="exact",

@@ -27,6 +27,10 @@ from app.domain.tables.numbers import highest_accepted
 
 Distance = Literal["equal", "ordered", "hierarchical", "kl", "js"]
 
+NO_ORDER: Final = (
+    "the values are texts that nobody put into an order, and the alphabet is none; give a hierarchy whose "
+    "leaves stand in their order."
+)
 LARGEST: Final = 2**62
 """Whole numbers that may become larger are Python's, of any size."""
 
@@ -176,6 +180,11 @@ def _measured(counts: SensitiveCounts, kind: Distance, hierarchy: Hierarchy) -> 
 def has_missing(counts: SensitiveCounts) -> bool:
     """Whether a missing (or suppressed) value is among several values."""
     return counts.n_values > 1 and bool(shows_nothing(counts.nodes[0]))
+
+
+def lacks_order(counts: SensitiveCounts, hierarchy: Hierarchy) -> bool:
+    """Whether the values have no order that means something; two are as far apart in any."""
+    return counts.n_values > 2 and not hierarchy.has_order
 
 
 def node_heights(hierarchy: Hierarchy) -> Longs:

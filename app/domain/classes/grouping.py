@@ -31,7 +31,14 @@ SECONDS_PER_CELL: Final = 1.5e-9
 and on 33 copies of it, 12 repetitions; cells are those of the quasi-identifiers and four columns more."""
 
 Missing = Literal["own_category", "matches_everything", "excluded"]
-MissingSensitive = Literal["own_category", "excluded"]
+MissingSensitive = Literal["own_category", "excluded", "most_frequent"]
+MissingSensitiveOption = Annotated[
+    MissingSensitive,
+    doc(
+        "Whether a missing sensitive value is a value of its own, leaves the record out of its counts, or "
+        "counts as the most frequent of its class (`most_frequent`; where ℓ and α are counted)."
+    ),
+]
 Suppressed = Literal["excluded", "own_block"]
 SensitiveName = Annotated[
     str | None, MaxLen(1000), doc("The sensitive attribute; null: the only one of that role.")
@@ -55,12 +62,7 @@ class Grouping:
             "counted (`excluded`)."
         ),
     ] = "own_category"
-    missing_sensitive: Annotated[
-        MissingSensitive,
-        doc(
-            "Whether a missing sensitive value is a value of its own or leaves the record out of its counts."
-        ),
-    ] = "own_category"
+    missing_sensitive: MissingSensitiveOption = "own_category"
     suppressed: Annotated[
         Suppressed,
         doc(
@@ -72,6 +74,11 @@ class Grouping:
     @property
     def groups_all(self) -> bool:
         """Whether without any quasi-identifier all records are one group; else that is refused."""
+        return False
+
+    @property
+    def folds(self) -> bool:
+        """Whether sensitive values that a person reads as one are one; else each spelling is a value."""
         return False
 
 

@@ -30,8 +30,9 @@ def values_called(hierarchy: Hierarchy, nodes: Ints, labels: Sequence[str], poin
 
 
 def any_called(hierarchy: Hierarchy, nodes: Ints, labels: Sequence[str], pointer: str) -> Bools:
-    """(m,) which values are meant by some label; as :func:`values_called`."""
-    return np.asarray(_among(hierarchy, _nodes_called(hierarchy, labels, pointer))[nodes])
+    """(m,) which values are meant by some label, or by another spelling of it; as :func:`values_called`."""
+    called = _nodes_called(hierarchy, labels, pointer)
+    return np.asarray(_among(hierarchy, [*called, *(hierarchy.as_read[own] for own in called)])[nodes])
 
 
 def harmless_values(hierarchy: Hierarchy, nodes: Ints, labels: Sequence[str], pointer: str) -> Bools:

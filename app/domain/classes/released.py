@@ -65,10 +65,16 @@ class Release:
         known_to(self.table, grouping)  # refuses what is not kept for whoever asked before
         # Where no record is suppressed, what becomes of those that are is no question.
         suppressed = grouping.suppressed if self.is_suppressed.any() else "excluded"
-        key = (grouping.quasi_identifiers, grouping.missing, suppressed, also)
+        folds = grouping.folds and bool(also)
+        key = (grouping.quasi_identifiers, grouping.missing, suppressed, also, folds)
         if key not in self._classes:
+            positions, codes = tuple(map(self.table.position, also)), self.codes
+            if folds:
+                codes = codes.copy(order="F")
+                for j in positions:
+                    codes[:, j] = self.table.hierarchies[j].as_read[codes[:, j]]
             self._classes[key] = equivalence_classes(
-                self.table, self.codes, self.is_suppressed, grouping, tuple(map(self.table.position, also))
+                self.table, codes, self.is_suppressed, grouping, positions
             )
         return self._classes[key]
 
@@ -103,6 +109,7 @@ class Release:
             also,
             name,
             grouping.missing_sensitive,
+            grouping.folds,
             weighed,
         )
         if key not in self._counts:
@@ -125,6 +132,10 @@ class Release:
             # A column that the rule suppresses as a whole is a value; one missing in the original is none.
             missing = self.table.is_missing(j)
             shown, reference = np.where(missing, -1, shown), np.where(missing, -1, reference)
+        if grouping.folds:
+            # Node −1, a value left out, reads the last place.
+            becomes = np.append(self.table.hierarchies[j].as_read, np.int32(-1))
+            shown, reference = becomes[shown], becomes[reference]
         return shown, reference
 
     def _reference(self, j: int) -> Ints:

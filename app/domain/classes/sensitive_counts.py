@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, TypeVar
 
@@ -13,6 +13,7 @@ from app.domain.classes.grouping import EquivalenceClasses
 from app.domain.classes.persons import runs_of_persons
 from app.domain.classes.wildcards import matches_between
 from app.domain.tables.distinct import ROWS_AT_ONCE, group, starts_of_runs
+from app.domain.tables.masks import shows_nothing
 
 ENTRIES_AT_ONCE: Final = 1 << 22
 EXACT: Final = 1 << 53
@@ -289,6 +290,26 @@ def _summed(
     owners, values, amounts = (np.concatenate(own) for own in zip(*parts, strict=True))
     starts, found, counts = count_values(owners, values, amounts, n_classes, n_values)
     return (np.repeat(np.arange(n_classes, dtype=np.int64), np.diff(starts)), found.astype(np.int64), counts)
+
+
+def missing_as_most_frequent(counts: SensitiveCounts) -> SensitiveCounts:
+    """The counts where what shows no value counts as the most frequent value of its class.
+
+    Of all values of the class that it may be, this makes the class the least diverse, and never more diverse
+    than as a value of its own (Definitions: sensitive values). It stays one where the class has no other.
+    """
+    if not counts.n_values or not shows_nothing(counts.nodes[0]):
+        return counts
+    nothing, of_entry = counts.values == 0, counts.of_entry
+    moved = nothing & (counts.distinct[of_entry] > 1)
+    by_frequency = np.lexsort((-np.where(nothing, 0, counts.counts), of_entry))
+    found = counts.counts.copy()
+    found[by_frequency[counts.starts[of_entry[moved]]]] += found[moved]
+    if counts.persons is not None:
+        # Who has both is counted twice: at most everybody has the value.
+        found = np.minimum(found, counts.sizes[of_entry])
+    starts = np.concatenate([[0], np.cumsum(~moved)])[counts.starts]
+    return replace(counts, starts=starts, values=counts.values[~moved], counts=found[~moved])
 
 
 def sum_by_class(counts: SensitiveCounts, amounts: Longs) -> Longs:

@@ -30,7 +30,7 @@ from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.gates.findings import Group, Part
-from app.domain.models.criterion import Criterion
+from app.domain.models.criterion import Criterion, version_of
 from app.domain.models.judging import JudgedClasses, JudgedRecords, Population
 from app.domain.models.overlapping import judged_classes
 from app.domain.models.suppression import own_block, require_meaning, suppressed_classes
@@ -136,7 +136,8 @@ def _judged(
     groups, of_group = _groups(release, criterion, classes)
     if criterion.needs_beliefs:
         population = _with_knowledge(release, classes, groups, counter, population)
-    records = JudgedRecords(release.table, groups, _shown(release, criterion, left_out))
+    shown, version = _shown(release, criterion, left_out), version_of((criterion,))
+    records = JudgedRecords(release.table, groups, shown, version=version)
     return judged_classes(records, classes, of_group, population)
 
 

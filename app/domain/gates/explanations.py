@@ -44,7 +44,7 @@ def number(value: Value) -> str:
 
 def model_in_short(model: Criterion) -> str:
     """``k-anonymity (k = 11)``: its name with the numbers it requires; values of cells are left out."""
-    given = {own.name: getattr(model, own.name) for own in fields(model)}
+    given = {own.name: getattr(model, own.name) for own in fields(model) if own.name != "version"}
     numbers = [
         f"{SYMBOLS.get(name, name.replace('_', ' '))} = {number(value)}"
         for name, value in given.items()

@@ -17,7 +17,7 @@ import numpy as np
 
 from app.domain.arrays import Bools, Ints, Longs, concatenated_ranges
 from app.domain.errors import NotSupported
-from app.domain.hierarchies.cell_formats import spelled_otherwise
+from app.domain.hierarchies.cell_formats import is_date, is_number, spelled_otherwise
 from app.domain.hierarchies.definitions import (
     TOP as TOP,
 )
@@ -26,6 +26,7 @@ from app.domain.hierarchies.definitions import (
     nodes_from_parents,
     nodes_from_rows,
 )
+from app.domain.hierarchies.spellings import reading
 
 UNKNOWN = -1
 
@@ -141,6 +142,24 @@ class Hierarchy:
     def n_leaves(self) -> int:
         """Leaves: the most specific values there are."""
         return len(self.leaves)
+
+    @cached_property
+    def as_read(self) -> Ints:
+        """Per node the first leaf, or the first node of its depth, that a person reads as the same value."""
+        kinds = np.where(self.is_leaf, UNKNOWN, self.depth).tolist()
+        first: dict[tuple[int, str], int] = {}
+        keys = enumerate(zip(kinds, map(reading, self.labels), strict=True))
+        return np.array([first.setdefault(key, node) for node, key in keys], dtype=np.int32)
+
+    @cached_property
+    def has_order(self) -> bool:
+        """Whether its leaves stand in an order of numbers or dates, or a declared one: not the alphabet's."""
+        leaves = [self.labels[leaf] for leaf in self.leaves.tolist()]
+        if self.height > 1 or leaves != sorted(leaves):
+            return True
+        if all(map(is_number, leaves)):
+            return leaves == sorted(leaves, key=float)
+        return all(is_date(leaf[:10]) for leaf in leaves)
 
     @cached_property
     def is_balanced(self) -> bool:

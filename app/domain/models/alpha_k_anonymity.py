@@ -22,7 +22,6 @@ from app.domain.catalogue.meanings import (
 )
 from app.domain.classes import diversity, evening
 from app.domain.classes.diversity import ranked
-from app.domain.classes.grouping import Grouping
 from app.domain.classes.named_values import any_called
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
@@ -37,6 +36,7 @@ from app.domain.models.sensitive_values import (
     LEAST_C,
     Attribute,
     DiversityCriterion,
+    GroupingOfDiversity,
     Labels,
     SensitiveValues,
     cost_of_counting,
@@ -124,7 +124,7 @@ class AlphaKAnonymity(DiversityCriterion):
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """Greatest share of a limited value."""
-        counts = judged.counts(self.attribute)
+        counts = self._counts(judged)
         if not counts.n_classes:
             return None
         shares = diversity.most_frequent(counts, self._limited(judged, counts)) / counts.sizes
@@ -154,7 +154,7 @@ class AlphaKAnonymity(DiversityCriterion):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlphaKParameters(Grouping):
+class AlphaKParameters(GroupingOfDiversity):
     """Which values are limited, and the α and k asked for."""
 
     attribute: Annotated[
@@ -238,6 +238,7 @@ def _compute(context: MeasureContext, parameters: AlphaKParameters, tick: Tick) 
 
 ALPHA_K_ANONYMITY: Final = Measure(
     name="alpha_k_anonymity",
+    version=2,
     title="(α,k)-anonymity: class sizes and the share of one value",
     source="Wong et al. (2006)",
     guarantee="exact",

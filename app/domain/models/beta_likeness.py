@@ -27,7 +27,7 @@ from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput
 from app.domain.mechanisms.reference import reference_totals
-from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging
+from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging, ValueCriterion
 from app.domain.models.distinct_l_diversity import least_classes
 from app.domain.models.drawn_gains import other_attribute
 from app.domain.models.drawn_likeness import likeness_of_draw
@@ -56,7 +56,7 @@ SECONDS_BESIDE_COUNTING: Final = 2e-3
 
 
 @dataclass(frozen=True)
-class BetaLikeness(Criterion):
+class BetaLikeness(ValueCriterion):
     """No value is much more likely in a class than in the whole table, relative to how likely it is there."""
 
     kind: ClassVar[str] = "beta_likeness"
@@ -208,6 +208,7 @@ def _judged_by(own: BetaLikenessParameters, value: str) -> BetaLikeness | None:
 
 BETA_LIKENESS: Final = Measure(
     name="beta_likeness",
+    version=2,
     title="β-likeness: relative gains on sensitive values",
     source="Cao and Karras (2012), definitions 1 to 3",
     guarantee="exact",

@@ -17,7 +17,7 @@ from app.domain.classes.grouping import Grouping, Missing, Suppressed, equivalen
 from app.domain.classes.quasi_part import required_quasi_identifiers
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import TOP
-from app.domain.models.criterion import Criterion
+from app.domain.models.criterion import Criterion, version_of
 from app.domain.models.judging import JudgedRecords
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.overlapping import judged_classes
@@ -107,7 +107,8 @@ def suppress_failing(table: Table, rule: Rule, suppression: ClassSuppression) ->
     silent = suppressed_records(rule, table, disclosed)
     classes = equivalence_classes(table, disclosed, silent, Grouping(missing=missing))
     left_out = classes.of_record < 0
-    records = JudgedRecords(table, np.where(left_out, classes.n_classes, classes.of_record), disclosed)
+    groups = np.where(left_out, classes.n_classes, classes.of_record)
+    records = JudgedRecords(table, groups, disclosed, version=version_of(suppression.failing))
     judged = judged_classes(records, classes, shows_nothing=rows_without_values(classes.codes))
     ranks = None
     if suppression.order == "class_by_class":

@@ -29,15 +29,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import ClassVar, Final, Literal
+from dataclasses import dataclass, field, fields
+from typing import Annotated, ClassVar, Final, Literal
 
 import numpy as np
+from annotated_types import Ge, Le, doc
 
 from app.domain.arrays import Bools, Floats, Longs
 from app.domain.classes.persons import ONE_ROW
 from app.domain.errors import NotSupported, require_bounds
-from app.domain.models.judging import JudgedClasses, Others
+from app.domain.models.judging import NEWEST_READING, JudgedClasses, Others
 
 Merging = Literal["fewer_fail", "passes_stay", "none"]
 
@@ -223,6 +224,29 @@ class Criterion(ABC):
     def alternative(self, whole: JudgedClasses) -> str:
         """A sentence on what the table as one class would meet instead; empty if nothing is known."""
         return ""
+
+
+@dataclass(frozen=True)
+class ValueCriterion(Criterion):
+    """A criterion of how the values of a sensitive attribute are distributed in classes."""
+
+    version: Annotated[
+        int,
+        Ge(1),
+        Le(NEWEST_READING),
+        doc(
+            "What is one value: 1 each spelling, missing too; 2 what a person reads as one (case, blanks, "
+            "invisible signs, look-alike letters, 1000 and 1000.0). Stored without it: 1."
+        ),
+    ] = field(default=NEWEST_READING, kw_only=True)
+
+
+def version_of(criteria: Sequence[Criterion]) -> int:
+    """The version by which criteria are judged together; NotSupported where they have several."""
+    found = {own.version for own in criteria if isinstance(own, ValueCriterion)}
+    if len(found) > 1:
+        raise NotSupported("Criteria of two versions are not judged together.", "Give all the same version.")
+    return min(found, default=1)
 
 
 @dataclass(frozen=True)

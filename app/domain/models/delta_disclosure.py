@@ -13,18 +13,18 @@ from app.domain.arrays import Bools, Longs
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FAILING, LOW, LOW_AMOUNT, MET, SHARE, STRICTER_DOWN
 from app.domain.classes.gains import Gains, LogBase, delta_factor, disclosing, greatest_ratios, lacks_values
-from app.domain.classes.grouping import Grouping
 from app.domain.classes.necessary import SAFE, fills_between, least_size, most_passing
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import least_by_class
 from app.domain.models.beta_likeness import LEAST
-from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging
+from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging, ValueCriterion
 from app.domain.models.distinct_l_diversity import least_classes
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
 from app.domain.models.judging import JudgedClasses
 from app.domain.models.sensitive_values import (
     Attribute,
+    GroupingOfValues,
     SensitiveAttribute,
     SensitiveValues,
     cost_of_counting,
@@ -34,7 +34,7 @@ from app.domain.models.sensitive_values import (
 
 
 @dataclass(frozen=True)
-class DeltaDisclosure(Criterion):
+class DeltaDisclosure(ValueCriterion):
     """No value is much more or less likely in a class than in the whole table, and none is absent."""
 
     kind: ClassVar[str] = "delta_disclosure"
@@ -104,7 +104,7 @@ LOG_2: Final = math.log(2)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeltaDisclosureParameters(Grouping):
+class DeltaDisclosureParameters(GroupingOfValues):
     """Of what attribute, and which δ to compare with."""
 
     attribute: SensitiveAttribute = None
@@ -214,6 +214,7 @@ def _compute(
 
 DELTA_DISCLOSURE: Final = Measure(
     name="delta_disclosure",
+    version=2,
     title="δ-disclosure privacy with both logarithms",
     source="Brickell and Shmatikov (2008); Cao and Karras (2012), section 3",
     guarantee="exact",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, ClassVar, Final, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Len, Lt, MaxLen, doc
@@ -14,7 +14,6 @@ from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FAILING, HIGH, MET, PERCENTAGE, STRICTER_UP
 from app.domain.classes import diversity, evening
 from app.domain.classes.diversity import RankedCounts, ranked
-from app.domain.classes.grouping import Grouping
 from app.domain.classes.named_values import harmless_values, values_called
 from app.domain.classes.ratios import as_written, is_below
 from app.domain.classes.sensitive_counts import SensitiveCounts
@@ -27,6 +26,7 @@ from app.domain.models.sensitive_values import (
     C,
     DiversityCriterion,
     Ell,
+    GroupingOfValues,
     Labels,
     OtherAttributes,
     SensitiveValues,
@@ -50,6 +50,9 @@ class PdRecursiveLDiversity(DiversityCriterion):
 
     c: C
     l: Ell  # noqa: E741
+    missing_sensitive: Annotated[
+        Literal["own_category"], doc("A missing value is one of its own: it may be harmless or not.")
+    ] = field(default="own_category", kw_only=True)
     harmless: Harmless = ()
     attribute: Attribute = None
     others: OtherAttributes = "in_classes"
@@ -151,7 +154,7 @@ SECONDS_PER_LOOK: Final = 1e-8
 
 
 @dataclass(frozen=True, kw_only=True)
-class DisclosureDiversityParameters(Grouping):
+class DisclosureDiversityParameters(GroupingOfValues):
     """Which values matter, and what to compare the classes with."""
 
     attribute: Annotated[
@@ -361,6 +364,7 @@ def _judged_by(own: DisclosureDiversityParameters, value: str) -> PdRecursiveLDi
 
 DISCLOSURE_DIVERSITY: Final = Measure(
     name="disclosure_diversity",
+    version=2,
     title="ℓ-diversity with harmless and protected values",
     source="Machanavajjhala et al. (2007); Machanavajjhala (2008), definitions 3.9, 3.10",
     guarantee="exact",

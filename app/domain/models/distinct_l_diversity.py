@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from app.domain.arrays import Bools
@@ -50,14 +50,14 @@ class DistinctLDiversity(WholeBlockCriterion):
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """Least number of different values."""
-        counts = judged.counts(*self._of)
+        counts = self._counts(judged)
         return int(distinct_values(counts).min()) if counts.n_classes else None
 
     def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """ℓ values of the attribute apart, and ℓ records."""
         own: tuple[Criterion, ...] = ()
         if self.others == "in_classes":
-            own = (DistinctLDiversity(self.l, self.attribute, "apart"),)
+            own = (replace(self, others="apart"),)
         return (*own, KAnonymity(min(self.l, GREATEST_K)))
 
     def implied_by_persons(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
@@ -74,11 +74,12 @@ class DistinctLDiversity(WholeBlockCriterion):
 
 
 def at_least_values(values: int, attribute: str | None) -> tuple[Criterion, ...]:
-    """Criteria of at least so many different values in a class."""
+    """Criteria of at least so many different values in a class, a missing one among them."""
     if values < 2:
         return ()
     least = min(values, GREATEST_L)
-    return DistinctLDiversity(least, attribute, "apart"), KAnonymity(min(least, GREATEST_K))
+    apart = DistinctLDiversity(least, attribute, "apart", missing_sensitive="own_category")
+    return apart, KAnonymity(min(least, GREATEST_K))
 
 
 def least_classes(size: int, values: int, attribute: str | None) -> tuple[Criterion, ...]:

@@ -56,7 +56,7 @@ class EntropyLDiversity(DiversityCriterion):
     others: OtherAttributes = "in_classes"
 
     def _counts(self, judged: JudgedClasses) -> SensitiveCounts:
-        return judged.distributions(*self._of)
+        return self._completed(judged.distributions(*self._of))
 
     def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         return ~diversity.has_entropy(counts, self.l)
@@ -126,7 +126,7 @@ class CorrectedEntropyLDiversity(DiversityCriterion):
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """Least estimated number of equally frequent values."""
-        counts = judged.counts(*self._of)
+        counts = self._counts(judged)
         return float(corrected_values(counts).min()) if counts.n_classes else None
 
     def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:

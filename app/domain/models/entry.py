@@ -57,6 +57,9 @@ def fields_of_releases(parameters: type) -> tuple[str, ...]:
     )
 
 
+AS_WRITTEN: Final = {1: {"spellings": "as_written", "missing_sensitive": "own_category"}}
+"""Version 1 of measures of sensitive values: each spelling is a value, and a missing one is, too."""
+
 T = TypeVar("T")
 P = TypeVar("P")
 R = TypeVar("R")
@@ -233,3 +236,8 @@ class Measure(Generic[P, R]):
     tells_counts: bool = False
     by_persons: str = NEEDS_ONE_ROW
     bounded_by_persons: Mapping[str, Literal["lower", "upper"]] = field(default_factory=dict)
+
+    @property
+    def earlier(self) -> Mapping[int, Mapping[str, Any]]:
+        """Versions of before that are still computed → the parameters that mean them, if none are given."""
+        return AS_WRITTEN if hasattr(self.parameters, "spellings") else {}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.risk.bayes import BayesBlock, Knowledge
 from app.domain.tables.distinct import distinct_rows, row_keys
 from app.domain.tables.table import Table
+
+NEWEST_READING: Final = 2
+"""Version of the criteria of sensitive values, by what they take for one value."""
 
 Others = Literal["in_classes", "apart"]
 """Others split the classes (Machanavajjhala (2008), definition 3.11), or are left aside."""
@@ -77,6 +80,8 @@ class JudgedRecords:
     amounts
         (n,) how many records each row of the others stands for; None: one. Rows of several persons' records
         have none.
+    version
+        Of the criteria that look at them: in version 1 each spelling is a value, since then each reading.
 
     Attributes
     ----------
@@ -91,14 +96,22 @@ class JudgedRecords:
     """
 
     def __init__(
-        self, table: Table, groups: Ints, shown: Ints | None = None, amounts: Longs | None = None
+        self,
+        table: Table,
+        groups: Ints,
+        shown: Ints | None = None,
+        amounts: Longs | None = None,
+        version: int = NEWEST_READING,
     ) -> None:
         codes = table.codes if shown is None else shown
         self._table = table
         self.sensitive = tuple(name for name in table.attributes if name in table.sensitive)
         positions = [table.position(name) for name in self.sensitive]
         self.n_groups = int(groups.max(initial=-1)) + 1
-        columns = [groups, *(codes[:, j] for j in positions)]
+        values = [codes[:, j] for j in positions]
+        if version > 1:
+            values = [table.hierarchies[j].as_read[own] for j, own in zip(positions, values, strict=True)]
+        columns = [groups, *values]
         sizes = [max(1, self.n_groups), *(table.sizes[j] for j in positions)]
         if table.persons is not None:
             columns, sizes = [*columns, table.persons], [*sizes, table.n_persons]

@@ -114,7 +114,7 @@ class EquivalenceClassesFound:
     records_below_k: Annotated[int, FAILING, doc("Records in these classes.")]
     unique_records: Annotated[int, LOW, doc("Records in a class of size 1: nobody is like them.")]
     unique_share: Annotated[
-        float, LOW_SHARE, doc("The same in parts of the records judged; 0 if there are none.")
+        float | None, LOW_SHARE, doc("The same in parts of the records judged; null if there are none.")
     ]
     mean_size: Annotated[float | None, FROM_ONE, HIDING, doc("Mean size over classes, each counted once.")]
     mean_size_of_records: Annotated[
@@ -150,7 +150,7 @@ def _compute(
         classes_below_k=sum(own.classes for own in below),
         records_below_k=sum(own.records for own in below),
         unique_records=unique,
-        unique_share=unique / n_records if n_records else 0.0,
+        unique_share=unique / n_records if n_records else None,
         mean_size=sum(own.size * own.classes for own in sizes) / n_classes if n_classes else None,
         mean_size_of_records=sum(own.size * own.records for own in sizes) / n_records if n_records else None,
         sizes=sizes,

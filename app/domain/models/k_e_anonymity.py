@@ -16,7 +16,7 @@ Hence records that fail at a rule fail at every more specific one, and no part o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Final
 
 import numpy as np
@@ -24,7 +24,6 @@ from annotated_types import Ge, Le, doc
 
 from app.domain.arrays import Bools, Longs
 from app.domain.catalogue.meanings import FAILING, FROM_ONE, FROM_ZERO, HIDING, HIGH, MET, STRICTER_UP
-from app.domain.classes.grouping import Grouping
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts, greatest_by_class, least_by_class
 from app.domain.hierarchies.hierarchy import Hierarchy
@@ -37,6 +36,7 @@ from app.domain.models.judging import JudgedClasses
 from app.domain.models.sensitive_values import (
     GREATEST_L,
     Attribute,
+    GroupingOfDiversity,
     OtherAttributes,
     SensitiveAttribute,
     WholeBlockCriterion,
@@ -127,14 +127,14 @@ class KEAnonymity(WholeBlockCriterion):
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """Least range."""
-        counts = judged.counts(*self._of)
+        counts = self._counts(judged)
         return float(self._numbers(judged, counts).ranges.min()) if counts.n_classes else None
 
     def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """The same of the attribute apart; k different values and records, and two for any range."""
         own: tuple[Criterion, ...] = ()
         if self.others == "in_classes":
-            own = (KEAnonymity(self.k, self.e, self.attribute, "apart"),)
+            own = (replace(self, others="apart"),)
         return (*own, *at_least_values(max(self.k, 2 if self.e else 1), self.attribute))
 
     def impossible(self, whole: JudgedClasses) -> str | None:
@@ -153,7 +153,7 @@ class KEAnonymity(WholeBlockCriterion):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KEAnonymityParameters(Grouping):
+class KEAnonymityParameters(GroupingOfDiversity):
     """Of what attribute, and the k and e asked for."""
 
     attribute: SensitiveAttribute = None
@@ -234,6 +234,7 @@ def _compute(context: MeasureContext, parameters: KEAnonymityParameters, tick: T
 
 K_E_ANONYMITY: Final = Measure(
     name="k_e_anonymity",
+    version=2,
     title="(k, e)-anonymity: different numbers of a class, and how far apart they are",
     source="Zhang et al. (2007)",
     guarantee="exact",

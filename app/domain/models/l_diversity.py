@@ -15,7 +15,6 @@ from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FROM_ONE, HIDING, HIGH
 from app.domain.classes import diversity
 from app.domain.classes.diversity import RankedCounts, corrected_values, has_corrected_entropy, ranked
-from app.domain.classes.grouping import Grouping
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput
@@ -26,7 +25,12 @@ from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
 from app.domain.models.judging import Others
 from app.domain.models.recursive_l_diversity import RecursiveLDiversity
-from app.domain.models.sensitive_values import SensitiveValues, cost_of_counting, sensitive_values
+from app.domain.models.sensitive_values import (
+    GroupingOfDiversity,
+    SensitiveValues,
+    cost_of_counting,
+    sensitive_values,
+)
 from app.domain.tables.numbers import exact_sum
 
 SECONDS_PER_READINGS: Final = 3e-3
@@ -46,7 +50,7 @@ ASSUMED: Final = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class LDiversityParameters(Grouping):
+class LDiversityParameters(GroupingOfDiversity):
     """Which attributes are judged, and what to compare them with."""
 
     attributes: Annotated[
@@ -276,7 +280,7 @@ def _diversity_of(
         attribute=values.name,
         split_by=values.others,
         classes=int(np.count_nonzero(values.judged)),
-        values=counts.n_values,
+        values=int(single.distinct[0]),
         records_without_value=values.without_value,
         distinct=_reading(
             values,
@@ -382,6 +386,7 @@ def _cost(context: MeasureContext, parameters: LDiversityParameters) -> Cost:
 
 L_DIVERSITY: Final = Measure(
     name="l_diversity",
+    version=2,
     title="ℓ-diversity: distinct, frequency, entropy and recursive",
     source="Machanavajjhala et al. (2007); Machanavajjhala (2008), definitions 3.7, 3.8, 3.11, 3.12",
     guarantee="exact",

@@ -28,12 +28,14 @@ from app.domain.classes.gains import (
     implied_delta,
     surprisals,
 )
-from app.domain.classes.grouping import Grouping
 from app.domain.classes.necessary import fills_up, least_size, least_values
 from app.domain.classes.ratios import as_written
 from app.domain.models.gains_found import GainFound
 from app.domain.models.judged import ClassRef, JudgedOn
-from app.domain.models.sensitive_values import SensitiveAttribute
+from app.domain.models.sensitive_values import (
+    GroupingOfValues,
+    SensitiveAttribute,
+)
 
 BoundOfValues = Annotated[
     LikenessBound,
@@ -45,7 +47,7 @@ BoundOfValues = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class BetaLikenessParameters(Grouping):
+class BetaLikenessParameters(GroupingOfValues):
     """Of what attribute, which β to compare with, and what a reader knows before."""
 
     attribute: SensitiveAttribute = None

@@ -34,7 +34,7 @@ class RecursiveLDiversity(DiversityCriterion):
     others: OtherAttributes = "in_classes"
 
     def _counts(self, judged: JudgedClasses) -> SensitiveCounts:
-        return judged.distributions(*self._of)
+        return self._completed(judged.distributions(*self._of))
 
     def _failing(self, judged: JudgedClasses, counts: SensitiveCounts) -> Bools:
         return ~diversity.is_recursive(counts, as_written(self.c), self.l)

@@ -47,18 +47,18 @@ class AttackerRisk:
     """The risk of the records against one attacker.
 
     Released records are those that were judged; all records are these and the suppressed ones, of whom
-    nothing is disclosed and whose risk is 0.
+    nothing is disclosed and whose risk is 0. Numbers of none are null.
     """
 
-    highest: Annotated[float, LOW_SHARE, doc("Highest risk of a record.")]
-    average_per_record: Annotated[float, LOW_SHARE, doc("Mean risk over released records.")]
-    average_per_record_of_all: Annotated[float, LOW_SHARE, doc("Mean risk over all records.")]
+    highest: Annotated[float | None, LOW_SHARE, doc("Highest risk of a record.")]
+    average_per_record: Annotated[float | None, LOW_SHARE, doc("Mean risk over released records.")]
+    average_per_record_of_all: Annotated[float | None, LOW_SHARE, doc("Mean risk over all records.")]
     average_per_class: Annotated[
-        float, LOW_SHARE, doc("Mean risk over classes, whatever their size: not the mean risk of a record.")
+        float | None, LOW_SHARE, doc("Mean risk over classes, whatever their size: not that of a record.")
     ]
     records_at_risk: Annotated[int, FAILING, doc("Records whose risk is above the threshold.")]
-    share_at_risk: Annotated[float, SHARE, FAILING, doc("Their share of released records.")]
-    share_at_risk_of_all: Annotated[float, SHARE, FAILING, doc("Their share of all records.")]
+    share_at_risk: Annotated[float | None, SHARE, FAILING, doc("Their share of released records.")]
+    share_at_risk_of_all: Annotated[float | None, SHARE, FAILING, doc("Their share of all records.")]
     worst_class: Annotated[ClassRef | None, doc("A class of highest risk; null if none was judged.")]
 
 
@@ -70,7 +70,7 @@ class Journalist(AttackerRisk):
         float, LOW_SHARE, doc("Classes divided by the people of the population who are in one of them.")
     ]
     average: Annotated[
-        float,
+        float | None,
         LOW_SHARE,
         doc("The attacker's average risk: the greater of `classes_per_person` and `average_per_record`."),
     ]
@@ -82,9 +82,9 @@ class Marketer:
     """What an attacker gets who links every record."""
 
     share_re_identified: Annotated[
-        float, LOW_SHARE, doc("Expected share of released records that are linked rightly.")
+        float | None, LOW_SHARE, doc("Expected share of released records that are linked rightly.")
     ]
-    share_re_identified_of_all: Annotated[float, LOW_SHARE, doc("The same as a share of all records.")]
+    share_re_identified_of_all: Annotated[float | None, LOW_SHARE, doc("The same as a share of all records.")]
     by_population: Annotated[
         bool, doc("Whether classes were compared with the population; if not, with themselves.")
     ]
@@ -108,19 +108,22 @@ class AttackerModels:
     marketer: Annotated[Marketer, doc("Who links as many records as possible.")]
 
 
+_Number = float | None
+
+
 def _against(
     classes: EquivalenceClasses, risks: Floats, figures: RiskFigures
-) -> tuple[float, float, float, float, int, float, float, ClassRef | None]:
+) -> tuple[_Number, _Number, _Number, _Number, int, _Number, _Number, ClassRef | None]:
     """The fields of :class:`AttackerRisk` of classes whose highest ``risks`` are (G,)."""
     released, everybody = classes.n_judged, classes.n_judged + classes.n_suppressed
     return (
-        figures.highest,
-        figures.per_record,
-        figures.per_record * released / everybody if everybody else 0.0,
-        figures.per_class,
+        figures.highest if released else None,
+        figures.per_record if released else None,
+        figures.per_record * released / everybody if everybody else None,
+        figures.per_class if released else None,
         figures.at_risk,
-        figures.at_risk / released if released else 0.0,
-        figures.at_risk / everybody if everybody else 0.0,
+        figures.at_risk / released if released else None,
+        figures.at_risk / everybody if everybody else None,
         worst_class(classes, risks),
     )
 
@@ -142,7 +145,7 @@ def _journalist(
     return Journalist(
         *_against(classes, risks, figures),
         classes_per_person=of_classes,
-        average=max(of_classes, figures.per_record),
+        average=max(of_classes, figures.per_record) if classes.n_judged else None,
         population=population_of(context, classes, entities),
     )
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, ClassVar, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 from annotated_types import Ge, Le, Len, MaxLen, doc
 
 from app.domain.arrays import Bools, Longs
-from app.domain.catalogue.catalogue_types import CellValue
+from app.domain.catalogue.catalogue_types import ADDED_LATER, CellValue
 from app.domain.catalogue.meanings import STRICTER_DOWN, STRICTER_UP
-from app.domain.classes.grouping import EquivalenceClasses, Grouping
-from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.classes.grouping import EquivalenceClasses, Grouping, MissingSensitiveOption
+from app.domain.classes.sensitive_counts import SensitiveCounts, missing_as_most_frequent
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.models.criterion import Criterion, Merging, failing_classes
+from app.domain.models.criterion import Merging, ValueCriterion, failing_classes
 from app.domain.models.entry import Cost, MeasureContext
 from app.domain.models.judged import ClassRef, class_ref
 from app.domain.models.judging import JudgedClasses, Others
@@ -58,9 +58,43 @@ def named(attribute: str | None) -> str:
     return "the sensitive attribute" if attribute is None else repr(attribute)
 
 
+@dataclass(frozen=True, kw_only=True)
+class GroupingOfValues(Grouping):
+    """The same, of measures that count how diverse sensitive values are."""
+
+    spellings: Annotated[
+        Literal["as_read", "as_written"],
+        ADDED_LATER,
+        doc(
+            "Whether values that a person reads as one are one (`as_read`: case, blanks, invisible signs, "
+            "look-alike letters, 1000 and 1000.0), or each spelling is (`as_written`, as in version 1)."
+        ),
+    ] = "as_read"
+
+    @property
+    def folds(self) -> bool:
+        """Unless spellings are asked for."""
+        return self.spellings == "as_read"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupingOfDiversity(GroupingOfValues):
+    """The same, of measures for which a missing value is no value of its own unless that is asked for."""
+
+    missing_sensitive: MissingSensitiveOption = "most_frequent"
+
+
 @dataclass(frozen=True)
-class DiversityCriterion(Criterion):
+class DiversityCriterion(ValueCriterion):
     """A condition on the values of one sensitive attribute in each class, or each block of it."""
+
+    missing_sensitive: Annotated[
+        Literal["most_frequent", "own_category"],
+        doc(
+            "Whether a missing value counts as the most frequent of its class, the worst that it may be, or "
+            "is a value of its own, as in version 1."
+        ),
+    ] = field(default="most_frequent", kw_only=True)
 
     source: ClassVar[str] = "Machanavajjhala et al. (2007); Machanavajjhala (2008), section 3.4"
     merging: ClassVar[Merging] = "passes_stay"
@@ -80,7 +114,12 @@ class DiversityCriterion(Criterion):
 
     def _counts(self, judged: JudgedClasses) -> SensitiveCounts:
         """What it looks at: who has each value, or, of those about whole distributions, these."""
-        return judged.counts(*self._of)
+        return self._completed(judged.counts(*self._of))
+
+    def _completed(self, counts: SensitiveCounts) -> SensitiveCounts:
+        """The counts with missing values as the criterion takes them."""
+        own_value = self.version == 1 or self.missing_sensitive == "own_category"
+        return counts if own_value else missing_as_most_frequent(counts)
 
     def failing(self, judged: JudgedClasses) -> Bools:
         """Classes with a block that fails."""
@@ -110,7 +149,7 @@ class DiversityCriterion(Criterion):
         attribute, others = self._of
         if others == "apart" or whole.counts(attribute, others).n_classes <= len(whole.sizes):
             return ""
-        beside = replace(self, **{"others": "apart"})
+        beside = replace(self, **{"others": "apart"})  # type: ignore[arg-type]
         return BY_ITSELF if beside.impossible(whole) is None else ""
 
 
@@ -148,6 +187,8 @@ class SensitiveValues:
         The other sensitive attributes by which the classes are split, none if they are left aside.
     without_value
         Records that are in a class and without a value that counts: it is missing, or suppressed with them.
+    completed
+        Whether a missing value counts as the most frequent one of its class.
     """
 
     name: str
@@ -156,6 +197,7 @@ class SensitiveValues:
     counts: SensitiveCounts
     hierarchy: Hierarchy
     without_value: int
+    completed: bool = False
 
     @cached_property
     def judged(self) -> Bools:
@@ -199,7 +241,8 @@ class SensitiveValues:
         starts = np.array([0, len(totals)], dtype=np.int64)
         population = np.array([self.counts.population])
         persons = None if self.counts.persons is None else (population, self.counts.population)
-        return SensitiveCounts(starts, numbers, totals, totals, self.counts.nodes, persons)
+        found = SensitiveCounts(starts, numbers, totals, totals, self.counts.nodes, persons)
+        return missing_as_most_frequent(found) if self.completed else found
 
 
 def sensitive_values(
@@ -223,10 +266,14 @@ def sensitive_values(
         known = {*release.other_sensitive(name), *beside} - {name, *(grouping.quasi_identifiers or ())}
         split = tuple(own for own in table.attributes if own in known)
     counts = release.counts(grouping, name, split, weighed=weighed)
+    completed = isinstance(grouping, GroupingOfDiversity) and grouping.missing_sensitive == "most_frequent"
+    if completed:
+        counts = missing_as_most_frequent(counts)
     classes = release.classes(grouping, split)
     shown, _ = release.values(grouping, name)
     without = int(np.count_nonzero((classes.of_record >= 0) & (shown < 0)))
-    return SensitiveValues(name, split, classes, counts, table.hierarchies[table.position(name)], without)
+    hierarchy = table.hierarchies[table.position(name)]
+    return SensitiveValues(name, split, classes, counts, hierarchy, without, completed)
 
 
 def cost_of_counting(context: MeasureContext, n_attributes: int, beside: float = 0.0) -> Cost:

@@ -12,9 +12,17 @@ from annotated_types import Ge, Le, doc
 from app.domain.arrays import Bools, Floats, Longs
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FAILING, MET, SHARE, STRICTER_DOWN
-from app.domain.classes.closeness import Distance, cuts, distances, farther, has_missing, whole_numbers
+from app.domain.classes.closeness import (
+    NO_ORDER,
+    Distance,
+    cuts,
+    distances,
+    farther,
+    has_missing,
+    lacks_order,
+    whole_numbers,
+)
 from app.domain.classes.gains import lacks_values
-from app.domain.classes.grouping import Grouping
 from app.domain.classes.necessary import (
     greatest_shift,
     least_mass,
@@ -28,13 +36,14 @@ from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.classes.value_groups import in_groups
 from app.domain.errors import NotSupported
-from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging
+from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging, ValueCriterion
 from app.domain.models.distinct_l_diversity import least_classes
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import ClassRef, JudgedOn, judged_on
 from app.domain.models.judging import JudgedClasses
 from app.domain.models.sensitive_values import (
     Attribute,
+    GroupingOfValues,
     SensitiveAttribute,
     SensitiveValues,
     cost_of_counting,
@@ -45,7 +54,7 @@ from app.domain.tables.numbers import exact_sum, highest_accepted
 
 
 @dataclass(frozen=True)
-class TCloseness(Criterion):
+class TCloseness(ValueCriterion):
     """In every class the sensitive values are distributed nearly as in the whole table."""
 
     kind: ClassVar[str] = "t_closeness"
@@ -78,7 +87,7 @@ class TCloseness(Criterion):
 
     def failing(self, judged: JudgedClasses) -> Bools:
         """Classes that are farther than t; exactly at t passes."""
-        counts = judged.distributions(self.attribute)
+        counts = self._counts(judged)
         return farther(counts, self.distance, as_written(self.t), judged.hierarchy(self.attribute))
 
     @property
@@ -95,9 +104,16 @@ class TCloseness(Criterion):
 
     def attained(self, judged: JudgedClasses) -> float | None:
         """Distance of the farthest class."""
-        counts = judged.distributions(self.attribute)
+        counts = self._counts(judged)
         found = distances(counts, self.distance, judged.hierarchy(self.attribute))
         return float(found.max()) if len(found) else None
+
+    def _counts(self, judged: JudgedClasses) -> SensitiveCounts:
+        counts = judged.distributions(self.attribute)
+        ordered = self.distance == "ordered" and self.version > 1
+        if ordered and lacks_order(counts, judged.hierarchy(self.attribute)):
+            raise NotSupported.because(NO_ORDER)
+        return counts
 
     def unavoidable(self, judged: JudgedClasses) -> Longs:
         """What does not fit into any mixture of values, or of groups of them, near the whole table's."""
@@ -150,7 +166,7 @@ DISTANCES: Final[tuple[Distance, ...]] = get_args(Distance)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TClosenessParameters(Grouping):
+class TClosenessParameters(GroupingOfValues):
     """Of what attribute, and what to compare with."""
 
     attribute: SensitiveAttribute = None
@@ -219,7 +235,7 @@ class TClosenessFound:
     ]
 
 
-def _undefined(values: SensitiveValues) -> dict[Distance, str]:
+def _undefined(values: SensitiveValues, *, folds: bool) -> dict[Distance, str]:
     """The distances that the data do not have, and why."""
     found: dict[Distance, str] = {}
     if has_missing(values.counts):
@@ -227,6 +243,8 @@ def _undefined(values: SensitiveValues) -> dict[Distance, str]:
             "ordered: some values are missing or suppressed, which have no place in an order; leave missing "
             "ones out with missing_sensitive."
         )
+    elif folds and lacks_order(values.counts, values.hierarchy):
+        found["ordered"] = f"ordered: {NO_ORDER}"
     if not values.hierarchy.is_tree:
         found["hierarchical"] = (
             "hierarchical: some value of the attribute's hierarchy has several parents; use a tree."
@@ -266,7 +284,7 @@ def _most_raised(values: SensitiveValues, of_class: Floats) -> MovedValue | None
 
 def _compute(context: MeasureContext, parameters: TClosenessParameters, tick: Tick) -> TClosenessFound:
     values = sensitive_values(context, parameters, parameters.attribute, "apart", weighed=True)
-    undefined = _undefined(values)
+    undefined = _undefined(values, folds=parameters.folds)
     if parameters.distance in undefined:
         raise NotSupported(
             f"The distance asked for is not defined. {undefined[parameters.distance]}",
@@ -295,6 +313,7 @@ SECONDS_BESIDE_COUNTING: Final = 1.5e-3
 
 T_CLOSENESS: Final = Measure(
     name="t_closeness",
+    version=2,
     title="t-closeness by five distances",
     source="Li et al. (2007); Cao and Karras (2012), section 2",
     guarantee="exact",

@@ -102,7 +102,7 @@ _SAID: Final[Mapping[Effect, str]] = {
 
 def difference(old: Policy, new: Policy) -> Difference:
     """What changed from the old policy to the new one."""
-    old, new = pinned(old), pinned(new)
+    old, new = pinned(old, as_before=True), pinned(new, as_before=True)
     changes = [*_head(old, new), *_slots(old, new), *_requirements(old, new)]
     effect = together(change.effect for change in changes)
     return Difference((old.name, old.version), (new.name, new.version), effect, tuple(changes))

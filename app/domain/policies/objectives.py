@@ -24,13 +24,15 @@ _OF_SEARCHES: Final = ("local_recoding", "minimal_rules")
 def criterion_of(
     model: str, parameters: Mapping[str, Any], pointer: str = "", *, printed: bool = True
 ) -> Criterion:
-    """The criterion of privacy of this kind; InvalidInput names what is unknown or out of bounds."""
+    """The criterion of this kind, of version 1 if none is said; InvalidInput names what is wrong."""
     type_ = _CRITERIA.get(model)
     if type_ is None:
         raise InvalidInput.of(
             f"{pointer}/kind", "unknown-model", f"There is no privacy model {model!r}.",
             closest(model, _CRITERIA),
         )  # fmt: skip
+    if "version" in marks_of(model):
+        parameters = {"version": 1, **parameters}
     return built(type_, parameters, pointer, printed=printed)
 
 

@@ -156,7 +156,7 @@ def _check_measure(checked: _Checked, condition: MeasureCondition) -> None:
             closest(condition.measure, MEASURE_OF),
         )  # fmt: skip
         return
-    if condition.version not in (None, measure.version):
+    if condition.version not in (None, measure.version, *measure.earlier):
         found.error(
             f"{at}/version", "wrong-version",
             f"{measure.name} is version {measure.version} here, not {condition.version}.",

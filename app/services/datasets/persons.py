@@ -9,21 +9,9 @@ import numpy as np
 
 from app.domain.arrays import Ints
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies.cell_formats import CellFormat, read_cell
-from app.services.datasets.ingest.column_names import appearance
+from app.domain.hierarchies.spellings import common_reading
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.text_columns import MISSING, TextColumn
-
-
-def person_named(text: str) -> str:
-    """What all spellings of one person have in common; empty if the text names nobody.
-
-    Texts that differ in letter case, blanks, invisible signs or compatible letters (NFKC) only name one
-    person, and so do numbers of one value: 1000, 1000.0, 01000 and 1e3. In doubt two names are taken for
-    one person, since too many persons in a class are the dangerous error.
-    """
-    seen = appearance(text)
-    return read_cell(seen, CellFormat.POINT) or seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +34,15 @@ class Persons:
 
 
 def persons_of(column: TextColumn, refused_at: str | None = None) -> Persons:
-    """The persons whom the cells of a column name.
+    """The persons whom the cells of a column name; empty readings name nobody.
 
+    In doubt two names are taken for one person, since too many persons in a class are the dangerous error.
     InvalidInput at the pointer, if one is given, where rows name nobody.
     """
     places: dict[str, int] = {}
     target = [
-        places.setdefault(name, len(places)) if name else MISSING for name in map(person_named, column.values)
+        places.setdefault(name, len(places)) if name else MISSING
+        for name in map(common_reading, column.values)
     ]
     numbers = np.array([*target, MISSING], dtype=np.int32)[column.positions]
     nobody = np.flatnonzero(numbers == MISSING).astype(np.int32)

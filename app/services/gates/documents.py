@@ -13,6 +13,7 @@ from app.domain.gates.verdicts import Outcome, verdict_of
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.models.entry import fields_of_releases
 from app.domain.models.reconstruction_privacy import ReconstructionPrivacy
+from app.domain.policies.pinning import of_earlier_versions
 from app.domain.policies.policy import Requirement
 from app.domain.policies.requirements import MEASURE_OF, is_scored
 from app.services.fingerprints import plain
@@ -94,6 +95,7 @@ def _found(aligned: AlignedRelease) -> str | None:
 
 VERSION: Final = 1
 
+_AS_WRITTEN: Final = "The policy keeps version 1, for which each spelling, and ⊥, is a value of its own, in"
 _SHOWN_RISKS: Final = (
     "risk_average",
     "risk_max",
@@ -297,6 +299,7 @@ def verdict_document(
             *ledger_warnings(subject.earlier, _order_document(subject, context)["order"]),
             *([COVERED_AS_BEFORE] if subject.policy.is_covered_as_before else []),
             *dict.fromkeys(said for by, said in answers if by == "before"),
+            *([f"{_AS_WRITTEN}: {', '.join(own)}."] if (own := of_earlier_versions(subject.policy)) else []),
             *_warnings(criteria, risks),
         ],
         "tolerance": TOLERANCE,

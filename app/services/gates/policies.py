@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -68,21 +69,24 @@ class PolicyService(NamedResources):
         """Check a document and store it with its measures' versions.
 
         InvalidInput with everything that lint calls an error; Conflict if this version is or was there with
-        other content. A document that leaves the version of what is checked open is the one of before.
+        other content. A document that leaves versions open is the one of before there were others.
         """
         require(actor, Scope.GOVERN)
         policy = policy_of(document)
         checked = lint_with_queries(policy)
         if checked.errors:
             raise InvalidInput(checked.errors)
-        leaves_coverage_open, policy = policy.coverage_version is None, with_coverage(pinned(policy))
+        given, policy = policy, with_coverage(pinned(policy))
         require_to_name_values(actor, *(own for _, own in _questions(policy)))
         new = _resource(policy, checked)
         async with self._store.work(actor.tenant) as work:
             used = await work.tombstones.use_name(new.name, new.sha256)
-            versions = range(1, NEWEST_COVERAGE if leaves_coverage_open else 1)
+            coverages = (
+                (policy.coverage_version,) if given.coverage_version else range(1, NEWEST_COVERAGE + 1)
+            )
             before = (
-                _resource(dataclasses.replace(policy, coverage_version=own), checked) for own in versions
+                _resource(dataclasses.replace(own, coverage_version=coverage), checked)
+                for own, coverage in itertools.product((policy, pinned(given, as_before=True)), coverages)
             )
             new = next((own for own in before if own.sha256 == used), new)
             if used != new.sha256:

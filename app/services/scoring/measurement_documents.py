@@ -48,8 +48,9 @@ def document_of_parameters(parameters: object) -> JsonObject:
 
 
 def parameters_of(measure: Measure[P, Any], document: Mapping[str, Any]) -> P:
-    """The parameters of a document, missing ones at their defaults."""
-    return reader_of(measure.parameters).validate_python(document)
+    """The parameters of a document, missing ones as is usual in the measure's version."""
+    usual = measure.earlier.get(measure.version, {})
+    return reader_of(measure.parameters).validate_python({**usual, **document})
 
 
 def document_of_result(measure: Measure[Any, Any], result: object) -> JsonObject:

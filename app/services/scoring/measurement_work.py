@@ -39,7 +39,7 @@ _PARTS: Final[Mapping[Need, str]] = {
 
 
 def measure_of(name: str, version: int | None = None) -> Measure[Any, Any]:
-    """The measure of this name; NotSupported if its meaning is not the version's any more."""
+    """The measure of this name, as it is in a version; NotSupported for one that is not computed any more."""
     measure = _BY_NAME.get(name)
     if measure is None:
         raise InvalidInput.of(
@@ -48,6 +48,8 @@ def measure_of(name: str, version: int | None = None) -> Measure[Any, Any]:
             "There is no such measure.",
             f"Choose one of {', '.join(sorted(_BY_NAME))}.",
         )
+    if version is not None and version in measure.earlier:
+        return replace(measure, version=version)
     if version not in (None, measure.version):
         raise NotSupported(
             f"The measure {name} was corrected since: version {version} is not computed any more.",

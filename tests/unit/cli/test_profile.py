@@ -42,6 +42,9 @@ RESULT = {
         {"measure": "attacker_models", "name": "prosecutor.share_at_risk", "attribute": None, "value": None,
          "safer": "lower", "worst": None},
     ],
+    "left_out": [
+        {"measure": "t_closeness", "attribute": "disease", "reason": "ordered: no order; give a hierarchy."}
+    ],
 }  # fmt: skip
 TABLE = "id,zip,sex,note,disease\np1,13053,f,x,flu\n"
 

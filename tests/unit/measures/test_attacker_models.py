@@ -117,13 +117,10 @@ def test_a_release_of_nothing_has_no_risk():
     found = measured(ATTACKER_MODELS, context_of(TABLE, nothing, population_of(PEOPLE)))
     assert found.judged.records_judged == 0
     for risk in (found.prosecutor, found.journalist):
-        assert (risk.highest, risk.average_per_record, risk.share_at_risk, risk.worst_class) == (
-            0,
-            0,
-            0,
-            None,
-        )
-    assert found.journalist.average == found.marketer.share_re_identified == 0
+        assert (risk.highest, risk.average_per_record, risk.average_per_class) == (None, None, None)
+        assert (risk.share_at_risk, risk.worst_class) == (None, None)
+        assert (risk.average_per_record_of_all, risk.share_at_risk_of_all) == (0, 0)
+    assert (found.journalist.average, found.marketer.share_re_identified) == (None, None)
 
 
 @pytest.mark.spec("FM-5.9")

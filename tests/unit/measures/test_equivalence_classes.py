@@ -151,7 +151,7 @@ def test_a_release_that_suppresses_everybody_has_no_k_and_no_worst_class():
     table = table_of_rows(ROWS)
     found = measured(table, CellRule(np.zeros_like(table.codes)))
     assert (found.k, found.largest, found.worst, found.sizes) == (None, None, None, ())
-    assert (found.mean_size, found.mean_size_of_records, found.unique_share) == (None, None, 0.0)
+    assert (found.mean_size, found.mean_size_of_records, found.unique_share) == (None, None, None)
     assert found.judged.records_suppressed == 6
     assert found.is_k_anonymous
 

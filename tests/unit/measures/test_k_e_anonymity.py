@@ -62,10 +62,12 @@ def test_values_that_are_shown_as_intervals_have_the_range_that_is_certain():
     assert shown.range_attainable == 32.0
 
 
-def test_a_missing_value_is_one_of_its_own_that_adds_nothing_to_the_range():
+def test_a_missing_value_is_the_most_frequent_one_or_one_of_its_own_that_adds_nothing_to_the_range():
     rows = [("a", "900"), ("a", None), ("b", "900"), ("b", "4000")]
     found = tables.measured(K_E_ANONYMITY, wages(rows), k=2, e=1.0)
-    assert (found.distinct, found.range, found.records_failing) == (2, 0.0, 2)
+    assert (found.distinct, found.range, found.records_failing) == (1, 0.0, 2)
+    own = tables.measured(K_E_ANONYMITY, wages(rows), k=2, e=1.0, missing_sensitive="own_category")
+    assert (own.distinct, own.range, own.records_failing) == (2, 0.0, 2)
     without = tables.measured(K_E_ANONYMITY, wages(rows), k=2, missing_sensitive="excluded")
     assert (without.distinct, without.records_without_value, without.records_failing) == (1, 1, 2)
 

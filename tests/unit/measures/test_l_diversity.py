@@ -229,10 +229,12 @@ def test_everything_is_1_diverse():
 
 
 @pytest.mark.spec("LD-14")
-def test_a_missing_sensitive_value_is_a_value_unless_left_out():
+def test_a_missing_sensitive_value_is_the_most_frequent_one_of_its_class_unless_said_otherwise():
     rows = [("x", "a"), ("x", None), ("x", None), ("y", None)]
     found = tables.table(("q", "s"), (tables.flat("xy"), tables.flat("ab")), rows, {"s"})
-    _, own = diversity(found)
+    _, usual = diversity(found)
+    assert (usual.classes, usual.values, usual.distinct.mean, usual.frequency.value) == (2, 1, 1, 1)
+    _, own = diversity(found, missing_sensitive="own_category")
     assert (own.classes, own.distinct.value, own.distinct.mean, own.records_without_value) == (2, 1, 1.5, 0)
     _, left_out = diversity(found, missing_sensitive="excluded")
     assert (left_out.classes, left_out.distinct.value, left_out.records_without_value) == (1, 1, 3)

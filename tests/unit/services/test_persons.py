@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput
+from app.domain.hierarchies.spellings import common_reading
 from app.services.datasets.dataset_schema import AttributeType, Role, rows_are_of
 from app.services.datasets.datasets import CreateDataset
-from app.services.datasets.persons import person_named, persons_of
+from app.services.datasets.persons import persons_of
 from app.services.datasets.tables import TableLoader, bytes_of_table
 from app.services.datasets.text_columns import TextColumn
 from tests.unit.services.world import World, declare
@@ -34,7 +35,7 @@ def person(name: str = "pid", **rest) -> object:
     ],
 )
 def test_spellings_of_one_number_or_text_are_one_person(spellings: tuple[str, ...]) -> None:
-    assert len({person_named(text) for text in spellings}) == 1
+    assert len({common_reading(text) for text in spellings}) == 1
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_spellings_of_one_number_or_text_are_one_person(spellings: tuple[str, ..
     ],
 )  # fmt: skip
 def test_other_numbers_and_texts_are_other_persons(one: str, other: str) -> None:
-    assert person_named(one) != person_named(other)
+    assert common_reading(one) != common_reading(other)
 
 
 def test_persons_are_numbered_without_gaps_and_each_empty_row_by_itself() -> None:

@@ -113,8 +113,10 @@ def _require_sum_of_cells(loss: LossChoice) -> None:
 
 
 def criterion_document(criterion: Criterion) -> dict[str, Any]:
-    """Plain JSON-able form of a criterion, every field spelled out."""
+    """Plain JSON-able form of a criterion, every field spelled out that its version has."""
     fields: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(criterion)))
+    if fields.get("version") == 1:
+        fields = {name: own for name, own in fields.items() if name not in ("version", "missing_sensitive")}
     return {"kind": criterion.kind, **fields}
 
 

@@ -25,7 +25,7 @@ from app.domain.arrays import Bools, Ints, Levels, Longs
 from app.domain.classes.grouping import lacking_records
 from app.domain.classes.quasi_part import group_of_row, quasi_part
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.models.criterion import of_units
+from app.domain.models.criterion import of_units, version_of
 from app.domain.models.judging import JudgedClasses, JudgedRecords
 from app.domain.models.overlapping import OverlappingClasses
 from app.domain.models.suppression import (
@@ -92,6 +92,7 @@ class Judge:
         self._order = order
         require_meaning(table, problem.privacy, problem.missing, problem.suppressed)
         counts_persons = table.persons is not None
+        version = version_of(problem.privacy)
         problem = replace(problem, privacy=of_units(problem.privacy, persons=counts_persons))
         self.table = quasi_part(table)
         self.allowed = problem.suppression_allowed(table.n_records)
@@ -110,9 +111,9 @@ class Judge:
         rows = table.reduced
         groups = group_of_row(table, self.table)
         if counts_persons:
-            self.records = JudgedRecords(table, groups[rows.inverse])
+            self.records = JudgedRecords(table, groups[rows.inverse], version=version)
         else:
-            self.records = JudgedRecords(table, groups, rows.codes, rows.counts)
+            self.records = JudgedRecords(table, groups, rows.codes, rows.counts, version)
         self._classes = ClassesOfRules(self.classes, self.records)
         self._entities = None if dictionary is None else ClassEntities(table, dictionary, reduced.codes)
         self.overlaps = problem.missing == "matches_everything" and bool(self.table.reduced_missing.any())

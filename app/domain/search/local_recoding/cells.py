@@ -355,7 +355,8 @@ class Pairs:
         self._left[self.of], self.right[self.of] = ours, right.of
         self._side = right
         self._necessary = criteria.necessary
-        self._records = JudgedRecords(cells.table, self.of[cells.table.reduced.inverse].astype(np.int32))
+        groups_of_rows = self.of[cells.table.reduced.inverse].astype(np.int32)
+        self._records = JudgedRecords(cells.table, groups_of_rows, version=criteria.version)
 
     def groups(self, levels: Levels) -> tuple[Longs, int]:
         """(p,) number of the nodes of each pair with the right side at the levels, and how many there are."""

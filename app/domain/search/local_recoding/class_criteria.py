@@ -19,7 +19,7 @@ import numpy.typing as npt
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.grouping import lacking_records
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.models.criterion import Criterion, of_units
+from app.domain.models.criterion import Criterion, of_units, version_of
 from app.domain.models.judging import JudgedClasses, JudgedRecords, Population
 from app.domain.models.overlapping import OverlappingClasses
 from app.domain.models.suppression import (
@@ -107,9 +107,10 @@ class ClassCriteria:
 
     def __init__(self, table: Table, problem: AnonymityProblem, dictionary: Dictionary | None = None) -> None:
         require_meaning(table, problem.privacy, problem.missing, problem.suppressed)
+        self.version = version_of(problem.privacy)
         problem = replace(problem, privacy=of_units(problem.privacy, persons=table.persons is not None))
         self._trees = [table.hierarchies[j] for j in table.quasi_identifiers]
-        self._records = JudgedRecords(table, table.reduced.inverse)
+        self._records = JudgedRecords(table, table.reduced.inverse, version=self.version)
         self._amounts = table.reduced.counts
         self._all = problem.privacy
         self._of_classes = [own for own in problem.privacy if not own.table_wide]

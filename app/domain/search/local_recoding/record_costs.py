@@ -174,7 +174,8 @@ class _Prices:
         self._least = criteria.least
         self._prices = self._costs(left.top, right.top)
         self._necessary = [own for own in criteria.necessary if own.least_class_size is None]
-        self._records = JudgedRecords(cells.table, self._of[cells.table.reduced.inverse].astype(np.int32))
+        groups_of_rows = self._of[cells.table.reduced.inverse].astype(np.int32)
+        self._records = JudgedRecords(cells.table, groups_of_rows, version=criteria.version)
 
     def found(self, goes_on: GoesOn) -> Floats:
         """(d,) the prices once all levels have cut them."""

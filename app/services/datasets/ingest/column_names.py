@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from app.domain.errors import Fault, refuse
+from app.domain.hierarchies.spellings import appearance, is_invisible
 from app.services.datasets.ingest import faults
 
 MOST_CHARACTERS: Final = 200
-
-_INVISIBLE_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})
-_SHOWN_CONTROLS: Final = frozenset("\t\n\r")
-_IGNORABLE: Final = (
-    (0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2800, 0x2800),
-    (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xE0000, 0xE0FFF),
-)  # fmt: skip
-"""Letters, marks and signs that show nothing either: Default_Ignorable_Code_Point, and the empty Braille."""
 
 
 def with_index(names: Sequence[str]) -> tuple[list[str], str | None]:
@@ -43,22 +35,6 @@ def check_columns(names: Sequence[str], max_columns: int) -> None:
     refuse(found)
 
 
-def appearance(name: str) -> str:
-    """The name as a reader may see it: compatible letters, case, blanks and what is invisible made equal."""
-    if name.isascii() and name.isprintable():
-        return " ".join(name.lower().split())
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return " ".join("".join(letter for letter in folded if not _is_invisible(letter)).split())
-
-
-def _is_invisible(letter: str) -> bool:
-    if letter in _SHOWN_CONTROLS:
-        return False
-    if unicodedata.category(letter) in _INVISIBLE_CATEGORIES:
-        return True
-    return any(first <= ord(letter) <= last for first, last in _IGNORABLE)
-
-
 def _faults_of(index: int, name: str) -> Iterator[Fault]:
     """What is wrong with one name by itself."""
     place = f"/columns/{index}"
@@ -78,7 +54,7 @@ def _faults_of(index: int, name: str) -> Iterator[Fault]:
             f"The name of column {index + 1} is longer than {MOST_CHARACTERS} characters.",
             "Shorten it, or check the delimiter and that the file has a header.",
         )
-    elif any(_is_invisible(letter) for letter in name):
+    elif any(is_invisible(letter) for letter in name):
         yield Fault(
             place,
             "invisible-character",
@@ -88,7 +64,7 @@ def _faults_of(index: int, name: str) -> Iterator[Fault]:
 
 
 def _escaped(name: str) -> str:
-    return "".join(_escape(letter) if _is_invisible(letter) else letter for letter in name)
+    return "".join(_escape(letter) if is_invisible(letter) else letter for letter in name)
 
 
 def _escape(letter: str) -> str:
