@@ -14,8 +14,10 @@ import pyarrow as pa
 import pytest
 
 from app.domain.errors import InvalidInput, TooLarge
+from app.domain.hierarchies.cell_formats import CellFormat
+from app.services.datasets.ingest.column_types import is_read
 from app.services.datasets.ingest.pieces import PieceWriter
-from app.services.datasets.ingest.proposals import propose_dialect, propose_schema
+from app.services.datasets.ingest.proposals import propose_dialect, propose_schema, strays_of, with_categories
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")
 NUMBERS = b"".join(b"%d,%d,%d\n" % (row % 3, row % 2, row % 2) for row in range(12))
@@ -181,3 +183,41 @@ def test_a_table_without_an_index_that_pandas_writes_is_read_as_it_was() -> None
     frame.to_csv(buffer, index=False)
     proposal = propose_dialect(buffer.getvalue().encode())
     assert (proposal.columns, proposal.index, proposal.notes) == (("age", "city"), None, ())
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_cells_of_another_type_beyond_the_sample_are_found_as_one_by_one(seed: int) -> None:
+    draw = random.Random(seed)
+    kinds = {
+        "age": (["12", "7.5", "+3", ".5", "1e3"], CellFormat.POINT),
+        "born": (["1980-01-31", "1980-1-3"], CellFormat.ISO_DATE),
+        "paid": (["1.234,50", "17,00", "5"], CellFormat.DOTS_AND_COMMA),
+    }
+    whole = {name: [draw.choice(texts) for _ in range(40)] for name, (texts, _) in kinds.items()}
+    later = {
+        name: [
+            draw.choice([*texts, "N", "x7", "1,2,3", ""]) if draw.random() < 0.3 else texts[0]
+            for _ in range(40)
+        ]
+        for name, (texts, _) in kinds.items()
+    }
+    proposal = propose_schema(piece_of(**whole))
+    assert {own.name: own.type for own in proposal.attributes} == {
+        "age": "number",
+        "born": "date",
+        "paid": "number",
+    }
+    found, rows = strays_of(proposal, piece_of(**later))
+    formats = {own.name: own.format for own in proposal.attributes}
+    expected = {
+        name: [
+            place for place, cell in enumerate(cells) if not is_read(cell, formats[name] or kinds[name][1])
+        ]
+        for name, cells in later.items()
+    }
+    assert rows == 40
+    assert {name: places.tolist() for name, places in found.items()} == {
+        n: p for n, p in expected.items() if p
+    }
+    changed = {own.name: own.type for own in with_categories(proposal, found).attributes}
+    assert {name for name, type_ in changed.items() if type_ == "categorical"} == {*found}
