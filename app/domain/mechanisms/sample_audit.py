@@ -84,9 +84,19 @@ def needs_of(more: SampleSteps, less: SampleSteps, promise: SamplePromise) -> tu
     Needs of δ as a whole, and of each of its parts as the guarantee names them.
     """
     whole, exchange = _of_laws(more, less, promise)
+    # Of which sets are frequent at their part of ε, and how often one is that lacks the crowd
+    laws = _by_members(more), _by_members(less)
+    members = sorted({*laws[0], *laws[1]}, key=sorted)
+    one, other = (np.array([law.get(own, 0.0) for own in members]) for law in laws)
+    lacking = math.fsum(own.chance for own in more.sets if not _is_crowded(own, more, less, promise))
     return (
         whole,
-        Need("delta_of_frequent_set", _of_sets(more, less, promise), promise.of_frequent, _error(0.0)),
+        Need(
+            "delta_of_frequent_set",
+            max(both_orders(one, other, promise.epsilon_of_frequent), lacking),
+            promise.of_frequent,
+            _error(0.0),
+        ),
         _of_size(more, promise),
         exchange,
     )
@@ -111,15 +121,6 @@ def _by_members(steps: SampleSteps) -> Mapping[frozenset[Node], float]:
     for own in steps.sets:
         found[own.members] = found.get(own.members, 0.0) + own.chance
     return found
-
-
-def _of_sets(more: SampleSteps, less: SampleSteps, promise: SamplePromise) -> float:
-    """Of which sets are frequent at their part of ε, and how often one is that lacks the crowd."""
-    laws = _by_members(more), _by_members(less)
-    members = sorted({*laws[0], *laws[1]}, key=sorted)
-    one, other = (np.array([law.get(own, 0.0) for own in members]) for law in laws)
-    lacking = math.fsum(own.chance for own in more.sets if not _is_crowded(own, more, less, promise))
-    return max(both_orders(one, other, promise.epsilon_of_frequent), lacking)
 
 
 def _is_crowded(own: FrequentSet, more: SampleSteps, less: SampleSteps, promise: SamplePromise) -> bool:

@@ -276,22 +276,19 @@ def exponents_of(scores: PublicScores, found: SampleConstants, records: int) -> 
     return score
 
 
-def _against(dictionary: PublicDictionary, scores: PublicScores, found: SampleConstants) -> Score:
-    """E · (f − the least that f can be), counted in a dictionary: from 0 to the range that is declared."""
+def score_of(context: MechanismContext, asked: SampledGeneralisation) -> Score:
+    """The exponents that a draw of the table chooses by."""
+    found, scores = constants_of(context, asked), scores_of(context, asked)
+    if asked.dictionary is None:
+        return exponents_of(scores, found, context.table.n_records)
+    # E · (f − the least that f can be), counted in a dictionary: from 0 to the range that is declared
+    dictionary = PublicDictionary.read(asked.dictionary, context, "/mechanism/dictionary")
     least = scores.least_score()
 
     def score(nodes: Sequence[Ints], counts: Longs) -> Floats:
         return np.asarray(found.exponent * (dictionary.worth(scores, nodes) - least))
 
     return score
-
-
-def score_of(context: MechanismContext, asked: SampledGeneralisation) -> Score:
-    """The exponents that a draw of the table chooses by."""
-    found, scores = constants_of(context, asked), scores_of(context, asked)
-    if asked.dictionary is None:
-        return exponents_of(scores, found, context.table.n_records)
-    return _against(PublicDictionary.read(asked.dictionary, context, "/mechanism/dictionary"), scores, found)
 
 
 def drawn_generalisations(

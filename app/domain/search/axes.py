@@ -35,7 +35,12 @@ def ladder_of(hierarchy: Hierarchy, nodes: Ints, scope: Scope) -> Ints:
     Records whose way up is shorter stay at ⊥. NotSupported for table levels of a hierarchy that is no tree.
     """
     if scope == "record_level" and not hierarchy.is_tree:
-        return _numbered_ancestors(hierarchy, nodes)
+        depth = hierarchy.depth.tolist()
+        lists = [sorted(hierarchy.up(node), key=lambda v: (-depth[v], v)) for node in nodes.tolist()]
+        ladder = np.zeros((max(map(len, lists)), len(lists)), dtype=np.int32)
+        for column, ancestors in enumerate(lists):
+            ladder[: len(ancestors), column] = ancestors
+        return ladder
     raise_to = hierarchy.ancestors_at if scope == "table_level" else hierarchy.ancestor_steps
     return np.stack([raise_to(level)[nodes] for level in range(hierarchy.height + 1)])
 
@@ -45,15 +50,6 @@ def steps_to_top(hierarchy: Hierarchy, nodes: Ints) -> Ints:
     if hierarchy.is_tree:
         return hierarchy.depth[nodes]
     return np.array([len(hierarchy.up(node)) - 1 for node in nodes.tolist()], dtype=np.int32)
-
-
-def _numbered_ancestors(hierarchy: Hierarchy, nodes: Ints) -> Ints:
-    depth = hierarchy.depth.tolist()
-    lists = [sorted(hierarchy.up(node), key=lambda v: (-depth[v], v)) for node in nodes.tolist()]
-    ladder = np.zeros((max(map(len, lists)), len(lists)), dtype=np.int32)
-    for column, ancestors in enumerate(lists):
-        ladder[: len(ancestors), column] = ancestors
-    return ladder
 
 
 @dataclass(frozen=True, eq=False)

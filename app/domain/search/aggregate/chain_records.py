@@ -208,7 +208,16 @@ class ChainRecords:
                 thresholds[:, j] = self._thresholds(j, chain)[reduced.codes[:, column_of[name]]]
         counts = reduced.counts
         if self._profiles.thresholds is not None:
-            thresholds, counts = self._with_self(thresholds, counts, int(self._profile[row]))
+            # The record's own entity counted everywhere, exactly once (``add_self``)
+            profile = int(self._profile[row])
+            own = self._profiles.thresholds[profile].astype(np.int64)
+            extra, counted = [np.zeros_like(own)], [1]
+            if not self._profiles.outside[profile]:
+                extra, counted = [*extra, own], [1, -1]
+            thresholds, counts = (
+                np.concatenate([thresholds, np.stack(extra)]),
+                np.concatenate([counts, counted]),
+            )
         return ChainRecord.of(utilities, weights, thresholds, counts, base)
 
     def least_finite(self, row: int) -> Levels | None:
@@ -260,16 +269,6 @@ class ChainRecords:
             least[codes[covered]] = step
         least[link.everything] = 0
         return least
-
-    def _with_self(self, thresholds: Longs, counts: Longs, profile: int) -> tuple[Longs, Longs]:
-        """The record's own entity counted everywhere, exactly once (``add_self``)."""
-        if self._profiles.thresholds is None:
-            raise ValueError("only add_self counts the record itself")
-        own = self._profiles.thresholds[profile].astype(np.int64)
-        extra, counted = [np.zeros_like(own)], [1]
-        if not self._profiles.outside[profile]:
-            extra, counted = [*extra, own], [1, -1]
-        return np.concatenate([thresholds, np.stack(extra)]), np.concatenate([counts, counted])
 
 
 def refusal(context: SearchContext, problem: Problem) -> str | None:

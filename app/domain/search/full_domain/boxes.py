@@ -177,16 +177,15 @@ class Descent:
         # Who may not be lowered now may not be lowered later: classes only get smaller.
         open_ = {j for j in range(len(levels)) if j != fixed and levels[j]}
         while open_ and self._goes_on():
-            dearest = max(open_, key=lambda j: (self._saved(levels, j), -j))
+            dearest = max(
+                open_, key=lambda j: (float(self._terms[j][levels[j]] - self._terms[j][levels[j] - 1]), -j)
+            )
             lower = with_level(levels, dearest, levels[dearest] - 1)
             if self.is_allowed(lower):
                 levels = lower
             if not (levels is lower and levels[dearest]):
                 open_.remove(dearest)
         return levels
-
-    def _saved(self, levels: Levels, j: int) -> float:
-        return float(self._terms[j][levels[j]] - self._terms[j][levels[j] - 1])
 
     def _improve(self, levels: Levels, top: Levels) -> None:
         """Raise one attribute by a level and descend from there, until no attribute helps."""

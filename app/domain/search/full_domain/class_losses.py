@@ -76,7 +76,14 @@ class ClassProgress(Progress):
 
     def _least(self, levels: Levels) -> float:
         if self._counts_pairs:
-            return self._least_pairs(levels)
+            # A lower bound of it for every rule at or above the levels
+            nobody = np.zeros(len(self._counts), dtype=bool)
+            # Who is suppressed counts n times, but others no longer count it, as many as are like it at most.
+            matching = self.judge.indistinguishable(levels, nobody)
+            spared = np.maximum(2 * matching - int(self._counts.sum()), 0)
+            dearest = np.argsort(-spared, kind="stable")
+            most = np.minimum(np.cumsum(self._counts[dearest]), self.allowed)
+            return self._pairs(levels, nobody) - float(int(spared[dearest] @ np.diff(most, prepend=0)))
         return self.loss.least(levels, *self._classes(levels, self.judge.rows_left_out))
 
     def least_below(self, levels: Levels) -> float:
@@ -154,16 +161,6 @@ class ClassProgress(Progress):
         """Discernibility where classes overlap: kept records times those like them, n per suppressed one."""
         matching, counts = self.judge.indistinguishable(levels, rows), self._counts
         return float(int(counts[~rows] @ matching[~rows]) + int(counts[rows].sum()) * int(counts.sum()))
-
-    def _least_pairs(self, levels: Levels) -> float:
-        """A lower bound of it for every rule at or above the levels."""
-        nobody = np.zeros(len(self._counts), dtype=bool)
-        # Who is suppressed counts n times, but others no longer count it, as many as are like it at most.
-        matching = self.judge.indistinguishable(levels, nobody)
-        spared = np.maximum(2 * matching - int(self._counts.sum()), 0)
-        dearest = np.argsort(-spared, kind="stable")
-        most = np.minimum(np.cumsum(self._counts[dearest]), self.allowed)
-        return self._pairs(levels, nobody) - float(int(spared[dearest] @ np.diff(most, prepend=0)))
 
     def _numbered(self, of_group: Indices, n_classes: int) -> _Classes:
         sizes = np.bincount(of_group, self._counts, n_classes).astype(np.int64)

@@ -87,7 +87,12 @@ class SumSearch(LatticeSearch[Checks]):
         if is_strict and not self.progress.judge.overlaps:
             self._prune_pairs()
         if self._open.size > DESCENT_FROM:
-            self._descend()
+            # Find a good rule first: scoring rules is dear while many are open
+            descent = Descent(self.progress, self._goes_on)
+            descent.run()
+            self._open.keep(self._open.bounds <= self.progress.limit)
+            for conflict in descent.conflicts.rows.tolist():
+                self._open.keep(~self._open.below(tuple(conflict)))
 
     def _kept(self) -> tuple[dict[str, Any], Arrays]:
         numbers, arrays = super()._kept()
@@ -111,14 +116,6 @@ class SumSearch(LatticeSearch[Checks]):
                 shape[pair.first], shape[pair.second] = allowed.shape
                 open_ &= allowed.reshape(shape)
         self._open.keep(open_.reshape(-1))
-
-    def _descend(self) -> None:
-        """Find a good rule first: scoring rules is dear while many are open."""
-        descent = Descent(self.progress, self._goes_on)
-        descent.run()
-        self._open.keep(self._open.bounds <= self.progress.limit)
-        for conflict in descent.conflicts.rows.tolist():
-            self._open.keep(~self._open.below(tuple(conflict)))
 
     def _checks_per_score(self, scored: int) -> int:
         """Of few distinct records rules are checked quickly, and scored anew less often."""

@@ -249,22 +249,18 @@ class ExchangeSearch:
 
 def way_down(chains: Chains) -> Longs:
     """Nodes from ⊥ on, each specialising one attribute of the one before, int64 (nodes, k)."""
-    moves = sorted(_hulls(chains, _costs(chains)))
-    nodes = np.tile(chains.top, (len(moves) + 1, 1))
-    # A hull's slopes rise from ⊥ down, so that sorting keeps each attribute's order.
-    for i, (_, j, _, level) in enumerate(moves, start=1):
-        nodes[i:, j] = level
-    return nodes
-
-
-def _costs(chains: Chains) -> Floats:
-    """What each level costs, 0 at ⊥ (k, levels)."""
+    # What each level costs, 0 at ⊥ (k, levels)
     whole = float(np.where(np.isfinite(chains.weights[:, 0]), chains.weights[:, 0], 0.0).sum())
     weights = chains.weights - chains.weights[:, -1:]
     costs = np.where(np.isfinite(weights), weights, 0.0) * (1.0 / whole if whole > 0 else 0.0)
     lost = np.log(max(1, chains.index.n_entities) / np.maximum(1, chains.sizes))
     found: Floats = costs + lost
-    return found
+    moves = sorted(_hulls(chains, found))
+    nodes = np.tile(chains.top, (len(moves) + 1, 1))
+    # A hull's slopes rise from ⊥ down, so that sorting keeps each attribute's order.
+    for i, (_, j, _, level) in enumerate(moves, start=1):
+        nodes[i:, j] = level
+    return nodes
 
 
 def _hulls(chains: Chains, costs: Floats) -> list[tuple[float, int, int, int]]:

@@ -297,7 +297,13 @@ class _Around:
         by_number = math.inf
         if raised is not None:
             left = units.total(low) - np.arange(len(raised.least))
-            by_number = rough.bound_of(raised, self._most_at(planes, left - free) + self._own)
+            # At most how many entities reach each of some descending sums: exact for a few of them
+            sums = left - free
+            chosen = np.unique(np.linspace(0, len(sums) - 1, SUMS_COUNTED).astype(np.int64))
+            n = self._chains.index.n_entities
+            counts = np.array([size_of(at_least(planes, int(sums[i]), n)) for i in chosen], dtype=np.int64)
+            found: Longs = counts[np.searchsorted(chosen, np.arange(len(sums)))]
+            by_number = rough.bound_of(raised, found + self._own)
         return Surroundings(size, low, min(self._best.first, max(bound, by_number)), None)
 
     def _popular(self, needed: int) -> Longs:
@@ -322,11 +328,3 @@ class _Around:
         unlinked = sorted(set(range(chains.n_attributes)) - set(chains.linked))
         free = int(of[:, -1].sum() + of[unlinked, low[unlinked]].sum())
         return sum_planes(sets, chains.index.n_words), free
-
-    def _most_at(self, planes: list[Words], sums: Longs) -> Longs:
-        """At most how many entities reach each of some descending sums: exact for a few of them."""
-        chosen = np.unique(np.linspace(0, len(sums) - 1, SUMS_COUNTED).astype(np.int64))
-        n = self._chains.index.n_entities
-        counts = np.array([size_of(at_least(planes, int(sums[i]), n)) for i in chosen], dtype=np.int64)
-        found: Longs = counts[np.searchsorted(chosen, np.arange(len(sums)))]
-        return found

@@ -114,7 +114,10 @@ class NearProof:
             self._keep(heap, box.low, box.rows, box.curve, base, base)
             self._push(heap, box.low, box.rows, base + 1, box.curve)
             return False
-        row = self._pivot(box, box.rows[~inside])
+        # The undecided entity that costs most utility: it splits the box most
+        outside = box.rows[~inside]
+        reached = np.maximum(self._near.thresholds[outside], box.low)
+        row = int(outside[self._units.totals(reached).argmin()])
         self._push(heap, np.maximum(box.low, self._near.thresholds[row]), box.rows, box.least)
         self._push(heap, box.low, box.rows[box.rows != row], box.least, box.curve)
         return False
@@ -174,11 +177,6 @@ class NearProof:
         bound = self._bounds.bound_of(curve, most)
         if not self._bounds.is_hopeless(bound):
             heapq.heappush(heap, _Box(bound, next(self._numbers), low, rows, curve, least, most))
-
-    def _pivot(self, box: _Box, outside: npt.NDArray[np.int64]) -> int:
-        """The undecided entity that costs most utility: it splits the box most."""
-        reached = np.maximum(self._near.thresholds[outside], box.low)
-        return int(outside[self._units.totals(reached).argmin()])
 
     # --- boxes in which every entity is decided ------------------------------------------------------
 

@@ -9,7 +9,6 @@ of the table included, 0.4 to 1.2 times.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Final
 
 from app.domain.classes.quasi_part import quasi_part
@@ -133,15 +132,12 @@ def _seconds_of_bound(table: Table, problem: AnonymityProblem) -> float:
     little = SECONDS_PER_BOUND_CELL * rows * len(heights)
     if problem.scope == "table_level":
         return little
-    levels = _levels_in_groups(heights, min(ROUNDS["much"], int(MOST_WORK / max(1, rows))))
-    return little + levels * (SECONDS_PER_BOUND_LEVEL + per_record * rows)
-
-
-def _levels_in_groups(heights: Sequence[int], most: int) -> int:
-    """Level vectors of all groups of attributes that have so many each at most, roughly."""
+    # Level vectors of all groups of attributes that have so many each at most, roughly
+    most = min(ROUNDS["much"], int(MOST_WORK / max(1, rows)))
     found, group = 0, 1
     for height in heights:
         if group * (height + 1) > most:
             found, group = found + group, 1
         group *= height + 1
-    return found + group
+    levels = found + group
+    return little + levels * (SECONDS_PER_BOUND_LEVEL + per_record * rows)

@@ -28,7 +28,7 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.arrays import Bools, Indices, Levels, Longs
+from app.domain.arrays import Indices, Levels, Longs
 from app.domain.search.local_recoding.cells import Steps
 from app.domain.search.local_recoding.class_criteria import NO_CLASS, Placed, codes_by_row
 from app.domain.search.local_recoding.class_losses import Height
@@ -267,7 +267,13 @@ def at_levels(everything: Recoding, levels: Levels) -> Recoding:
         failing = criteria.failing(Placed(at, placed.limit, placed.codes_of))
         if not failing.any():
             break
-        kept[_next_suppressed(at, failing, last_first)] = False
+        # The next records to leave each failing class
+        rows = last_first[(at[last_first] >= 0) & failing[at[last_first]]]
+        sizes = np.bincount(at[rows], minlength=len(failing))
+        starts = np.append(True, np.diff(at[rows]) != 0)
+        places = np.arange(len(rows))
+        turn = places - np.maximum.accumulate(np.where(starts, places, 0))
+        kept[rows[turn < np.maximum(1, sizes[at[rows]] // SHARE_AT_ONCE)]] = False
     steps[~kept] = cells.most[~kept]
     return Recoding(cells, criteria, everything.losses, steps)
 
@@ -285,16 +291,6 @@ def _last_first(shown: Recoding) -> Longs:
     turn = np.empty(len(order), dtype=np.int64)
     turn[order] = places - np.maximum.accumulate(np.where(starts, places, 0))
     return np.lexsort((-turn, shown.of))
-
-
-def _next_suppressed(at: Longs, failing: Bools, last_first: Longs) -> Longs:
-    """The next records to leave each failing class."""
-    rows = last_first[(at[last_first] >= 0) & failing[at[last_first]]]
-    sizes = np.bincount(at[rows], minlength=len(failing))
-    starts = np.append(True, np.diff(at[rows]) != 0)
-    places = np.arange(len(rows))
-    turn = places - np.maximum.accumulate(np.where(starts, places, 0))
-    return rows[turn < np.maximum(1, sizes[at[rows]] // SHARE_AT_ONCE)]
 
 
 def _next_to(levels: Levels, heights: Levels) -> Iterator[Levels]:

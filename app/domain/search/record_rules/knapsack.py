@@ -271,7 +271,14 @@ def solve_by_lists(
         gain = (gain[:, None] + choices.gain[own]).reshape(-1)
         harm = (harm[:, None] + choices.harm[own]).reshape(-1)
         missed = (missed[:, None] + losses).reshape(-1)
-        kept = _undominated(gain, harm, missed <= left.budget)
+        # Positions of the allowed totals that no other dominates, by descending utility
+        order = np.flatnonzero(missed <= left.budget)
+        order = order[np.lexsort((order, harm[order], -gain[order]))]
+        least = np.minimum.accumulate(harm[order])
+        keep = np.ones(len(order), dtype=bool)
+        # Equal totals that were added in another order differ by rounding.
+        keep[1:] = harm[order[1:]] < least[:-1] - SAME * np.abs(least[:-1])
+        kept = order[keep]
         gain, harm, missed = gain[kept], harm[kept], missed[kept]
         origins.append(kept)
     met = np.flatnonzero(gain >= limit if goal == "min_risk" else harm <= limit)
@@ -287,14 +294,3 @@ def solve_by_lists(
         at, pick = divmod(int(origin[at]), len(own))
         picks.append(pick)
     return left.chosen(choices, picks[::-1])
-
-
-def _undominated(gain: Floats, harm: Floats, allowed: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Longs:
-    """Positions of the allowed totals that no other dominates, by descending utility."""
-    order = np.flatnonzero(allowed)
-    order = order[np.lexsort((order, harm[order], -gain[order]))]
-    least = np.minimum.accumulate(harm[order])
-    keep = np.ones(len(order), dtype=bool)
-    # Equal totals that were added in another order differ by rounding.
-    keep[1:] = harm[order[1:]] < least[:-1] - SAME * np.abs(least[:-1])
-    return order[keep]

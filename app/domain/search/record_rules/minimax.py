@@ -90,19 +90,16 @@ class JointPlan:
             stop_if(halted)
 
         try:
-            return self._found(advance)
+            parts = self._parts(advance)
+            short = [part.reach for part in parts if not len(part.nodes)]
+            if short:
+                found = np.array([(INFEASIBLE, 0, min(short), len(short), 0)], dtype=FOUND)
+                return found.tobytes()
+            found, place = self._search(parts, advance)
+            nodes = [part.nodes[at] for part, at in zip(parts, place, strict=True)]
+            return found.tobytes() + np.array(nodes, dtype="<i8").tobytes()
         except HaltedError:
             return b""
-
-    def _found(self, tick: Tick) -> bytes:
-        parts = self._parts(tick)
-        short = [part.reach for part in parts if not len(part.nodes)]
-        if short:
-            found = np.array([(INFEASIBLE, 0, min(short), len(short), 0)], dtype=FOUND)
-            return found.tobytes()
-        found, place = self._search(parts, tick)
-        nodes = [part.nodes[at] for part, at in zip(parts, place, strict=True)]
-        return found.tobytes() + np.array(nodes, dtype="<i8").tobytes()
 
     def _parts(self, tick: Tick) -> list[_Part]:
         """The candidates of every record of the table."""

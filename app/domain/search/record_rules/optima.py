@@ -164,18 +164,16 @@ class Terms:
         """
         rung = self._counts.node_of(linked)
         if self._last_share is None or self._last_share[0] != rung:
-            self._last_share = rung, self._share(self._count(rung, linked))
+            counts = self._count(rung, linked)
+            share = np.zeros(self.n_rows)
+            if self._model == "I":
+                np.divide(1.0, counts, out=share, where=counts > 0)
+            else:
+                np.divide(self._entities, counts, out=share, where=counts > 0)
+                np.log(share, out=share, where=counts > 0)
+                np.maximum(share, 0.0, out=share)
+            self._last_share = rung, share
         return self._last_share[1]
-
-    def _share(self, counts: Counts) -> Floats:
-        share = np.zeros(self.n_rows)
-        if self._model == "I":
-            np.divide(1.0, counts, out=share, where=counts > 0)
-        else:
-            np.divide(self._entities, counts, out=share, where=counts > 0)
-            np.log(share, out=share, where=counts > 0)
-            np.maximum(share, 0.0, out=share)
-        return share
 
     def base(self, linked: Levels, share: Floats) -> Floats:
         """The share times what the linked attributes contribute to the harm."""

@@ -79,10 +79,6 @@ class SummedScores(RuleScores):
             self.absent[reduced.inverse] = instance.absent[instance.of_record]
 
     @property
-    def _n_linked_nodes(self) -> int:
-        return math.prod(self.shape[: self._n_linked])
-
-    @property
     def n_bytes(self) -> int:
         """Estimated memory: the instance's own."""
         return self._instance.n_bytes
@@ -98,7 +94,8 @@ class SummedScores(RuleScores):
         rolled, n = self._instance.rolled, self._instance.n_distinct
         counted = 0.0 if rolled is None else rolled.seconds
         scored = (
-            self._n_linked_nodes * SECONDS_PER_SUMMED_SHARE + self.n_rules * SECONDS_PER_SUMMED_ROW_AND_RULE
+            math.prod(self.shape[: self._n_linked]) * SECONDS_PER_SUMMED_SHARE
+            + self.n_rules * SECONDS_PER_SUMMED_ROW_AND_RULE
         )
         return self._instance.context.preparing_seconds + counted + n * scored
 
