@@ -258,24 +258,19 @@ def exact_decision(
     return lambda counts: np.asarray(counts >= crowd)
 
 
-def _score(
-    asked: SampledGeneralisationPublished, scores: PublicScores, found: PublishedConstants, records: int
-) -> Score:
-    """ε′·f/m; with a floor −ε′·r/m, and −∞ below it."""
-
-    def score(nodes: Sequence[Ints], counts: Longs) -> Floats:
-        if asked.utility_floor is None:
-            return np.asarray(found.exponent / records * scores.score(nodes, counts))
-        risks = -found.exponent / records * scores.risk(nodes, counts)
-        return np.where(scores.utility(nodes) >= asked.utility_floor, risks, -math.inf)
-
-    return score
-
-
 def published_score(context: MechanismContext, asked: SampledGeneralisationPublished) -> Score:
     """The exponents that a draw of the table chooses by."""
     found = published_constants(_question(context, asked))
-    return _score(asked, scores_of(context, asked), found, context.table.n_records)
+    # ε′·f/m; with a floor −ε′·r/m, and −∞ below it
+    scores = scores_of(context, asked)
+
+    def score(nodes: Sequence[Ints], counts: Longs) -> Floats:
+        if asked.utility_floor is None:
+            return np.asarray(found.exponent / context.table.n_records * scores.score(nodes, counts))
+        risks = -found.exponent / context.table.n_records * scores.risk(nodes, counts)
+        return np.where(scores.utility(nodes) >= asked.utility_floor, risks, -math.inf)
+
+    return score
 
 
 def _range(

@@ -235,7 +235,19 @@ class RiskModel:
     def _at(self, phi: Floats, count: Floats, n: Floats) -> Floats:
         """The risk where ρ is not empty."""
         if self.formula is not None:
-            return self._by_formula(self.formula, phi, count, n)
+            value = np.array(evaluated(self.formula, phi, count, n))
+            value[np.isnan(value) & np.isposinf(phi)] = np.inf
+            wrong = ~(value >= 0)
+            if wrong.any():
+                i = int(np.flatnonzero(wrong)[0])
+                raise InvalidInput.of(
+                    POINTER,
+                    "formula-not-a-risk",
+                    f"The formula is undefined or negative at "
+                    f"phi = {phi[i]:g}, count = {count[i]:g}, n = {n[i]:g}.",
+                    "Change it so that it is at least 0 wherever phi >= 0 and 1 <= count <= n.",
+                )
+            return value
         if self.name == "III_raw":
             # The product, with 0·∞ = 0
             b = np.log(count)
@@ -246,22 +258,6 @@ class RiskModel:
         narrowed = np.maximum(np.log(n / count), 0.0)
         found: Floats = np.where(prohibited, np.inf, np.where(prohibited, 0.0, phi) * narrowed)
         return found
-
-    @staticmethod
-    def _by_formula(formula: str, phi: Floats, count: Floats, n: Floats) -> Floats:
-        value = np.array(evaluated(formula, phi, count, n))
-        value[np.isnan(value) & np.isposinf(phi)] = np.inf
-        wrong = ~(value >= 0)
-        if wrong.any():
-            i = int(np.flatnonzero(wrong)[0])
-            raise InvalidInput.of(
-                POINTER,
-                "formula-not-a-risk",
-                f"The formula is undefined or negative at "
-                f"phi = {phi[i]:g}, count = {count[i]:g}, n = {n[i]:g}.",
-                "Change it so that it is at least 0 wherever phi >= 0 and 1 <= count <= n.",
-            )
-        return value
 
 
 MODEL_I = RiskModel()

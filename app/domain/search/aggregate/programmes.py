@@ -86,23 +86,19 @@ def _saturate(residual: scipy.sparse.csr_array, source: int, sink: int, endless:
         indptr = np.concatenate([scaled.indptr, scaled.indptr[-1:] + 1])
         bounded = scipy.sparse.csr_array((data, indices, indptr), shape=(n + 1, n + 1))
         pushed = scipy.sparse.csgraph.maximum_flow(bounded, residual.shape[0], sink).flow[:-1, :-1]
-        residual.data -= _aligned(residual, pushed) << shift
+        # What was pushed, all of it on the pattern, in the order of the pattern's data
+        values = scipy.sparse.csr_array(pushed)
+        values.sort_indices()
+        width = residual.shape[1]
+        rows = np.repeat(np.arange(residual.shape[0], dtype=np.int64), np.diff(residual.indptr))
+        of_pattern = rows * width + residual.indices
+        rows = np.repeat(np.arange(values.shape[0], dtype=np.int64), np.diff(values.indptr))
+        found = np.zeros(len(of_pattern), dtype=np.int64)
+        found[np.searchsorted(of_pattern, rows * width + values.indices)] = values.data
+        residual.data -= found << shift
         if shift == 0:
             return
         left = arcs << shift
-
-
-def _aligned(pattern: scipy.sparse.csr_array, values: scipy.sparse.csr_array) -> Longs:
-    """The entries of ``values``, all of them on the pattern, in the order of the pattern's data."""
-    values = scipy.sparse.csr_array(values)
-    values.sort_indices()
-    width = pattern.shape[1]
-    rows = np.repeat(np.arange(pattern.shape[0], dtype=np.int64), np.diff(pattern.indptr))
-    of_pattern = rows * width + pattern.indices
-    rows = np.repeat(np.arange(values.shape[0], dtype=np.int64), np.diff(values.indptr))
-    found = np.zeros(len(of_pattern), dtype=np.int64)
-    found[np.searchsorted(of_pattern, rows * width + values.indices)] = values.data
-    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,7 +85,16 @@ class SumSearch(LatticeSearch[Checks]):
         is_strict = self.progress.allowed <= PAIRS_UP_TO * self.progress.table.n_records
         # Small classes of two attributes may be like others that lack a value.
         if is_strict and not self.progress.judge.overlaps:
-            self._prune_pairs()
+            # Close what pairs of attributes refute; all rules are still open
+            open_: Bools = np.ones_like(self._unseen)
+            judge = self.progress.judge
+            for pair in pair_bounds(judge.classes, judge.table.heights, judge.k):
+                allowed = pair.suppressed <= judge.allowed - judge.left_out
+                if not allowed.all():
+                    shape = [1] * open_.ndim
+                    shape[pair.first], shape[pair.second] = allowed.shape
+                    open_ &= allowed.reshape(shape)
+            self._open.keep(open_.reshape(-1))
         if self._open.size > DESCENT_FROM:
             # Find a good rule first: scoring rules is dear while many are open
             descent = Descent(self.progress, self._goes_on)
@@ -104,18 +113,6 @@ class SumSearch(LatticeSearch[Checks]):
 
     def _goes_on(self) -> bool:
         return self.progress.goes_on(self._open.least)
-
-    def _prune_pairs(self) -> None:
-        """Close what pairs of attributes refute; all rules are still open."""
-        open_: Bools = np.ones_like(self._unseen)
-        judge = self.progress.judge
-        for pair in pair_bounds(judge.classes, judge.table.heights, judge.k):
-            allowed = pair.suppressed <= judge.allowed - judge.left_out
-            if not allowed.all():
-                shape = [1] * open_.ndim
-                shape[pair.first], shape[pair.second] = allowed.shape
-                open_ &= allowed.reshape(shape)
-        self._open.keep(open_.reshape(-1))
 
     def _checks_per_score(self, scored: int) -> int:
         """Of few distinct records rules are checked quickly, and scored anew less often."""

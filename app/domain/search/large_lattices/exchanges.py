@@ -178,26 +178,22 @@ class ExchangeSearch:
         for _ in range(MOST_ROUNDS):
             if self._halted():
                 return best, False
-            better = self._best_exchange(best, near)
+            levels = np.array(best.levels, dtype=np.int64)
+            rows = near if near is not None else self._near(levels)
+            if rows is None:
+                exchanges: Exchanges | BitExchanges = BitExchanges.of(self._chains, self._steps, levels)
+            else:
+                exchanges = rows.exchanges(levels)
+            self._work.visited += 1
+            better, open_ = self._choose(best, levels, exchanges)
+            while isinstance(exchanges, BitExchanges) and len(open_):
+                exchanges.refine(open_)
+                better, open_ = self._choose(best, levels, exchanges)
+            self._work.evaluated += exchanges.evaluated
             if better is None:
                 return best, True
             best = better
         return best, False
-
-    def _best_exchange(self, best: Rated, near: NearRows | None) -> Rated | None:
-        levels = np.array(best.levels, dtype=np.int64)
-        rows = near if near is not None else self._near(levels)
-        if rows is None:
-            exchanges: Exchanges | BitExchanges = BitExchanges.of(self._chains, self._steps, levels)
-        else:
-            exchanges = rows.exchanges(levels)
-        self._work.visited += 1
-        found, open_ = self._choose(best, levels, exchanges)
-        while isinstance(exchanges, BitExchanges) and len(open_):
-            exchanges.refine(open_)
-            found, open_ = self._choose(best, levels, exchanges)
-        self._work.evaluated += exchanges.evaluated
-        return found
 
     def _choose(self, best: Rated, levels: Longs, exchanges: Exchanges) -> tuple[Rated | None, Longs]:
         """The best exchange if it improves, and the entries to be counted before it is known to be."""

@@ -102,14 +102,7 @@ def _seconds_of_moves(
     if dictionary is not None and counts:
         people = dictionary.reduced.size
     counted = CLASSES_PER_RECORD * rows * SECONDS_PER_CLASS_AND_ENTITY * people
-    per_step = times * (SECONDS_PER_MOVE_STEP + SECONDS_PER_MOVE_STEP_AND_CELL * cells) + _seconds_of_judging(
-        table, problem
-    )
-    return steps * per_step + counted
-
-
-def _seconds_of_judging(table: Table, problem: AnonymityProblem) -> float:
-    """What beliefs take per step, and matching classes where a missing value matches everything."""
+    # What beliefs take per step, and matching classes where a missing value matches everything
     privacy = problem.privacy
     values = max((len(table.used_nodes[table.position(name)]) for name in table.sensitive), default=0)
     told = sum(own.needs_beliefs for own in privacy)
@@ -120,7 +113,8 @@ def _seconds_of_judging(table: Table, problem: AnonymityProblem) -> float:
         if quasi.reduced_missing.any():
             of_values = any(own.is_of_values for own in privacy)
             seconds += MATCHED_PER_STEP * seconds_of_overlapping(quasi, of_values=of_values)
-    return seconds
+    per_step = times * (SECONDS_PER_MOVE_STEP + SECONDS_PER_MOVE_STEP_AND_CELL * cells) + seconds
+    return steps * per_step + counted
 
 
 def _seconds_of_bound(table: Table, problem: AnonymityProblem) -> float:

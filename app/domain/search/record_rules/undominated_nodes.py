@@ -142,7 +142,22 @@ class LatticeCurves:
         reach: Floats = utility.max(axis=0)
         if self._floor is not None:
             risk[utility < self._floor] = np.inf
-        return reach, _curves(risk, utility)
+        # The curve of each column of (nodes, rows); columns of the same utilities are reduced
+        # together
+        kinds: dict[bytes, list[int]] = {}
+        for column, values in enumerate(np.ascontiguousarray(utility.T)):
+            kinds.setdefault(values.tobytes(), []).append(column)
+        found: dict[int, npt.NDArray[np.void]] = {}
+        for columns in kinds.values():
+            whole = len(columns) == risk.shape[1]
+            found.update(
+                zip(
+                    columns,
+                    _curves_of_kind(risk if whole else risk[:, columns], utility[:, columns[0]]),
+                    strict=True,
+                )
+            )
+        return reach, [found[column] for column in range(risk.shape[1])]
 
 
 class ScannedCurves(LatticeCurves):
@@ -255,24 +270,6 @@ def kinds_of_utility(utility: Floats) -> tuple[Longs, Longs]:
     values = utility[order]
     greater = np.concatenate([[True], values[1:] - values[:-1] > tie_margins(values[:-1])])
     return order, np.flatnonzero(greater)
-
-
-def _curves(risk: Floats, utility: Floats) -> list[npt.NDArray[np.void]]:
-    """The curve of each column of (nodes, rows); columns of the same utilities are reduced together."""
-    kinds: dict[bytes, list[int]] = {}
-    for column, values in enumerate(np.ascontiguousarray(utility.T)):
-        kinds.setdefault(values.tobytes(), []).append(column)
-    found: dict[int, npt.NDArray[np.void]] = {}
-    for columns in kinds.values():
-        whole = len(columns) == risk.shape[1]
-        found.update(
-            zip(
-                columns,
-                _curves_of_kind(risk if whole else risk[:, columns], utility[:, columns[0]]),
-                strict=True,
-            )
-        )
-    return [found[column] for column in range(risk.shape[1])]
 
 
 def _curves_of_kind(risk: Floats, utility: Floats) -> list[npt.NDArray[np.void]]:
