@@ -141,14 +141,6 @@ def clipped(counts: Longs, noise: Longs) -> Longs:
     return np.asarray(np.maximum(counts + noise, 0))
 
 
-def _numbers_of(places: Sequence[Longs], sizes: Sequence[int], n: int) -> Longs:
-    """(n,) the number of each combination, of any number of columns: NumPy numbers those of 64 at most."""
-    numbers = np.zeros(n, dtype=np.int64)
-    for own, size in zip(places, sizes, strict=True):
-        numbers = numbers * size + own
-    return numbers
-
-
 def _places_of(numbers: Longs, sizes: Sequence[int]) -> list[Longs]:
     """Per column the places of the combinations that have these numbers."""
     found = []
@@ -166,7 +158,11 @@ def _draw(context: MechanismContext, parameters: LaplaceHistogram, bits: Bits) -
     values, shown = public_values(context), disclosed(context)
     sizes, cells = tuple(map(len, values)), n_public_cells(context)
     places = [np.searchsorted(own, shown[:, j]) for j, own in enumerate(values)]
-    counts = np.bincount(_numbers_of(places, sizes, context.table.n_records), minlength=cells)
+    # (n,) the number of each combination, of any number of columns: NumPy numbers those of 64 at most
+    numbers = np.zeros(context.table.n_records, dtype=np.int64)
+    for own, size in zip(places, sizes, strict=True):
+        numbers = numbers * size + own
+    counts = np.bincount(numbers, minlength=cells)
     found = clipped(counts, two_sided_geometric(cells, parameters.law.epsilon, bits))
     which = np.flatnonzero(found)
     columns = [

@@ -89,6 +89,12 @@ def needs_of(more: SampleSteps, less: SampleSteps, promise: SamplePromise) -> tu
     members = sorted({*laws[0], *laws[1]}, key=sorted)
     one, other = (np.array([law.get(own, 0.0) for own in members]) for law in laws)
     lacking = math.fsum(own.chance for own in more.sets if not _is_crowded(own, more, less, promise))
+    # How often more rows are shown than the promise rests on
+    every = sorted({node for own in more.sets for node in own.members})
+    of = grouping(more.records, [every])
+    shown = [(own.chance, law_of(own, more, of)) for own in more.sets]
+    most = _most_rows(more, promise)
+    least = math.fsum(chance * float(law.chances[most + 1 :].sum()) for chance, law in shown)
     return (
         whole,
         Need(
@@ -97,7 +103,7 @@ def needs_of(more: SampleSteps, less: SampleSteps, promise: SamplePromise) -> tu
             promise.of_frequent,
             _error(0.0),
         ),
-        _of_size(more, promise),
+        Need("delta_of_sample_size", least, promise.of_size, _error(max(law.error for _, law in shown))),
         exchange,
     )
 
@@ -128,16 +134,6 @@ def _is_crowded(own: FrequentSet, more: SampleSteps, less: SampleSteps, promise:
     with_it, without = counts_below(more.records), counts_below(less.records)
     gone = {node for node, n in with_it.items() if without.get(node, 0) < n}
     return all(without.get(node, 0) >= promise.crowd for node in own.members & gone if any(node))
-
-
-def _of_size(more: SampleSteps, promise: SamplePromise) -> Need:
-    """How often more rows are shown than the promise rests on."""
-    every = sorted({node for own in more.sets for node in own.members})
-    of = grouping(more.records, [every])
-    laws = [(own.chance, law_of(own, more, of)) for own in more.sets]
-    most = _most_rows(more, promise)
-    least = math.fsum(chance * float(law.chances[most + 1 :].sum()) for chance, law in laws)
-    return Need("delta_of_sample_size", least, promise.of_size, _error(max(law.error for _, law in laws)))
 
 
 def _most_rows(more: SampleSteps, promise: SamplePromise) -> int:

@@ -191,13 +191,26 @@ class Judge:
             rows, gone = self.rows_left_out, self.left_out
             return Verdict(gone, gone, gone <= self.allowed, rows, rows)
         if self.overlaps:
-            return self._judge_overlapping(levels)
+            judged = self._judged(levels)
+            outside = peeled(judged, self._monotone, np.zeros(judged.n_classes, dtype=bool), self.allowed)
+            unavoidable, lost = int(judged.records[outside].sum()), self._rows(judged, outside)
+            if unavoidable > self.allowed:
+                return Verdict(unavoidable, unavoidable, False, lost, lost)
+            return self._concluded(levels, judged, self._suppressed(levels, judged), unavoidable, lost)
         if self.is_plain or self.allowed < MUCH * self.table.n_records:
             small = self.left_out + self.classes.below(levels, self.k)
             if small > self.allowed:
                 return Verdict(small, small, False)
             if self.is_plain:
-                return self._judge_plain(levels, small)
+                # The verdict where ``small`` records, few enough, are left out or in small classes
+                nothing = self._shows_nothing.at(levels) if small else None
+                if nothing is None:
+                    return Verdict(small, small, True)
+                rows = self.small_rows(levels)
+                suppressed_rows, never_shown = rows | nothing, self._shows_nothing.always
+                lost = rows if never_shown is None else rows | never_shown
+                unavoidable, suppressed = (int(self._counts[own].sum()) for own in (lost, suppressed_rows))
+                return Verdict(unavoidable, suppressed, suppressed <= self.allowed, suppressed_rows, lost)
         judged = self._judged(levels)
         records = judged.records
         failing = failing_any(judged, self._monotone)
@@ -221,25 +234,6 @@ class Judge:
         found = self._suppressed(levels, judged, failing | others)
         verdict = self._concluded(levels, judged, found, unavoidable, lost)
         return replace(verdict, more=unavoidable - int(self._counts[lost].sum()))
-
-    def _judge_plain(self, levels: Levels, small: int) -> Verdict:
-        """The verdict where ``small`` records, few enough, are left out or in small classes."""
-        nothing = self._shows_nothing.at(levels) if small else None
-        if nothing is None:
-            return Verdict(small, small, True)
-        rows = self.small_rows(levels)
-        suppressed_rows, never_shown = rows | nothing, self._shows_nothing.always
-        lost = rows if never_shown is None else rows | never_shown
-        unavoidable, suppressed = (int(self._counts[own].sum()) for own in (lost, suppressed_rows))
-        return Verdict(unavoidable, suppressed, suppressed <= self.allowed, suppressed_rows, lost)
-
-    def _judge_overlapping(self, levels: Levels) -> Verdict:
-        judged = self._judged(levels)
-        outside = peeled(judged, self._monotone, np.zeros(judged.n_classes, dtype=bool), self.allowed)
-        unavoidable, lost = int(judged.records[outside].sum()), self._rows(judged, outside)
-        if unavoidable > self.allowed:
-            return Verdict(unavoidable, unavoidable, False, lost, lost)
-        return self._concluded(levels, judged, self._suppressed(levels, judged), unavoidable, lost)
 
     def indistinguishable(self, levels: Levels, rows: Bools) -> Longs:
         """(d,) for each distinct record how many of those not in ``rows`` cannot be told from it."""
