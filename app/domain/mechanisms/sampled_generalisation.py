@@ -181,10 +181,6 @@ def _missing(context: MechanismContext, asked: SampledGeneralisation) -> Iterato
         )
 
 
-def _bars(context: MechanismContext, parameters: SampledGeneralisation) -> tuple[Fault, ...]:
-    return fewer_records(context, parameters.least_records)
-
-
 def _plan(context: MechanismContext, parameters: SampledGeneralisation) -> MechanismPlan:
     own, missing = parameters, tuple(_missing(context, parameters))
     declared = all(fault.code == "database-too-small" for fault in missing)
@@ -317,7 +313,7 @@ def _draw(
     context: MechanismContext, parameters: SampledGeneralisation, bits: Bits
 ) -> Drawn[PublishedSampledGeneralisation]:
     require(_supports(context, parameters))
-    refuse((*_missing(context, parameters), *_bars(context, parameters)))
+    refuse((*_missing(context, parameters), *fewer_records(context, parameters)))
     found, score = constants_of(context, parameters), score_of(context, parameters)
     columns = drawn_generalisations(
         records_of(context), parameters.rate, noisy_decision(found, bits), score, found.exponent_range, bits
@@ -338,7 +334,7 @@ def _draw(
 def value_of(context: MechanismContext, parameters: SampledGeneralisation) -> ExpectedValue:
     """What a draw would be worth on average: for who may see the records alone."""
     require(_supports(context, parameters))
-    refuse((*_missing(context, parameters), *_bars(context, parameters)))
+    refuse((*_missing(context, parameters), *fewer_records(context, parameters)))
     found, scores = constants_of(context, parameters), scores_of(context, parameters)
     worth: Score = scores.score
     exponent = found.exponent / context.table.n_records
@@ -374,6 +370,6 @@ SAMPLED_GENERALISATION: Final = Mechanism(
     draw=_draw,
     keeps_records=False,
     hides_records=True,
-    bars=_bars,
+    bars=fewer_records,
     value=value_of,
 )

@@ -147,10 +147,6 @@ def _missing(context: MechanismContext, asked: SampledGeneralisationPublished) -
         )
 
 
-def _bars(context: MechanismContext, parameters: SampledGeneralisationPublished) -> tuple[Fault, ...]:
-    return fewer_records(context, parameters.least_records)
-
-
 def _corrected(context: MechanismContext, asked: SampledGeneralisationPublished) -> tuple[float, float]:
     """Parts of the δ that is proved; of the fewest records that there can be, which is the greatest."""
     scores, records = scores_of(context, asked), asked.least_records
@@ -286,7 +282,7 @@ def _draw(
     context: MechanismContext, parameters: SampledGeneralisationPublished, bits: Bits
 ) -> Drawn[PublishedAsPublished]:
     require(_supports(context, parameters))
-    refuse((*_missing(context, parameters), *_bars(context, parameters)))
+    refuse((*_missing(context, parameters), *fewer_records(context, parameters)))
     records, found = context.table.n_records, published_constants(_question(context, parameters))
     scores, score = scores_of(context, parameters), published_score(context, parameters)
     # Rounding is by far less than a part in 10¹²; what is proved of the algorithm has room for it.
@@ -319,5 +315,5 @@ SAMPLED_GENERALISATION_PUBLISHED: Final = Mechanism(
     draw=_draw,
     keeps_records=False,
     hides_records=True,
-    bars=_bars,
+    bars=fewer_records,
 )

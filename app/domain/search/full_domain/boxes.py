@@ -64,17 +64,14 @@ def pair_bounds(classes: ClassSizes, heights: Levels, k: int) -> Iterator[PairBo
     axes = [_axis(classes, j, height) for j, height in enumerate(heights)]
     for i, j, base in classes.pair_counts(tuple(axis.finest for axis in axes)):
         if axes[i].size > 1 and axes[j].size > 1:
-            found = _small(axes[i], axes[j], base, k)
+            # Records in classes below ``k``, per level of the two axes
+            first, second = axes[i], axes[j]
+            small = first.rows @ base @ second.rows.T
+            small[small >= k] = 0.0
+            sums = np.add.reduceat(np.add.reduceat(small, first.starts, axis=0), second.starts, axis=1)
+            found = sums.astype(np.int64)
             levels = [np.maximum(np.arange(heights[a] + 1) - axes[a].finest, 0) for a in (i, j)]
             yield PairBounds(i, j, found[np.ix_(*levels)])
-
-
-def _small(first: _Axis, second: _Axis, base: Floats, k: int) -> Longs:
-    """Records in classes below ``k``, per level of the two axes."""
-    classes = first.rows @ base @ second.rows.T
-    classes[classes >= k] = 0.0
-    sums = np.add.reduceat(np.add.reduceat(classes, first.starts, axis=0), second.starts, axis=1)
-    return sums.astype(np.int64)
 
 
 def _axis(classes: ClassSizes, attribute: int, height: int) -> _Axis:

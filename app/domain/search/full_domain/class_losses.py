@@ -216,7 +216,10 @@ class ClassLossSearch(LatticeSearch[ClassProgress]):
             progress.evaluate(rule, verdict)
         above, below = open_.above(rule), open_.below(rule)
         open_.bounds[above] = np.maximum(open_.bounds[above], least)
-        least_below, limit = progress.least_below(rule), self._limit()
+        least_below, best = progress.least_below(rule), progress.best
+        # Bounds above it belong to rules that are neither better than the best nor tie with it. Sums over
+        # classes in other orders differ by rounding of the size of the sum.
+        limit = best if math.isinf(best) else best + 2 * tie_margin(best) + TIE_TOLERANCE * abs(best)
         open_.bounds[below] = np.maximum(open_.bounds[below], least_below)
         if least_below > limit:
             self._forecast.learn_forbidden(verdict.unavoidable)
@@ -226,14 +229,6 @@ class ClassLossSearch(LatticeSearch[ClassProgress]):
             keep &= ~above
         keep &= ~open_.at(rule)
         open_.keep(keep)
-
-    def _limit(self) -> float:
-        """Bounds above it belong to rules that are neither better than the best nor tie with it."""
-        best = self.progress.best
-        if math.isinf(best):
-            return best
-        # Sums over classes in other orders differ by rounding of the size of the sum.
-        return best + 2 * tie_margin(best) + TIE_TOLERANCE * abs(best)
 
 
 class GuidedSearch:

@@ -21,7 +21,7 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.arrays import Bools, Ints, Levels, Longs
+from app.domain.arrays import Bools, Levels, Longs
 from app.domain.classes.grouping import lacking_records
 from app.domain.classes.quasi_part import group_of_row, quasi_part
 from app.domain.dictionaries.dictionary import Dictionary
@@ -279,7 +279,7 @@ class Judge:
         of_group = groups.of.astype(np.int64, copy=False)
         population = None
         if self._entities is not None or self.overlaps:
-            shown = self._shown(levels, of_group, groups.size)
+            shown = shown_by_classes(self.table, levels, of_group, groups.size)
             population = None if self._entities is None else self._entities.under_rule(levels, shown)
         if self.overlaps:
             # Below the highest level only what is missing is disclosed as ⊥.
@@ -310,7 +310,7 @@ class Judge:
         """The classes that a rule suppresses, beside the records that are left out."""
 
         def ranks() -> Longs:
-            shown = self._shown(levels, judged.class_of_group, judged.n_classes)
+            shown = shown_by_classes(self.table, levels, judged.class_of_group, judged.n_classes)
             return ranks_by_disclosure(self.table.hierarchies, shown)
 
         return suppressed_classes(
@@ -353,7 +353,3 @@ class Judge:
             return None
         choice = choice_of(judged, found.necessary, necessary, () if judged.overlaps else self._table_wide)
         return None if least_records(choice, self._counts) > self.allowed else choice
-
-    def _shown(self, levels: Levels, of_group: Longs, n_classes: int) -> Ints:
-        """(G, q) what the classes that groups make at levels show."""
-        return shown_by_classes(self.table, levels, of_group, n_classes)

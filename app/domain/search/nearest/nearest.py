@@ -119,7 +119,9 @@ class _Search:
         upcoming = next(vectors, None)
         seen = 0
         while upcoming is not None or self._later:
-            floor = self._floor
+            # What is worth less than this cannot be the answer any more.
+            best = self._best
+            floor = _NO_LIMIT if best is None else best.utility - tie_margin(best.utility)
             if upcoming is not None and self._comes_first(upcoming[0]):
                 if upcoming[0] < floor:
                     break
@@ -142,13 +144,6 @@ class _Search:
         left = [-math.inf if upcoming is None else upcoming[0], *(own.utility for own in self._later[:1])]
         before = self._before
         return self._budget.suffices(before - self._spare.utility, before - max(left))
-
-    @property
-    def _floor(self) -> float:
-        """What is worth less than this cannot be the answer any more."""
-        if self._best is None:
-            return _NO_LIMIT
-        return self._best.utility - tie_margin(self._best.utility)
 
     def _comes_first(self, utility: float) -> bool:
         if not self._later:

@@ -16,7 +16,7 @@ import numpy as np
 from app.domain.arrays import Floats
 from app.domain.counting.calibration import SECONDS_PER_SCORED_CELL
 from app.domain.errors import NotFound
-from app.domain.rules.rule import Rule, identity
+from app.domain.rules.rule import identity
 from app.domain.search.budget import Budget, Halted, never
 from app.domain.search.context import SearchContext
 from app.domain.search.outcome import STATUSES, Counters, Outcome, least_objective, score, shortfall_of
@@ -64,13 +64,10 @@ class CandidatesPlan:
         """Risk and utility of one rule, for the mean of the table and for its worst record."""
         if halted():
             return b""
-        found, _ = score(self._context, self._problem, self._rule(index))
+        found, _ = score(self._context, self._problem, self._context.rules[self._names[index]])
         risk, utility = per_record(found, self._problem)
         tick(1)
         return np.array([found.risk, risk.max(), found.utility, utility.min()], dtype="<f8").tobytes()
-
-    def _rule(self, index: int) -> Rule:
-        return self._context.rules[self._names[index]]
 
     def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The best of the rules that were scored."""
@@ -89,7 +86,7 @@ class CandidatesPlan:
             self._asked,
             self.solver,
             STATUSES[code] if is_all else "heuristic",
-            self._rule(looked[int(choice.node[0])]) if code == OPTIMAL else None,
+            self._context.rules[self._names[looked[int(choice.node[0])]]] if code == OPTIMAL else None,
             absent=int(np.any(absent, axis=0).sum()),
             n_rules=self._n_given,
             counters=Counters(*[len(looked)] * 3),

@@ -85,19 +85,17 @@ class CurveBlocks:
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """The undominated nodes of the block's records as packed rows."""
-        return curves_of_block(self.instance, self._rows(index), self._floor, tick, halted)
+        rows = block_of(self.units, self.n_blocks, index)
+        return curves_of_block(self.instance, rows, self._floor, tick, halted)
 
     def curves(self, blocks: Mapping[int, bytes]) -> tuple[Curves, Longs]:
         """The undominated nodes of all distinct records, and the records whose are missing."""
-        return curves_of(blocks, [len(self._rows(i)) for i in range(self.n_blocks)])
+        return curves_of(blocks, [len(block_of(self.units, self.n_blocks, i)) for i in range(self.n_blocks)])
 
     @property
     def counters(self) -> Counters:
         """Every node of every lattice is evaluated."""
         return Counters(*[self.units * self.instance.n_nodes] * 3)
-
-    def _rows(self, index: int) -> range:
-        return block_of(self.units, self.n_blocks, index)
 
 
 class MeanPlan(CurveBlocks):
