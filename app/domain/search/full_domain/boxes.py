@@ -328,7 +328,32 @@ class BoxSearch:
         bound, lo, hi = box
         if self._descent.is_conflict(lo):
             # Growing adds what it finds to the conflicts.
-            self._grow(lo)
+            # Find a conflict above this one in which nothing can be raised, having raised the
+            # cheapest first
+            levels = lo
+            raised = np.array(levels) + 1
+            columns = np.arange(len(levels))
+            order = np.argsort(
+                self._costs[columns, raised] - self._costs[columns, raised - 1], kind="stable"
+            ).tolist()
+            while order:
+                free, count = 0, len(order)
+                # The most attributes, from the cheapest on, that can be suppressed altogether.
+                while free < count:
+                    middle = (free + count + 1) // 2
+                    if not self._descent.is_conflict(self._with_suppressed(levels, order[:middle])):
+                        count = middle - 1
+                    else:
+                        free = middle
+                levels = self._with_suppressed(levels, order[:free])
+                if free == len(order):
+                    break
+                j = order[free]
+                for level in range(self._top[j] - 1, levels[j], -1):
+                    if self._descent.is_conflict(with_level(levels, j, level)):
+                        levels = with_level(levels, j, level)
+                        break
+                order = order[free + 1 :]
             self._push(bound, lo, hi)
             return
         if self.progress.loss.is_monotone and self._descent.suppressed.get(lo) == 0:
@@ -339,32 +364,6 @@ class BoxSearch:
     def _push(self, bound: float, lo: Levels, hi: Levels) -> None:
         if bound <= self.progress.limit:
             heapq.heappush(self._heap, (bound, lo, hi))
-
-    def _grow(self, levels: Levels) -> None:
-        """Find a conflict above this one in which nothing can be raised, having raised the cheapest first."""
-        raised = np.array(levels) + 1
-        columns = np.arange(len(levels))
-        order = np.argsort(
-            self._costs[columns, raised] - self._costs[columns, raised - 1], kind="stable"
-        ).tolist()
-        while order:
-            free, count = 0, len(order)
-            # The most attributes, from the cheapest on, that can be suppressed altogether.
-            while free < count:
-                middle = (free + count + 1) // 2
-                if not self._descent.is_conflict(self._with_suppressed(levels, order[:middle])):
-                    count = middle - 1
-                else:
-                    free = middle
-            levels = self._with_suppressed(levels, order[:free])
-            if free == len(order):
-                break
-            j = order[free]
-            for level in range(self._top[j] - 1, levels[j], -1):
-                if self._descent.is_conflict(with_level(levels, j, level)):
-                    levels = with_level(levels, j, level)
-                    break
-            order = order[free + 1 :]
 
     def _with_suppressed(self, levels: Levels, attributes: list[int]) -> Levels:
         found = list(levels)

@@ -174,14 +174,12 @@ class NearBounds:
     @cached_property
     def _prices(self) -> list[float]:
         """Weights per unit, from what the last unit needed costs at its least up."""
-        whole = self._units.least_above(self._goal.chains.low, self._spare_units)
+        whole = self._units.least_above(
+            self._goal.chains.low, max(0, self._units.total(self._goal.chains.low) - self._needed)
+        )
         weights = np.minimum.accumulate(whole.least)
         last = float(weights[-2] - weights[-1]) if len(weights) > 1 else 0.0
         return [last * factor for factor in PRICES] if math.isfinite(last) else [0.0]
-
-    @property
-    def _spare_units(self) -> int:
-        return max(0, self._units.total(self._goal.chains.low) - self._needed)
 
     def may_share(
         self, weights: Floats, units: Longs, most: int | npt.NDArray[np.int64]

@@ -85,13 +85,6 @@ def seconds_of_recoding(
 ) -> float:
     """What moves and bounds take, or as much of them as the budget allows."""
     steps = steps_of_moves(table, problem)
-    seconds = _seconds_of_moves(table, problem, steps, dictionary) + _seconds_of_bound(table, problem)
-    return seconds * min(1.0, (budget.max_nodes or steps) / steps)
-
-
-def _seconds_of_moves(
-    table: Table, problem: AnonymityProblem, steps: int, dictionary: Dictionary | None
-) -> float:
     rows = table.reduced.size
     cells = rows * len(table.quasi_identifiers)
     times = TIMES_JUDGED.get(problem.loss.kind, 1.0)
@@ -114,7 +107,8 @@ def _seconds_of_moves(
             of_values = any(own.is_of_values for own in privacy)
             seconds += MATCHED_PER_STEP * seconds_of_overlapping(quasi, of_values=of_values)
     per_step = times * (SECONDS_PER_MOVE_STEP + SECONDS_PER_MOVE_STEP_AND_CELL * cells) + seconds
-    return steps * per_step + counted
+    seconds = (steps * per_step + counted) + _seconds_of_bound(table, problem)
+    return seconds * min(1.0, (budget.max_nodes or steps) / steps)
 
 
 def _seconds_of_bound(table: Table, problem: AnonymityProblem) -> float:

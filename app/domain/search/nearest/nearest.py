@@ -110,7 +110,26 @@ class _Search:
             complete = proven = False
         except EndedError:
             proven = False
-        return self._change(proven, complete)
+        raising = self._raising
+        before = self._before
+        best = self._best or self._spare
+        if best is None:
+            status: ChangeStatus = "none_exists" if proven else "not_found"
+            return Change(status, proven, None, None, None, 0, before, None, self._examined, complete)
+        candidate = self._candidate(best)
+        names = raising.table.attributes
+        return Change(
+            "found",
+            proven and self._best is not None,
+            {name: level for name, level in zip(names, best.levels, strict=True) if level},
+            candidate.rule,
+            candidate.suppression,
+            best.suppressed,
+            before,
+            best.utility,
+            self._examined,
+            complete,
+        )
 
     def _look(self) -> bool:
         """Take options in order of utility; whether all that could be better were taken."""
@@ -347,25 +366,3 @@ class _Search:
             raise EndedError
         self._examined += 1
         self._tick(self._examined)
-
-    def _change(self, proven: bool, complete: bool) -> Change:
-        raising = self._raising
-        before = self._before
-        best = self._best or self._spare
-        if best is None:
-            status: ChangeStatus = "none_exists" if proven else "not_found"
-            return Change(status, proven, None, None, None, 0, before, None, self._examined, complete)
-        candidate = self._candidate(best)
-        names = raising.table.attributes
-        return Change(
-            "found",
-            proven and self._best is not None,
-            {name: level for name, level in zip(names, best.levels, strict=True) if level},
-            candidate.rule,
-            candidate.suppression,
-            best.suppressed,
-            before,
-            best.utility,
-            self._examined,
-            complete,
-        )

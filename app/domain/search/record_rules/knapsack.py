@@ -122,7 +122,22 @@ def solve_exactly(
     risk; then, item by item, that of the least nodes. None if it takes more than 1e9 steps or 2 GiB.
     """
     left = open_choices(choices, relaxed, goal, limit)
-    window = _window(choices, left, relaxed, goal, limit, unit)
+    units = np.rint(choices.gain / unit).astype(np.int64)
+    base = int((units[left.fixed] * choices.copies)[left.fixed >= 0].sum())
+    added = []
+    for own, _ in left.options:
+        least = int(units[own].min())
+        base += least
+        added.append(units[own] - least)
+    high = base + sum(int(one.max()) for one in added)
+    if goal == "min_risk":
+        low = min(math.ceil(limit / unit), round(relaxed.gain / unit))
+        # A total beyond the floor costs its price, which the budget limits.
+        high = min(high, low + math.floor(min(left.budget / relaxed.price / unit, float(high))))
+    else:
+        low = round(relaxed.gain / unit)
+        high = min(high, max(low, math.floor(relaxed.bound / unit + ROUNDING * low)))
+    window = _Window(added, base, low - base, high - base)
     tables = _tables(left, window)
     if tables is None:
         return None
@@ -144,25 +159,6 @@ def solve_exactly(
         accepted = min(best + tie_margin(best / total_weight) * total_weight, limit)
     picks = _picks(left, window, tables, offset + at, accepted - float(harms[at]))
     return left.chosen(choices, picks)
-
-
-def _window(choices: Choices, left: Open, relaxed: Relaxed, goal: Goal, limit: float, unit: float) -> _Window:
-    units = np.rint(choices.gain / unit).astype(np.int64)
-    base = int((units[left.fixed] * choices.copies)[left.fixed >= 0].sum())
-    added = []
-    for own, _ in left.options:
-        least = int(units[own].min())
-        base += least
-        added.append(units[own] - least)
-    high = base + sum(int(one.max()) for one in added)
-    if goal == "min_risk":
-        low = min(math.ceil(limit / unit), round(relaxed.gain / unit))
-        # A total beyond the floor costs its price, which the budget limits.
-        high = min(high, low + math.floor(min(left.budget / relaxed.price / unit, float(high))))
-    else:
-        low = round(relaxed.gain / unit)
-        high = min(high, max(low, math.floor(relaxed.bound / unit + ROUNDING * low)))
-    return _Window(added, base, low - base, high - base)
 
 
 Table = tuple[int, Floats]

@@ -90,7 +90,28 @@ class JointPlan:
             stop_if(halted)
 
         try:
-            parts = self._parts(advance)
+            # The candidates of every record of the table
+            instance, problem = self._instance, self._problem
+            instance.prepare(range(instance.n_distinct), lambda: advance(0))
+            of_distinct = []
+            for start in range(0, instance.n_distinct, instance.rows_at_once):
+                rows = np.arange(start, min(instance.n_distinct, start + instance.rows_at_once))
+                lattices, beyond = instance.evaluate(rows), instance.beyond_top(rows)
+                for column in range(len(rows)):
+                    utility = lattices.utility[:, column]
+                    held = np.ones(len(utility), dtype=bool) if beyond is None else ~beyond[:, column]
+                    if self._each:
+                        held &= utility >= problem.objective.lowest_utility
+                    losses = np.stack([loss[held, column] for loss in lattices.losses])
+                    of_distinct.append(
+                        _Part(np.flatnonzero(held), losses, utility[held], float(utility.max()))
+                    )
+            weights = instance.context.table.weights
+            shares = np.ones(len(instance.of_record)) if weights is None else weights
+            parts = [
+                of_distinct[record].weighted(share / instance.context.total_weight)
+                for record, share in zip(instance.of_record.tolist(), shares.tolist(), strict=True)
+            ]
             short = [part.reach for part in parts if not len(part.nodes)]
             if short:
                 found = np.array([(INFEASIBLE, 0, min(short), len(short), 0)], dtype=FOUND)
@@ -100,28 +121,6 @@ class JointPlan:
             return found.tobytes() + np.array(nodes, dtype="<i8").tobytes()
         except HaltedError:
             return b""
-
-    def _parts(self, tick: Tick) -> list[_Part]:
-        """The candidates of every record of the table."""
-        instance, problem = self._instance, self._problem
-        instance.prepare(range(instance.n_distinct), lambda: tick(0))
-        of_distinct = []
-        for start in range(0, instance.n_distinct, instance.rows_at_once):
-            rows = np.arange(start, min(instance.n_distinct, start + instance.rows_at_once))
-            lattices, beyond = instance.evaluate(rows), instance.beyond_top(rows)
-            for column in range(len(rows)):
-                utility = lattices.utility[:, column]
-                held = np.ones(len(utility), dtype=bool) if beyond is None else ~beyond[:, column]
-                if self._each:
-                    held &= utility >= problem.objective.lowest_utility
-                losses = np.stack([loss[held, column] for loss in lattices.losses])
-                of_distinct.append(_Part(np.flatnonzero(held), losses, utility[held], float(utility.max())))
-        weights = instance.context.table.weights
-        shares = np.ones(len(instance.of_record)) if weights is None else weights
-        return [
-            of_distinct[record].weighted(share / instance.context.total_weight)
-            for record, share in zip(instance.of_record.tolist(), shares.tolist(), strict=True)
-        ]
 
     def _search(self, parts: Sequence[_Part], tick: Tick) -> tuple[np.ndarray, Sequence[int]]:
         """The best combination: its value, the best second criterion, then the first of those left."""

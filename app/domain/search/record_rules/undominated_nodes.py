@@ -217,7 +217,22 @@ class ScannedCurves(LatticeCurves):
         points["utility"], points["node"] = values[kind], node[kind, record]
         points["risk"] = terms.exact_risks(record, node[kind, record])
         reach = terms.utility_at([0] * len(terms.shape))
-        return self._completed(rows, left, reach, record, points)
+        # With the curves of the records that are left, from their lattices
+        counts = np.bincount(record, minlength=len(rows))
+        parts = [points]
+        owners = [record]
+        at_once = self._instance.rows_at_once
+        for start in range(0, len(left), at_once):
+            some = left[start : start + at_once]
+            curves = self._of_lattices(rows[some])[1]
+            sizes = np.array([len(curve) for curve in curves], dtype=np.int64)
+            counts[some] = sizes
+            owners.append(np.repeat(some, sizes))
+            parts += curves
+        if not len(left):
+            return reach, counts, points
+        order = np.argsort(np.concatenate(owners), kind="stable")
+        return reach, counts, np.concatenate(parts)[order]
 
     def _scanned(self, terms: Terms) -> tuple[Floats, Floats, Longs]:
         """Least and second least risk per kind of utility and record, and the node of the least."""
@@ -234,31 +249,6 @@ class ScannedCurves(LatticeCurves):
             found[kind[number]].take(number)
         least, second, node = zip(*(of_kind.found() for of_kind in found), strict=True)
         return np.stack(least), np.stack(second), np.stack(node)
-
-    def _completed(
-        self,
-        rows: Longs,
-        left: Longs,
-        reach: Floats,
-        record: Longs,
-        points: npt.NDArray[np.void],
-    ) -> tuple[Floats, Longs, npt.NDArray[np.void]]:
-        """With the curves of the records that are left, from their lattices."""
-        counts = np.bincount(record, minlength=len(rows))
-        parts = [points]
-        owners = [record]
-        at_once = self._instance.rows_at_once
-        for start in range(0, len(left), at_once):
-            some = left[start : start + at_once]
-            curves = self._of_lattices(rows[some])[1]
-            sizes = np.array([len(curve) for curve in curves], dtype=np.int64)
-            counts[some] = sizes
-            owners.append(np.repeat(some, sizes))
-            parts += curves
-        if not len(left):
-            return reach, counts, points
-        order = np.argsort(np.concatenate(owners), kind="stable")
-        return reach, counts, np.concatenate(parts)[order]
 
 
 def kinds_of_utility(utility: Floats) -> tuple[Longs, Longs]:
