@@ -200,7 +200,8 @@ class DeclaresRecords(Protocol):
     """Parameters with the least number of records that the data are known to have."""
 
     @property
-    def least_records(self) -> int: ...
+    def least_records(self) -> int:
+        """How many records the data are known to have at least."""
 
 
 def fewer_records(context: MechanismContext, parameters: DeclaresRecords) -> tuple[Fault, ...]:

@@ -134,7 +134,13 @@ class SumSearch(LatticeSearch[Checks]):
             count_below(places, shape).reshape(shape)
         ]
         allowed = 1.0 - (forbidden if isinstance(forbidden, float) else forbidden.reshape(-1)[places])
-        better = self._powers[self._above(log_odds.reshape(-1)[places])]
+        # Per open rule, how many open ones have a bound above the loss that is forecast for it
+        odds_of_open = log_odds.reshape(-1)[places]
+        loss, bounds = self.progress.loss, self._open.bounds
+        least = loss.of_sums(bounds)
+        forecast = least + (self._greatest - least) * self._forecast.suppressed(odds_of_open)
+        found = len(bounds) - np.searchsorted(np.sort(bounds), loss.sums_of(forecast))
+        better = self._powers[np.where(loss.sums_of(forecast) <= self.progress.limit, found, 0)]
         scores.reshape(-1)[places] += OF_BETTER * allowed * better
         self._refuting = refuting
         if self._bounds_little:
@@ -142,14 +148,6 @@ class SumSearch(LatticeSearch[Checks]):
             open_rules[places] = True
             scores *= open_rules.reshape(shape)
         return scores
-
-    def _above(self, log_odds: Floats) -> npt.NDArray[np.intp]:
-        """Per open rule, how many open ones have a bound above the loss that is forecast for it."""
-        loss, bounds = self.progress.loss, self._open.bounds
-        least = loss.of_sums(bounds)
-        forecast = least + (self._greatest - least) * self._forecast.suppressed(log_odds)
-        found = len(bounds) - np.searchsorted(np.sort(bounds), loss.sums_of(forecast))
-        return np.where(loss.sums_of(forecast) <= self.progress.limit, found, 0)
 
     def _check(self, rule: Levels, place: Place, scores: Floats) -> None:
         checks, open_ = self.progress, self._open
