@@ -90,7 +90,15 @@ class KLDivergenceLoss(ClassLoss):
             return self._divergence(np.log(self._counted(of_row, n_classes, self._amounts)), levels)
         suppressed_rows = suppressed[of_row]
         if self._has_inner_nodes or any(is_hidden(column, suppressed_rows) for column in self._lacking):
-            return self._of_boxes(levels, suppressed_rows)
+            # The same from the boxes of what each row's cells show, whatever the levels that show it
+            sides = [
+                BoxSides(tree, own, own, is_hidden(own, suppressed_rows), is_sensitive=True)
+                for tree, own in self._sensitive
+            ]
+            for tree, own, level in zip(self._trees, self._columns, levels, strict=True):
+                shown = np.where(suppressed_rows, TOP, tree.ancestors_at(level)[own])
+                sides.append(BoxSides(tree, own, shown, is_hidden(shown, suppressed_rows)))
+            return BoxDivergence(sides, suppressed_rows, self._amounts, self._domain).divergences().spread
         if self._lacks_values:
             # Who is suppressed for a missing value may match records that are shown, and counts among these.
             of_row, n_classes = self._shown_classes(levels)
@@ -123,17 +131,6 @@ class KLDivergenceLoss(ClassLoss):
         terms = self._amounts[lost] * (np.log(self._raw[lost] / of_value) + self._everything)
         others = (1 - share) * math.log(1 - share) if share < 1 else 0.0
         return float(terms.sum()) / self._n + others - SLACK
-
-    def _of_boxes(self, levels: Sequence[int], suppressed_rows: Bools) -> float:
-        """The same from the boxes of what each row's cells show, whatever the levels that show it."""
-        sides = [
-            BoxSides(tree, own, own, is_hidden(own, suppressed_rows), is_sensitive=True)
-            for tree, own in self._sensitive
-        ]
-        for tree, own, level in zip(self._trees, self._columns, levels, strict=True):
-            shown = np.where(suppressed_rows, TOP, tree.ancestors_at(level)[own])
-            sides.append(BoxSides(tree, own, shown, is_hidden(shown, suppressed_rows)))
-        return BoxDivergence(sides, suppressed_rows, self._amounts, self._domain).divergences().spread
 
     def _divergence(self, shown: Floats, levels: Sequence[int]) -> float:
         """The divergence, from ln of the records (R,) that stand for as many values as each row's own."""

@@ -129,7 +129,21 @@ class LossChoice:
     ] = EQUAL
 
     def __post_init__(self) -> None:
-        _require_numbers(self)
+        for name, weight in self.weights.items():
+            if not 0 <= weight <= MOST_WEIGHT:
+                raise InvalidInput.of(
+                    pointer_of_weight(name),
+                    "out-of-range",
+                    f"A weight must be between 0 and {MOST_WEIGHT:,.0f}.",
+                    "Only the proportions of the weights count.",
+                )
+        if not 0 <= self.suppression_factor <= 1:
+            raise InvalidInput.of(
+                "/suppression_factor",
+                "out-of-range",
+                "suppression_factor must be between 0 and 1.",
+                "0.5 counts generalised and suppressed cells alike.",
+            )
         if self.kind == "squared_error" and not self.numeric:
             raise InvalidInput.of(
                 "/numeric",
@@ -171,24 +185,6 @@ class LossChoice:
 def pointer_of_weight(attribute: str) -> str:
     """Where the weight of an attribute is in the document of a loss."""
     return joined("/weights", attribute)
-
-
-def _require_numbers(choice: LossChoice) -> None:
-    for name, weight in choice.weights.items():
-        if not 0 <= weight <= MOST_WEIGHT:
-            raise InvalidInput.of(
-                pointer_of_weight(name),
-                "out-of-range",
-                f"A weight must be between 0 and {MOST_WEIGHT:,.0f}.",
-                "Only the proportions of the weights count.",
-            )
-    if not 0 <= choice.suppression_factor <= 1:
-        raise InvalidInput.of(
-            "/suppression_factor",
-            "out-of-range",
-            "suppression_factor must be between 0 and 1.",
-            "0.5 counts generalised and suppressed cells alike.",
-        )
 
 
 def _require_kind(option: str, kind: LossKind, kinds: Sequence[LossKind], why: str) -> None:

@@ -198,7 +198,12 @@ def best_generalisations(
         own = _Choice(scores, depths, records.codes[start : start + RECORDS_AT_ONCE])
         own.choose(dictionary.entities.codes)
         numbers[start : start + RECORDS_AT_ONCE] = own.numbers
-    return _nodes(records, depths, numbers)
+    found = []
+    for j in range(len(depths) - 1, -1, -1):
+        numbers, places = np.divmod(numbers, len(depths[j]))
+        nodes = np.stack([one.nodes for one in depths[j]])
+        found.append(nodes[places, records.codes[:, j]])
+    return tuple(reversed(found))
 
 
 def _depths(
@@ -211,17 +216,6 @@ def _depths(
         Depth(depth, place, scores.weights[j][nodes], scores.utilities[j][nodes], nodes)
         for depth, nodes in enumerate(above)
     )
-
-
-def _nodes(
-    records: GeneralisedRecords, depths: tuple[tuple[Depth, ...], ...], numbers: Ints
-) -> tuple[Ints, ...]:
-    found = []
-    for j in range(len(depths) - 1, -1, -1):
-        numbers, own = np.divmod(numbers, len(depths[j]))
-        nodes = np.stack([one.nodes for one in depths[j]])
-        found.append(nodes[own, records.codes[:, j]])
-    return tuple(reversed(found))
 
 
 class _Choice:

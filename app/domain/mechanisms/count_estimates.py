@@ -201,7 +201,11 @@ class CountEstimator:
         if copies is not None:
             variance = np.where(is_set, copies.variances([own.shares for own in queries], chosen), np.nan)
         elif self._are_independent:
-            variance = self._of_independent(squared, weights, chosen, shown, is_set)
+            # (q,) variances over draws, by the estimated counts of the values that the rows had
+            true = np.maximum(self._inverse.applied(squared), 0.0)
+            variance = np.asarray(np.einsum("qm,qm->q", true, deviations(self._matrix, weights, chosen)))
+            if shown is not None:
+                variance[is_set] = shown.variances()[is_set]
         else:
             variance = np.full(len(queries), np.nan)
         errors = np.sqrt(np.where(is_all & self._sizes_are_kept, 0.0, variance))
@@ -233,16 +237,6 @@ class CountEstimator:
             underlying_high=underlying_high,
             is_wilson=underlying.is_wilson,
         )
-
-    def _of_independent(
-        self, squared: Floats, weights: Floats, chosen: Floats, shown: ShownRecords | None, is_set: Bools
-    ) -> Floats:
-        """(q,) variances over draws, by the estimated counts of the values that the rows had."""
-        true = np.maximum(self._inverse.applied(squared), 0.0)
-        found = np.asarray(np.einsum("qm,qm->q", true, deviations(self._matrix, weights, chosen)))
-        if shown is not None:
-            found[is_set] = shown.variances()[is_set]
-        return found
 
     def _shown(self, squared: Floats, chosen: Floats) -> ShownRecords | None:
         """What is shown of the records selected, where all values were replaced alike."""

@@ -115,7 +115,11 @@ class GeneralisedRecords:
         if any(own not in kept for own in above):
             return None
         members = [bits for bits in map(kept.__getitem__, above) if bits is not None]
-        is_frequent = self._reach(vector, cut.records)
+        is_frequent = np.ones(len(cut.records), dtype=bool)
+        for by_depth, depth in zip(self._numbered, vector, strict=True):
+            numbers = by_depth[depth]
+            if numbers.is_deep is not None:
+                is_frequent &= numbers.is_deep[numbers.of_record.take(cut.records)]
         for bits in members:
             own = bits[cut.records >> 3] >> (7 - (cut.records & 7)).astype(np.uint8)
             is_frequent &= (own & 1).astype(bool)
@@ -143,14 +147,6 @@ class GeneralisedRecords:
         return row_keys(
             [own.of_record.take(rows) for own in numbered], [own.size for own in numbered], len(rows)
         )
-
-    def _reach(self, vector: Levels, rows: Integers) -> Bools:
-        found = np.ones(len(rows), dtype=bool)
-        for own, depth in zip(self._numbered, vector, strict=True):
-            numbers = own[depth]
-            if numbers.is_deep is not None:
-                found &= numbers.is_deep[numbers.of_record.take(rows)]
-        return found
 
     @cached_property
     def _all(self) -> Ints:

@@ -133,7 +133,10 @@ class GuaranteeModel:
     @cached_property
     def choices(self) -> dict[str, tuple[str, ...]]:
         """Its choices by name, the one that asks for most first."""
-        found = {name: _choices(hint) for name, hint in self._hints.items()}
+        found = {
+            name: _choices(hint)
+            for name, hint in get_type_hints(self.parameters, include_extras=True).items()
+        }
         return {name: own for name, own in found.items() if own}
 
     @property
@@ -145,10 +148,6 @@ class GuaranteeModel:
     def names(self) -> tuple[str, ...]:
         """All parameters."""
         return tuple(own.name for own in fields(self.parameters))
-
-    @cached_property
-    def _hints(self) -> dict[str, Any]:
-        return get_type_hints(self.parameters, include_extras=True)
 
 
 GUARANTEE_MODELS: Final[tuple[GuaranteeModel, ...]] = (

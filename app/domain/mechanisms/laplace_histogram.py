@@ -9,7 +9,7 @@ A record touches one combination by one, so that ε is kept with δ = 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -141,23 +141,6 @@ def clipped(counts: Longs, noise: Longs) -> Longs:
     return np.asarray(np.maximum(counts + noise, 0))
 
 
-def _numbers_of(places: Sequence[Longs], sizes: Sequence[int], n: int) -> Longs:
-    """(n,) the number of each combination, of any number of columns: NumPy numbers those of 64 at most."""
-    numbers = np.zeros(n, dtype=np.int64)
-    for own, size in zip(places, sizes, strict=True):
-        numbers = numbers * size + own
-    return numbers
-
-
-def _places_of(numbers: Longs, sizes: Sequence[int]) -> list[Longs]:
-    """Per column the places of the combinations that have these numbers."""
-    found = []
-    for size in reversed(sizes):
-        numbers, own = np.divmod(numbers, size)
-        found.append(own)
-    return found[::-1]
-
-
 def _draw(context: MechanismContext, parameters: LaplaceHistogram, bits: Bits) -> Drawn[PublishedLaplace]:
     reason = _supports(context, parameters)
     if reason is not None:
@@ -166,11 +149,21 @@ def _draw(context: MechanismContext, parameters: LaplaceHistogram, bits: Bits) -
     values, shown = public_values(context), disclosed(context)
     sizes, cells = tuple(map(len, values)), n_public_cells(context)
     places = [np.searchsorted(own, shown[:, j]) for j, own in enumerate(values)]
-    counts = np.bincount(_numbers_of(places, sizes, context.table.n_records), minlength=cells)
+    # (n,) the number of each combination, of any number of columns: NumPy numbers those of 64 at most
+    numbers = np.zeros(context.table.n_records, dtype=np.int64)
+    for own, size in zip(places, sizes, strict=True):
+        numbers = numbers * size + own
+    counts = np.bincount(numbers, minlength=cells)
     found = clipped(counts, two_sided_geometric(cells, parameters.law.epsilon, bits))
     which = np.flatnonzero(found)
+    # Per column the places of the combinations that have these numbers
+    numbers = which
+    columns_places = []
+    for size in reversed(sizes):
+        numbers, of_column = np.divmod(numbers, size)
+        columns_places.append(of_column)
     columns = [
-        own.take(place).astype(np.int32) for own, place in zip(values, _places_of(which, sizes), strict=True)
+        own.take(place).astype(np.int32) for own, place in zip(values, columns_places[::-1], strict=True)
     ]
     published = PublishedLaplace("add_or_remove_one_record", parameters.epsilon, 0.0, cells)
     return Drawn(repeated(columns, found[which]), published)

@@ -127,24 +127,17 @@ def safe_matrix(
     if objective == "paper":
         greatest = min(max(published.greatest, floor), most)
     else:
-        greatest = _most_retaining(excess, prior, floor, most)
+        # The d from ``floor`` to ``most`` with the greatest Σ p·α, the greatest of equals. The sum is
+        # concave and linear between the points g_k / (g_k + m), at each of which a value goes over
+        # from the one branch of α to the other. Below it, that is the values with a greater g, α is d
+        order = np.argsort(excess)
+        g, p = excess[order], prior[order]
+        points = np.concatenate([g / (g + m), [floor, most]])
+        below = np.searchsorted(g / (g + m), points)
+        shares, gains, losses = (np.concatenate([[0.0], np.cumsum(own)]) for own in (p, p * g, p * (1 + g)))
+        kept = (gains[below] - losses[below] * points) / (m - 1) + (shares[-1] - shares[below]) * points
+        kept[(points < floor) | (points > most)] = -np.inf
+        greatest = float(points[kept >= kept.max() * (1 - TIE)].max())
     # α of a d.
     retention = np.minimum((excess - (1 + excess) * greatest) / (len(excess) - 1), greatest)
     return LikenessMatrix(TransitionMatrix(retention), excess, greatest, floor)
-
-
-def _most_retaining(excess: Floats, prior: Floats, floor: float, most: float) -> float:
-    """The d from ``floor`` to ``most`` with the greatest Σ p·α, the greatest of equals.
-
-    The sum is concave and linear between the points g_k / (g_k + m), at each of which a value goes over from
-    the one branch of α to the other. Below it, that is the values with a greater g, α is d.
-    """
-    m = len(excess)
-    order = np.argsort(excess)
-    g, p = excess[order], prior[order]
-    points = np.concatenate([g / (g + m), [floor, most]])
-    below = np.searchsorted(g / (g + m), points)
-    shares, gains, losses = (np.concatenate([[0.0], np.cumsum(own)]) for own in (p, p * g, p * (1 + g)))
-    kept = (gains[below] - losses[below] * points) / (m - 1) + (shares[-1] - shares[below]) * points
-    kept[(points < floor) | (points > most)] = -np.inf
-    return float(points[kept >= kept.max() * (1 - TIE)].max())

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal, Protocol
 
 import numpy as np
 from annotated_types import Ge, Le, doc
@@ -196,14 +196,22 @@ def faults_of_delta(delta: float, least_records: int) -> Iterator[Fault]:
         )
 
 
-def fewer_records(context: MechanismContext, least_records: int) -> tuple[Fault, ...]:
+class DeclaresRecords(Protocol):
+    """Parameters with the least number of records that the data are known to have."""
+
+    @property
+    def least_records(self) -> int:
+        """How many records the data are known to have at least."""
+
+
+def fewer_records(context: MechanismContext, parameters: DeclaresRecords) -> tuple[Fault, ...]:
     """Whether the data have fewer records than is declared; another number would tell of them."""
-    if context.table.n_records >= least_records:
+    if context.table.n_records >= parameters.least_records:
         return ()
     fault = Fault(
         "/mechanism/least_records",
         "fewer-records",
-        f"The dataset has fewer than the {least_records:,} records that are declared.",
+        f"The dataset has fewer than the {parameters.least_records:,} records that are declared.",
         "Declare a number that the data are known to reach, with a delta that fits it.",
     )
     return (fault,)

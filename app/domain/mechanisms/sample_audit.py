@@ -84,10 +84,26 @@ def needs_of(more: SampleSteps, less: SampleSteps, promise: SamplePromise) -> tu
     Needs of δ as a whole, and of each of its parts as the guarantee names them.
     """
     whole, exchange = _of_laws(more, less, promise)
+    # Of which sets are frequent at their part of ε, and how often one is that lacks the crowd
+    laws = _by_members(more), _by_members(less)
+    members = sorted({*laws[0], *laws[1]}, key=sorted)
+    one, other = (np.array([law.get(own, 0.0) for own in members]) for law in laws)
+    lacking = math.fsum(own.chance for own in more.sets if not _is_crowded(own, more, less, promise))
+    # How often more rows are shown than the promise rests on
+    every = sorted({node for own in more.sets for node in own.members})
+    of = grouping(more.records, [every])
+    shown = [(own.chance, law_of(own, more, of)) for own in more.sets]
+    most = _most_rows(more, promise)
+    least = math.fsum(chance * float(law.chances[most + 1 :].sum()) for chance, law in shown)
     return (
         whole,
-        Need("delta_of_frequent_set", _of_sets(more, less, promise), promise.of_frequent, _error(0.0)),
-        _of_size(more, promise),
+        Need(
+            "delta_of_frequent_set",
+            max(both_orders(one, other, promise.epsilon_of_frequent), lacking),
+            promise.of_frequent,
+            _error(0.0),
+        ),
+        Need("delta_of_sample_size", least, promise.of_size, _error(max(law.error for _, law in shown))),
         exchange,
     )
 
@@ -113,30 +129,11 @@ def _by_members(steps: SampleSteps) -> Mapping[frozenset[Node], float]:
     return found
 
 
-def _of_sets(more: SampleSteps, less: SampleSteps, promise: SamplePromise) -> float:
-    """Of which sets are frequent at their part of ε, and how often one is that lacks the crowd."""
-    laws = _by_members(more), _by_members(less)
-    members = sorted({*laws[0], *laws[1]}, key=sorted)
-    one, other = (np.array([law.get(own, 0.0) for own in members]) for law in laws)
-    lacking = math.fsum(own.chance for own in more.sets if not _is_crowded(own, more, less, promise))
-    return max(both_orders(one, other, promise.epsilon_of_frequent), lacking)
-
-
 def _is_crowded(own: FrequentSet, more: SampleSteps, less: SampleSteps, promise: SamplePromise) -> bool:
     """Whether all frequent generalisations of the record that is gone have the crowd without it."""
     with_it, without = counts_below(more.records), counts_below(less.records)
     gone = {node for node, n in with_it.items() if without.get(node, 0) < n}
     return all(without.get(node, 0) >= promise.crowd for node in own.members & gone if any(node))
-
-
-def _of_size(more: SampleSteps, promise: SamplePromise) -> Need:
-    """How often more rows are shown than the promise rests on."""
-    every = sorted({node for own in more.sets for node in own.members})
-    of = grouping(more.records, [every])
-    laws = [(own.chance, law_of(own, more, of)) for own in more.sets]
-    most = _most_rows(more, promise)
-    least = math.fsum(chance * float(law.chances[most + 1 :].sum()) for chance, law in laws)
-    return Need("delta_of_sample_size", least, promise.of_size, _error(max(law.error for _, law in laws)))
 
 
 def _most_rows(more: SampleSteps, promise: SamplePromise) -> int:

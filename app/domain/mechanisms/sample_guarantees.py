@@ -38,7 +38,14 @@ def warnings_of_samples(
     ``least`` is the real number of these, and the p up to which it is one or more.
     """
     may_suppress = mode == "paper" or fixed == 0
-    yield from warnings_of(column, _found_by_the_rest(column.attribute, mode, may_suppress))
+    rows = "about as many rows as it has records" if mode == "paper" else "as many rows as it has records"
+    which = "Every group that is not suppressed" if may_suppress else "Every group"
+    yield from warnings_of(
+        column,
+        f"{which} is released with the other attributes of its records, and with {rows}: who finds a "
+        f"person's group by them knows that the person is in it, and reads them. Only {column.attribute!r} "
+        "is protected.",
+    )
     yield (
         "Values are published in copies: records are no independent draws, and a count over them has a "
         "larger error than as many records of a plain perturbation."
@@ -60,16 +67,6 @@ def warnings_of_samples(
             "shares: a reader may compute them better than from the values, as the measure scale_attack "
             "does. Choose balanced_fixed."
         )
-
-
-def _found_by_the_rest(attribute: str, mode: SampleMode, may_suppress: bool) -> str:
-    rows = "about as many rows as it has records" if mode == "paper" else "as many rows as it has records"
-    which = "Every group that is not suppressed" if may_suppress else "Every group"
-    return (
-        f"{which} is released with the other attributes of its records, and with {rows}: who finds a "
-        f"person's group by them knows that the person is in it, and reads them. Only {attribute!r} is "
-        "protected."
-    )
 
 
 def guarantee_of_samples(column: UniformColumn, mode: SampleMode, bound: Bound) -> PrivacyGuarantee:

@@ -181,10 +181,6 @@ def _missing(context: MechanismContext, asked: SampledGeneralisation) -> Iterato
         )
 
 
-def _bars(context: MechanismContext, parameters: SampledGeneralisation) -> tuple[Fault, ...]:
-    return fewer_records(context, parameters.least_records)
-
-
 def _plan(context: MechanismContext, parameters: SampledGeneralisation) -> MechanismPlan:
     own, missing = parameters, tuple(_missing(context, parameters))
     declared = all(fault.code == "database-too-small" for fault in missing)
@@ -276,22 +272,19 @@ def exponents_of(scores: PublicScores, found: SampleConstants, records: int) -> 
     return score
 
 
-def _against(dictionary: PublicDictionary, scores: PublicScores, found: SampleConstants) -> Score:
-    """E · (f − the least that f can be), counted in a dictionary: from 0 to the range that is declared."""
+def score_of(context: MechanismContext, asked: SampledGeneralisation) -> Score:
+    """The exponents that a draw of the table chooses by."""
+    found, scores = constants_of(context, asked), scores_of(context, asked)
+    if asked.dictionary is None:
+        return exponents_of(scores, found, context.table.n_records)
+    # E · (f − the least that f can be), counted in a dictionary: from 0 to the range that is declared
+    dictionary = PublicDictionary.read(asked.dictionary, context, "/mechanism/dictionary")
     least = scores.least_score()
 
     def score(nodes: Sequence[Ints], counts: Longs) -> Floats:
         return np.asarray(found.exponent * (dictionary.worth(scores, nodes) - least))
 
     return score
-
-
-def score_of(context: MechanismContext, asked: SampledGeneralisation) -> Score:
-    """The exponents that a draw of the table chooses by."""
-    found, scores = constants_of(context, asked), scores_of(context, asked)
-    if asked.dictionary is None:
-        return exponents_of(scores, found, context.table.n_records)
-    return _against(PublicDictionary.read(asked.dictionary, context, "/mechanism/dictionary"), scores, found)
 
 
 def drawn_generalisations(
@@ -320,7 +313,7 @@ def _draw(
     context: MechanismContext, parameters: SampledGeneralisation, bits: Bits
 ) -> Drawn[PublishedSampledGeneralisation]:
     require(_supports(context, parameters))
-    refuse((*_missing(context, parameters), *_bars(context, parameters)))
+    refuse((*_missing(context, parameters), *fewer_records(context, parameters)))
     found, score = constants_of(context, parameters), score_of(context, parameters)
     columns = drawn_generalisations(
         records_of(context), parameters.rate, noisy_decision(found, bits), score, found.exponent_range, bits
@@ -341,7 +334,7 @@ def _draw(
 def value_of(context: MechanismContext, parameters: SampledGeneralisation) -> ExpectedValue:
     """What a draw would be worth on average: for who may see the records alone."""
     require(_supports(context, parameters))
-    refuse((*_missing(context, parameters), *_bars(context, parameters)))
+    refuse((*_missing(context, parameters), *fewer_records(context, parameters)))
     found, scores = constants_of(context, parameters), scores_of(context, parameters)
     worth: Score = scores.score
     exponent = found.exponent / context.table.n_records
@@ -377,6 +370,6 @@ SAMPLED_GENERALISATION: Final = Mechanism(
     draw=_draw,
     keeps_records=False,
     hides_records=True,
-    bars=_bars,
+    bars=fewer_records,
     value=value_of,
 )

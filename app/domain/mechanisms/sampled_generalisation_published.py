@@ -147,10 +147,6 @@ def _missing(context: MechanismContext, asked: SampledGeneralisationPublished) -
         )
 
 
-def _bars(context: MechanismContext, parameters: SampledGeneralisationPublished) -> tuple[Fault, ...]:
-    return fewer_records(context, parameters.least_records)
-
-
 def _corrected(context: MechanismContext, asked: SampledGeneralisationPublished) -> tuple[float, float]:
     """Parts of the δ that is proved; of the fewest records that there can be, which is the greatest."""
     scores, records = scores_of(context, asked), asked.least_records
@@ -258,24 +254,19 @@ def exact_decision(
     return lambda counts: np.asarray(counts >= crowd)
 
 
-def _score(
-    asked: SampledGeneralisationPublished, scores: PublicScores, found: PublishedConstants, records: int
-) -> Score:
-    """ε′·f/m; with a floor −ε′·r/m, and −∞ below it."""
-
-    def score(nodes: Sequence[Ints], counts: Longs) -> Floats:
-        if asked.utility_floor is None:
-            return np.asarray(found.exponent / records * scores.score(nodes, counts))
-        risks = -found.exponent / records * scores.risk(nodes, counts)
-        return np.where(scores.utility(nodes) >= asked.utility_floor, risks, -math.inf)
-
-    return score
-
-
 def published_score(context: MechanismContext, asked: SampledGeneralisationPublished) -> Score:
     """The exponents that a draw of the table chooses by."""
     found = published_constants(_question(context, asked))
-    return _score(asked, scores_of(context, asked), found, context.table.n_records)
+    # ε′·f/m; with a floor −ε′·r/m, and −∞ below it
+    scores = scores_of(context, asked)
+
+    def score(nodes: Sequence[Ints], counts: Longs) -> Floats:
+        if asked.utility_floor is None:
+            return np.asarray(found.exponent / context.table.n_records * scores.score(nodes, counts))
+        risks = -found.exponent / context.table.n_records * scores.risk(nodes, counts)
+        return np.where(scores.utility(nodes) >= asked.utility_floor, risks, -math.inf)
+
+    return score
 
 
 def _range(
@@ -291,7 +282,7 @@ def _draw(
     context: MechanismContext, parameters: SampledGeneralisationPublished, bits: Bits
 ) -> Drawn[PublishedAsPublished]:
     require(_supports(context, parameters))
-    refuse((*_missing(context, parameters), *_bars(context, parameters)))
+    refuse((*_missing(context, parameters), *fewer_records(context, parameters)))
     records, found = context.table.n_records, published_constants(_question(context, parameters))
     scores, score = scores_of(context, parameters), published_score(context, parameters)
     # Rounding is by far less than a part in 10¹²; what is proved of the algorithm has room for it.
@@ -324,5 +315,5 @@ SAMPLED_GENERALISATION_PUBLISHED: Final = Mechanism(
     draw=_draw,
     keeps_records=False,
     hides_records=True,
-    bars=_bars,
+    bars=fewer_records,
 )

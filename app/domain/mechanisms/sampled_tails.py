@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.arrays import Bools, Floats, Longs
+from app.domain.arrays import Floats, Longs
 from app.domain.classes.reconstruction import Bound, Estimates, UniformReplacement
 from app.domain.classes.reconstruction_groups import ReconstructionQuestion
 from app.domain.classes.reconstruction_tails import TIE, Binomials, WholeLaws, far_off, reach_of
@@ -237,7 +237,12 @@ def _within(whole: Longs, rest: Floats, question: ReconstructionQuestion, bound:
     found, laws = 0.0, dict[bytes, Floats]()
     for more in range(d + 1):
         sample = np.full(d, max(1, least + more))
-        passes = [_passing(np.minimum(own, sample), sample, question, bound) for own in (whole, whole + 1)]
+        passes = [
+            Estimates(np.minimum(own, sample), sample, question.replacement, question.epsilon).within(
+                bound, question.delta
+            )
+            for own in (whole, whole + 1)
+        ]
         if not passes[0].all():
             continue
         forced = ~passes[1]
@@ -247,10 +252,6 @@ def _within(whole: Longs, rest: Floats, question: ReconstructionQuestion, bound:
         if more < len(laws[key]):
             found += float(laws[key][more])
     return min(1.0, found)
-
-
-def _passing(amounts: Longs, sizes: Longs, question: ReconstructionQuestion, bound: Bound) -> Bools:
-    return Estimates(amounts, sizes, question.replacement, question.epsilon).within(bound, question.delta)
 
 
 def _parts(n: int, width: int) -> Iterator[slice]:

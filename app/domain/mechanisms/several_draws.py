@@ -143,7 +143,21 @@ def private_guarantee_together(
     """
     promised = [own for own in draws if own is not None]
     if len(promised) < len(draws):
-        return _not_all_private(draws)
+        listed = ", ".join(str(number) for number, own in enumerate(draws, start=1) if own is None)
+        return PrivacyGuarantee(
+            model=DIFFERENTIAL_PRIVACY,
+            parameters={"draws": len(draws)},
+            sentence=(
+                f"Nothing is promised of what {len(draws)} draws of the data tell together: draw {listed} is "
+                "not differentially private, or no release of it is stored."
+            ),
+            status="none",
+            hypotheses=(
+                Hypothesis(
+                    "all_draws_private", "no", f"No ε and δ are known of draw {listed}, so that none add up."
+                ),
+            ),
+        )
     epsilon, delta = (
         Fraction(sum(as_written(float(own[name])) for own in promised)) for name in ("epsilon", "delta")
     )
@@ -167,24 +181,6 @@ def private_guarantee_together(
         ),
         status="none" if nothing else status,
         hypotheses=(*_OF_DRAWS, *carried, *declared, *OF_DECLARATIONS),
-    )
-
-
-def _not_all_private(draws: Sequence[Mapping[str, float | str] | None]) -> PrivacyGuarantee:
-    listed = ", ".join(str(number) for number, own in enumerate(draws, start=1) if own is None)
-    return PrivacyGuarantee(
-        model=DIFFERENTIAL_PRIVACY,
-        parameters={"draws": len(draws)},
-        sentence=(
-            f"Nothing is promised of what {len(draws)} draws of the data tell together: draw {listed} is "
-            "not differentially private, or no release of it is stored."
-        ),
-        status="none",
-        hypotheses=(
-            Hypothesis(
-                "all_draws_private", "no", f"No ε and δ are known of draw {listed}, so that none add up."
-            ),
-        ),
     )
 
 

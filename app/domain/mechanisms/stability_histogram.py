@@ -201,10 +201,6 @@ def _missing(context: MechanismContext, parameters: StabilityHistogram) -> Itera
             PublicDictionary.read(parameters.dictionary, context, _DICTIONARY)
 
 
-def _bars(context: MechanismContext, parameters: StabilityHistogram) -> tuple[Fault, ...]:
-    return fewer_records(context, parameters.least_records)
-
-
 def _plan(context: MechanismContext, parameters: StabilityHistogram) -> MechanismPlan:
     missing, law, own = tuple(_missing(context, parameters)), parameters.law, parameters
     choice, likely = _choice(context, own), law.reaching(own.threshold, LIKELY)
@@ -281,7 +277,7 @@ def cells_of(context: MechanismContext, asked: StabilityHistogram) -> tuple[Ints
 
 def _draw(context: MechanismContext, parameters: StabilityHistogram, bits: Bits) -> Drawn[PublishedStability]:
     require(_supports(context, parameters))
-    refuse((*_missing(context, parameters), *_bars(context, parameters)))
+    refuse((*_missing(context, parameters), *fewer_records(context, parameters)))
     cells, of_cells = cells_of(context, parameters)
     noise = two_sided_geometric(len(cells), parameters.law.epsilon, bits)
     counts = published_counts(of_cells, noise, parameters.threshold)
@@ -310,5 +306,5 @@ STABILITY_HISTOGRAM: Final = Mechanism(
     draw=_draw,
     keeps_records=False,
     hides_records=True,
-    bars=_bars,
+    bars=fewer_records,
 )

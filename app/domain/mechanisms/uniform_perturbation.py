@@ -81,8 +81,18 @@ def _plan(context: MechanismContext, parameters: UniformPerturbation) -> Mechani
         amplification_guarantee(column),
         _reconstruction_guarantee(column, tested, context.releases, own.criterion),
     )
+    # What follows from p and m, and how many groups fail by each criterion
+    replacement = column.replacement
+    constants = column.constants | {"kept": replacement.kept, "elsewhere": replacement.elsewhere}
+    for test in TESTS:
+        failing = tested.failing(test)
+        constants[f"groups_failing_{test}"] = int(np.count_nonzero(failing))
+        constants[f"records_failing_{test}"] = int(column.counts.sizes[failing].sum())
+        constants[f"delta_{test}"] = min(1.0, float(np.exp(tested.log_levels(test).min())))
+    greatest = tested.greatest_p("chernoff_simple")
+    constants["greatest_p_chernoff_simple"] = 1.0 if greatest is None else greatest
     return MechanismPlan(
-        constants=_constants(column, tested) | {"releases": context.releases},
+        constants=constants | {"releases": context.releases},
         missing=missing,
         seconds=SECONDS_PER_RECORD * n + SECONDS_PER_VALUE * column.m + tested.seconds,
         bytes=BYTES_PER_RECORD_OF_GROUPS * n
@@ -91,19 +101,6 @@ def _plan(context: MechanismContext, parameters: UniformPerturbation) -> Mechani
         guarantees=() if missing else promised,
         warnings=warnings_of(column, found_by_the_rest(column.attribute)),
     )
-
-
-def _constants(column: UniformColumn, tested: GroupsUnderTest) -> dict[str, float]:
-    """What follows from p and m, and how many groups fail by each criterion."""
-    own = column.replacement
-    constants = column.constants | {"kept": own.kept, "elsewhere": own.elsewhere}
-    for test in TESTS:
-        failing = tested.failing(test)
-        constants[f"groups_failing_{test}"] = int(np.count_nonzero(failing))
-        constants[f"records_failing_{test}"] = int(column.counts.sizes[failing].sum())
-        constants[f"delta_{test}"] = min(1.0, float(np.exp(tested.log_levels(test).min())))
-    greatest = tested.greatest_p("chernoff_simple")
-    return constants | {"greatest_p_chernoff_simple": 1.0 if greatest is None else greatest}
 
 
 def _reconstruction_guarantee(

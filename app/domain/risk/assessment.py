@@ -203,7 +203,18 @@ def assess(
         )
     counter = counter or Counter(table, dictionary)
     if absent_policy == "error":
-        _refuse_absent(counter)
+        # Refuse tables with an original record that no entity is consistent with
+        reduced = counter.table.reduced
+        counts = counter.count_records(reduced.codes).values
+        absent = np.flatnonzero(counts[reduced.inverse] == 0)
+        if len(absent):
+            rows = ", ".join(str(row + 1) for row in absent[:10])
+            raise InvalidInput.of(
+                "/absent_policy",
+                "absent-records",
+                f"{len(absent)} records have no consistent entity in the dictionary (first rows: {rows}).",
+                "Complete the dictionary, or choose the policy zero or add_self.",
+            )
     harm = Harm(sensitivity, failure, utility, model)
     scored = score_rows(counter, rule, harm, absent_policy)
     beside = None
@@ -291,21 +302,6 @@ def _seconds_of_table_rule(counter: Counter, levels: Levels, counting: Cost) -> 
         per_entity = SECONDS_PER_MATCHED_ENTITY + shown * SECONDS_PER_MATCHED_CODE
         seconds += shown * SECONDS_PER_SHOWN + counter.dictionary.reduced.size * per_entity
     return seconds
-
-
-def _refuse_absent(counter: Counter) -> None:
-    """Refuse tables with an original record that no entity is consistent with."""
-    reduced = counter.table.reduced
-    counts = counter.count_records(reduced.codes).values
-    absent = np.flatnonzero(counts[reduced.inverse] == 0)
-    if len(absent):
-        rows = ", ".join(str(row + 1) for row in absent[:10])
-        raise InvalidInput.of(
-            "/absent_policy",
-            "absent-records",
-            f"{len(absent)} records have no consistent entity in the dictionary (first rows: {rows}).",
-            "Complete the dictionary, or choose the policy zero or add_self.",
-        )
 
 
 def _first_records(place: Ints, records: Longs, n_rows: int) -> Longs:

@@ -127,19 +127,15 @@ def beliefs(
         rows = order[(int(ends[start - 1]) if start else 0) : int(ends[chosen[-1]])]
         places = (units.of_record[rows] - start) * m + numbers[rows]
         targets = np.bincount(places, minlength=len(chosen) * m).reshape(len(chosen), m)
-        yield _block(units, chosen, targets, _counts_of(counts, units.class_[chosen], m), nodes, population)
-
-
-def _counts_of(counts: SensitiveCounts, classes: Longs, m: int) -> Longs:
-    """(u, m) counts of the values in the classes (u,)."""
-    used, place = np.unique(classes, return_inverse=True)
-    dense = np.zeros((len(used), m), dtype=np.int64)
-    number = np.full(counts.n_classes, -1, dtype=np.int64)
-    number[used] = np.arange(len(used))
-    owner = number[counts.of_entry]
-    kept = owner >= 0
-    dense[owner[kept], counts.values[kept]] = counts.counts[kept]
-    return dense[place.reshape(-1)]
+        # (u, m) counts of the values in the classes (u,)
+        used, place = np.unique(units.class_[chosen], return_inverse=True)
+        dense = np.zeros((len(used), m), dtype=np.int64)
+        number = np.full(counts.n_classes, -1, dtype=np.int64)
+        number[used] = np.arange(len(used))
+        owner = number[counts.of_entry]
+        kept = owner >= 0
+        dense[owner[kept], counts.values[kept]] = counts.counts[kept]
+        yield _block(units, chosen, targets, dense[place.reshape(-1)], nodes, population)
 
 
 def _block(
@@ -238,13 +234,7 @@ class Knowledge:
             quasi = self._table.quasi_identifiers
             self._known[sensitive] = KeptCounts(self._table, self._dictionary, quasi, sensitive)
         population = self._known[sensitive]
-        units = self._units(population, class_of_group, shown)
-        nodes = values_of(counts, self._table.hierarchies[sensitive], population)
-        for block in beliefs(units, counts, NOBODY, nodes, population):
-            yield block, units.class_[block.units]
-
-    def _units(self, population: Population, class_of_group: Longs, shown: Ints) -> Units:
-        """Units of the groups; which records they have is left open."""
+        # Units of the groups; which records they have is left open
         places = [self._table.quasi_identifiers.index(j) for j in population.linked]
         groups = np.flatnonzero(class_of_group >= 0)
         rows = distinct_rows(
@@ -254,4 +244,7 @@ class Knowledge:
         )
         class_ = rows.codes[:, 0].astype(np.int64)
         none = np.empty(0, dtype=np.int32)
-        return Units(class_, rows.codes[:, 1:], shown[class_][:, places], rows.counts, none)
+        units = Units(class_, rows.codes[:, 1:], shown[class_][:, places], rows.counts, none)
+        nodes = values_of(counts, self._table.hierarchies[sensitive], population)
+        for block in beliefs(units, counts, NOBODY, nodes, population):
+            yield block, units.class_[block.units]

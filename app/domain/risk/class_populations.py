@@ -219,7 +219,16 @@ def require_tuples(
                 "discloses it, so that they belong to no single tuple of the population.",
                 "Link values that fit one of the dataset each, generalise further, or leave it out.",
             )
-        blurred = _too_general(table, j, above)
+        # Records that show another node than the people whose value a leaf below theirs is
+        tree, used = table.hierarchies[j], table.used_nodes[j]
+        starts, leaves = tree.leaves_below(used)
+        # A value above a single leaf has no second one to be mixed with and yet makes a tuple of its own.
+        differs = above[tree.leaves[leaves]] != np.repeat(above[used], np.diff(starts))
+        # Every node has a leaf, so that no range is empty.
+        mixed = np.logical_or.reduceat(differs, starts[:-1])
+        wide = np.zeros(tree.n_nodes, dtype=bool)
+        wide[used] = mixed
+        blurred = int(np.count_nonzero(wide[table.codes[:, j]]))
         if blurred:
             raise NotSupported(
                 f"{blurred} records of the dataset have no value of {name!r}, or one more general than the "
@@ -241,16 +250,3 @@ def _in_several(link: LinkedAttribute, above: Ints) -> int:
     mixed = link.everything.copy()
     mixed[owners[nodes != first[owners]]] = True
     return int(np.count_nonzero(mixed[link.column]))
-
-
-def _too_general(table: Table, j: int, above: Ints) -> int:
-    """Records that show another node than the people whose value a leaf below theirs is."""
-    hierarchy, used = table.hierarchies[j], table.used_nodes[j]
-    starts, leaves = hierarchy.leaves_below(used)
-    # A value above a single leaf has no second one to be mixed with and yet makes a tuple of its own.
-    differs = above[hierarchy.leaves[leaves]] != np.repeat(above[used], np.diff(starts))
-    # Every node has a leaf, so that no range is empty.
-    mixed = np.logical_or.reduceat(differs, starts[:-1])
-    wide = np.zeros(hierarchy.n_nodes, dtype=bool)
-    wide[used] = mixed
-    return int(np.count_nonzero(wide[table.codes[:, j]]))

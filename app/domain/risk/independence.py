@@ -118,7 +118,13 @@ def least_loss(
             log_share[q] += choice.log_share[q_here, every]
             for i, attribute in enumerate(cluster):
                 disclosed[q, :, attribute] = choice.subsets[q_here, every] >> i & 1
-    return _losses(n_entities, disclosed, weight, log_share)
+    possible = ~np.isneginf(log_share)
+    count = n_entities * np.exp(log_share)
+    unclamped, clamped = np.zeros(count.shape), np.zeros(count.shape)
+    with np.errstate(over="ignore"):
+        unclamped[possible] = np.exp(weight[possible] - log_share[possible]) / n_entities
+        clamped[possible] = np.exp(weight[possible]) / np.maximum(count[possible], 1.0)
+    return LeastLoss(disclosed, count, unclamped, clamped)
 
 
 def _add_cluster(score: Floats, reach: int, own: Floats) -> tuple[Floats, Longs]:
@@ -128,25 +134,12 @@ def _add_cluster(score: Floats, reach: int, own: Floats) -> tuple[Floats, Longs]
     for q_before in range(reach + 1):
         for q_here in range(len(own)):
             q = q_before + q_here
-            together = _product(score[q_before], own[q_here])
+            # Sum of logarithms in which −∞ (no consistent entity) outweighs +∞
+            a = score[q_before]
+            b = own[q_here]
+            together = np.full(a.shape, -np.inf)
+            np.add(a, b, out=together, where=~(np.isneginf(a) | np.isneginf(b)))
             better = (together < least[q]) | (taken[q] < 0)
             least[q, better] = together[better]
             taken[q, better] = q_here
     return least, taken
-
-
-def _product(a: Floats, b: Floats) -> Floats:
-    """Sum of logarithms in which −∞ (no consistent entity) outweighs +∞."""
-    total = np.full(a.shape, -np.inf)
-    np.add(a, b, out=total, where=~(np.isneginf(a) | np.isneginf(b)))
-    return total
-
-
-def _losses(n_entities: int, disclosed: Bools, weight: Floats, log_share: Floats) -> LeastLoss:
-    possible = ~np.isneginf(log_share)
-    count = n_entities * np.exp(log_share)
-    unclamped, clamped = np.zeros(count.shape), np.zeros(count.shape)
-    with np.errstate(over="ignore"):
-        unclamped[possible] = np.exp(weight[possible] - log_share[possible]) / n_entities
-        clamped[possible] = np.exp(weight[possible]) / np.maximum(count[possible], 1.0)
-    return LeastLoss(disclosed, count, unclamped, clamped)

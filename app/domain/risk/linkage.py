@@ -86,7 +86,16 @@ def meets_of(hierarchy: Hierarchy, link: LinkedAttribute | None, nodes: Ints) ->
         every = np.arange(hierarchy.n_nodes, dtype=np.int32)
         return Meets(hierarchy, every, 0, np.empty(0, np.int64), np.empty(0, np.int32), None)
     pair_nodes, pair_codes, shared = _overlaps(hierarchy, link, nodes)
-    met = _comparable(hierarchy, link, pair_nodes, pair_codes, shared)
+    # The lower of node and cell per pair that shares leaves, −1 where neither is known to be the
+    # lower
+    cells = np.full(len(pair_codes), UNKNOWN, np.int32) if link.nodes is None else link.nodes[pair_codes]
+    written = cells != UNKNOWN
+    within = ~written & (shared == hierarchy.leaf_count[pair_nodes])
+    met = np.where(within, pair_nodes, UNKNOWN).astype(np.int32)
+    for upper, lower in ((pair_nodes, cells), (cells, pair_nodes)):
+        below = written & (met == UNKNOWN)
+        below[below] = hierarchy.are_above(upper[below], lower[below])
+        met[below] = lower[below]
     sets: dict[bytes, int] = {}
     members: list[Ints] = []
     covers: list[int] = []
@@ -108,19 +117,6 @@ def meets_of(hierarchy: Hierarchy, link: LinkedAttribute | None, nodes: Ints) ->
     keys = pair_nodes.astype(np.int64) * max(1, link.n_codes) + pair_codes
     cover_of = np.array([TOP, *covers, *range(1, hierarchy.n_nodes)], dtype=np.int32)
     return Meets(_with_sets(hierarchy, members), cover_of, len(members), keys, found, link)
-
-
-def _comparable(hierarchy: Hierarchy, link: LinkedAttribute, nodes: Ints, codes: Ints, shared: Longs) -> Ints:
-    """The lower of node and cell per pair that shares leaves, −1 where neither is known to be the lower."""
-    cells = np.full(len(codes), UNKNOWN, np.int32) if link.nodes is None else link.nodes[codes]
-    written = cells != UNKNOWN
-    within = ~written & (shared == hierarchy.leaf_count[nodes])
-    met = np.where(within, nodes, UNKNOWN).astype(np.int32)
-    for upper, lower in ((nodes, cells), (cells, nodes)):
-        below = written & (met == UNKNOWN)
-        below[below] = hierarchy.are_above(upper[below], lower[below])
-        met[below] = lower[below]
-    return met
 
 
 def _overlaps(hierarchy: Hierarchy, link: LinkedAttribute, nodes: Ints) -> tuple[Ints, Ints, Longs]:

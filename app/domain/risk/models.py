@@ -118,7 +118,11 @@ def _value(node: ast.expr, names: Mapping[str, Floats]) -> Value:
 
 def _check(node: ast.expr, written: str) -> None:
     """Raise InvalidInput, with the part at fault, unless the expression is one that formulas may have."""
-    if isinstance(node, ast.Constant) and _is_number(node.value):
+    if isinstance(node, ast.Constant) and (
+        isinstance(node.value, int | float)
+        and not isinstance(node.value, bool)
+        and abs(node.value) <= MAX_NUMBER
+    ):
         return
     if isinstance(node, ast.Name) and node.id in NAMES:
         return
@@ -139,10 +143,6 @@ def _check(node: ast.expr, written: str) -> None:
             return
     part = ast.get_source_segment(written, node)
     raise _fault("formula-syntax", f"A risk formula may not contain {part}.")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_NUMBER
 
 
 def _fault(code: str, message: str) -> InvalidInput:
@@ -235,36 +235,29 @@ class RiskModel:
     def _at(self, phi: Floats, count: Floats, n: Floats) -> Floats:
         """The risk where ρ is not empty."""
         if self.formula is not None:
-            return self._by_formula(self.formula, phi, count, n)
+            value = np.array(evaluated(self.formula, phi, count, n))
+            value[np.isnan(value) & np.isposinf(phi)] = np.inf
+            wrong = ~(value >= 0)
+            if wrong.any():
+                i = int(np.flatnonzero(wrong)[0])
+                raise InvalidInput.of(
+                    POINTER,
+                    "formula-not-a-risk",
+                    f"The formula is undefined or negative at "
+                    f"phi = {phi[i]:g}, count = {count[i]:g}, n = {n[i]:g}.",
+                    "Change it so that it is at least 0 wherever phi >= 0 and 1 <= count <= n.",
+                )
+            return value
         if self.name == "III_raw":
-            return 0.0 - _times(phi, np.log(count))
+            # The product, with 0·∞ = 0
+            b = np.log(count)
+            zero = (phi == 0) | (b == 0)
+            product: Floats = np.where(zero, 0.0, np.where(zero, 0.0, phi) * np.where(zero, 0.0, b))
+            return 0.0 - product
         prohibited = np.isposinf(phi)
         narrowed = np.maximum(np.log(n / count), 0.0)
         found: Floats = np.where(prohibited, np.inf, np.where(prohibited, 0.0, phi) * narrowed)
         return found
-
-    @staticmethod
-    def _by_formula(formula: str, phi: Floats, count: Floats, n: Floats) -> Floats:
-        value = np.array(evaluated(formula, phi, count, n))
-        value[np.isnan(value) & np.isposinf(phi)] = np.inf
-        wrong = ~(value >= 0)
-        if wrong.any():
-            i = int(np.flatnonzero(wrong)[0])
-            raise InvalidInput.of(
-                POINTER,
-                "formula-not-a-risk",
-                f"The formula is undefined or negative at "
-                f"phi = {phi[i]:g}, count = {count[i]:g}, n = {n[i]:g}.",
-                "Change it so that it is at least 0 wherever phi >= 0 and 1 <= count <= n.",
-            )
-        return value
-
-
-def _times(a: Floats, b: Floats) -> Floats:
-    """The product, with 0·∞ = 0."""
-    zero = (a == 0) | (b == 0)
-    product: Floats = np.where(zero, 0.0, np.where(zero, 0.0, a) * np.where(zero, 0.0, b))
-    return product
 
 
 MODEL_I = RiskModel()

@@ -8,7 +8,6 @@ losses are counted and never lost.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -57,7 +56,22 @@ class RunningRisk:
         contributes nothing but is counted.
         """
         w = [1.0] * len(losses) if weights is None else weights.tolist()
-        _check(losses.tolist(), utilities.tolist(), w)
+        for name, values, finite in (
+            ("loss", losses.tolist(), False), ("utility", utilities.tolist(), True), ("weight", w, True)
+        ):  # fmt: skip
+            bad = [
+                row + 1
+                for row, value in enumerate(values)
+                if not value >= 0 or (finite and math.isinf(value))
+            ]
+            if bad:
+                shown = ", ".join(map(str, bad[:10]))
+                raise InvalidInput.of(
+                    f"/{name}",
+                    "out-of-range",
+                    f"The {name} of {len(bad)} records is not {'a finite number' if finite else 'a number'} "
+                    f"of at least 0 (first: {shown}).",
+                )
         weight, loss, utility, infinite = self.weight, self.loss, self.utility, self.infinite
         greatest, least = self.greatest, self.least_utility
         for own_loss, own_utility, own_weight in zip(losses.tolist(), utilities.tolist(), w, strict=True):
@@ -106,20 +120,3 @@ def _scaled(value: float) -> int:
 
 def _quotient(total: int, weight: int) -> float | None:
     return float(Fraction(total, weight * _UNIT)) if weight else None
-
-
-def _check(losses: Sequence[float], utilities: Sequence[float], weights: Sequence[float]) -> None:
-    for name, values, finite in (
-        ("loss", losses, False), ("utility", utilities, True), ("weight", weights, True)
-    ):  # fmt: skip
-        bad = [
-            row + 1 for row, value in enumerate(values) if not value >= 0 or (finite and math.isinf(value))
-        ]
-        if bad:
-            shown = ", ".join(map(str, bad[:10]))
-            raise InvalidInput.of(
-                f"/{name}",
-                "out-of-range",
-                f"The {name} of {len(bad)} records is not {'a finite number' if finite else 'a number'} "
-                f"of at least 0 (first: {shown}).",
-            )

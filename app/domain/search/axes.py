@@ -35,7 +35,12 @@ def ladder_of(hierarchy: Hierarchy, nodes: Ints, scope: Scope) -> Ints:
     Records whose way up is shorter stay at ⊥. NotSupported for table levels of a hierarchy that is no tree.
     """
     if scope == "record_level" and not hierarchy.is_tree:
-        return _numbered_ancestors(hierarchy, nodes)
+        depth = hierarchy.depth.tolist()
+        lists = [sorted(hierarchy.up(node), key=lambda v: (-depth[v], v)) for node in nodes.tolist()]
+        ladder = np.zeros((max(map(len, lists)), len(lists)), dtype=np.int32)
+        for column, ancestors in enumerate(lists):
+            ladder[: len(ancestors), column] = ancestors
+        return ladder
     raise_to = hierarchy.ancestors_at if scope == "table_level" else hierarchy.ancestor_steps
     return np.stack([raise_to(level)[nodes] for level in range(hierarchy.height + 1)])
 
@@ -45,15 +50,6 @@ def steps_to_top(hierarchy: Hierarchy, nodes: Ints) -> Ints:
     if hierarchy.is_tree:
         return hierarchy.depth[nodes]
     return np.array([len(hierarchy.up(node)) - 1 for node in nodes.tolist()], dtype=np.int32)
-
-
-def _numbered_ancestors(hierarchy: Hierarchy, nodes: Ints) -> Ints:
-    depth = hierarchy.depth.tolist()
-    lists = [sorted(hierarchy.up(node), key=lambda v: (-depth[v], v)) for node in nodes.tolist()]
-    ladder = np.zeros((max(map(len, lists)), len(lists)), dtype=np.int32)
-    for column, ancestors in enumerate(lists):
-        ladder[: len(ancestors), column] = ancestors
-    return ladder
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +154,11 @@ def _build_axis(context: SearchContext, j: int, scope: Scope) -> Axis:
         marks += [utility, depth]
         if context.failure is not None:
             marks += list(context.failure.shapes[j][:, ladder])
-    merged, first = _merge_columns(np.concatenate(marks))
+    # Number of the distinct column that each column equals, by first appearance, and those columns
+    rows = np.ascontiguousarray(np.concatenate(marks).T)
+    numbers: dict[bytes, int] = {}
+    merged = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], dtype=np.int32)
+    _, first = np.unique(merged, return_index=True)
     joint = _joint_codes(data_classes[:, first], [sets for _, sets in per_level], len(entries))
     of_node = np.full(hierarchy.n_nodes, -1, dtype=np.int32)
     of_node[used] = joint.of_data[merged]
@@ -236,15 +236,6 @@ def _consistent_entries(compatibility: Compatibility, nodes: Ints, entries: Ints
     pairs = np.unique(np.concatenate([pairs, free, whole]))
     starts = np.searchsorted(pairs, np.arange(len(nodes) + 1) * len(entries))
     return starts.astype(np.int64), (pairs % max(1, len(entries))).astype(np.int32)
-
-
-def _merge_columns(marks: Floats) -> tuple[Ints, Longs]:
-    """Number of the distinct column that each column equals, by first appearance, and those columns."""
-    rows = np.ascontiguousarray(marks.T)
-    numbers: dict[bytes, int] = {}
-    merged = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], dtype=np.int32)
-    _, first = np.unique(merged, return_index=True)
-    return merged, first
 
 
 def _joint_codes(data_classes: Ints, sets: Sequence[Sets], n_entries: int) -> _JointCodes | _SingleClasses:

@@ -188,15 +188,14 @@ def _without_programmes(record: ChainRecord, least: Levels, accepted: float) -> 
     top = record.heights
     if record.utility(top) >= accepted or least == top:
         risk = record.risk(top)
-        return Approximated(_least_like_top(record), risk, risk, exact=True)
+        # The least node with the risk of the top: Φ as small and everybody consistent, both from a
+        # node on
+        lightest = [int(np.argmax(w <= w[-1])) for w in record.weights]
+        everybody = record.thresholds.max(axis=0).tolist()
+        return Approximated(
+            tuple(max(a, b) for a, b in zip(lightest, everybody, strict=True)), risk, risk, exact=True
+        )
     return None
-
-
-def _least_like_top(record: ChainRecord) -> Levels:
-    """The least node with the risk of the top: Φ as small and everybody consistent, both from a node on."""
-    lightest = [int(np.argmax(w <= w[-1])) for w in record.weights]
-    everybody = record.thresholds.max(axis=0).tolist()
-    return tuple(max(a, b) for a, b in zip(lightest, everybody, strict=True))
 
 
 @dataclass(frozen=True)

@@ -205,10 +205,30 @@ class ChainRecords:
         column_of = {link.attribute: i for i, link in enumerate(context.dictionary.links)}
         for j, (name, chain) in enumerate(zip(context.table.attributes, chains, strict=True)):
             if name in column_of:
-                thresholds[:, j] = self._thresholds(j, chain)[reduced.codes[:, column_of[name]]]
+                # The least step from which each code of the dictionary is consistent with the chain
+                compatibility = self._compatibilities[j]
+                if compatibility is None:
+                    raise ValueError("only linked attributes have thresholds")
+                link = compatibility.link
+                owners, codes = compatibility.link.pairs
+                least = np.full(link.n_codes, len(chain) - 1, dtype=np.int64)
+                for step in range(len(chain) - 2, -1, -1):
+                    covered = slice(*np.searchsorted(owners, [chain[step], chain[step] + 1]).tolist())
+                    least[codes[covered]] = step
+                least[link.everything] = 0
+                thresholds[:, j] = least[reduced.codes[:, column_of[name]]]
         counts = reduced.counts
         if self._profiles.thresholds is not None:
-            thresholds, counts = self._with_self(thresholds, counts, int(self._profile[row]))
+            # The record's own entity counted everywhere, exactly once (``add_self``)
+            profile = int(self._profile[row])
+            own = self._profiles.thresholds[profile].astype(np.int64)
+            extra, counted = [np.zeros_like(own)], [1]
+            if not self._profiles.outside[profile]:
+                extra, counted = [*extra, own], [1, -1]
+            thresholds, counts = (
+                np.concatenate([thresholds, np.stack(extra)]),
+                np.concatenate([counts, counted]),
+            )
         return ChainRecord.of(utilities, weights, thresholds, counts, base)
 
     def least_finite(self, row: int) -> Levels | None:
@@ -246,30 +266,6 @@ class ChainRecords:
         group_ = self._profiles.groups[self._profile[row]]
         groups = [np.full(len(chain), group_, dtype=np.int32) for chain in chains]
         return [sensitivity.weights(j, chains[j], groups[j]) for j in range(len(chains))], 0.0
-
-    def _thresholds(self, j: int, chain: Ints) -> Longs:
-        """The least step from which each code of the dictionary is consistent with the chain."""
-        compatibility = self._compatibilities[j]
-        if compatibility is None:
-            raise ValueError("only linked attributes have thresholds")
-        link = compatibility.link
-        owners, codes = compatibility.link.pairs
-        least = np.full(link.n_codes, len(chain) - 1, dtype=np.int64)
-        for step in range(len(chain) - 2, -1, -1):
-            covered = slice(*np.searchsorted(owners, [chain[step], chain[step] + 1]).tolist())
-            least[codes[covered]] = step
-        least[link.everything] = 0
-        return least
-
-    def _with_self(self, thresholds: Longs, counts: Longs, profile: int) -> tuple[Longs, Longs]:
-        """The record's own entity counted everywhere, exactly once (``add_self``)."""
-        if self._profiles.thresholds is None:
-            raise ValueError("only add_self counts the record itself")
-        own = self._profiles.thresholds[profile].astype(np.int64)
-        extra, counted = [np.zeros_like(own)], [1]
-        if not self._profiles.outside[profile]:
-            extra, counted = [*extra, own], [1, -1]
-        return np.concatenate([thresholds, np.stack(extra)]), np.concatenate([counts, counted])
 
 
 def refusal(context: SearchContext, problem: Problem) -> str | None:

@@ -311,15 +311,18 @@ class ApproximationPlan(RecordSearch):
     def _keeps_promise(self, found: Approximated) -> bool:
         return found.levels is None or found.met(self._parameters)
 
-    def _completed(self, blocks: Mapping[int, bytes]) -> npt.NDArray[np.void]:
-        """What was found for every record; those that were left out stay nearly as they are, bounded by 0."""
-        records, table = self._chains, self._context.table
+    def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
+        """The rule of all records with its certificate, or what keeps some of them from having one."""
+        records = self._chains
+        # Records that were left out stay nearly as they are, bounded by 0.
         found = self._joined(blocks)
         left = np.flatnonzero(found["code"] == UNSOLVED)
         floor = lowest_accepted(self._problem.objective.threshold)
         for row in left.tolist():
             one = found[row : row + 1]
-            least = (0,) * table.n_attributes if records.absent[row] else records.least_finite(row)
+            least = (
+                (0,) * self._context.table.n_attributes if records.absent[row] else records.least_finite(row)
+            )
             one["code"], one["halted"] = OPTIMAL, 1
             if self._most[row] < floor:
                 one["code"] = INFEASIBLE
@@ -327,12 +330,6 @@ class ApproximationPlan(RecordSearch):
                 one["code"] = PROHIBITED
             else:
                 one["steps"] = least
-        return found
-
-    def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
-        """The rule of all records with its certificate, or what keeps some of them from having one."""
-        records = self._chains
-        found = self._completed(blocks)
         exact = bool(((found["how"] == EXACT) | (found["how"] == FALLBACK)).all())
         outcome = self._outcome(
             found,

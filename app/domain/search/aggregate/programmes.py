@@ -50,27 +50,20 @@ def least_maximum_closure(profits: Floats, before: Longs, after: Longs) -> Bools
     endless = int(np.maximum(units, 0).sum()) + 1
     source, sink = n, n + 1
     gains, losses = np.flatnonzero(units > 0), np.flatnonzero(units < 0)
-    residual = _network(
-        np.concatenate([np.full(len(gains), source), losses, before]),
-        np.concatenate([gains, np.full(len(losses), sink), after]),
-        np.concatenate([units[gains], -units[losses], np.full(len(before), endless)]),
-        n + 2,
-    )
+    # The network with an arc back for every arc, of capacity 0 where there is none
+    tails = np.concatenate([np.full(len(gains), source), losses, before])
+    heads = np.concatenate([gains, np.full(len(losses), sink), after])
+    capacities = np.concatenate([units[gains], -units[losses], np.full(len(before), endless)])
+    both = np.concatenate([tails, heads]), np.concatenate([heads, tails])
+    room = np.concatenate([capacities, np.zeros(len(capacities), dtype=np.int64)])
+    residual = scipy.sparse.csr_array((room, both), shape=(n + 2, n + 2))
+    residual.sum_duplicates()
     _saturate(residual, source, sink, endless)
     residual.eliminate_zeros()
     reached = scipy.sparse.csgraph.breadth_first_order(residual, source, return_predecessors=False)
     chosen = np.zeros(n + 2, dtype=bool)
     chosen[reached] = True
     return chosen[:n]
-
-
-def _network(tails: Longs, heads: Longs, capacities: Longs, size: int) -> scipy.sparse.csr_array:
-    """The network with an arc back for every arc, of capacity 0 where there is none."""
-    both = np.concatenate([tails, heads]), np.concatenate([heads, tails])
-    room = np.concatenate([capacities, np.zeros(len(capacities), dtype=np.int64)])
-    network = scipy.sparse.csr_array((room, both), shape=(size, size))
-    network.sum_duplicates()
-    return network
 
 
 def _saturate(residual: scipy.sparse.csr_array, source: int, sink: int, endless: int) -> None:
@@ -86,34 +79,26 @@ def _saturate(residual: scipy.sparse.csr_array, source: int, sink: int, endless:
         scaled = residual.copy()
         scaled.data = np.minimum(residual.data >> shift, 2**_ROUND_BITS).astype(np.int32)
         # One arc before the source bounds the whole flow, which has to fit in 32 bits as well.
-        bounded = _with_gate(scaled, source, min(2**_ROUND_BITS, (left >> shift) + 1))
+        capacity = min(2**_ROUND_BITS, (left >> shift) + 1)
+        n = scaled.shape[0]
+        data = np.concatenate([scaled.data, np.array([capacity], dtype=np.int32)])
+        indices = np.concatenate([scaled.indices, np.array([source], dtype=scaled.indices.dtype)])
+        indptr = np.concatenate([scaled.indptr, scaled.indptr[-1:] + 1])
+        bounded = scipy.sparse.csr_array((data, indices, indptr), shape=(n + 1, n + 1))
         pushed = scipy.sparse.csgraph.maximum_flow(bounded, residual.shape[0], sink).flow[:-1, :-1]
-        residual.data -= _aligned(residual, pushed) << shift
+        # What was pushed, all of it on the pattern, in the order of the pattern's data
+        values = scipy.sparse.csr_array(pushed)
+        values.sort_indices()
+        width = residual.shape[1]
+        rows = np.repeat(np.arange(residual.shape[0], dtype=np.int64), np.diff(residual.indptr))
+        of_pattern = rows * width + residual.indices
+        rows = np.repeat(np.arange(values.shape[0], dtype=np.int64), np.diff(values.indptr))
+        found = np.zeros(len(of_pattern), dtype=np.int64)
+        found[np.searchsorted(of_pattern, rows * width + values.indices)] = values.data
+        residual.data -= found << shift
         if shift == 0:
             return
         left = arcs << shift
-
-
-def _with_gate(network: scipy.sparse.csr_array, source: int, capacity: int) -> scipy.sparse.csr_array:
-    """The network with one more node, from which ``capacity`` flows to the source."""
-    n = network.shape[0]
-    data = np.concatenate([network.data, np.array([capacity], dtype=np.int32)])
-    indices = np.concatenate([network.indices, np.array([source], dtype=network.indices.dtype)])
-    indptr = np.concatenate([network.indptr, network.indptr[-1:] + 1])
-    return scipy.sparse.csr_array((data, indices, indptr), shape=(n + 1, n + 1))
-
-
-def _aligned(pattern: scipy.sparse.csr_array, values: scipy.sparse.csr_array) -> Longs:
-    """The entries of ``values``, all of them on the pattern, in the order of the pattern's data."""
-    values = scipy.sparse.csr_array(values)
-    values.sort_indices()
-    width = pattern.shape[1]
-    rows = np.repeat(np.arange(pattern.shape[0], dtype=np.int64), np.diff(pattern.indptr))
-    of_pattern = rows * width + pattern.indices
-    rows = np.repeat(np.arange(values.shape[0], dtype=np.int64), np.diff(values.indptr))
-    found = np.zeros(len(of_pattern), dtype=np.int64)
-    found[np.searchsorted(of_pattern, rows * width + values.indices)] = values.data
-    return found
 
 
 @dataclass(frozen=True, eq=False)

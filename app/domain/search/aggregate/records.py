@@ -257,28 +257,25 @@ def records_for(
     """
     method = "enumeration" if isinstance(solver, Enumeration) else asked.method
     if method == "auto":
-        return _cheapest(context, problem, asked, budget)
+        # All nodes where that is quick or there is no other way, else what is estimated to take less
+        # time
+        n_nodes = context.n_rules
+        if not is_additive(context):
+            return EnumeratedRecords(context, problem, asked)
+        allowed = NODES_LIMIT if budget.max_nodes is None else min(NODES_LIMIT, budget.max_nodes)
+        if n_nodes > allowed:
+            return LiftedRecords(context, problem, asked, budget, "closure")
+        enumerated = EnumeratedRecords(context, problem, asked)
+        if enumerated.seconds <= SECONDS_WORTH_LIFTING or not is_expandable(context, asked):
+            return enumerated
+        lifted = LiftedRecords(context, problem, asked, budget, "closure")
+        return lifted if lifted.seconds < enumerated.seconds else enumerated
     if method == "enumeration":
         return EnumeratedRecords(context, problem, asked)
     reason = refusal_of_family(context)
     if reason is not None:
         raise NotSupported.because(f"The method {method} does not apply. {reason}")
     return LiftedRecords(context, problem, asked, budget, method)
-
-
-def _cheapest(context: SearchContext, problem: Problem, asked: AggregateObjective, budget: Budget) -> Records:
-    """All nodes where that is quick or there is no other way, else what is estimated to take less time."""
-    n_nodes = context.n_rules
-    if not is_additive(context):
-        return EnumeratedRecords(context, problem, asked)
-    allowed = NODES_LIMIT if budget.max_nodes is None else min(NODES_LIMIT, budget.max_nodes)
-    if n_nodes > allowed:
-        return LiftedRecords(context, problem, asked, budget, "closure")
-    enumerated = EnumeratedRecords(context, problem, asked)
-    if enumerated.seconds <= SECONDS_WORTH_LIFTING or not is_expandable(context, asked):
-        return enumerated
-    lifted = LiftedRecords(context, problem, asked, budget, "closure")
-    return lifted if lifted.seconds < enumerated.seconds else enumerated
 
 
 def is_expandable(context: SearchContext, asked: AggregateObjective) -> bool:

@@ -66,19 +66,7 @@ class ClosureMaximiser:
             elif len(product) > 1:
                 many.append(product)
         self._lost = lost
-        gains, before, after = self._entities(n_steps)
-        first_product = n_steps + len(gains)
-        self._others = np.concatenate([gains, [-products[product] for product in many]])
-        steps_of_many = [step for product in many for step in product]
-        sizes = np.array([len(product) for product in many], dtype=np.int64)
-        upper = np.setdiff1d(np.arange(n_steps), self._first[:-1])
-        self._before = np.concatenate([before, np.array(steps_of_many, dtype=np.int64), upper])
-        self._after = np.concatenate(
-            [after, first_product + np.repeat(np.arange(len(many)), sizes), upper - 1]
-        )
-
-    def _entities(self, n_steps: int) -> tuple[Floats, Longs, Longs]:
-        """What each threshold of several steps pays, and which steps it needs; the others pay the step."""
+        # What each threshold of several steps pays, and which steps it needs; the others pay the step
         record = self._objective.record
         paid = self._objective.trade_off * record.multiplicity
         taken = record.thresholds > 0
@@ -88,7 +76,16 @@ class ClosureMaximiser:
         self._paid = np.bincount(steps[single][taken[single]], paid[single], minlength=n_steps)
         owners = n_steps + np.arange(len(several), dtype=np.int64)
         before: Longs = np.repeat(owners, n_taken[several])
-        return paid[several].astype(np.float64), before, steps[several][taken[several]]
+        gains, after = paid[several].astype(np.float64), steps[several][taken[several]]
+        first_product = n_steps + len(gains)
+        self._others = np.concatenate([gains, [-products[product] for product in many]])
+        steps_of_many = [step for product in many for step in product]
+        sizes = np.array([len(product) for product in many], dtype=np.int64)
+        upper = np.setdiff1d(np.arange(n_steps), self._first[:-1])
+        self._before = np.concatenate([before, np.array(steps_of_many, dtype=np.int64), upper])
+        self._after = np.concatenate(
+            [after, first_product + np.repeat(np.arange(len(many)), sizes), upper - 1]
+        )
 
     def __call__(self, alpha: float) -> Levels:
         """The least node with the greatest g_α.

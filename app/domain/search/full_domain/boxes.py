@@ -64,17 +64,14 @@ def pair_bounds(classes: ClassSizes, heights: Levels, k: int) -> Iterator[PairBo
     axes = [_axis(classes, j, height) for j, height in enumerate(heights)]
     for i, j, base in classes.pair_counts(tuple(axis.finest for axis in axes)):
         if axes[i].size > 1 and axes[j].size > 1:
-            found = _small(axes[i], axes[j], base, k)
+            # Records in classes below ``k``, per level of the two axes
+            first, second = axes[i], axes[j]
+            small = first.rows @ base @ second.rows.T
+            small[small >= k] = 0.0
+            sums = np.add.reduceat(np.add.reduceat(small, first.starts, axis=0), second.starts, axis=1)
+            found = sums.astype(np.int64)
             levels = [np.maximum(np.arange(heights[a] + 1) - axes[a].finest, 0) for a in (i, j)]
             yield PairBounds(i, j, found[np.ix_(*levels)])
-
-
-def _small(first: _Axis, second: _Axis, base: Floats, k: int) -> Longs:
-    """Records in classes below ``k``, per level of the two axes."""
-    classes = first.rows @ base @ second.rows.T
-    classes[classes >= k] = 0.0
-    sums = np.add.reduceat(np.add.reduceat(classes, first.starts, axis=0), second.starts, axis=1)
-    return sums.astype(np.int64)
 
 
 def _axis(classes: ClassSizes, attribute: int, height: int) -> _Axis:
@@ -177,16 +174,15 @@ class Descent:
         # Who may not be lowered now may not be lowered later: classes only get smaller.
         open_ = {j for j in range(len(levels)) if j != fixed and levels[j]}
         while open_ and self._goes_on():
-            dearest = max(open_, key=lambda j: (self._saved(levels, j), -j))
+            dearest = max(
+                open_, key=lambda j: (float(self._terms[j][levels[j]] - self._terms[j][levels[j] - 1]), -j)
+            )
             lower = with_level(levels, dearest, levels[dearest] - 1)
             if self.is_allowed(lower):
                 levels = lower
             if not (levels is lower and levels[dearest]):
                 open_.remove(dearest)
         return levels
-
-    def _saved(self, levels: Levels, j: int) -> float:
-        return float(self._terms[j][levels[j]] - self._terms[j][levels[j] - 1])
 
     def _improve(self, levels: Levels, top: Levels) -> None:
         """Raise one attribute by a level and descend from there, until no attribute helps."""
@@ -332,7 +328,32 @@ class BoxSearch:
         bound, lo, hi = box
         if self._descent.is_conflict(lo):
             # Growing adds what it finds to the conflicts.
-            self._grow(lo)
+            # Find a conflict above this one in which nothing can be raised, having raised the
+            # cheapest first
+            levels = lo
+            raised = np.array(levels) + 1
+            columns = np.arange(len(levels))
+            order = np.argsort(
+                self._costs[columns, raised] - self._costs[columns, raised - 1], kind="stable"
+            ).tolist()
+            while order:
+                free, count = 0, len(order)
+                # The most attributes, from the cheapest on, that can be suppressed altogether.
+                while free < count:
+                    middle = (free + count + 1) // 2
+                    if not self._descent.is_conflict(self._with_suppressed(levels, order[:middle])):
+                        count = middle - 1
+                    else:
+                        free = middle
+                levels = self._with_suppressed(levels, order[:free])
+                if free == len(order):
+                    break
+                j = order[free]
+                for level in range(self._top[j] - 1, levels[j], -1):
+                    if self._descent.is_conflict(with_level(levels, j, level)):
+                        levels = with_level(levels, j, level)
+                        break
+                order = order[free + 1 :]
             self._push(bound, lo, hi)
             return
         if self.progress.loss.is_monotone and self._descent.suppressed.get(lo) == 0:
@@ -343,32 +364,6 @@ class BoxSearch:
     def _push(self, bound: float, lo: Levels, hi: Levels) -> None:
         if bound <= self.progress.limit:
             heapq.heappush(self._heap, (bound, lo, hi))
-
-    def _grow(self, levels: Levels) -> None:
-        """Find a conflict above this one in which nothing can be raised, having raised the cheapest first."""
-        raised = np.array(levels) + 1
-        columns = np.arange(len(levels))
-        order = np.argsort(
-            self._costs[columns, raised] - self._costs[columns, raised - 1], kind="stable"
-        ).tolist()
-        while order:
-            free, count = 0, len(order)
-            # The most attributes, from the cheapest on, that can be suppressed altogether.
-            while free < count:
-                middle = (free + count + 1) // 2
-                if not self._descent.is_conflict(self._with_suppressed(levels, order[:middle])):
-                    count = middle - 1
-                else:
-                    free = middle
-            levels = self._with_suppressed(levels, order[:free])
-            if free == len(order):
-                break
-            j = order[free]
-            for level in range(self._top[j] - 1, levels[j], -1):
-                if self._descent.is_conflict(with_level(levels, j, level)):
-                    levels = with_level(levels, j, level)
-                    break
-            order = order[free + 1 :]
 
     def _with_suppressed(self, levels: Levels, attributes: list[int]) -> Levels:
         found = list(levels)

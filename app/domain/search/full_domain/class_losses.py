@@ -76,7 +76,14 @@ class ClassProgress(Progress):
 
     def _least(self, levels: Levels) -> float:
         if self._counts_pairs:
-            return self._least_pairs(levels)
+            # A lower bound of it for every rule at or above the levels
+            nobody = np.zeros(len(self._counts), dtype=bool)
+            # Who is suppressed counts n times, but others no longer count it, as many as are like it at most.
+            matching = self.judge.indistinguishable(levels, nobody)
+            spared = np.maximum(2 * matching - int(self._counts.sum()), 0)
+            dearest = np.argsort(-spared, kind="stable")
+            most = np.minimum(np.cumsum(self._counts[dearest]), self.allowed)
+            return self._pairs(levels, nobody) - float(int(spared[dearest] @ np.diff(most, prepend=0)))
         return self.loss.least(levels, *self._classes(levels, self.judge.rows_left_out))
 
     def least_below(self, levels: Levels) -> float:
@@ -155,16 +162,6 @@ class ClassProgress(Progress):
         matching, counts = self.judge.indistinguishable(levels, rows), self._counts
         return float(int(counts[~rows] @ matching[~rows]) + int(counts[rows].sum()) * int(counts.sum()))
 
-    def _least_pairs(self, levels: Levels) -> float:
-        """A lower bound of it for every rule at or above the levels."""
-        nobody = np.zeros(len(self._counts), dtype=bool)
-        # Who is suppressed counts n times, but others no longer count it, as many as are like it at most.
-        matching = self.judge.indistinguishable(levels, nobody)
-        spared = np.maximum(2 * matching - int(self._counts.sum()), 0)
-        dearest = np.argsort(-spared, kind="stable")
-        most = np.minimum(np.cumsum(self._counts[dearest]), self.allowed)
-        return self._pairs(levels, nobody) - float(int(spared[dearest] @ np.diff(most, prepend=0)))
-
     def _numbered(self, of_group: Indices, n_classes: int) -> _Classes:
         sizes = np.bincount(of_group, self._counts, n_classes).astype(np.int64)
         return _Classes(sizes, of_group[self._group_of_row])
@@ -219,7 +216,10 @@ class ClassLossSearch(LatticeSearch[ClassProgress]):
             progress.evaluate(rule, verdict)
         above, below = open_.above(rule), open_.below(rule)
         open_.bounds[above] = np.maximum(open_.bounds[above], least)
-        least_below, limit = progress.least_below(rule), self._limit()
+        least_below, best = progress.least_below(rule), progress.best
+        # Bounds above it belong to rules that are neither better than the best nor tie with it. Sums over
+        # classes in other orders differ by rounding of the size of the sum.
+        limit = best if math.isinf(best) else best + 2 * tie_margin(best) + TIE_TOLERANCE * abs(best)
         open_.bounds[below] = np.maximum(open_.bounds[below], least_below)
         if least_below > limit:
             self._forecast.learn_forbidden(verdict.unavoidable)
@@ -229,14 +229,6 @@ class ClassLossSearch(LatticeSearch[ClassProgress]):
             keep &= ~above
         keep &= ~open_.at(rule)
         open_.keep(keep)
-
-    def _limit(self) -> float:
-        """Bounds above it belong to rules that are neither better than the best nor tie with it."""
-        best = self.progress.best
-        if math.isinf(best):
-            return best
-        # Sums over classes in other orders differ by rounding of the size of the sum.
-        return best + 2 * tie_margin(best) + TIE_TOLERANCE * abs(best)
 
 
 class GuidedSearch:

@@ -190,7 +190,14 @@ class ClassSizes:
 
     def below(self, levels: Levels, k: int) -> int:
         """Records in classes of fewer than ``k``; never more of them at more general levels."""
-        sizes = self._sizes(levels)
+        # Records per class; zeros between them mean nothing. Doubles, but whole numbers
+        left, right = self._left.groups(levels), self._right.groups(levels)
+        rows = self._snapshot(self._key(levels), left)
+        keys = (right.of * left.size)[rows.right]
+        keys += rows.left
+        if left.size * right.size > SPARSE_CLASSES * rows.size:
+            keys = numbered(keys, left.size * right.size).of
+        sizes = summed(keys, rows.counts)
         return int(sizes[sizes < k].sum())
 
     def values_below(self, levels: Levels, k: int) -> list[npt.NDArray[np.int64]]:
@@ -273,16 +280,6 @@ class ClassSizes:
     def _key(self, levels: Levels) -> Levels:
         return tuple(levels[j] for j in self._left.attributes)
 
-    def _sizes(self, levels: Levels) -> Floats:
-        """Records per class; zeros between them mean nothing. Doubles, but whole numbers."""
-        left, right = self._left.groups(levels), self._right.groups(levels)
-        rows = self._snapshot(self._key(levels), left)
-        keys = (right.of * left.size)[rows.right]
-        keys += rows.left
-        if left.size * right.size > SPARSE_CLASSES * rows.size:
-            keys = numbered(keys, left.size * right.size).of
-        return summed(keys, rows.counts)
-
     def _snapshot(self, key: Levels, left: Groups) -> _Rows:
         found = self._snapshots.get(key)
         if found is None:
@@ -292,7 +289,12 @@ class ClassSizes:
                 if all(a <= b for a, b in zip(levels, key, strict=True))
             ]
             found = self._rows(left, min(finer, key=lambda rows: rows.size))
-            self._keep(key, found)
+            # Keep a snapshot, and drop the oldest but the finest if they grow too many
+            self._snapshots[key] = found
+            self._room -= found.size
+            while self._room < 0 and len(self._snapshots) > 2:
+                oldest = list(self._snapshots)[1]
+                self._room += self._snapshots.pop(oldest).size
         return found
 
     def _rows(self, left: Groups, finer: _Rows | None) -> _Rows:
@@ -308,14 +310,6 @@ class ClassSizes:
         ours[groups.of] = keys
         in_left, in_right = np.divmod(ours, self._right.size)
         return _Rows(in_left, in_right, summed(groups.of, finer.counts, groups.size), members)
-
-    def _keep(self, key: Levels, rows: _Rows) -> None:
-        """Keep a snapshot, and drop the oldest but the finest if they grow too many."""
-        self._snapshots[key] = rows
-        self._room -= rows.size
-        while self._room < 0 and len(self._snapshots) > 2:
-            oldest = list(self._snapshots)[1]
-            self._room += self._snapshots.pop(oldest).size
 
 
 def _packed(parts: list[Single], n_rows: int) -> Part:

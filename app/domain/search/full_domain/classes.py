@@ -116,7 +116,17 @@ class ClassesOfRules:
         nothing = None if shows_nothing is None else classes_of(shows_nothing, of_group, groups.size)
         found = MergedClasses(self._records, of_group, groups.size, nothing, parts)
         if place is None or self._levels[place].tolist() != list(levels):
-            self._keep(levels, found.kept(groups, self._sizes))
+            # Keep the classes of a rule, in the place of those that were used longest ago
+            kept = found.kept(groups, self._sizes)
+            place = len(self._kept)
+            if place < MOST_KEPT:
+                self._kept.append(kept)
+                self._levels = np.array([*self._levels.tolist(), levels], dtype=np.int16)
+                self._amounts, self._used = np.append(self._amounts, 0), np.append(self._used, 0)
+            else:
+                place = 1 + int(self._used[1:].argmin())
+                self._kept[place], self._levels[place] = kept, levels
+            self._amounts[place], self._used[place] = kept.groups.size, self._now
         return found
 
     def _fewest(self, levels: Levels) -> int | None:
@@ -130,18 +140,6 @@ class ClassesOfRules:
         place = int(fits[self._amounts[fits].argmin()])
         self._used[place] = self._now
         return place
-
-    def _keep(self, levels: Levels, found: _Kept) -> None:
-        """Keep the classes of a rule, in the place of those that were used longest ago."""
-        place = len(self._kept)
-        if place < MOST_KEPT:
-            self._kept.append(found)
-            self._levels = np.array([*self._levels.tolist(), levels], dtype=np.int16)
-            self._amounts, self._used = np.append(self._amounts, 0), np.append(self._used, 0)
-        else:
-            place = 1 + int(self._used[1:].argmin())
-            self._kept[place], self._levels[place] = found, levels
-        self._amounts[place], self._used[place] = found.groups.size, self._now
 
 
 class ShowsNothing:

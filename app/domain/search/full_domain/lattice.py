@@ -85,9 +85,23 @@ class SumSearch(LatticeSearch[Checks]):
         is_strict = self.progress.allowed <= PAIRS_UP_TO * self.progress.table.n_records
         # Small classes of two attributes may be like others that lack a value.
         if is_strict and not self.progress.judge.overlaps:
-            self._prune_pairs()
+            # Close what pairs of attributes refute; all rules are still open
+            open_: Bools = np.ones_like(self._unseen)
+            judge = self.progress.judge
+            for pair in pair_bounds(judge.classes, judge.table.heights, judge.k):
+                allowed = pair.suppressed <= judge.allowed - judge.left_out
+                if not allowed.all():
+                    shape = [1] * open_.ndim
+                    shape[pair.first], shape[pair.second] = allowed.shape
+                    open_ &= allowed.reshape(shape)
+            self._open.keep(open_.reshape(-1))
         if self._open.size > DESCENT_FROM:
-            self._descend()
+            # Find a good rule first: scoring rules is dear while many are open
+            descent = Descent(self.progress, self._goes_on)
+            descent.run()
+            self._open.keep(self._open.bounds <= self.progress.limit)
+            for conflict in descent.conflicts.rows.tolist():
+                self._open.keep(~self._open.below(tuple(conflict)))
 
     def _kept(self) -> tuple[dict[str, Any], Arrays]:
         numbers, arrays = super()._kept()
@@ -99,26 +113,6 @@ class SumSearch(LatticeSearch[Checks]):
 
     def _goes_on(self) -> bool:
         return self.progress.goes_on(self._open.least)
-
-    def _prune_pairs(self) -> None:
-        """Close what pairs of attributes refute; all rules are still open."""
-        open_: Bools = np.ones_like(self._unseen)
-        judge = self.progress.judge
-        for pair in pair_bounds(judge.classes, judge.table.heights, judge.k):
-            allowed = pair.suppressed <= judge.allowed - judge.left_out
-            if not allowed.all():
-                shape = [1] * open_.ndim
-                shape[pair.first], shape[pair.second] = allowed.shape
-                open_ &= allowed.reshape(shape)
-        self._open.keep(open_.reshape(-1))
-
-    def _descend(self) -> None:
-        """Find a good rule first: scoring rules is dear while many are open."""
-        descent = Descent(self.progress, self._goes_on)
-        descent.run()
-        self._open.keep(self._open.bounds <= self.progress.limit)
-        for conflict in descent.conflicts.rows.tolist():
-            self._open.keep(~self._open.below(tuple(conflict)))
 
     def _checks_per_score(self, scored: int) -> int:
         """Of few distinct records rules are checked quickly, and scored anew less often."""
@@ -140,7 +134,13 @@ class SumSearch(LatticeSearch[Checks]):
             count_below(places, shape).reshape(shape)
         ]
         allowed = 1.0 - (forbidden if isinstance(forbidden, float) else forbidden.reshape(-1)[places])
-        better = self._powers[self._above(log_odds.reshape(-1)[places])]
+        # Per open rule, how many open ones have a bound above the loss that is forecast for it
+        odds_of_open = log_odds.reshape(-1)[places]
+        loss, bounds = self.progress.loss, self._open.bounds
+        least = loss.of_sums(bounds)
+        forecast = least + (self._greatest - least) * self._forecast.suppressed(odds_of_open)
+        found = len(bounds) - np.searchsorted(np.sort(bounds), loss.sums_of(forecast))
+        better = self._powers[np.where(loss.sums_of(forecast) <= self.progress.limit, found, 0)]
         scores.reshape(-1)[places] += OF_BETTER * allowed * better
         self._refuting = refuting
         if self._bounds_little:
@@ -148,14 +148,6 @@ class SumSearch(LatticeSearch[Checks]):
             open_rules[places] = True
             scores *= open_rules.reshape(shape)
         return scores
-
-    def _above(self, log_odds: Floats) -> npt.NDArray[np.intp]:
-        """Per open rule, how many open ones have a bound above the loss that is forecast for it."""
-        loss, bounds = self.progress.loss, self._open.bounds
-        least = loss.of_sums(bounds)
-        forecast = least + (self._greatest - least) * self._forecast.suppressed(log_odds)
-        found = len(bounds) - np.searchsorted(np.sort(bounds), loss.sums_of(forecast))
-        return np.where(loss.sums_of(forecast) <= self.progress.limit, found, 0)
 
     def _check(self, rule: Levels, place: Place, scores: Floats) -> None:
         checks, open_ = self.progress, self._open

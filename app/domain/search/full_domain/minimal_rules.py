@@ -31,7 +31,12 @@ def minimal_rules(progress: Progress) -> tuple[Levels, ...] | None:
         if not progress.may_go_on(0.0):
             return None
         answers.offer((Asks.STATE_OF_MINIMAL,), lambda: _kept_of_minimal(progress, open_, allowed))
-        rule = _middle(open_)
+        # The open rule that settles most of the others whatever is found
+        lowest = open_.levels.min(axis=1).tolist()
+        shape = tuple((open_.levels.max(axis=1) - open_.levels.min(axis=1) + 1).tolist())
+        places = open_.places(lowest, shape)
+        least = np.minimum(count_below(places, shape)[places], count_above(places, shape)[places])
+        rule = tuple(open_.levels[:, int(least.argmax())].tolist())
         verdict = progress.check(rule)
         if verdict.allowed:
             allowed.append(rule)
@@ -50,15 +55,6 @@ def _kept_of_minimal(progress: Progress, open_: OpenRules, allowed: list[Levels]
     is_open[open_.places([0] * len(shape), shape)] = True
     numbers = {"progress": progress.kept(), "allowed": allowed}
     return packed_state(numbers, {"open": np.packbits(is_open)})
-
-
-def _middle(open_: OpenRules) -> Levels:
-    """The open rule that settles most of the others whatever is found."""
-    lowest = open_.levels.min(axis=1).tolist()
-    shape = tuple((open_.levels.max(axis=1) - open_.levels.min(axis=1) + 1).tolist())
-    places = open_.places(lowest, shape)
-    least = np.minimum(count_below(places, shape)[places], count_above(places, shape)[places])
-    return tuple(open_.levels[:, int(least.argmax())].tolist())
 
 
 def _is_below(one: Levels, other: Levels) -> bool:

@@ -300,7 +300,20 @@ class LatticeSearch(Generic[P], ABC):
         else:
             self._restore(*unpacked_state(kept))
         while self._open.size and self._goes_on():
-            self._check_some()
+            # Score the rules of the open ones' box, and check the best while the scores hold
+            lowest = self._open.levels.min(axis=1).tolist()
+            scores = self._scores(lowest, self._open.levels.max(axis=1).tolist())
+            scores *= self._unseen[
+                tuple(slice(lo, lo + size) for lo, size in zip(lowest, scores.shape, strict=True))
+            ]
+            for _ in range(min(MOST_PER_SCORE, self._checks_per_score(scores.size))):
+                place = tuple(int(at) for at in np.unravel_index(int(scores.argmax()), scores.shape))
+                if scores[place] <= 0 or not self._open.size or not self._goes_on():
+                    break
+                rule = tuple(at + lo for at, lo in zip(place, lowest, strict=True))
+                self._unseen[rule] = False
+                self._check(rule, place, scores)
+                scores[place] = 0.0
             if not self.progress.halted:
                 answers.offer((Asks.STATE,), lambda: packed_state(*self._kept()))
 
@@ -330,22 +343,6 @@ class LatticeSearch(Generic[P], ABC):
 
     def _goes_on(self) -> bool:
         return self.progress.may_go_on(self._open.least)
-
-    def _check_some(self) -> None:
-        """Score the rules of the open ones' box, and check the best while the scores hold."""
-        lowest = self._open.levels.min(axis=1).tolist()
-        scores = self._scores(lowest, self._open.levels.max(axis=1).tolist())
-        scores *= self._unseen[
-            tuple(slice(lo, lo + size) for lo, size in zip(lowest, scores.shape, strict=True))
-        ]
-        for _ in range(min(MOST_PER_SCORE, self._checks_per_score(scores.size))):
-            place = tuple(int(at) for at in np.unravel_index(int(scores.argmax()), scores.shape))
-            if scores[place] <= 0 or not self._open.size or not self._goes_on():
-                break
-            rule = tuple(at + lo for at, lo in zip(place, lowest, strict=True))
-            self._unseen[rule] = False
-            self._check(rule, place, scores)
-            scores[place] = 0.0
 
     def _checks_per_score(self, scored: int) -> int:
         """How many rules are checked before so many are scored again."""

@@ -305,7 +305,32 @@ class AnonymityPlan:
                 if verdict.allowed:
                     progress.evaluate(levels, verdict)
                     break
-        return self._conclude(progress, search.least_open)
+        # The best rule with its classes, proven if nothing is open any more
+        least_open = search.least_open
+        best = progress.found()
+        # What the rules that are settled may lose with other sets of suppressed classes is open, too.
+        least_open = min(least_open, progress.lower if progress.lower < progress.best else math.inf)
+        proven = math.isinf(least_open)
+        none = _Found(
+            bound=math.inf if proven else max(0.0, least_open),
+            proven=proven,
+            complete=not progress.halted,
+            visited=progress.visited,
+            counted=progress.counted,
+            evaluated=progress.evaluated,
+        )
+        if best is None:
+            return none
+        levels, loss, suppressed = best
+        return replace(
+            none,
+            levels=list(levels),
+            loss=loss,
+            suppressed=suppressed,
+            **told_of(self._judge.remaining(levels), self._problem.privacy),
+            bound=loss if proven else max(0.0, min(loss, least_open)),
+            attribute_losses=self._losses_by(levels),
+        )
 
     def combine(self, blocks: Mapping[int, bytes]) -> AnonymityOutcome:
         """The best rule and a bound of the least loss; without the block, those known at once."""
@@ -356,33 +381,6 @@ class AnonymityPlan:
             return self._judge.refusals()
         reason = f"No rule meets all criteria together with at most {self._judge.allowed} records suppressed."
         return (Refusal(None, reason),)
-
-    def _conclude(self, progress: Progress, least_open: float) -> _Found:
-        """The best rule with its classes, proven if nothing is open any more."""
-        best = progress.found()
-        # What the rules that are settled may lose with other sets of suppressed classes is open, too.
-        least_open = min(least_open, progress.lower if progress.lower < progress.best else math.inf)
-        proven = math.isinf(least_open)
-        none = _Found(
-            bound=math.inf if proven else max(0.0, least_open),
-            proven=proven,
-            complete=not progress.halted,
-            visited=progress.visited,
-            counted=progress.counted,
-            evaluated=progress.evaluated,
-        )
-        if best is None:
-            return none
-        levels, loss, suppressed = best
-        return replace(
-            none,
-            levels=list(levels),
-            loss=loss,
-            suppressed=suppressed,
-            **told_of(self._judge.remaining(levels), self._problem.privacy),
-            bound=loss if proven else max(0.0, min(loss, least_open)),
-            attribute_losses=self._losses_by(levels),
-        )
 
     def _losses_by(self, levels: Levels) -> list[float] | None:
         """Weighted losses of the quasi-identifiers under a rule that is allowed."""

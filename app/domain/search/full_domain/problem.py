@@ -74,10 +74,20 @@ class AnonymityProblem(MinLoss):
     def to_document(self) -> dict[str, Any]:
         """Plain JSON-able form, for results and hashes; only what is not as usual beside the criteria."""
         options = {name: getattr(self, name) for name in _UNLESS_USUAL}
+        # The kind alone where nothing else is unusual
+        loss = self.loss
+        chosen = {
+            "leaf_domain": loss.leaf_domain,
+            "numeric": list(loss.numeric) or None,
+            "weights": dict(sorted(loss.weights.items())) or None,
+            "aggregate": loss.aggregate,
+            "suppression_factor": None if loss.suppression_factor == EQUAL else loss.suppression_factor,
+        }
+        more = {name: value for name, value in chosen.items() if value is not None}
         return {
             "objective": {
                 "kind": "min_loss",
-                "loss": _loss_document(self.loss),
+                "loss": ({"kind": loss.kind, **more} if more else loss.kind),
                 "privacy": [criterion_document(criterion) for criterion in self.privacy],
                 "suppression_limit": float(self.suppression_limit),
                 **{name: own for name, own in options.items() if own != getattr(MinLoss, name)},
@@ -118,19 +128,6 @@ def criterion_document(criterion: Criterion) -> dict[str, Any]:
     if fields.get("version") == 1:
         fields = {name: own for name, own in fields.items() if name not in ("version", "missing_sensitive")}
     return {"kind": criterion.kind, **fields}
-
-
-def _loss_document(loss: LossChoice) -> str | dict[str, Any]:
-    """The kind alone where nothing else is unusual."""
-    chosen = {
-        "leaf_domain": loss.leaf_domain,
-        "numeric": list(loss.numeric) or None,
-        "weights": dict(sorted(loss.weights.items())) or None,
-        "aggregate": loss.aggregate,
-        "suppression_factor": None if loss.suppression_factor == EQUAL else loss.suppression_factor,
-    }
-    more = {name: value for name, value in chosen.items() if value is not None}
-    return {"kind": loss.kind, **more} if more else loss.kind
 
 
 @dataclass(frozen=True)

@@ -214,7 +214,13 @@ class ChoiceBound:
         begun = [float(added[j][levels[j]]) for j in q]
         if not choice.surpluses:
             return loss.of_sum(math.fsum(self._term(j, levels[j], begun[j]) for j in q))
-        costs = self._costs(levels, choice)
+        # Per attribute (C,) what the cells of each class cost more if it goes
+        inside = choice.of_row >= 0
+        of, counts, size = choice.of_row[inside], self._counts[inside], len(choice.surpluses[0])
+        costs = []
+        for per_level, level, nodes in zip(self._loss.uncovered, levels, self._nodes, strict=True):
+            paid = np.asarray(per_level[level][nodes[inside]] * counts, dtype=np.float64)
+            costs.append(np.asarray(np.bincount(of, paid, size), dtype=np.float64))
         low = [least_cost(choice, own) for own in costs]
         lowest = [self._term(j, levels[j], begun[j] + low[j]) for j in q]
         total = math.fsum(lowest)
@@ -253,16 +259,6 @@ class ChoiceBound:
                 self._paid[j, level] = np.concatenate(([0.0], np.cumsum(amounts))), paid
             least = float(np.interp(records, *self._paid[j, level])) * (1 - SAME_SUM)
             found.append(np.full(level + 1, least))
-        return found
-
-    def _costs(self, levels: Levels, choice: Choice) -> list[Floats]:
-        """Per attribute (C,) what the cells of each class cost more if it goes."""
-        inside = choice.of_row >= 0
-        of, counts, size = choice.of_row[inside], self._counts[inside], len(choice.surpluses[0])
-        found = []
-        for per_level, level, nodes in zip(self._loss.uncovered, levels, self._nodes, strict=True):
-            paid = np.asarray(per_level[level][nodes[inside]] * counts, dtype=np.float64)
-            found.append(np.asarray(np.bincount(of, paid, size), dtype=np.float64))
         return found
 
     def _term(self, j: int, level: int, added: float) -> float:

@@ -21,7 +21,7 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.arrays import Bools, Ints, Levels, Longs
+from app.domain.arrays import Bools, Levels, Longs
 from app.domain.classes.grouping import lacking_records
 from app.domain.classes.quasi_part import group_of_row, quasi_part
 from app.domain.dictionaries.dictionary import Dictionary
@@ -192,13 +192,26 @@ class Judge:
             rows, gone = self.rows_left_out, self.left_out
             return Verdict(gone, gone, gone <= self.allowed, rows, rows)
         if self.overlaps:
-            return self._judge_overlapping(levels)
+            judged = self._judged(levels)
+            outside = peeled(judged, self._monotone, np.zeros(judged.n_classes, dtype=bool), self.allowed)
+            unavoidable, lost = int(judged.records[outside].sum()), self._rows(judged, outside)
+            if unavoidable > self.allowed:
+                return Verdict(unavoidable, unavoidable, False, lost, lost)
+            return self._concluded(levels, judged, self._suppressed(levels, judged), unavoidable, lost)
         if self.is_plain or self.allowed < MUCH * self.table.n_records:
             small = self.left_out + self.classes.below(levels, self.k)
             if small > self.allowed:
                 return Verdict(small, small, False)
             if self.is_plain:
-                return self._judge_plain(levels, small)
+                # The verdict where ``small`` records, few enough, are left out or in small classes
+                nothing = self._shows_nothing.at(levels) if small else None
+                if nothing is None:
+                    return Verdict(small, small, True)
+                rows = self.small_rows(levels)
+                suppressed_rows, never_shown = rows | nothing, self._shows_nothing.always
+                lost = rows if never_shown is None else rows | never_shown
+                unavoidable, suppressed = (int(self._counts[own].sum()) for own in (lost, suppressed_rows))
+                return Verdict(unavoidable, suppressed, suppressed <= self.allowed, suppressed_rows, lost)
         judged = self._judged(levels)
         records = judged.records
         failing = failing_any(judged, self._monotone)
@@ -222,25 +235,6 @@ class Judge:
         found = self._suppressed(levels, judged, failing | others)
         verdict = self._concluded(levels, judged, found, unavoidable, lost)
         return replace(verdict, more=unavoidable - int(self._counts[lost].sum()))
-
-    def _judge_plain(self, levels: Levels, small: int) -> Verdict:
-        """The verdict where ``small`` records, few enough, are left out or in small classes."""
-        nothing = self._shows_nothing.at(levels) if small else None
-        if nothing is None:
-            return Verdict(small, small, True)
-        rows = self.small_rows(levels)
-        suppressed_rows, never_shown = rows | nothing, self._shows_nothing.always
-        lost = rows if never_shown is None else rows | never_shown
-        unavoidable, suppressed = (int(self._counts[own].sum()) for own in (lost, suppressed_rows))
-        return Verdict(unavoidable, suppressed, suppressed <= self.allowed, suppressed_rows, lost)
-
-    def _judge_overlapping(self, levels: Levels) -> Verdict:
-        judged = self._judged(levels)
-        outside = peeled(judged, self._monotone, np.zeros(judged.n_classes, dtype=bool), self.allowed)
-        unavoidable, lost = int(judged.records[outside].sum()), self._rows(judged, outside)
-        if unavoidable > self.allowed:
-            return Verdict(unavoidable, unavoidable, False, lost, lost)
-        return self._concluded(levels, judged, self._suppressed(levels, judged), unavoidable, lost)
 
     def indistinguishable(self, levels: Levels, rows: Bools) -> Longs:
         """(d,) for each distinct record how many of those not in ``rows`` cannot be told from it."""
@@ -286,7 +280,7 @@ class Judge:
         of_group = groups.of.astype(np.int64, copy=False)
         population = None
         if self._entities is not None or self.overlaps:
-            shown = self._shown(levels, of_group, groups.size)
+            shown = shown_by_classes(self.table, levels, of_group, groups.size)
             population = None if self._entities is None else self._entities.under_rule(levels, shown)
         if self.overlaps:
             # Below the highest level only what is missing is disclosed as ⊥.
@@ -317,7 +311,7 @@ class Judge:
         """The classes that a rule suppresses, beside the records that are left out."""
 
         def ranks() -> Longs:
-            shown = self._shown(levels, judged.class_of_group, judged.n_classes)
+            shown = shown_by_classes(self.table, levels, judged.class_of_group, judged.n_classes)
             return ranks_by_disclosure(self.table.hierarchies, shown)
 
         return suppressed_classes(
@@ -360,7 +354,3 @@ class Judge:
             return None
         choice = choice_of(judged, found.necessary, necessary, () if judged.overlaps else self._table_wide)
         return None if least_records(choice, self._counts) > self.allowed else choice
-
-    def _shown(self, levels: Levels, of_group: Longs, n_classes: int) -> Ints:
-        """(G, q) what the classes that groups make at levels show."""
-        return shown_by_classes(self.table, levels, of_group, n_classes)

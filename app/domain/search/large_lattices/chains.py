@@ -187,7 +187,19 @@ class ChainInstance:
     """
 
     def __init__(self, context: SearchContext, policy: AbsentPolicy) -> None:
-        _require_bounds(context)
+        reasons: Sequence[tuple[bool, str]] = (
+            (context.dictionaries is not None, "several dictionaries"),
+            (context.failure is not None, "a harm of failed identification"),
+            (bool(context.sensitivity.interactions), "interactions between attributes"),
+            (not context.harm_is_monotone, f"the risk model {context.model.name} with these sensitivities"),
+        )
+        for is_so, what in reasons:
+            if is_so:
+                raise NotSupported(
+                    f"A record can be disclosed in {context.n_rules} ways; more than {NODES_LIMIT} are "
+                    f"searched only without {what}.",
+                    "Disclose fewer attributes, use fewer levels per hierarchy, or a table-level rule.",
+                )
         for hierarchy in context.table.hierarchies:
             hierarchy.require_tree("A lattice of more than 2,000,000 nodes per record")
         self.context = context
@@ -313,19 +325,3 @@ class _Values:
         with np.errstate(invalid="ignore"):
             personal = np.where(unit == 0.0, 0.0, factor * unit)
         return np.where(np.isnan(factor), own, personal)
-
-
-def _require_bounds(context: SearchContext) -> None:
-    reasons: Sequence[tuple[bool, str]] = (
-        (context.dictionaries is not None, "several dictionaries"),
-        (context.failure is not None, "a harm of failed identification"),
-        (bool(context.sensitivity.interactions), "interactions between attributes"),
-        (not context.harm_is_monotone, f"the risk model {context.model.name} with these sensitivities"),
-    )
-    for is_so, what in reasons:
-        if is_so:
-            raise NotSupported(
-                f"A record can be disclosed in {context.n_rules} ways; more than {NODES_LIMIT} are "
-                f"searched only without {what}.",
-                "Disclose fewer attributes, use fewer levels per hierarchy, or a table-level rule.",
-            )

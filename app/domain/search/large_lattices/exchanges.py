@@ -178,26 +178,22 @@ class ExchangeSearch:
         for _ in range(MOST_ROUNDS):
             if self._halted():
                 return best, False
-            better = self._best_exchange(best, near)
+            levels = np.array(best.levels, dtype=np.int64)
+            rows = near if near is not None else self._near(levels)
+            if rows is None:
+                exchanges: Exchanges | BitExchanges = BitExchanges.of(self._chains, self._steps, levels)
+            else:
+                exchanges = rows.exchanges(levels)
+            self._work.visited += 1
+            better, open_ = self._choose(best, levels, exchanges)
+            while isinstance(exchanges, BitExchanges) and len(open_):
+                exchanges.refine(open_)
+                better, open_ = self._choose(best, levels, exchanges)
+            self._work.evaluated += exchanges.evaluated
             if better is None:
                 return best, True
             best = better
         return best, False
-
-    def _best_exchange(self, best: Rated, near: NearRows | None) -> Rated | None:
-        levels = np.array(best.levels, dtype=np.int64)
-        rows = near if near is not None else self._near(levels)
-        if rows is None:
-            exchanges: Exchanges | BitExchanges = BitExchanges.of(self._chains, self._steps, levels)
-        else:
-            exchanges = rows.exchanges(levels)
-        self._work.visited += 1
-        found, open_ = self._choose(best, levels, exchanges)
-        while isinstance(exchanges, BitExchanges) and len(open_):
-            exchanges.refine(open_)
-            found, open_ = self._choose(best, levels, exchanges)
-        self._work.evaluated += exchanges.evaluated
-        return found
 
     def _choose(self, best: Rated, levels: Longs, exchanges: Exchanges) -> tuple[Rated | None, Longs]:
         """The best exchange if it improves, and the entries to be counted before it is known to be."""
@@ -249,22 +245,18 @@ class ExchangeSearch:
 
 def way_down(chains: Chains) -> Longs:
     """Nodes from ⊥ on, each specialising one attribute of the one before, int64 (nodes, k)."""
-    moves = sorted(_hulls(chains, _costs(chains)))
-    nodes = np.tile(chains.top, (len(moves) + 1, 1))
-    # A hull's slopes rise from ⊥ down, so that sorting keeps each attribute's order.
-    for i, (_, j, _, level) in enumerate(moves, start=1):
-        nodes[i:, j] = level
-    return nodes
-
-
-def _costs(chains: Chains) -> Floats:
-    """What each level costs, 0 at ⊥ (k, levels)."""
+    # What each level costs, 0 at ⊥ (k, levels)
     whole = float(np.where(np.isfinite(chains.weights[:, 0]), chains.weights[:, 0], 0.0).sum())
     weights = chains.weights - chains.weights[:, -1:]
     costs = np.where(np.isfinite(weights), weights, 0.0) * (1.0 / whole if whole > 0 else 0.0)
     lost = np.log(max(1, chains.index.n_entities) / np.maximum(1, chains.sizes))
     found: Floats = costs + lost
-    return found
+    moves = sorted(_hulls(chains, found))
+    nodes = np.tile(chains.top, (len(moves) + 1, 1))
+    # A hull's slopes rise from ⊥ down, so that sorting keeps each attribute's order.
+    for i, (_, j, _, level) in enumerate(moves, start=1):
+        nodes[i:, j] = level
+    return nodes
 
 
 def _hulls(chains: Chains, costs: Floats) -> list[tuple[float, int, int, int]]:

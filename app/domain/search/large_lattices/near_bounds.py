@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Floats, Longs
-from app.domain.counting.bitsets import Words, at_least, members_of, size_of, sum_planes
+from app.domain.counting.bitsets import at_least, members_of, size_of, sum_planes
 from app.domain.search.large_lattices.chains import Chains
 from app.domain.search.large_lattices.least_weights import Goal, LeastWeights, Rated, Units, least_above_each
 from app.domain.search.large_lattices.near_entities import NearRows, Steps
@@ -125,7 +125,15 @@ class NearBounds:
         self.effort += len(rows) ** 2 // 64
         steps = self._near.steps
         hits = (reached[:, steps.attribute] <= steps.level).astype(np.float32)
-        pairs = _products(hits * self._gains, hits) + self._at_top >= self._needed
+        # The products of all pairs of rows; whole numbers below 2^24 are exact in single precision.
+        # In pieces that the linear algebra library does not spread over threads, which cost more than
+        # they save
+        left = hits * self._gains
+        found = np.empty((len(left), len(hits)), dtype=np.float32)
+        at_once = max(1, ONE_THREAD // max(1, hits.size))
+        for start in range(0, len(left), at_once):
+            np.matmul(left[start : start + at_once], hits.T, out=found[start : start + at_once])
+        pairs = found + self._at_top >= self._needed
         while True:
             alive, most = core(pairs, least)
             if most < least or least < 2:
@@ -174,14 +182,12 @@ class NearBounds:
     @cached_property
     def _prices(self) -> list[float]:
         """Weights per unit, from what the last unit needed costs at its least up."""
-        whole = self._units.least_above(self._goal.chains.low, self._spare_units)
+        whole = self._units.least_above(
+            self._goal.chains.low, max(0, self._units.total(self._goal.chains.low) - self._needed)
+        )
         weights = np.minimum.accumulate(whole.least)
         last = float(weights[-2] - weights[-1]) if len(weights) > 1 else 0.0
         return [last * factor for factor in PRICES] if math.isfinite(last) else [0.0]
-
-    @property
-    def _spare_units(self) -> int:
-        return max(0, self._units.total(self._goal.chains.low) - self._needed)
 
     def may_share(
         self, weights: Floats, units: Longs, most: int | npt.NDArray[np.int64]
@@ -212,18 +218,6 @@ class NearBounds:
         thresholds = np.partition(self._near.thresholds[rows], needed - 1, axis=0)
         corner: Longs = np.maximum(low, thresholds[needed - 1])
         return corner
-
-
-def _products(left: Single, right: Single) -> Single:
-    """The products of all pairs of rows; whole numbers below 2^24 are exact in single precision.
-
-    In pieces that the linear algebra library does not spread over threads, which cost more than they save.
-    """
-    found = np.empty((len(left), len(right)), dtype=np.float32)
-    rows = max(1, ONE_THREAD // max(1, right.size))
-    for start in range(0, len(left), rows):
-        np.matmul(left[start : start + rows], right.T, out=found[start : start + rows])
-    return found
 
 
 def core(pairs: npt.NDArray[np.bool_], least: int) -> tuple[npt.NDArray[np.bool_], int]:
@@ -282,7 +276,18 @@ class _Around:
         curve = rough.curve_above(chains.low)
         most = chains.index.n_entities + self._own
         low = chains.low if curve is None else self._popular(rough.least_count(curve, most))
-        planes, free = self._sums(low)
+        # Units of the node that each entity and the record share above ``low``. As bit planes of what
+        # the linked attributes add to the rest, which is the same for all
+        of = units.of
+        sets = []
+        for q, j in enumerate(chains.linked):
+            for level in range(int(low[j]), chains.heights[j]):
+                gain = int(of[j, level] - of[j, level + 1])
+                if gain:
+                    sets.append((chains.index.of(q, int(chains.nodes[j, level])), gain))
+        unlinked = sorted(set(range(chains.n_attributes)) - set(chains.linked))
+        free = int(of[:, -1].sum() + of[unlinked, low[unlinked]].sum())
+        planes = sum_planes(sets, chains.index.n_words)
         words = at_least(planes, self._needed - free, chains.index.n_entities)
         size, bound = size_of(words) + self._own, -math.inf
         if size <= MANY_NEAR:
@@ -297,7 +302,13 @@ class _Around:
         by_number = math.inf
         if raised is not None:
             left = units.total(low) - np.arange(len(raised.least))
-            by_number = rough.bound_of(raised, self._most_at(planes, left - free) + self._own)
+            # At most how many entities reach each of some descending sums: exact for a few of them
+            sums = left - free
+            chosen = np.unique(np.linspace(0, len(sums) - 1, SUMS_COUNTED).astype(np.int64))
+            n = self._chains.index.n_entities
+            counts = np.array([size_of(at_least(planes, int(sums[i]), n)) for i in chosen], dtype=np.int64)
+            found: Longs = counts[np.searchsorted(chosen, np.arange(len(sums)))]
+            by_number = rough.bound_of(raised, found + self._own)
         return Surroundings(size, low, min(self._best.first, max(bound, by_number)), None)
 
     def _popular(self, needed: int) -> Longs:
@@ -305,28 +316,4 @@ class _Around:
         chains = self._chains
         enough = chains.sizes + self._own >= needed
         found: Longs = np.maximum(chains.low, np.minimum(enough.argmax(axis=1), chains.top))
-        return found
-
-    def _sums(self, low: Longs) -> tuple[list[Words], int]:
-        """Units of the node that each entity and the record share above ``low``.
-
-        As bit planes of what the linked attributes add to the rest, which is the same for all.
-        """
-        chains, of = self._chains, self._units.of
-        sets = []
-        for q, j in enumerate(chains.linked):
-            for level in range(int(low[j]), chains.heights[j]):
-                gain = int(of[j, level] - of[j, level + 1])
-                if gain:
-                    sets.append((chains.index.of(q, int(chains.nodes[j, level])), gain))
-        unlinked = sorted(set(range(chains.n_attributes)) - set(chains.linked))
-        free = int(of[:, -1].sum() + of[unlinked, low[unlinked]].sum())
-        return sum_planes(sets, chains.index.n_words), free
-
-    def _most_at(self, planes: list[Words], sums: Longs) -> Longs:
-        """At most how many entities reach each of some descending sums: exact for a few of them."""
-        chosen = np.unique(np.linspace(0, len(sums) - 1, SUMS_COUNTED).astype(np.int64))
-        n = self._chains.index.n_entities
-        counts = np.array([size_of(at_least(planes, int(sums[i]), n)) for i in chosen], dtype=np.int64)
-        found: Longs = counts[np.searchsorted(chosen, np.arange(len(sums)))]
         return found

@@ -101,7 +101,16 @@ class NearProof:
                 leaves.append(box)
         if open_ < math.inf:
             return Proof(self._best_offered(), min(open_, self._bounds.value), False, stopped)
-        return self._proof(leaves)
+        # What all boxes amount to; every node that ties with the best value is in one of the
+        # ``leaves``
+        if self._units.is_exact:
+            for leaf in leaves:
+                self._offer_ties(leaf)
+        lowest = self._bounds.value - tie_margin(self._bounds.value)
+        bound = min((leaf.bound for leaf in leaves), default=self._bounds.value)
+        if self._units.is_exact and bound >= lowest:
+            return Proof(self._best_offered(), self._bounds.value, True)
+        return Proof(self._best_offered(), min(bound, self._bounds.value), False)
 
     def _split(self, heap: list[_Box], box: _Box) -> bool:
         """Replace a box by its parts; True if it is a knapsack of its own, which is tried."""
@@ -114,21 +123,13 @@ class NearProof:
             self._keep(heap, box.low, box.rows, box.curve, base, base)
             self._push(heap, box.low, box.rows, base + 1, box.curve)
             return False
-        row = self._pivot(box, box.rows[~inside])
+        # The undecided entity that costs most utility: it splits the box most
+        outside = box.rows[~inside]
+        reached = np.maximum(self._near.thresholds[outside], box.low)
+        row = int(outside[self._units.totals(reached).argmin()])
         self._push(heap, np.maximum(box.low, self._near.thresholds[row]), box.rows, box.least)
         self._push(heap, box.low, box.rows[box.rows != row], box.least, box.curve)
         return False
-
-    def _proof(self, leaves: list[_Box]) -> Proof:
-        """What all boxes amount to; every node that ties with the best value is in one of the ``leaves``."""
-        if self._units.is_exact:
-            for leaf in leaves:
-                self._offer_ties(leaf)
-        lowest = self._bounds.value - tie_margin(self._bounds.value)
-        bound = min((leaf.bound for leaf in leaves), default=self._bounds.value)
-        if self._units.is_exact and bound >= lowest:
-            return Proof(self._best_offered(), self._bounds.value, True)
-        return Proof(self._best_offered(), min(bound, self._bounds.value), False)
 
     def _best_offered(self) -> Rated:
         """The best of the nodes that were tried and have the best value (Definitions: order of ties)."""
@@ -174,11 +175,6 @@ class NearProof:
         bound = self._bounds.bound_of(curve, most)
         if not self._bounds.is_hopeless(bound):
             heapq.heappush(heap, _Box(bound, next(self._numbers), low, rows, curve, least, most))
-
-    def _pivot(self, box: _Box, outside: npt.NDArray[np.int64]) -> int:
-        """The undecided entity that costs most utility: it splits the box most."""
-        reached = np.maximum(self._near.thresholds[outside], box.low)
-        return int(outside[self._units.totals(reached).argmin()])
 
     # --- boxes in which every entity is decided ------------------------------------------------------
 

@@ -110,33 +110,7 @@ class _Search:
             first = lightest
         if math.isinf(first.risk):
             return replace(self._solved(None), bound=0.0, is_proved=False)
-        return self._improved(units, first)
-
-    def _is_beyond_numbers(self, node: Rated) -> bool:
-        """Whether finite weights make a Φ that is greater than any number: lighter nodes may not."""
-        chains = self._chains
-        held = chains.weights[np.arange(chains.n_attributes), np.array(node.levels, dtype=np.int64)]
-        return chains.harm.sensitivity.family != "constant" and bool(np.isfinite(held).all())
-
-    def _lightest(self, units: Units) -> Rated | None:
-        """The node of least weight that has the utility: best where counts hardly differ."""
-        goal = self._goal
-        if goal.problem.objective.kind != "min_risk":
-            return None
-        low = self._chains.low
-        budget = units.total(low) - units.needed(goal.problem.objective.threshold)
-        if budget < 0:
-            return None
-        curve = units.least_above(low, budget)
-        lost = int(curve.least.argmin())
-        levels = curve.first_node(lost, float(curve.least[lost]) * (1 + 1e-14))
-        if levels is None:
-            return None
-        self._work.evaluated += 1
-        return goal.rate(levels, self._chains.count(levels))
-
-    def _improved(self, units: Units, first: Rated) -> Solved:
-        """Improve the first node, and prove or bound what comes of it."""
+        # Improve the first node, and prove or bound what comes of it
         goal = self._goal
         search = ExchangeSearch(goal, self._steps, self._work, self._halted)
         around = surroundings(goal, self._steps, units, first)
@@ -162,6 +136,29 @@ class _Search:
             near=around.size,
             halted=proof.halted,
         )
+
+    def _is_beyond_numbers(self, node: Rated) -> bool:
+        """Whether finite weights make a Φ that is greater than any number: lighter nodes may not."""
+        chains = self._chains
+        held = chains.weights[np.arange(chains.n_attributes), np.array(node.levels, dtype=np.int64)]
+        return chains.harm.sensitivity.family != "constant" and bool(np.isfinite(held).all())
+
+    def _lightest(self, units: Units) -> Rated | None:
+        """The node of least weight that has the utility: best where counts hardly differ."""
+        goal = self._goal
+        if goal.problem.objective.kind != "min_risk":
+            return None
+        low = self._chains.low
+        budget = units.total(low) - units.needed(goal.problem.objective.threshold)
+        if budget < 0:
+            return None
+        curve = units.least_above(low, budget)
+        lost = int(curve.least.argmin())
+        levels = curve.first_node(lost, float(curve.least[lost]) * (1 + 1e-14))
+        if levels is None:
+            return None
+        self._work.evaluated += 1
+        return goal.rate(levels, self._chains.count(levels))
 
     def _solved(
         self,

@@ -286,7 +286,12 @@ class _BoxSearch(EvaluatedLattice):
                     continue
             if lo == hi:
                 continue
-            for half_lo, half_hi in _halves(lo, hi):
+            # The two halves of a box along its widest side
+            widest = max(range(len(lo)), key=lambda j: hi[j] - lo[j])
+            middle = (lo[widest] + hi[widest]) // 2
+            left_hi = (*hi[:widest], middle, *hi[widest + 1 :])
+            right_lo = (*lo[:widest], middle + 1, *lo[widest + 1 :])
+            for half_lo, half_hi in ((lo, left_hi), (right_lo, hi)):
                 heapq.heappush(heap, (max(bound, self._bound(goal, half_lo, half_hi)), half_lo, half_hi))
         return best
 
@@ -321,12 +326,3 @@ class _BoxSearch(EvaluatedLattice):
             if found is not None:
                 return found
         return None
-
-
-def _halves(lo: Levels, hi: Levels) -> tuple[tuple[Levels, Levels], tuple[Levels, Levels]]:
-    """The two halves of a box along its widest side."""
-    widest = max(range(len(lo)), key=lambda j: hi[j] - lo[j])
-    middle = (lo[widest] + hi[widest]) // 2
-    left_hi = (*hi[:widest], middle, *hi[widest + 1 :])
-    right_lo = (*lo[:widest], middle + 1, *lo[widest + 1 :])
-    return (lo, left_hi), (right_lo, hi)

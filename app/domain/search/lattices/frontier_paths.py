@@ -57,12 +57,8 @@ class FrontierSearch:
                 raise ValueError("there is no frontier without feasible nodes")
             self._nodes.visit(first)
             return first
-        return self.along(self._random_attributes())
-
-    def _random_attributes(self) -> Iterator[int]:
         generator = np.random.default_rng(self._solver.seed)
-        while True:
-            yield int(generator.integers(self._k))
+        return self.along(int(generator.integers(self._k)) for _ in itertools.count())
 
     def along(self, attributes: Iterable[int]) -> Levels:
         """The last feasible node on the path that moves one step in each of the attributes in turn.
@@ -267,9 +263,15 @@ def genetic(nodes: Nodes, solver: Genetic) -> Found:
     except EndedError as ended:
         return nodes.unfinished(search.best and search.best[2], bound, ended.halted)
     nodes.value_is_known()
-    found, boxes = nodes.unfinished(best[2], bound, halted=False), _bounding(nodes)
-    if boxes is None:
+    found = nodes.unfinished(best[2], bound, halted=False)
+    # A search of boxes proves a bound by a fraction of the work, where there is room for it.
+    visited, risks, _ = nodes.counters
+    room = max(LEAST_BOXES, risks // BOUND_SHARE)
+    if nodes.budget.max_nodes is not None:
+        room = min(room, nodes.budget.max_nodes - visited)
+    if room <= 0:
         return found
+    boxes = search_boxes(nodes, nodes.problem, Budget(room), halted=nodes.halted)
     visited, risks, utilities = nodes.counters
     return replace(
         found,
@@ -279,12 +281,3 @@ def genetic(nodes: Nodes, solver: Genetic) -> Found:
         utility_evaluations=utilities,
         halted=boxes.halted,
     )
-
-
-def _bounding(nodes: Nodes) -> Found | None:
-    """A search of boxes for the bound that it proves, by a fraction of the work; None without room."""
-    visited, risks, _ = nodes.counters
-    room = max(LEAST_BOXES, risks // BOUND_SHARE)
-    if nodes.budget.max_nodes is not None:
-        room = min(room, nodes.budget.max_nodes - visited)
-    return search_boxes(nodes, nodes.problem, Budget(room), halted=nodes.halted) if room > 0 else None

@@ -100,7 +100,11 @@ class Course:
             found, self.visited = self._notes[self._told]
             self._told += 1
             if self._told == len(self._notes):
-                self._restore()
+                for number, own in enumerate(self._held):
+                    begins = f"{number} "
+                    kept = {name: array for name, array in self._arrays.items() if name.startswith(begins)}
+                    own.restore({name.removeprefix(begins): array for name, array in kept.items()})
+                self._arrays = {}
             return found  # type: ignore[no-any-return]
         found = find()
         self._notes.append((found, self.visited))
@@ -127,10 +131,3 @@ class Course:
             for name, array in own.kept().items()
         }
         return packed_state(self._notes, arrays)
-
-    def _restore(self) -> None:
-        for number, own in enumerate(self._held):
-            begins = f"{number} "
-            kept = {name: array for name, array in self._arrays.items() if name.startswith(begins)}
-            own.restore({name.removeprefix(begins): array for name, array in kept.items()})
-        self._arrays = {}

@@ -9,7 +9,6 @@ of the table included, 0.4 to 1.2 times.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Final
 
 from app.domain.classes.quasi_part import quasi_part
@@ -86,13 +85,6 @@ def seconds_of_recoding(
 ) -> float:
     """What moves and bounds take, or as much of them as the budget allows."""
     steps = steps_of_moves(table, problem)
-    seconds = _seconds_of_moves(table, problem, steps, dictionary) + _seconds_of_bound(table, problem)
-    return seconds * min(1.0, (budget.max_nodes or steps) / steps)
-
-
-def _seconds_of_moves(
-    table: Table, problem: AnonymityProblem, steps: int, dictionary: Dictionary | None
-) -> float:
     rows = table.reduced.size
     cells = rows * len(table.quasi_identifiers)
     times = TIMES_JUDGED.get(problem.loss.kind, 1.0)
@@ -103,14 +95,7 @@ def _seconds_of_moves(
     if dictionary is not None and counts:
         people = dictionary.reduced.size
     counted = CLASSES_PER_RECORD * rows * SECONDS_PER_CLASS_AND_ENTITY * people
-    per_step = times * (SECONDS_PER_MOVE_STEP + SECONDS_PER_MOVE_STEP_AND_CELL * cells) + _seconds_of_judging(
-        table, problem
-    )
-    return steps * per_step + counted
-
-
-def _seconds_of_judging(table: Table, problem: AnonymityProblem) -> float:
-    """What beliefs take per step, and matching classes where a missing value matches everything."""
+    # What beliefs take per step, and matching classes where a missing value matches everything
     privacy = problem.privacy
     values = max((len(table.used_nodes[table.position(name)]) for name in table.sensitive), default=0)
     told = sum(own.needs_beliefs for own in privacy)
@@ -121,7 +106,9 @@ def _seconds_of_judging(table: Table, problem: AnonymityProblem) -> float:
         if quasi.reduced_missing.any():
             of_values = any(own.is_of_values for own in privacy)
             seconds += MATCHED_PER_STEP * seconds_of_overlapping(quasi, of_values=of_values)
-    return seconds
+    per_step = times * (SECONDS_PER_MOVE_STEP + SECONDS_PER_MOVE_STEP_AND_CELL * cells) + seconds
+    seconds = (steps * per_step + counted) + _seconds_of_bound(table, problem)
+    return seconds * min(1.0, (budget.max_nodes or steps) / steps)
 
 
 def _seconds_of_bound(table: Table, problem: AnonymityProblem) -> float:
@@ -133,15 +120,12 @@ def _seconds_of_bound(table: Table, problem: AnonymityProblem) -> float:
     little = SECONDS_PER_BOUND_CELL * rows * len(heights)
     if problem.scope == "table_level":
         return little
-    levels = _levels_in_groups(heights, min(ROUNDS["much"], int(MOST_WORK / max(1, rows))))
-    return little + levels * (SECONDS_PER_BOUND_LEVEL + per_record * rows)
-
-
-def _levels_in_groups(heights: Sequence[int], most: int) -> int:
-    """Level vectors of all groups of attributes that have so many each at most, roughly."""
+    # Level vectors of all groups of attributes that have so many each at most, roughly
+    most = min(ROUNDS["much"], int(MOST_WORK / max(1, rows)))
     found, group = 0, 1
     for height in heights:
         if group * (height + 1) > most:
             found, group = found + group, 1
         group *= height + 1
-    return found + group
+    levels = found + group
+    return little + levels * (SECONDS_PER_BOUND_LEVEL + per_record * rows)

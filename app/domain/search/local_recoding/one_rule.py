@@ -28,7 +28,7 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.arrays import Bools, Indices, Levels, Longs
+from app.domain.arrays import Indices, Levels
 from app.domain.search.local_recoding.cells import Steps
 from app.domain.search.local_recoding.class_criteria import NO_CLASS, Placed, codes_by_row
 from app.domain.search.local_recoding.class_losses import Height
@@ -261,40 +261,32 @@ def at_levels(everything: Recoding, levels: Levels) -> Recoding:
     shown = Recoding(cells, criteria, everything.losses, steps)
     placed = shown.placed
     kept = shown.movable & (placed.of != placed.suppressed_class)
-    last_first = _last_first(shown)
-    while True:
-        at = np.where(kept, placed.of, NO_CLASS)
-        failing = criteria.failing(Placed(at, placed.limit, placed.codes_of))
-        if not failing.any():
-            break
-        kept[_next_suppressed(at, failing, last_first)] = False
-    steps[~kept] = cells.most[~kept]
-    return Recoding(cells, criteria, everything.losses, steps)
-
-
-def _last_first(shown: Recoding) -> Longs:
-    """Distinct records in the order in which they leave their classes: those of frequent values first."""
+    # Distinct records in the order in which they leave their classes: those of frequent values first
     table = shown.cells.table
     sensitive = [table.position(name) for name in sorted(table.sensitive)]
     values = np.zeros(shown.cells.size, dtype=np.int64)
     if sensitive:
         values = np.unique(table.reduced.codes[:, sensitive], axis=0, return_inverse=True)[1].reshape(-1)
     order = np.lexsort((values, shown.of))
-    starts = np.append(True, (np.diff(shown.of[order]) != 0) | (np.diff(values[order]) != 0))
-    places = np.arange(len(order))
-    turn = np.empty(len(order), dtype=np.int64)
-    turn[order] = places - np.maximum.accumulate(np.where(starts, places, 0))
-    return np.lexsort((-turn, shown.of))
-
-
-def _next_suppressed(at: Longs, failing: Bools, last_first: Longs) -> Longs:
-    """The next records to leave each failing class."""
-    rows = last_first[(at[last_first] >= 0) & failing[at[last_first]]]
-    sizes = np.bincount(at[rows], minlength=len(failing))
-    starts = np.append(True, np.diff(at[rows]) != 0)
-    places = np.arange(len(rows))
-    turn = places - np.maximum.accumulate(np.where(starts, places, 0))
-    return rows[turn < np.maximum(1, sizes[at[rows]] // SHARE_AT_ONCE)]
+    begins = np.append(True, (np.diff(shown.of[order]) != 0) | (np.diff(values[order]) != 0))
+    positions = np.arange(len(order))
+    turns = np.empty(len(order), dtype=np.int64)
+    turns[order] = positions - np.maximum.accumulate(np.where(begins, positions, 0))
+    last_first = np.lexsort((-turns, shown.of))
+    while True:
+        at = np.where(kept, placed.of, NO_CLASS)
+        failing = criteria.failing(Placed(at, placed.limit, placed.codes_of))
+        if not failing.any():
+            break
+        # The next records to leave each failing class
+        rows = last_first[(at[last_first] >= 0) & failing[at[last_first]]]
+        sizes = np.bincount(at[rows], minlength=len(failing))
+        starts = np.append(True, np.diff(at[rows]) != 0)
+        places = np.arange(len(rows))
+        turn = places - np.maximum.accumulate(np.where(starts, places, 0))
+        kept[rows[turn < np.maximum(1, sizes[at[rows]] // SHARE_AT_ONCE)]] = False
+    steps[~kept] = cells.most[~kept]
+    return Recoding(cells, criteria, everything.losses, steps)
 
 
 def _next_to(levels: Levels, heights: Levels) -> Iterator[Levels]:

@@ -28,7 +28,7 @@ from app.domain.classes.quasi_part import rule_for
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.suppression import own_block
-from app.domain.rules.rule import Rule, TableRule
+from app.domain.rules.rule import TableRule
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.full_domain.plan import AnonymityPlan
 from app.domain.search.full_domain.problem import (
@@ -160,9 +160,14 @@ class RecodingPlan:
         start = replace(start, complete=complete, counters=counters, table_level_loss=start.loss)
         if found.steps is None:
             return _bounded(start, start.loss, found.bound)
+        cells = Cells(self._table, self._loss)
+        flat = np.frombuffer(zlib.decompress(base64.b64decode(found.steps)), dtype="<i2")
+        steps = flat.reshape(cells.most.shape, order="F")
+        everybody, missing = np.ones(cells.size, dtype=bool), self._problem.missing
+        left_out = lacking_records(cells.raw, range(cells.n_attributes), missing)
         outcome = replace(
             start,
-            rule=self._rule(found.steps),
+            rule=cells.rule(steps, ~own_block(everybody, left_out, self._problem.suppressed)),
             loss=found.loss,
             attribute_losses=None,
             suppressed_records=found.suppressed,
@@ -197,14 +202,6 @@ class RecodingPlan:
         plan.answers.become_part(self.answers, _HEIGHT, keeps_state=False)
         bounds = plan.combine({0: plan.run_block(0, lambda _: None, lambda: not course.goes_on())}).bounds
         return 0.0 if bounds is None else bounds.lower
-
-    def _rule(self, packed: str) -> Rule:
-        cells = Cells(self._table, self._loss)
-        flat = np.frombuffer(zlib.decompress(base64.b64decode(packed)), dtype="<i2")
-        steps = flat.reshape(cells.most.shape, order="F")
-        everybody, missing = np.ones(cells.size, dtype=bool), self._problem.missing
-        left_out = lacking_records(cells.raw, range(cells.n_attributes), missing)
-        return cells.rule(steps, ~own_block(everybody, left_out, self._problem.suppressed))
 
 
 class _Search:
@@ -241,18 +238,14 @@ class _Search:
         self._raise_bound("some", best)
         if for_records:
             self._raise_bound("much", best)
-            if best is not None and self._moves_single_records:
+            # Single records may be given other levels, and that may lower the loss.
+            if best is not None and not (self._criteria.shares_levels or isinstance(self._losses, Height)):
                 improve(best, lambda loss: budget.suffices(loss, self._bound.least), self._course)
         loss = math.inf if best is None else self._losses.of(best)
         least = min(self._bound.least, loss)
         course = self._course
         found = _Found(for_table=packed, bound=least, complete=not course.halted, visited=course.visited)
         return found if best is None else self._described(found, best, loss, rounds)
-
-    @property
-    def _moves_single_records(self) -> bool:
-        """Whether single records may be given other levels, and that may lower the loss."""
-        return not self._criteria.shares_levels and not isinstance(self._losses, Height)
 
     def _raise_bound(self, work: Work, best: Recoding | None) -> None:
         known = math.inf if best is None else self._course.of(lambda: best.loss)

@@ -70,7 +70,18 @@ class Batch:
 
     def settled(self, *, excused: bool = False) -> Bools:
         """(r,) which moves leave no class failing, except that of suppressed records if it is excused."""
-        ahead = self._records_ahead()
+        # (r,) records that return to a class before each of those that left it: from large classes
+        # first
+        held = self._at >= 0
+        class_sizes = np.bincount(self._at[held], self._amounts[held], self._placed.limit)
+        order = np.lexsort((-class_sizes[self._joined], self._left))
+        amounts = self._amounts[self._rows[order]]
+        ahead = np.cumsum(amounts) - amounts
+        starts = np.append(True, self._left[order][1:] != self._left[order][:-1])
+        first = np.maximum.accumulate(np.where(starts, ahead, 0))
+        found = np.empty(len(order), dtype=np.int64)
+        found[order] = ahead - first
+        ahead = found
         returned = np.zeros(self._placed.limit, dtype=np.int64)
         moving = np.ones(len(self._rows), dtype=bool)
         while True:
@@ -101,19 +112,6 @@ class Batch:
     def _like_before(self) -> Callable[[Bools], Bools]:
         """Which classes were chosen ones before the moves or, where they overlap, matched these."""
         return self._criteria.likeness(self._placed)
-
-    def _records_ahead(self) -> Longs:
-        """(r,) records that return to a class before each of those that left it: from large classes first."""
-        placed = self._at >= 0
-        sizes = np.bincount(self._at[placed], self._amounts[placed], self._placed.limit)
-        order = np.lexsort((-sizes[self._joined], self._left))
-        amounts = self._amounts[self._rows[order]]
-        ahead = np.cumsum(amounts) - amounts
-        starts = np.append(True, self._left[order][1:] != self._left[order][:-1])
-        first = np.maximum.accumulate(np.where(starts, ahead, 0))
-        found = np.empty(len(order), dtype=np.int64)
-        found[order] = ahead - first
-        return found
 
 
 class Recoding(Recoded):
@@ -228,7 +226,14 @@ class Recoding(Recoded):
         limit, suppressed = int(numbers.max()) + 1, class_of_suppressed(both, numbers)
         at, joined = numbers[: len(self.of)].copy(), numbers[len(self.of) :]
         placed = Placed(at, limit, codes_by_row(numbers, limit, both), suppressed)
-        excused = self._suppressed_class_fails
+        # Whether the suppressed records fail as a class, being too many to be left out: then they
+        # may. Whoever leaves them cannot break that, and in the end they have to be few enough or
+        # pass
+        if self._suppressed_fail is None:
+            held = self.placed
+            fails = self.criteria.failing(held)
+            self._suppressed_fail = held.suppressed_class != NO_CLASS and bool(fails[held.suppressed_class])
+        excused = self._suppressed_fail
         moved = Batch(self.criteria, self.cells.amounts, rows, placed, joined).settled(excused=excused)
         if not moved.any():
             return rows[:0]
@@ -244,20 +249,6 @@ class Recoding(Recoded):
         self._loss = None
         self._suppressed_fail = None if excused else False
         return rows
-
-    @property
-    def _suppressed_class_fails(self) -> bool:
-        """Whether the suppressed records fail as a class, being too many to be left out: then they may.
-
-        Whoever leaves them cannot break that, and in the end they have to be few enough or pass.
-        """
-        if self._suppressed_fail is None:
-            placed = self.placed
-            fails = self.criteria.failing(placed)
-            self._suppressed_fail = placed.suppressed_class != NO_CLASS and bool(
-                fails[placed.suppressed_class]
-            )
-        return self._suppressed_fail
 
     def move_if_lower(self, rows: Indices, target: Steps, *, strictly: bool = True) -> Indices:
         """:meth:`move`, unless that raises the loss; halves of the batch are tried then.

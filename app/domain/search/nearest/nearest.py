@@ -110,7 +110,26 @@ class _Search:
             complete = proven = False
         except EndedError:
             proven = False
-        return self._change(proven, complete)
+        raising = self._raising
+        before = self._before
+        best = self._best or self._spare
+        if best is None:
+            status: ChangeStatus = "none_exists" if proven else "not_found"
+            return Change(status, proven, None, None, None, 0, before, None, self._examined, complete)
+        candidate = self._candidate(best)
+        names = raising.table.attributes
+        return Change(
+            "found",
+            proven and self._best is not None,
+            {name: level for name, level in zip(names, best.levels, strict=True) if level},
+            candidate.rule,
+            candidate.suppression,
+            best.suppressed,
+            before,
+            best.utility,
+            self._examined,
+            complete,
+        )
 
     def _look(self) -> bool:
         """Take options in order of utility; whether all that could be better were taken."""
@@ -119,7 +138,9 @@ class _Search:
         upcoming = next(vectors, None)
         seen = 0
         while upcoming is not None or self._later:
-            floor = self._floor
+            # What is worth less than this cannot be the answer any more.
+            best = self._best
+            floor = _NO_LIMIT if best is None else best.utility - tie_margin(best.utility)
             if upcoming is not None and self._comes_first(upcoming[0]):
                 if upcoming[0] < floor:
                     break
@@ -142,13 +163,6 @@ class _Search:
         left = [-math.inf if upcoming is None else upcoming[0], *(own.utility for own in self._later[:1])]
         before = self._before
         return self._budget.suffices(before - self._spare.utility, before - max(left))
-
-    @property
-    def _floor(self) -> float:
-        """What is worth less than this cannot be the answer any more."""
-        if self._best is None:
-            return _NO_LIMIT
-        return self._best.utility - tie_margin(self._best.utility)
 
     def _comes_first(self, utility: float) -> bool:
         if not self._later:
@@ -352,25 +366,3 @@ class _Search:
             raise EndedError
         self._examined += 1
         self._tick(self._examined)
-
-    def _change(self, proven: bool, complete: bool) -> Change:
-        raising = self._raising
-        before = self._before
-        best = self._best or self._spare
-        if best is None:
-            status: ChangeStatus = "none_exists" if proven else "not_found"
-            return Change(status, proven, None, None, None, 0, before, None, self._examined, complete)
-        candidate = self._candidate(best)
-        names = raising.table.attributes
-        return Change(
-            "found",
-            proven and self._best is not None,
-            {name: level for name, level in zip(names, best.levels, strict=True) if level},
-            candidate.rule,
-            candidate.suppression,
-            best.suppressed,
-            before,
-            best.utility,
-            self._examined,
-            complete,
-        )

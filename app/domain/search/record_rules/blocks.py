@@ -83,7 +83,7 @@ class RecordSearch(ABC):
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """What was found for the block's records as packed rows; UNSOLVED where a halt came first."""
-        rows = self._rows(index)
+        rows = block_of(self.units, self.n_blocks, index)
         found = self._unsolved(len(rows))
         with suppress(HaltedError):
             self._solve(rows, found, tick, halted)
@@ -94,10 +94,6 @@ class RecordSearch(ABC):
         self, rows: range, found: npt.NDArray[np.void], tick: Callable[[int], None], halted: Halted
     ) -> None:
         """Fill in the rows of some records; HaltedError or an early end leaves rows as they are."""
-
-    def _rows(self, index: int) -> range:
-        """The records of a block."""
-        return block_of(self.units, self.n_blocks, index)
 
     def _unsolved(self, n_records: int) -> npt.NDArray[np.void]:
         """Rows of records for which nothing was found yet."""
@@ -113,7 +109,7 @@ class RecordSearch(ABC):
             )
         found = self._unsolved(self.units)
         for index, block in blocks.items():
-            rows = self._rows(index)
+            rows = block_of(self.units, self.n_blocks, index)
             found[rows.start : rows.stop] = np.frombuffer(block, dtype=self._row_type)
         return found
 

@@ -16,10 +16,10 @@ import numpy as np
 from app.domain.arrays import Floats
 from app.domain.counting.calibration import SECONDS_PER_SCORED_CELL
 from app.domain.errors import NotFound
-from app.domain.rules.rule import Rule, identity
+from app.domain.rules.rule import identity
 from app.domain.search.budget import Budget, Halted, never
 from app.domain.search.context import SearchContext
-from app.domain.search.outcome import STATUSES, Counters, Outcome, Score, least_objective, score, shortfall_of
+from app.domain.search.outcome import STATUSES, Counters, Outcome, least_objective, score, shortfall_of
 from app.domain.search.problem import Problem
 from app.domain.search.record_rules.blocks import per_record
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, Choice, Criteria, choose_by
@@ -64,13 +64,10 @@ class CandidatesPlan:
         """Risk and utility of one rule, for the mean of the table and for its worst record."""
         if halted():
             return b""
-        found, _ = score(self._context, self._problem, self._rule(index))
+        found, _ = score(self._context, self._problem, self._context.rules[self._names[index]])
         risk, utility = per_record(found, self._problem)
         tick(1)
         return np.array([found.risk, risk.max(), found.utility, utility.min()], dtype="<f8").tobytes()
-
-    def _rule(self, index: int) -> Rule:
-        return self._context.rules[self._names[index]]
 
     def combine(self, blocks: Mapping[int, bytes]) -> Outcome:
         """The best of the rules that were scored."""
@@ -81,13 +78,16 @@ class CandidatesPlan:
         untouched, _ = score(context, replace(problem, absent_policy="zero"), identity(len(context.links)))
         code = int(choice.code[0])
         shortfall = None
+        # Records that nobody is consistent with in some dictionary, from the score of the identity
+        found = [untouched.assessment] if untouched.in_set is None else list(untouched.in_set.assessments)
+        absent = [assessment.records.counts == 0 for assessment in found if assessment is not None]
         outcome = Outcome.of(
             context,
             self._asked,
             self.solver,
             STATUSES[code] if is_all else "heuristic",
-            self._rule(looked[int(choice.node[0])]) if code == OPTIMAL else None,
-            absent=_n_absent(untouched),
+            self._context.rules[self._names[looked[int(choice.node[0])]]] if code == OPTIMAL else None,
+            absent=int(np.any(absent, axis=0).sum()),
             n_rules=self._n_given,
             counters=Counters(*[len(looked)] * 3),
         )
@@ -116,10 +116,3 @@ class CandidatesPlan:
             nothing = np.zeros((1, 1))
             return choose_by(Criteria(nothing > 0, nothing, nothing), np.full(1, math.nan))
         return choose_by(criteria, utility.max(axis=0) if is_floor else risk.min(axis=0))
-
-
-def _n_absent(untouched: Score) -> int:
-    """Records that nobody is consistent with in some dictionary, from the score of the identity."""
-    found = [untouched.assessment] if untouched.in_set is None else list(untouched.in_set.assessments)
-    absent = [assessment.records.counts == 0 for assessment in found if assessment is not None]
-    return int(np.any(absent, axis=0).sum())

@@ -361,20 +361,16 @@ class RecordInstance:
             own = sensitivity.weights(j, nodes.reshape(-1), np.tile(groups, len(nodes)))
             weights = _spread(weights, own.reshape(nodes.shape))
         for interaction in sensitivity.interactions:
-            together = self._disclosed_together(interaction.attributes, rows)
+            # Nodes at which none of the attributes is ⊥, broadcast over the levels of the others
+            together = np.ones((*(1 for _ in self.shape), len(rows)), dtype=bool)
+            for attribute in interaction.attributes:
+                axis = self._axes[attribute]
+                shown = np.arange(axis.n_levels)[:, None] < axis.depth[self._codes[rows, attribute]]
+                sizes = [axis.n_levels if i == attribute else 1 for i in range(len(self.shape))]
+                together = together & shown.reshape(*sizes, len(rows))
             weights = weights.reshape(*self.shape, len(rows))
             weights = weights + np.where(together, interaction.weights[groups], 0.0)
         return sensitivity.of_sum(weights.reshape(-1)).reshape(self.n_nodes, len(rows))
-
-    def _disclosed_together(self, attributes: Sequence[int], rows: Longs) -> npt.NDArray[np.bool_]:
-        """Nodes at which none of the attributes is ⊥, broadcast over the levels of the others."""
-        together = np.ones((*(1 for _ in self.shape), len(rows)), dtype=bool)
-        for j in attributes:
-            axis = self._axes[j]
-            shown = np.arange(axis.n_levels)[:, None] < axis.depth[self._codes[rows, j]]
-            sizes = [axis.n_levels if i == j else 1 for i in range(len(self.shape))]
-            together = together & shown.reshape(*sizes, len(rows))
-        return together
 
 
 def _spread(values: Floats, terms: Floats) -> Floats:

@@ -122,7 +122,22 @@ def solve_exactly(
     risk; then, item by item, that of the least nodes. None if it takes more than 1e9 steps or 2 GiB.
     """
     left = open_choices(choices, relaxed, goal, limit)
-    window = _window(choices, left, relaxed, goal, limit, unit)
+    units = np.rint(choices.gain / unit).astype(np.int64)
+    base = int((units[left.fixed] * choices.copies)[left.fixed >= 0].sum())
+    added = []
+    for own, _ in left.options:
+        least = int(units[own].min())
+        base += least
+        added.append(units[own] - least)
+    high = base + sum(int(one.max()) for one in added)
+    if goal == "min_risk":
+        low = min(math.ceil(limit / unit), round(relaxed.gain / unit))
+        # A total beyond the floor costs its price, which the budget limits.
+        high = min(high, low + math.floor(min(left.budget / relaxed.price / unit, float(high))))
+    else:
+        low = round(relaxed.gain / unit)
+        high = min(high, max(low, math.floor(relaxed.bound / unit + ROUNDING * low)))
+    window = _Window(added, base, low - base, high - base)
     tables = _tables(left, window)
     if tables is None:
         return None
@@ -144,25 +159,6 @@ def solve_exactly(
         accepted = min(best + tie_margin(best / total_weight) * total_weight, limit)
     picks = _picks(left, window, tables, offset + at, accepted - float(harms[at]))
     return left.chosen(choices, picks)
-
-
-def _window(choices: Choices, left: Open, relaxed: Relaxed, goal: Goal, limit: float, unit: float) -> _Window:
-    units = np.rint(choices.gain / unit).astype(np.int64)
-    base = int((units[left.fixed] * choices.copies)[left.fixed >= 0].sum())
-    added = []
-    for own, _ in left.options:
-        least = int(units[own].min())
-        base += least
-        added.append(units[own] - least)
-    high = base + sum(int(one.max()) for one in added)
-    if goal == "min_risk":
-        low = min(math.ceil(limit / unit), round(relaxed.gain / unit))
-        # A total beyond the floor costs its price, which the budget limits.
-        high = min(high, low + math.floor(min(left.budget / relaxed.price / unit, float(high))))
-    else:
-        low = round(relaxed.gain / unit)
-        high = min(high, max(low, math.floor(relaxed.bound / unit + ROUNDING * low)))
-    return _Window(added, base, low - base, high - base)
 
 
 Table = tuple[int, Floats]
@@ -271,7 +267,14 @@ def solve_by_lists(
         gain = (gain[:, None] + choices.gain[own]).reshape(-1)
         harm = (harm[:, None] + choices.harm[own]).reshape(-1)
         missed = (missed[:, None] + losses).reshape(-1)
-        kept = _undominated(gain, harm, missed <= left.budget)
+        # Positions of the allowed totals that no other dominates, by descending utility
+        order = np.flatnonzero(missed <= left.budget)
+        order = order[np.lexsort((order, harm[order], -gain[order]))]
+        least = np.minimum.accumulate(harm[order])
+        keep = np.ones(len(order), dtype=bool)
+        # Equal totals that were added in another order differ by rounding.
+        keep[1:] = harm[order[1:]] < least[:-1] - SAME * np.abs(least[:-1])
+        kept = order[keep]
         gain, harm, missed = gain[kept], harm[kept], missed[kept]
         origins.append(kept)
     met = np.flatnonzero(gain >= limit if goal == "min_risk" else harm <= limit)
@@ -287,14 +290,3 @@ def solve_by_lists(
         at, pick = divmod(int(origin[at]), len(own))
         picks.append(pick)
     return left.chosen(choices, picks[::-1])
-
-
-def _undominated(gain: Floats, harm: Floats, allowed: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Longs:
-    """Positions of the allowed totals that no other dominates, by descending utility."""
-    order = np.flatnonzero(allowed)
-    order = order[np.lexsort((order, harm[order], -gain[order]))]
-    least = np.minimum.accumulate(harm[order])
-    keep = np.ones(len(order), dtype=bool)
-    # Equal totals that were added in another order differ by rounding.
-    keep[1:] = harm[order[1:]] < least[:-1] - SAME * np.abs(least[:-1])
-    return order[keep]

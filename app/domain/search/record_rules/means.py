@@ -12,7 +12,7 @@ unit and the table is small enough.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -85,19 +85,17 @@ class CurveBlocks:
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
         """The undominated nodes of the block's records as packed rows."""
-        return curves_of_block(self.instance, self._rows(index), self._floor, tick, halted)
+        rows = block_of(self.units, self.n_blocks, index)
+        return curves_of_block(self.instance, rows, self._floor, tick, halted)
 
     def curves(self, blocks: Mapping[int, bytes]) -> tuple[Curves, Longs]:
         """The undominated nodes of all distinct records, and the records whose are missing."""
-        return curves_of(blocks, [len(self._rows(i)) for i in range(self.n_blocks)])
+        return curves_of(blocks, [len(block_of(self.units, self.n_blocks, i)) for i in range(self.n_blocks)])
 
     @property
     def counters(self) -> Counters:
         """Every node of every lattice is evaluated."""
         return Counters(*[self.units * self.instance.n_nodes] * 3)
-
-    def _rows(self, index: int) -> range:
-        return block_of(self.units, self.n_blocks, index)
 
 
 class MeanPlan(CurveBlocks):
@@ -164,7 +162,16 @@ class MeanPlan(CurveBlocks):
             value = value_of(choices, answer, problem, instance.context.total_weight)
             return replace(outcome, bounds=Bounds(value, 0.0))
         if answer.chosen is not None:
-            nodes = _nodes(instance, choices, item_of, curves, answer.chosen)
+            # Node per record (n,): copies of an item take their choices in the order of the table.
+            # Records of weight 0 change no mean; they take their least risk, ⊥ if all of it is
+            # infinite
+            held = np.diff(curves.starts) > 0
+            least = np.full(len(held), instance.n_nodes - 1, dtype=np.int64)
+            least[held] = curves.node[curves.starts[:-1][held]]
+            nodes = least[instance.of_record]
+            order = np.argsort(item_of, kind="stable")
+            order = order[item_of[order] >= 0]
+            nodes[order] = choices.node[np.concatenate(answer.chosen)]
             found = replace(outcome, solver=answer.solver)
             found = found.with_rule(instance.context, instance.rule_of(nodes))
             return found if answer.bound is None else found.unless_above(answer.bound)
@@ -259,23 +266,6 @@ def greatest_risks(choices: Choices, total_weight: float) -> tuple[Floats, Float
     risk, total = choices.risk[order], np.cumsum(added[order]) / total_weight
     last = np.append(risk[1:] != risk[:-1], True) & (risk >= start)
     return risk[last], total[last]
-
-
-def _nodes(
-    instance: RecordInstance, choices: Choices, item_of: Longs, curves: Curves, chosen: Sequence[Longs]
-) -> Longs:
-    """Node per record (n,): copies of an item take their choices in the order of the table.
-
-    Records of weight 0 change no mean; they take their least risk, ⊥ if all of it is infinite.
-    """
-    held = np.diff(curves.starts) > 0
-    least = np.full(len(held), instance.n_nodes - 1, dtype=np.int64)
-    least[held] = curves.node[curves.starts[:-1][held]]
-    nodes = least[instance.of_record]
-    order = np.argsort(item_of, kind="stable")
-    order = order[item_of[order] >= 0]
-    nodes[order] = choices.node[np.concatenate(chosen)]
-    return nodes
 
 
 @dataclass(frozen=True, eq=False)

@@ -90,41 +90,37 @@ class JointPlan:
             stop_if(halted)
 
         try:
-            return self._found(advance)
+            # The candidates of every record of the table
+            instance, problem = self._instance, self._problem
+            instance.prepare(range(instance.n_distinct), lambda: advance(0))
+            of_distinct = []
+            for start in range(0, instance.n_distinct, instance.rows_at_once):
+                rows = np.arange(start, min(instance.n_distinct, start + instance.rows_at_once))
+                lattices, beyond = instance.evaluate(rows), instance.beyond_top(rows)
+                for column in range(len(rows)):
+                    utility = lattices.utility[:, column]
+                    held = np.ones(len(utility), dtype=bool) if beyond is None else ~beyond[:, column]
+                    if self._each:
+                        held &= utility >= problem.objective.lowest_utility
+                    losses = np.stack([loss[held, column] for loss in lattices.losses])
+                    of_distinct.append(
+                        _Part(np.flatnonzero(held), losses, utility[held], float(utility.max()))
+                    )
+            weights = instance.context.table.weights
+            shares = np.ones(len(instance.of_record)) if weights is None else weights
+            parts = [
+                of_distinct[record].weighted(share / instance.context.total_weight)
+                for record, share in zip(instance.of_record.tolist(), shares.tolist(), strict=True)
+            ]
+            short = [part.reach for part in parts if not len(part.nodes)]
+            if short:
+                found = np.array([(INFEASIBLE, 0, min(short), len(short), 0)], dtype=FOUND)
+                return found.tobytes()
+            found, place = self._search(parts, advance)
+            nodes = [part.nodes[at] for part, at in zip(parts, place, strict=True)]
+            return found.tobytes() + np.array(nodes, dtype="<i8").tobytes()
         except HaltedError:
             return b""
-
-    def _found(self, tick: Tick) -> bytes:
-        parts = self._parts(tick)
-        short = [part.reach for part in parts if not len(part.nodes)]
-        if short:
-            found = np.array([(INFEASIBLE, 0, min(short), len(short), 0)], dtype=FOUND)
-            return found.tobytes()
-        found, place = self._search(parts, tick)
-        nodes = [part.nodes[at] for part, at in zip(parts, place, strict=True)]
-        return found.tobytes() + np.array(nodes, dtype="<i8").tobytes()
-
-    def _parts(self, tick: Tick) -> list[_Part]:
-        """The candidates of every record of the table."""
-        instance, problem = self._instance, self._problem
-        instance.prepare(range(instance.n_distinct), lambda: tick(0))
-        of_distinct = []
-        for start in range(0, instance.n_distinct, instance.rows_at_once):
-            rows = np.arange(start, min(instance.n_distinct, start + instance.rows_at_once))
-            lattices, beyond = instance.evaluate(rows), instance.beyond_top(rows)
-            for column in range(len(rows)):
-                utility = lattices.utility[:, column]
-                held = np.ones(len(utility), dtype=bool) if beyond is None else ~beyond[:, column]
-                if self._each:
-                    held &= utility >= problem.objective.lowest_utility
-                losses = np.stack([loss[held, column] for loss in lattices.losses])
-                of_distinct.append(_Part(np.flatnonzero(held), losses, utility[held], float(utility.max())))
-        weights = instance.context.table.weights
-        shares = np.ones(len(instance.of_record)) if weights is None else weights
-        return [
-            of_distinct[record].weighted(share / instance.context.total_weight)
-            for record, share in zip(instance.of_record.tolist(), shares.tolist(), strict=True)
-        ]
 
     def _search(self, parts: Sequence[_Part], tick: Tick) -> tuple[np.ndarray, Sequence[int]]:
         """The best combination: its value, the best second criterion, then the first of those left."""

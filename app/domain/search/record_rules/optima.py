@@ -164,18 +164,16 @@ class Terms:
         """
         rung = self._counts.node_of(linked)
         if self._last_share is None or self._last_share[0] != rung:
-            self._last_share = rung, self._share(self._count(rung, linked))
+            counts = self._count(rung, linked)
+            share = np.zeros(self.n_rows)
+            if self._model == "I":
+                np.divide(1.0, counts, out=share, where=counts > 0)
+            else:
+                np.divide(self._entities, counts, out=share, where=counts > 0)
+                np.log(share, out=share, where=counts > 0)
+                np.maximum(share, 0.0, out=share)
+            self._last_share = rung, share
         return self._last_share[1]
-
-    def _share(self, counts: Counts) -> Floats:
-        share = np.zeros(self.n_rows)
-        if self._model == "I":
-            np.divide(1.0, counts, out=share, where=counts > 0)
-        else:
-            np.divide(self._entities, counts, out=share, where=counts > 0)
-            np.log(share, out=share, where=counts > 0)
-            np.maximum(share, 0.0, out=share)
-        return share
 
     def base(self, linked: Levels, share: Floats) -> Floats:
         """The share times what the linked attributes contribute to the harm."""
@@ -353,7 +351,18 @@ class ScannedOptima(Optima):
             if self._utility is None:
                 risk[_utility(terms, linked, unlinked) < floor] = np.inf
             least.take(terms.number(linked, unlinked))
-        return _chosen(terms, least, floor)
+        # The choices, and which of them are sure; of those the value is still to be found
+        value, second, node = least.found()
+        reach = terms.utility_at([0] * len(terms.shape))
+        is_short = reach < floor
+        is_sure = (second - np.where(np.isinf(value), 0.0, value) > SLACK * (1.0 + value)) | is_short
+        ties = np.ones(terms.n_rows, dtype=np.int64)
+        # A record that nobody is consistent with risks nothing as it is, and nothing is more useful.
+        absent = terms.is_absent() & ~is_short & ((second == 0.0) | (second > SLACK))
+        node[absent | is_short] = 0
+        ties[absent & (second == 0.0)], ties[is_short] = 2, 0
+        code = np.where(is_short, INFEASIBLE, OPTIMAL).astype(np.int8)
+        return Choice(node, code, np.zeros(terms.n_rows), ties, reach), is_sure | absent
 
     def _useful(
         self, terms: Terms, linked: Levels, companions: list[Companion], floor: float
@@ -374,21 +383,6 @@ class ScannedOptima(Optima):
     @cached_property
     def _utility(self) -> Floats | None:
         return self._instance.common_utilities
-
-
-def _chosen(terms: Terms, least: LeastTwo, floor: float) -> tuple[Choice, Bools]:
-    """The choices, and which of them are sure; of those the value is still to be found."""
-    value, second, node = least.found()
-    reach = terms.utility_at([0] * len(terms.shape))
-    is_short = reach < floor
-    is_sure = (second - np.where(np.isinf(value), 0.0, value) > SLACK * (1.0 + value)) | is_short
-    ties = np.ones(terms.n_rows, dtype=np.int64)
-    # A record that nobody is consistent with risks nothing as it is, and nothing is more useful.
-    absent = terms.is_absent() & ~is_short & ((second == 0.0) | (second > SLACK))
-    node[absent | is_short] = 0
-    ties[absent & (second == 0.0)], ties[is_short] = 2, 0
-    code = np.where(is_short, INFEASIBLE, OPTIMAL).astype(np.int8)
-    return Choice(node, code, np.zeros(terms.n_rows), ties, reach), is_sure | absent
 
 
 def _utility(terms: Terms, linked: Levels, unlinked: Levels) -> Floats:

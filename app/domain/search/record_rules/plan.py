@@ -10,7 +10,7 @@ from itertools import takewhile
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.arrays import Floats, Longs
+from app.domain.arrays import Floats
 from app.domain.counting.calibration import BYTES_PER_SCORED_RECORD, SECONDS_PER_SCORED_RECORD
 from app.domain.counting.threads import in_order
 from app.domain.search.budget import UNLIMITED, Budget, Halted, stop_if
@@ -96,7 +96,16 @@ class RecordPlan(RecordSearch):
 
         def choose_some(piece: range) -> int:
             some = np.arange(rows.start + piece.start, rows.start + piece.stop)
-            self._choose(some, found[piece.start : piece.stop])
+            of_some = found[piece.start : piece.stop]
+            choice, of_some["risk"] = self._optima.of(some)
+            of_some["node"], of_some["code"], of_some["reach"] = choice.node, choice.code, choice.reach
+            # A bound is of what is minimised, the value of what was asked for.
+            sign = -1.0 if self._problem.objective.kind == "max_utility" else 1.0
+            of_some["ties"], of_some["bound"] = choice.ties, sign * choice.value
+            # Beyond a record's own top nodes only repeat it: they are not looked at.
+            own = self._instance.n_own_nodes(some)
+            for counter in ("visited", "risks", "utilities"):
+                of_some[counter] = own
             return piece.stop
 
         pieces = takewhile(
@@ -127,17 +136,6 @@ class RecordPlan(RecordSearch):
                 lattice = self._lattice(tops[i], risk[:, i], bounds[:, i], utility[:, i])
                 self._search(how, lattice, int(some[i]), found[start + i : start + i + 1], halted)
                 tick(start + i + 1)
-
-    def _choose(self, rows: Longs, found: npt.NDArray[np.void]) -> None:
-        choice, found["risk"] = self._optima.of(rows)
-        found["node"], found["code"], found["reach"] = choice.node, choice.code, choice.reach
-        # A bound is of what is minimised, the value of what was asked for.
-        sign = -1.0 if self._problem.objective.kind == "max_utility" else 1.0
-        found["ties"], found["bound"] = choice.ties, sign * choice.value
-        # Beyond a record's own top nodes only repeat it: they are not looked at.
-        own = self._instance.n_own_nodes(rows)
-        for counter in ("visited", "risks", "utilities"):
-            found[counter] = own
 
     def _lattice(self, tops: Sequence[int], risk: Floats, bounds: Floats, utility: Floats) -> ScoredLattice:
         """The record's own lattice, without the nodes that repeat its top."""

@@ -142,7 +142,22 @@ class LatticeCurves:
         reach: Floats = utility.max(axis=0)
         if self._floor is not None:
             risk[utility < self._floor] = np.inf
-        return reach, _curves(risk, utility)
+        # The curve of each column of (nodes, rows); columns of the same utilities are reduced
+        # together
+        kinds: dict[bytes, list[int]] = {}
+        for column, values in enumerate(np.ascontiguousarray(utility.T)):
+            kinds.setdefault(values.tobytes(), []).append(column)
+        found: dict[int, npt.NDArray[np.void]] = {}
+        for columns in kinds.values():
+            whole = len(columns) == risk.shape[1]
+            found.update(
+                zip(
+                    columns,
+                    _curves_of_kind(risk if whole else risk[:, columns], utility[:, columns[0]]),
+                    strict=True,
+                )
+            )
+        return reach, [found[column] for column in range(risk.shape[1])]
 
 
 class ScannedCurves(LatticeCurves):
@@ -202,7 +217,22 @@ class ScannedCurves(LatticeCurves):
         points["utility"], points["node"] = values[kind], node[kind, record]
         points["risk"] = terms.exact_risks(record, node[kind, record])
         reach = terms.utility_at([0] * len(terms.shape))
-        return self._completed(rows, left, reach, record, points)
+        # With the curves of the records that are left, from their lattices
+        counts = np.bincount(record, minlength=len(rows))
+        parts = [points]
+        owners = [record]
+        at_once = self._instance.rows_at_once
+        for start in range(0, len(left), at_once):
+            some = left[start : start + at_once]
+            curves = self._of_lattices(rows[some])[1]
+            sizes = np.array([len(curve) for curve in curves], dtype=np.int64)
+            counts[some] = sizes
+            owners.append(np.repeat(some, sizes))
+            parts += curves
+        if not len(left):
+            return reach, counts, points
+        order = np.argsort(np.concatenate(owners), kind="stable")
+        return reach, counts, np.concatenate(parts)[order]
 
     def _scanned(self, terms: Terms) -> tuple[Floats, Floats, Longs]:
         """Least and second least risk per kind of utility and record, and the node of the least."""
@@ -220,31 +250,6 @@ class ScannedCurves(LatticeCurves):
         least, second, node = zip(*(of_kind.found() for of_kind in found), strict=True)
         return np.stack(least), np.stack(second), np.stack(node)
 
-    def _completed(
-        self,
-        rows: Longs,
-        left: Longs,
-        reach: Floats,
-        record: Longs,
-        points: npt.NDArray[np.void],
-    ) -> tuple[Floats, Longs, npt.NDArray[np.void]]:
-        """With the curves of the records that are left, from their lattices."""
-        counts = np.bincount(record, minlength=len(rows))
-        parts = [points]
-        owners = [record]
-        at_once = self._instance.rows_at_once
-        for start in range(0, len(left), at_once):
-            some = left[start : start + at_once]
-            curves = self._of_lattices(rows[some])[1]
-            sizes = np.array([len(curve) for curve in curves], dtype=np.int64)
-            counts[some] = sizes
-            owners.append(np.repeat(some, sizes))
-            parts += curves
-        if not len(left):
-            return reach, counts, points
-        order = np.argsort(np.concatenate(owners), kind="stable")
-        return reach, counts, np.concatenate(parts)[order]
-
 
 def kinds_of_utility(utility: Floats) -> tuple[Longs, Longs]:
     """Nodes by ascending utility, and the positions at which a greater one begins.
@@ -255,24 +260,6 @@ def kinds_of_utility(utility: Floats) -> tuple[Longs, Longs]:
     values = utility[order]
     greater = np.concatenate([[True], values[1:] - values[:-1] > tie_margins(values[:-1])])
     return order, np.flatnonzero(greater)
-
-
-def _curves(risk: Floats, utility: Floats) -> list[npt.NDArray[np.void]]:
-    """The curve of each column of (nodes, rows); columns of the same utilities are reduced together."""
-    kinds: dict[bytes, list[int]] = {}
-    for column, values in enumerate(np.ascontiguousarray(utility.T)):
-        kinds.setdefault(values.tobytes(), []).append(column)
-    found: dict[int, npt.NDArray[np.void]] = {}
-    for columns in kinds.values():
-        whole = len(columns) == risk.shape[1]
-        found.update(
-            zip(
-                columns,
-                _curves_of_kind(risk if whole else risk[:, columns], utility[:, columns[0]]),
-                strict=True,
-            )
-        )
-    return [found[column] for column in range(risk.shape[1])]
 
 
 def _curves_of_kind(risk: Floats, utility: Floats) -> list[npt.NDArray[np.void]]:

@@ -89,7 +89,11 @@ def least_growth(context: SearchContext) -> Growth:
         factors = np.unique(sensitivity.factors[:, j])
         weights = [own[nodes]] if np.isnan(factors).any() else []
         weights += [factor * unit[nodes] for factor in factors[np.isfinite(factors)]]
-        terms.append(_from_the_top([_steps(of_factor) for of_factor in weights], shape[j]))
+        steps = [_steps(of_factor) for of_factor in weights]
+        total = np.zeros(shape[j])
+        if steps:
+            total[:-1] = np.minimum.reduce(steps)[::-1].cumsum()[::-1]
+        terms.append(total)
     multiplies = sensitivity.is_exponential
     if multiplies and sum(float(term[0]) for term in terms) > LARGEST_EXPONENT:
         return Growth.none(shape)
@@ -101,13 +105,6 @@ def _steps(weights: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         steps = (weights[:-1] - weights[1:]).min(axis=1, initial=np.inf)
     return np.where(np.isfinite(steps), np.maximum(steps, 0.0), 0.0)
-
-
-def _from_the_top(steps: Sequence[Floats], n_levels: int) -> Floats:
-    total = np.zeros(n_levels)
-    if steps:
-        total[:-1] = np.minimum.reduce(steps)[::-1].cumsum()[::-1]
-    return total
 
 
 class OpenRules:

@@ -169,37 +169,34 @@ class LateLevels:
         """The combinations at one level per later attribute."""
         found = self._found.pop(levels, None)
         if found is None:
-            found = self._make(levels)
+            n = len(self.marks)
+            columns, sizes = [], []
+            weights: Floats | None = None
+            for k, (level, codes) in enumerate(zip(levels, self._codes, strict=True)):
+                image = self._axes[self.cut + k].images[level]
+                # Codes of the dictionary alone that no record's class holds have a class of their own.
+                columns.append(np.where(image.class_of < 0, image.n_classes, image.class_of)[codes])
+                sizes.append(image.n_classes + 1)
+                if not self._weights.is_free(self.cut + k, level):
+                    added = self._weights.of(self.cut + k, level, codes, self.marks)
+                    weights = added if weights is None else weights + added
+            first, classes = group(*row_keys(columns, sizes, n))
+            infinite = None
+            if weights is not None:
+                with np.errstate(over="ignore"):
+                    weights = np.exp(weights) if self._exponential else weights
+                infinite = np.isposinf(weights)
+                weights = np.where(infinite, 1.0 if self._exponential else 0.0, weights)
+            found = Late(
+                classes.astype(np.int64),
+                max(1, len(first)),
+                weights,
+                infinite if infinite is not None and infinite.any() else None,
+            )
         self._found[levels] = found
         if len(self._found) > self._kept:
             self._found.popitem(last=False)
         return found
-
-    def _make(self, levels: tuple[int, ...]) -> Late:
-        n = len(self.marks)
-        columns, sizes = [], []
-        weights: Floats | None = None
-        for k, (level, codes) in enumerate(zip(levels, self._codes, strict=True)):
-            image = self._axes[self.cut + k].images[level]
-            # Codes of the dictionary alone that no record's class holds have a class of their own.
-            columns.append(np.where(image.class_of < 0, image.n_classes, image.class_of)[codes])
-            sizes.append(image.n_classes + 1)
-            if not self._weights.is_free(self.cut + k, level):
-                added = self._weights.of(self.cut + k, level, codes, self.marks)
-                weights = added if weights is None else weights + added
-        first, classes = group(*row_keys(columns, sizes, n))
-        infinite = None
-        if weights is not None:
-            with np.errstate(over="ignore"):
-                weights = np.exp(weights) if self._exponential else weights
-            infinite = np.isposinf(weights)
-            weights = np.where(infinite, 1.0 if self._exponential else 0.0, weights)
-        return Late(
-            classes.astype(np.int64),
-            max(1, len(first)),
-            weights,
-            infinite if infinite is not None and infinite.any() else None,
-        )
 
 
 def counts_of(state: State, late: Late, entities: Floats) -> Floats:

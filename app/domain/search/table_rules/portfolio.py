@@ -248,10 +248,7 @@ class RacedSearch(RatingSearch):
             )  # fmt: skip
         left = max(1, self._n_nodes - greedy.n_ratings)
         found = search_boxes(instance, problem, replace(self._budget, max_nodes=left), tick, halted)
-        return self._better(greedy, found)
-
-    def _better(self, greedy: GreedyRule, found: Found) -> Found:
-        """The box search's answer with the better of both rules, and the nodes of both."""
+        # The box search's answer with the better of both rules, and the nodes of both
         counted = replace(
             found,
             visited_nodes=found.visited_nodes + greedy.n_ratings,

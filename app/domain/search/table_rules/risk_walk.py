@@ -102,7 +102,19 @@ class RiskWalk:
         joined = [np.concatenate([codes[record, j], rows[j]]) for j in self.order]
         joined.append(np.concatenate([mark, np.zeros(len(entities), mark.dtype)]).astype(np.int32))
         sizes = [axis.n_codes for axis in self.axes] + [len(used)]
-        start = begin(joined, sizes, self._columns(entities, n_of_row))
+        sensitivity = self.context.sensitivity
+        none = np.zeros(len(n_of_row))
+        own = np.concatenate([n_of_row, np.zeros(len(entities))])
+        harm, infinite = np.zeros_like(own), np.zeros_like(own)
+        if sensitivity.is_exponential:
+            harm = own
+        elif sensitivity.family == "constant":
+            if math.isinf(sensitivity.constant):
+                infinite = own
+            else:
+                harm = own * sensitivity.constant
+        held = (np.concatenate([none, entities]), own, harm)
+        start = begin(joined, sizes, (*held, infinite) if self._has_infinite else held)
         entity_sums, record_sums, *others = start.state.columns
         if np.array_equal(entity_sums, record_sums):
             # The table is its own dictionary: the two columns stay equal and are summed once.
@@ -116,21 +128,6 @@ class RiskWalk:
         self.marks = [self.suffixes[-2].codes.astype(np.int64)]
         for suffix in reversed(self.suffixes[:-2]):
             self.marks.insert(0, self.marks[0][suffix.next])
-
-    def _columns(self, entities: Floats, records: Floats) -> Columns:
-        sensitivity = self.context.sensitivity
-        none = np.zeros(len(records))
-        own = np.concatenate([records, np.zeros(len(entities))])
-        harm, infinite = np.zeros_like(own), np.zeros_like(own)
-        if sensitivity.is_exponential:
-            harm = own
-        elif sensitivity.family == "constant":
-            if math.isinf(sensitivity.constant):
-                infinite = own
-            else:
-                harm = own * sensitivity.constant
-        columns = (np.concatenate([none, entities]), own, harm)
-        return (*columns, infinite) if self._has_infinite else columns
 
     @cached_property
     def _has_infinite(self) -> bool:

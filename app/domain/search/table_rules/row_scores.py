@@ -93,11 +93,7 @@ class RowScores(RuleScores):
         self._attackers = [_Attacker(attacker, policy, self.order) for attacker in contexts]
         self.absent: npt.NDArray[np.bool_] = np.any([a.absent for a in self._attackers], axis=0)
         refuse_absent(policy, int(context.table.reduced.counts[self.absent].sum()))
-        self._reduce(policy)
-        self._paths: StateCache[_Path] = StateCache()
-
-    def _reduce(self, policy: AbsentPolicy) -> None:
-        """Distinct rows of equal loss under every rule; those of weight 0 are left out."""
+        # Distinct rows of equal loss under every rule; those of weight 0 are left out
         context, reduced = self._context, self._context.table.reduced
         columns = [reduced.inverse, *(a.profiles.of_record for a in self._attackers)]
         sizes = [reduced.size, *(a.profiles.size for a in self._attackers)]
@@ -120,6 +116,7 @@ class RowScores(RuleScores):
             a.n_entities + a.profiles.outside[profile].astype(np.float64)
             for a, profile in zip(self._attackers, self._profile, strict=True)
         ]
+        self._paths: StateCache[_Path] = StateCache()
 
     @property
     def n_bytes(self) -> int:

@@ -79,10 +79,6 @@ class SummedScores(RuleScores):
             self.absent[reduced.inverse] = instance.absent[instance.of_record]
 
     @property
-    def _n_linked_nodes(self) -> int:
-        return math.prod(self.shape[: self._n_linked])
-
-    @property
     def n_bytes(self) -> int:
         """Estimated memory: the instance's own."""
         return self._instance.n_bytes
@@ -98,7 +94,8 @@ class SummedScores(RuleScores):
         rolled, n = self._instance.rolled, self._instance.n_distinct
         counted = 0.0 if rolled is None else rolled.seconds
         scored = (
-            self._n_linked_nodes * SECONDS_PER_SUMMED_SHARE + self.n_rules * SECONDS_PER_SUMMED_ROW_AND_RULE
+            math.prod(self.shape[: self._n_linked]) * SECONDS_PER_SUMMED_SHARE
+            + self.n_rules * SECONDS_PER_SUMMED_ROW_AND_RULE
         )
         return self._instance.context.preparing_seconds + counted + n * scored
 
@@ -135,7 +132,13 @@ class SummedScores(RuleScores):
             bound = risk
         else:
             ((bound,),) = self._means({linked: at}, _quiet, ~instance.absent)
-        slope, sensitivity = self._mean_share(linked), instance.context.sensitivity
+        # Mean of 1/|ρ| over the records that somebody is consistent with
+        parts = []
+        for rows in self._ranges():
+            mass = instance.mass[rows] * ~instance.absent[rows]
+            parts.append(float((Terms(instance, rows).share(linked) * mass).sum()))
+        slope = math.fsum(parts) / instance.context.total_weight
+        sensitivity = instance.context.sensitivity
         if sensitivity.is_exponential:
             slope = bound + slope if sensitivity.family == "multiplicative_centered" else bound
         return RuleRisk(float(risk), float(bound), float(slope))
@@ -186,15 +189,6 @@ class SummedScores(RuleScores):
                 terms.risk_into(risk, shares, bases, term)
                 sums.append(float(risk.sum()))
         return sums
-
-    def _mean_share(self, linked: Levels) -> float:
-        """Mean of 1/|ρ| over the records that somebody is consistent with."""
-        instance = self._instance
-        parts = []
-        for rows in self._ranges():
-            mass = instance.mass[rows] * ~instance.absent[rows]
-            parts.append(float((Terms(instance, rows).share(linked) * mass).sum()))
-        return math.fsum(parts) / instance.context.total_weight
 
 
 def _quiet(rules: int) -> None:

@@ -145,7 +145,15 @@ class RuleSearch:
         try:
             self._begin()
             while self._open.n_open:
-                self._settle_one()
+                position = self._next()
+                picked = int(self._open.ids[position])
+                levels = tuple(int(level) for level in np.unravel_index(picked, self._shape))
+                for one in reversed(self._climb(levels, picked, float(self._open.cap[position]))):
+                    if not self._open.is_open[position]:
+                        break
+                    self._rate(one)
+                if self._tick is not None:
+                    self._tick(len(self._utility) - self._open.n_open)
                 if self._answers is not None:
                     self._answers.offer(_STATE, self._kept)
         except EndedError as error:
@@ -187,17 +195,6 @@ class RuleSearch:
         return packed_state((self._goal.best, self._next_fit), arrays)
 
     def _rate(self, levels: tuple[int, ...]) -> float:
-        self._end_if_due()
-        number = self._number(levels)
-        rated = self._scores.rate(levels)
-        self._known[number] = 1
-        self._rated.append(number)
-        self._risks.append(rated.risk)
-        self._open.rated(number, levels, rated)
-        self._goal.learn(self._open, float(self._utility[number]), rated.risk)
-        return rated.risk
-
-    def _end_if_due(self) -> None:
         if self._halted():
             raise EndedError(halted=True)
         budget = self._budget
@@ -211,6 +208,14 @@ class RuleSearch:
             and budget.suffices(self._goal.best, self._goal.bound(self._open))
         ):
             raise EndedError
+        number = self._number(levels)
+        rated = self._scores.rate(levels)
+        self._known[number] = 1
+        self._rated.append(number)
+        self._risks.append(rated.risk)
+        self._open.rated(number, levels, rated)
+        self._goal.learn(self._open, float(self._utility[number]), rated.risk)
+        return rated.risk
 
     # --- moves ---------------------------------------------------------------------------------------
 
@@ -237,38 +242,26 @@ class RuleSearch:
     def _utility_of(self, levels: Sequence[int]) -> float:
         return float(self._utility[self._number(levels)])
 
-    def _settle_one(self) -> None:
-        position = self._next()
-        picked = int(self._open.ids[position])
-        levels = tuple(int(level) for level in np.unravel_index(picked, self._shape))
-        for one in reversed(self._climb(levels, picked, float(self._open.cap[position]))):
-            if not self._open.is_open[position]:
-                break
-            self._rate(one)
-        if self._tick is not None:
-            self._tick(len(self._utility) - self._open.n_open)
-
     def _next(self) -> int:
         """Position of the most urgent open rule, as of the last look at all of them."""
         while True:
             if len(self._rated) >= self._next_fit or not self._queue:
                 self._open.forget_closed()
-                self._look_again()
+                levels = np.stack(np.unravel_index(self._rated, self._shape), axis=1)
+                self._forecast.fit(levels, np.array(self._risks))
+                self._expected = self._forecast.log_risks()
+                open_now = np.flatnonzero(self._open.is_open)
+                urgency = self._goal.urgency(self._open)[open_now]
+                order = np.lexsort((self._expected[self._open.ids[open_now]], urgency))
+                self._queue = open_now[order[::-1]].tolist()
+                self._below = self._open.open_below()
+                pause = RATINGS_BETWEEN_FITS + len(self._utility) // RULES_PER_RATING_BETWEEN_FITS
+                self._next_fit = (
+                    len(self._rated) + pause + len(self._rated) // RATINGS_PER_RATING_BETWEEN_FITS
+                )
             position = self._queue.pop()
             if self._open.is_open[position]:
                 return position
-
-    def _look_again(self) -> None:
-        levels = np.stack(np.unravel_index(self._rated, self._shape), axis=1)
-        self._forecast.fit(levels, np.array(self._risks))
-        self._expected = self._forecast.log_risks()
-        open_now = np.flatnonzero(self._open.is_open)
-        urgency = self._goal.urgency(self._open)[open_now]
-        order = np.lexsort((self._expected[self._open.ids[open_now]], urgency))
-        self._queue = open_now[order[::-1]].tolist()
-        self._below = self._open.open_below()
-        pause = RATINGS_BETWEEN_FITS + len(self._utility) // RULES_PER_RATING_BETWEEN_FITS
-        self._next_fit = len(self._rated) + pause + len(self._rated) // RATINGS_PER_RATING_BETWEEN_FITS
 
     def _climb(self, levels: tuple[int, ...], number: int, cap: float) -> list[tuple[int, ...]]:
         """The way from a rule to the last more general one whose risk is expected to exceed the cap."""

@@ -171,7 +171,26 @@ class TableEnumeration(RuleBlocks):
         instance = self._instance
         risk, utility = self.scored(blocks)
         if np.isnan(risk).any():
-            return self._best_so_far(risk, utility)
+            # The best of the rules that were scored and of a start that is always tried
+            instance = self._instance
+            start = untouched(instance)
+            if start.code == INFEASIBLE:
+                return conclude(instance, self.solver, start)
+            shape = [height + 1 for height in instance.heights]
+            looked = int(np.isfinite(risk).sum())
+            known = np.where(np.isnan(risk), np.inf, risk)
+            if start.node is not None:
+                known[np.ravel_multi_index(start.node, shape)] = start.risk
+            choice = choose(known[:, None], utility[:, None], instance.problem.objective)
+            node = instance.levels_of(int(choice.node[0])) if int(choice.code[0]) == OPTIMAL else None
+            found = replace(
+                start,
+                node=node,
+                visited_nodes=looked + start.visited_nodes,
+                risk_evaluations=looked + start.risk_evaluations,
+                utility_evaluations=len(risk),
+            )
+            return conclude(instance, self.solver, found)
         choice = choose(risk[:, None], utility[:, None], instance.problem.objective)
         code, rule, n = int(choice.code[0]), int(choice.node[0]), len(risk)
         found = Found(
@@ -181,28 +200,6 @@ class TableEnumeration(RuleBlocks):
         return conclude(
             instance, self.solver, found, optimal_rules=int(choice.ties[0]), risk=risk, utility=utility
         )
-
-    def _best_so_far(self, risk: Floats, utility: Floats) -> Outcome:
-        """The best of the rules that were scored and of a start that is always tried."""
-        instance = self._instance
-        start = untouched(instance)
-        if start.code == INFEASIBLE:
-            return conclude(instance, self.solver, start)
-        shape = [height + 1 for height in instance.heights]
-        looked = int(np.isfinite(risk).sum())
-        known = np.where(np.isnan(risk), np.inf, risk)
-        if start.node is not None:
-            known[np.ravel_multi_index(start.node, shape)] = start.risk
-        choice = choose(known[:, None], utility[:, None], instance.problem.objective)
-        node = instance.levels_of(int(choice.node[0])) if int(choice.code[0]) == OPTIMAL else None
-        found = replace(
-            start,
-            node=node,
-            visited_nodes=looked + start.visited_nodes,
-            risk_evaluations=looked + start.risk_evaluations,
-            utility_evaluations=len(risk),
-        )
-        return conclude(instance, self.solver, found)
 
 
 class RatingSearch:
