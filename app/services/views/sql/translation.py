@@ -80,10 +80,9 @@ class Translation:
                 query, "query-too-large", f"the answer has more than {MOST_COLUMNS} columns.", "Name them."
             )
         early = failing(query)
-        return found if early is None else self._all_that_is_read(found, early)
-
-    def _all_that_is_read(self, found: Rows, early: exp.Expr) -> Rows:
-        """An envelope without conditions: an expression that may fail may have been tried on every row."""
+        if early is None:
+            return found
+        # An envelope without conditions: the expression may have been tried on every row.
         own = NotExact("expression that may fail", self._text.place(early))
         extras = tuple(body for rows in self._relations.values() for body in rows.bodies)
         reasons = tuple(dict.fromkeys((*found.reasons, own)))
