@@ -197,7 +197,16 @@ def _levels(
     if isinstance(rule, ChosenLevels):
         return table_rule(context.table, rule.levels, "/rule/levels")
     if isinstance(rule, StepsOfRecords):
-        return _rule_of_steps(rule, context.table)
+        if len(rule.records) != context.table.n_records:
+            raise InvalidInput.of(
+                "/rule/records",
+                "wrong-number",
+                f"The rule says what is shown of {len(rule.records)} records; the batch has "
+                f"{context.table.n_records}.",
+                "Give one entry per record of the batch, in its order; an empty one shows all as it is.",
+            )
+        records = [replace(own, row=row) for row, own in enumerate(rule.records, start=1)]
+        return rule_of_records(records, context.table)
     if isinstance(rule, ModalLevels):
         if not chosen_before:
             raise InvalidInput.of(
@@ -225,18 +234,6 @@ def _levels(
         f"them has at most {outcome.shortfall.best:g}.",
         f"Lower the floor by {outcome.shortfall.by:g}.",
     )
-
-
-def _rule_of_steps(rule: StepsOfRecords, batch: Table) -> Rule:
-    if len(rule.records) != batch.n_records:
-        raise InvalidInput.of(
-            "/rule/records",
-            "wrong-number",
-            f"The rule says what is shown of {len(rule.records)} records; the batch has {batch.n_records}.",
-            "Give one entry per record of the batch, in its order; an empty one shows all as it is.",
-        )
-    records = [replace(own, row=row) for row, own in enumerate(rule.records, start=1)]
-    return rule_of_records(records, batch)
 
 
 def _faults_of_entities(records: Sequence[NewRecord]) -> list[Fault]:
