@@ -17,7 +17,7 @@ from app.domain.search.problem import Problem
 from app.domain.search.record_risk import outer_sum, threshold_histogram
 from app.domain.search.solvers import Aruba, BranchAndBound
 from app.domain.tables.numbers import highest_accepted
-from app.experiments.record_lattices import CountedLattice, random_lattice
+from app.experiments.record_lattices import random_lattice
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
 from app.experiments.solving import context_at, search, solve
 
@@ -125,18 +125,13 @@ def _timed(seed: int, attributes: int, effort: Effort) -> Timed:
         raise ValueError("random weights are finite")
     for floor in (record.utility(found.levels), float(HEIGHT * attributes // 2)):
         seconds += [search(lattice, floor, solver).seconds for solver in (Aruba(), BranchAndBound())]
-    greatest = _greatest(lattice)
-    value = BoxObjective(record, TRADE_OFF_OF_TIMES, 1).value(found.levels)
-    return Timed(attributes, tuple(seconds), abs(value - greatest) <= 1e-9 * greatest)
-
-
-def _greatest(lattice: CountedLattice) -> float:
-    """The greatest λT/Φ + u of all nodes with Φ > 0."""
     counts = threshold_histogram(lattice.thresholds, lattice.heights)
     harm = outer_sum([np.array(chain) for chain in lattice.weights])
     utility = outer_sum([np.array(chain) for chain in lattice.utilities])
     admitted = harm > 0
-    return float((TRADE_OFF_OF_TIMES * counts[admitted] / harm[admitted] + utility[admitted]).max())
+    greatest = float((TRADE_OFF_OF_TIMES * counts[admitted] / harm[admitted] + utility[admitted]).max())
+    value = BoxObjective(record, TRADE_OFF_OF_TIMES, 1).value(found.levels)
+    return Timed(attributes, tuple(seconds), abs(value - greatest) <= 1e-9 * greatest)
 
 
 def _claims(risks: list[AtTradeOff], times: list[Timed], means: Floats, seconds: Floats) -> tuple[Claim, ...]:

@@ -42,7 +42,11 @@ def run(effort: Effort) -> Report:
     rows = [row for seed in range(effort.seeds) for row in _compare(seed, effort)]
     worked, full = sum(row.evaluations[1] for row in rows), sum(row.evaluations[0] for row in rows)
     columns = ("utility floor", *(f"{n}: risk" for n in SOLVERS), *(f"{n}: evaluations" for n in SOLVERS))
-    body = tuple((floor, *risks, *evaluations) for floor, risks, evaluations in _by_floor(rows))
+    by_floor = _by_floor(rows)
+    body = tuple((floor, *risks, *evaluations) for floor, risks, evaluations in by_floor)
+    floors, _, of_floors = zip(*by_floor, strict=True)
+    series = curves(SOLVERS, floors, np.array(of_floors))
+    title = "Risk evaluations by utility floor"
     return Report(
         id="X6",
         title="Branch and bound against enumeration",
@@ -50,7 +54,7 @@ def run(effort: Effort) -> Report:
         setting=f"record-level rules on {effort.records} records against {effort.entities} entities, "
         f"{effort.seeds} seeds; truncated to {BUDGET_SHARE:.0%} of the lattice",
         tables=(ResultTable("Risk and risk evaluations", columns, body),),
-        pictures=(_picture(rows),),
+        pictures=(Picture("x6-evaluations", title, "Utility floor", "Risk evaluations", series),),
         claims=(
             exact(
                 "Run to its end it finds the exhaustive optimum",
@@ -104,10 +108,3 @@ def _by_floor(rows: Sequence[Compared]) -> list[tuple[float, list[float], list[f
         risks = np.mean([row.risks for row in chosen], axis=0).tolist()
         found.append((floor, risks, np.mean([row.evaluations for row in chosen], axis=0).tolist()))
     return found
-
-
-def _picture(rows: Sequence[Compared]) -> Picture:
-    floors, _, worked = zip(*_by_floor(rows), strict=True)
-    series = curves(SOLVERS, floors, np.array(worked))
-    title = "Risk evaluations by utility floor"
-    return Picture("x6-evaluations", title, "Utility floor", "Risk evaluations", series)

@@ -90,7 +90,15 @@ def _census(attributes: tuple[str, ...], lines: Iterator[tuple[int, list[str]]])
     values: list[list[int]] = [[] for _ in attributes]
     for number, cells in lines:
         for attribute, cell, own in zip(attributes, cells, values, strict=True):
-            own.append(_whole(cell, attribute, number))
+            text = cell.strip()
+            if not re.fullmatch(r"-?[0-9]{1,15}", text):
+                raise InvalidInput.of(
+                    f"/census/{attribute}",
+                    "not-a-number",
+                    f"In line {number:,} the {attribute} is no whole number.",
+                    "Leave such records out, or give codes in their place.",
+                )
+            own.append(int(text))
     if not values[0]:
         raise InvalidInput.of("/census", "empty", "The extract has no records.", "Give one that has some.")
     numbered = [_numbered(np.array(own, dtype=np.int64)) for own in values]
@@ -200,18 +208,6 @@ def _cells(path: Path, places: Mapping[str, str]) -> Iterator[tuple[int, list[st
                 "Give a CSV whose lines all have the same columns.",
             )
         yield reader.line_num, [cells[place] for place in order]
-
-
-def _whole(cell: str, attribute: str, line: int) -> int:
-    text = cell.strip()
-    if not re.fullmatch(r"-?[0-9]{1,15}", text):
-        raise InvalidInput.of(
-            f"/census/{attribute}",
-            "not-a-number",
-            f"In line {line:,} the {attribute} is no whole number.",
-            "Leave such records out, or give codes in their place.",
-        )
-    return int(text)
 
 
 def _numbered(values: npt.NDArray[np.int64]) -> Ints:

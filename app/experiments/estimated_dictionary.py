@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from app.charts.series import Series
-from app.domain.arrays import Floats, Ints
+from app.domain.arrays import Floats
 from app.experiments.report import Effort, Picture, Report, ResultTable, exact
 from app.experiments.solving import random_record_rule, random_table_rule, score
-from app.experiments.synthetic import Synthetic, generate
+from app.experiments.synthetic import generate
 
 SHARES = (0.1, 0.25, 0.5, 1.0)
 RULES = 40
@@ -26,6 +26,12 @@ def run(effort: Effort) -> Report:
         (size, float(column.min()), float(column.mean()), float(column.max()))
         for size, column in zip(sizes, ratio.T, strict=True)
     )
+    clouds = [
+        Series(f"{size} entities", tuple(column.tolist()), tuple(estimated.tolist()), "points")
+        for size, column in zip(sizes, true.T, strict=True)
+    ]
+    most = float(estimated.max())
+    equal = Series("equal", (0.0, most), (0.0, most))
     return Report(
         id="X3",
         title="Estimated against true risk",
@@ -37,7 +43,11 @@ def run(effort: Effort) -> Report:
                 "Estimated / true risk", ("entities in the true dictionary", "least", "mean", "most"), rows
             ),
         ),
-        pictures=(_picture(sizes, estimated, true),),
+        pictures=(
+            Picture(
+                "x3-bound", "Estimated against true risk", "True risk", "Estimated risk", (*clouds, equal)
+            ),
+        ),
         claims=(
             exact(
                 "The estimated risk is never below the true one (Definitions: upper bound)",
@@ -58,7 +68,10 @@ def _risks(seed: int, effort: Effort, sizes: list[int]) -> Floats:
     data, rng = generate(seed, effort.entities), np.random.default_rng([seed, 3])
     table = data.table(effort.records)
     sensitivity = data.sensitivity(table, "linear_personal")
-    vague = _vaguer(data, rng)
+    vague = data.leaves.copy()
+    for j, hierarchy in enumerate(data.hierarchies):
+        chosen = rng.random(data.n_entities) < VAGUE_SHARE
+        vague[chosen, j] = hierarchy.ancestor_steps(1)[vague[chosen, j]]
     dictionaries = [data.dictionary(0, effort.records), *(data.dictionary(0, n, vague) for n in sizes)]
     rules = [
         random_table_rule(table, rng) if i % 2 else random_record_rule(table, rng, rng.random())
@@ -67,22 +80,3 @@ def _risks(seed: int, effort: Effort, sizes: list[int]) -> Floats:
     return np.array(
         [[score(table, rule, d, sensitivity).risk_average for d in dictionaries] for rule in rules]
     )
-
-
-def _vaguer(data: Synthetic, rng: np.random.Generator) -> Ints:
-    """Every cell as it is or, for a share of them, one step more general."""
-    nodes = data.leaves.copy()
-    for j, hierarchy in enumerate(data.hierarchies):
-        chosen = rng.random(data.n_entities) < VAGUE_SHARE
-        nodes[chosen, j] = hierarchy.ancestor_steps(1)[nodes[chosen, j]]
-    return nodes
-
-
-def _picture(sizes: list[int], estimated: Floats, true: Floats) -> Picture:
-    clouds = [
-        Series(f"{size} entities", tuple(column.tolist()), tuple(estimated.tolist()), "points")
-        for size, column in zip(sizes, true.T, strict=True)
-    ]
-    most = float(estimated.max())
-    equal = Series("equal", (0.0, most), (0.0, most))
-    return Picture("x3-bound", "Estimated against true risk", "True risk", "Estimated risk", (*clouds, equal))

@@ -41,6 +41,9 @@ def run(effort: Effort) -> Report:
     """One record per seed, seven attributes of heights 1 to 5."""
     found = [row for seed in range(effort.seeds) for row in _searched(seed, effort)]
     shares = [frontier_size(HEIGHTS, floor) / _nodes(HEIGHTS) for floor in range(1, sum(HEIGHTS) + 1)]
+    percent = curves(("share",), range(1, len(shares) + 1), 100 * np.array(shares)[:, None])
+    seconds = np.array([[_seconds(solver, found, (floor,)) for solver in SOLVERS] for floor in FLOORS])
+    times = curves(tuple(SOLVERS), FLOORS, seconds)
     return Report(
         id="X8",
         title="Share of frontier nodes, and the work of top-down search and ARUBA",
@@ -56,7 +59,10 @@ def run(effort: Effort) -> Report:
             ),
             _work_table(found),
         ),
-        pictures=_pictures(shares, found),
+        pictures=(
+            Picture("x8-frontier", "Frontier nodes", "Utility floor", "% of all nodes", percent),
+            Picture("x8-time", "Time by utility floor", "Utility floor", "Seconds", times),
+        ),
         claims=_claims(found, shares),
     )
 
@@ -128,13 +134,3 @@ def _work_table(found: list[AtFloor]) -> ResultTable:
         means = [np.mean([row.mean_of(solver) for row in at], axis=0).tolist() for solver in SOLVERS]
         rows.append((floor, *means[0], *means[1]))
     return ResultTable("Work until the least risk is known, means of the seeds", columns, tuple(rows))
-
-
-def _pictures(shares: list[float], found: list[AtFloor]) -> tuple[Picture, ...]:
-    percent = curves(("share",), range(1, len(shares) + 1), 100 * np.array(shares)[:, None])
-    seconds = np.array([[_seconds(solver, found, (floor,)) for solver in SOLVERS] for floor in FLOORS])
-    times = curves(tuple(SOLVERS), FLOORS, seconds)
-    return (
-        Picture("x8-frontier", "Frontier nodes", "Utility floor", "% of all nodes", percent),
-        Picture("x8-time", "Time by utility floor", "Utility floor", "Seconds", times),
-    )

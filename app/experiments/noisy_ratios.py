@@ -15,7 +15,6 @@ import numpy as np
 
 from app.domain.arrays import Floats
 from app.domain.classes.noisy_ratios import tails_of_quotients
-from app.domain.mechanisms.query_pool import GroupedValues
 from app.experiments.report import Claim, Effort, Report, ResultTable, exact, qualitative
 from app.experiments.stand_in_census import EDUCATION, OCCUPATION, base_tables, named
 
@@ -112,7 +111,11 @@ def _report(
     name: str, source: str, sensitive: int, more_than: int, groups: tuple[_Group, ...], effort: Effort
 ) -> Report:
     whole = base_tables(effort, sensitive)[-1]
-    own = _most_uniform(whole, more_than)
+    counts = whole.counts
+    tops = np.maximum.reduceat(counts.counts, counts.starts[:-1])
+    large = np.flatnonzero(counts.sizes > more_than)
+    order = np.argsort(-tops[large] / counts.sizes[large], kind="stable")[:LISTED]
+    own = tuple(_Group(int(counts.sizes[g]), int(tops[g])) for g in large[order].tolist())
     tables = [_rows("Groups of the paper", groups), *([_rows("Groups of the data", own)] if own else [])]
     return Report(
         id=name,
@@ -129,15 +132,6 @@ def _report(
             *_published(groups),
         ),
     )
-
-
-def _most_uniform(table: GroupedValues, more_than: int) -> tuple[_Group, ...]:
-    """Of the groups of more records those with the greatest share of one value."""
-    counts = table.counts
-    tops = np.maximum.reduceat(counts.counts, counts.starts[:-1])
-    large = np.flatnonzero(counts.sizes > more_than)
-    order = np.argsort(-tops[large] / counts.sizes[large], kind="stable")[:LISTED]
-    return tuple(_Group(int(counts.sizes[g]), int(tops[g])) for g in large[order].tolist())
 
 
 def _rows(title: str, groups: tuple[_Group, ...]) -> ResultTable:

@@ -19,12 +19,16 @@ def run(effort: Effort) -> Report:
     mean_steps: Floats = (counts * np.arange(levels)).sum(axis=2) / counts.sum(axis=2)
     overall = mean_steps.sum(axis=1)
     at_full = counts[-1]
+    rows = tuple(
+        (floor, f"A{j + 1}", *counts[floor, j].tolist()) for floor in range(floors) for j in range(attributes)
+    )
+    steps = tuple(f"{step} steps" for step in range(levels))
     return Report(
         id="X7",
         title="Generalisation steps in optimal rules",
         source="Lebanon et al. (2009), figure 11; Fouad (2012), figure 3.8",
         setting=f"{effort.records} records against {effort.entities} entities, {effort.seeds} seeds together",
-        tables=(_table(counts),),
+        tables=(ResultTable("Records by number of steps", ("utility floor", "attribute", *steps), rows),),
         pictures=(
             Picture(
                 "x7-steps",
@@ -61,12 +65,3 @@ def _counts(seed: int, effort: Effort) -> Longs:
         for j in range(len(heights)):
             counts[floor, j] = np.bincount(rule.steps[:, j], minlength=counts.shape[2])
     return counts
-
-
-def _table(counts: Longs) -> ResultTable:
-    floors, attributes, levels = counts.shape
-    rows = tuple(
-        (floor, f"A{j + 1}", *counts[floor, j].tolist()) for floor in range(floors) for j in range(attributes)
-    )
-    steps = tuple(f"{step} steps" for step in range(levels))
-    return ResultTable("Records by number of steps", ("utility floor", "attribute", *steps), rows)

@@ -97,7 +97,12 @@ class PooledErrors:
         def draw() -> tuple[float, float]:
             seed = np.random.SeedSequence((KINDS.index(kind) + 1, release))
             bits = np.random.Generator(np.random.PCG64(seed)).bytes
-            return self._errors(self._published(own, kind, bits), own.p)
+            counts, m = self.table.counts, self.table.n_values
+            taken, times = self._sampled(own, kind, bits)
+            owners, values = expanded(counts, taken)
+            shown = replaced(values, TransitionMatrix(np.full(m, own.p)), bits)
+            amounts = np.bincount(owners * m + shown, times(owners), counts.n_classes * m)
+            return self._errors(np.asarray(amounts.reshape(counts.n_classes, m)), own.p)
 
         asked = {**own.asked(self.experiment), "of": kind, "release": release}
         return self.cells.of(asked, self.hash, 2, draw)
@@ -111,15 +116,6 @@ class PooledErrors:
 
         asked = {**setting.asked(self.experiment), "of": f"expectations of {kind}"}
         return self.cells.of(asked, self.hash, 2, expect)
-
-    def _published(self, setting: Setting, kind: Kind, bits: Bits) -> Floats:
-        """(G, m) how often each value is published of each group."""
-        counts, m = self.table.counts, self.table.n_values
-        taken, times = self._sampled(setting, kind, bits)
-        owners, values = expanded(counts, taken)
-        shown = replaced(values, TransitionMatrix(np.full(m, setting.p)), bits)
-        amounts = np.bincount(owners * m + shown, times(owners), counts.n_classes * m)
-        return np.asarray(amounts.reshape(counts.n_classes, m))
 
     def _sampled(self, setting: Setting, kind: Kind, bits: Bits) -> tuple[Longs, Callable[[Longs], Longs]]:
         """(E,) records taken of each entry, and how often those of some groups are published."""

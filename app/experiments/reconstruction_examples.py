@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.arrays import Floats, Longs
+from app.domain.arrays import Floats
 from app.domain.classes.noisy_ratios import tails_of_quotients
 from app.domain.classes.reconstruction import UniformReplacement, greatest_p, greatest_posterior
 from app.domain.classes.sensitive_counts import SensitiveCounts
@@ -30,6 +30,7 @@ def run(effort: Effort) -> Report:
     """Frequencies of education and occupation, and Examples 1, 2, 3 and 5.15."""
     tables = [base_tables(effort, sensitive)[MIDDLE] for sensitive in (EDUCATION, OCCUPATION)]
     education, occupation = (own.counts.totals / own.n_records for own in tables)
+    rows = tuple((n, *_ratio(n)) for n in (50, 100, 500))
     return Report(
         id="R0",
         title="Frequencies of sensitive values, and the examples in numbers",
@@ -39,7 +40,11 @@ def run(effort: Effort) -> Report:
             _frequencies("education", education),
             _frequencies("occupation", occupation),
             _of_one_group(),
-            _of_noise(),
+            ResultTable(
+                "Example 2: the ratio of two counts, λ = 0.1",
+                ("records", "too high by 20 %", "too low by 20 %"),
+                rows,
+            ),
             _of_records(tables[0]),
             _of_a_sample(),
         ),
@@ -99,16 +104,6 @@ def _ratio(alike: int) -> tuple[float, float]:
     return float(tails.high[0]), float(tails.low[0])
 
 
-def _of_noise() -> ResultTable:
-    """Example 2: two counts with Laplace noise."""
-    rows = tuple((n, *_ratio(n)) for n in (50, 100, 500))
-    return ResultTable(
-        "Example 2: the ratio of two counts, λ = 0.1",
-        ("records", "too high by 20 %", "too low by 20 %"),
-        rows,
-    )
-
-
 def _of_records(table: GroupedValues) -> ResultTable:
     """Example 3: of how many records one knows all, one or no other attribute of a person."""
     columns = len(table.sizes)
@@ -144,8 +139,10 @@ def _of_a_sample() -> ResultTable:
     )
 
 
-def _sampled() -> Longs:
-    """(samples, 2) records of each value in samples of example 5.15, as the mode `paper` draws them."""
+def _claims(education: Floats, occupation: Floats) -> tuple[Claim, ...]:
+    own = _example()
+    high, low = _ratio(50)
+    deviations = [_deviation(alike) * math.sqrt(alike) for alike in ALIKE]
     counts, sample = SAMPLE
     times = SAMPLES_DRAWN
     amounts = np.tile(np.array(counts, dtype=np.int64), times)
@@ -154,14 +151,7 @@ def _sampled() -> Longs:
     groups = SensitiveCounts(starts, values, amounts, times * amounts[:2], values[:2])
     bits = np.random.Generator(np.random.PCG64(1)).bytes
     drawn = coin_sampled_counts(groups, np.full(times, float(sample)), bits)
-    return np.asarray(drawn.reshape(times, 2), dtype=np.int64)
-
-
-def _claims(education: Floats, occupation: Floats) -> tuple[Claim, ...]:
-    own = _example()
-    high, low = _ratio(50)
-    deviations = [_deviation(alike) * math.sqrt(alike) for alike in ALIKE]
-    sampled = _sampled()
+    sampled = np.asarray(drawn.reshape(times, 2), dtype=np.int64)
     more = sampled.mean(axis=0) - (3, 11)
     return (
         exact(

@@ -64,7 +64,16 @@ def run(effort: Effort) -> Report:
         tables=tuple(
             ResultTable.of(f"Mean risk, model {one.model}", ("k", *COLUMNS), ks, one.mean) for one in found
         ),
-        pictures=tuple(_picture(ks, one) for one in found),
+        pictures=tuple(
+            Picture(
+                f"x10-model-{one.model.lower()}",
+                f"Risk at equal utility by k, model {one.model}",
+                "k",
+                "Mean risk",
+                curves(COLUMNS, ks, one.mean),
+            )
+            for one in found
+        ),
         claims=(*(_claim_of_least(one) for one in found), *_claims(found, effort)),
     )
 
@@ -101,27 +110,23 @@ def _compare(
     # The trees are balanced: under a full-domain rule all records have one utility.
     floor = scored.utility_min
     if floor not in by_floor:
-        by_floor[floor] = _optima(context, floor)
+        problem = Problem(MinRisk(floor), "record_level")
+        nodes = context.table.n_records * int(np.prod([height + 1 for height in context.table.heights]))
+        cut = Budget(max_nodes=max(1, round(TRUNCATED_TO * nodes)))
+        searches: tuple[tuple[Solver, Budget], ...] = (
+            (Enumeration(), UNLIMITED),
+            (Aruba(), UNLIMITED),
+            (BranchAndBound(), UNLIMITED),
+            (BranchAndBound(), cut),
+        )
+        found = []
+        for solver, budget in searches:
+            risk = solve(context, problem, solver, budget).risk
+            if risk is None:
+                raise ValueError(f"the unmodified records have utility {floor}")
+            found.append(risk)
+        by_floor[floor] = tuple(found)
     return (scored.risk_average, *by_floor[floor])
-
-
-def _optima(context: SearchContext, floor: float) -> tuple[float, ...]:
-    problem = Problem(MinRisk(floor), "record_level")
-    nodes = context.table.n_records * int(np.prod([height + 1 for height in context.table.heights]))
-    cut = Budget(max_nodes=max(1, round(TRUNCATED_TO * nodes)))
-    searches: tuple[tuple[Solver, Budget], ...] = (
-        (Enumeration(), UNLIMITED),
-        (Aruba(), UNLIMITED),
-        (BranchAndBound(), UNLIMITED),
-        (BranchAndBound(), cut),
-    )
-    found = []
-    for solver, budget in searches:
-        risk = solve(context, problem, solver, budget).risk
-        if risk is None:
-            raise ValueError(f"the unmodified records have utility {floor}")
-        found.append(risk)
-    return tuple(found)
 
 
 def _claim_of_least(found: UnderModel) -> Claim:
@@ -167,9 +172,3 @@ def _refuses_raw(effort: Effort, solver: Solver) -> bool:
     except NotSupported:
         return True
     return False
-
-
-def _picture(ks: tuple[int, ...], found: UnderModel) -> Picture:
-    series = curves(COLUMNS, ks, found.mean)
-    title = f"Risk at equal utility by k, model {found.model}"
-    return Picture(f"x10-model-{found.model.lower()}", title, "k", "Mean risk", series)

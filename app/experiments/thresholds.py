@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.charts.series import Series
 from app.domain.arrays import Floats
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import MaxUtility
@@ -26,6 +25,10 @@ def run(effort: Effort) -> Report:
     forth = np.array(
         [[least_risk(c, u, "table_level") for u in row] for c, row in zip(contexts, utilities, strict=True)]
     )
+    of_risk, of_utility = (
+        curves(("mean of the seeds",), x, y.mean(axis=0)[:, None], "step")
+        for x, y in ((floors, risks), (caps, utilities))
+    )
     return Report(
         id="X5",
         title="Least risk by utility floor, most utility by risk cap",
@@ -36,7 +39,10 @@ def run(effort: Effort) -> Report:
             _means("Least risk by utility floor", ("utility floor", "least risk"), floors, risks),
             _means("Most utility by risk cap", ("risk cap", "most utility"), caps, utilities),
         ),
-        pictures=_pictures(floors, risks, caps, utilities),
+        pictures=(
+            Picture("x5-floor", "Least risk by utility floor", "Utility floor", "Least mean risk", of_risk),
+            Picture("x5-cap", "Most utility by risk cap", "Risk cap", "Most mean utility", of_utility),
+        ),
         claims=(
             exact(
                 "The least risk never falls as the floor rises",
@@ -69,14 +75,3 @@ def most_utility(context: SearchContext, cap: float) -> float:
     if utility is None:
         raise ValueError(f"no rule has a risk of at most {cap}")
     return utility
-
-
-def _pictures(floors: Floats, risks: Floats, caps: Floats, utilities: Floats) -> tuple[Picture, ...]:
-    def steps(x: Floats, y: Floats) -> tuple[Series, ...]:
-        return curves(("mean of the seeds",), x, y.mean(axis=0)[:, None], "step")
-
-    of_risk, of_utility = steps(floors, risks), steps(caps, utilities)
-    return (
-        Picture("x5-floor", "Least risk by utility floor", "Utility floor", "Least mean risk", of_risk),
-        Picture("x5-cap", "Most utility by risk cap", "Risk cap", "Most mean utility", of_utility),
-    )

@@ -75,7 +75,10 @@ OF_CLASSES: Final = (
 def run(effort: Effort) -> Report:
     """Machanavajjhala (2008), examples 2.1 to 2.3, section 1.3.1, figures 2.3 and 2.6, and its errors."""
     verdicts = [judged(CANCER, view, HOSPITAL).verdict for _, view, _ in OF_HOSPITAL]
-    printed = _errors()
+    printed = []
+    for place, says, queries, schema, (said, so) in _PAIRS:
+        judgement = judged(*queries, schema).verdict
+        printed.append((place, says, said, so, judgement, judgement == so))
     return Report(
         id="V2",
         title="Worked examples of perfect privacy, and what is printed wrongly",
@@ -340,15 +343,6 @@ _PAIRS: Final = (
     ),
 )
 """Where it stands, what it says, a pair of which that is wrong, the source's verdict and the right one."""
-
-
-def _errors() -> list[tuple[str, str, str, str, str, bool]]:
-    """Of each pair also what the product says, and whether that is right."""
-    found: list[tuple[str, str, str, str, str, bool]] = []
-    for place, says, queries, schema, (printed, right) in _PAIRS:
-        own = judged(*queries, schema).verdict
-        found.append((place, says, printed, right, own, own == right))
-    return found
 
 
 def _without_cancer() -> str:

@@ -123,7 +123,9 @@ def run(effort: Effort) -> Report:
     rng = np.random.Generator(np.random.PCG64(1))
     decided = {
         (kind.name, n): [
-            _decided(kind, n, way, rng) for way in _ways(kind) for _ in range(TRIALS * effort.seeds)
+            _decided(kind, n, way, rng)
+            for way in (("drawn", "apart") if kind.overlaps_only else ("drawn", "apart", "redundant"))
+            for _ in range(TRIALS * effort.seeds)
         ]
         for kind in KINDS
         for n in SIZES
@@ -182,10 +184,6 @@ def _tables(
             tuple((kind.name, exponents[kind.name], kind.exponent or "none") for kind in KINDS),
         ),
     )
-
-
-def _ways(kind: Kind) -> tuple[Way, ...]:
-    return ("drawn", "apart") if kind.overlaps_only else ("drawn", "apart", "redundant")
 
 
 def _decided(kind: Kind, n: int, way: Way, rng: np.random.Generator) -> Decided:

@@ -9,7 +9,7 @@ from typing import Final
 from app.domain.views.datalog import parse_query
 from app.domain.views.decision import PairVerdict, decide
 from app.domain.views.normal_form import branches
-from app.domain.views.queries import Atom, Constant, Query, Term
+from app.domain.views.queries import Constant, Query, Term
 from app.domain.views.query_classes import QueryClass, classes_of
 from app.domain.views.ranges import Cell
 from app.domain.views.relational_schema import RelationalSchema, RelationDefinition, built
@@ -59,8 +59,8 @@ def classes(query: str, schema: RelationalSchema) -> tuple[QueryClass, ...]:
 
 def is_critical(query: str, relation: str, cells: Iterable[Cell], schema: RelationalSchema) -> bool:
     """Whether a row can change the answer: whether the query discloses something about that row alone."""
-    row = Atom(relation, tuple(map(Constant, cells)))
-    return judged(f"row() :- {_written(row)}.", query, schema).verdict == "DISCLOSES"
+    written = ", ".join(repr(own) if isinstance(own, str) else str(own) for own in cells)
+    return judged(f"row() :- {relation}({written}).", query, schema).verdict == "DISCLOSES"
 
 
 def answer(query: str, schema: RelationalSchema, rows: Rows) -> set[tuple[Cell, ...]]:
@@ -78,8 +78,3 @@ def answer(query: str, schema: RelationalSchema, rows: Rows) -> set[tuple[Cell, 
             if fits:
                 found.add(tuple(t.value if isinstance(t, Constant) else value[t] for t in rule.goal))
     return found
-
-
-def _written(atom: Atom) -> str:
-    cells = [term.value for term in atom.terms if isinstance(term, Constant)]
-    return f"{atom.relation}({', '.join(repr(own) if isinstance(own, str) else str(own) for own in cells)})"

@@ -216,7 +216,7 @@ def _compute(
     leaf: Longs = np.searchsorted(values.hierarchy.leaves, values.counts.nodes).astype(np.int64)
     groups = GroupedValues(values.classes.codes, values.counts, values.hierarchy.n_leaves, leaf)
     pool = query_pool(groups, own.pool, pool_words(groups, own.pool), tick)
-    pooled, points, drawing = PooledCounts(groups, pool), [], _ticks_of_pool(own)
+    pooled, points, drawing = PooledCounts(groups, pool), [], own.most_draws // DRAWS_PER_TICK
     for p in sorted(set(own.p)):
         points.append(_point(values, pooled, own, p))
         tick(drawing + len(points))
@@ -235,10 +235,6 @@ def _compute(
         best_balanced=_best(balanced),
         best_balanced_fixed=_best(fixed),
     )
-
-
-def _ticks_of_pool(own: ExpectedCountErrorsParameters) -> int:
-    return own.most_draws // DRAWS_PER_TICK
 
 
 def _best(errors: Mapping[float, float | None]) -> float | None:
@@ -263,7 +259,7 @@ def _cost(context: MeasureContext, own: ExpectedCountErrorsParameters) -> Cost:
     counting = cost_of_counting(context, 1, seconds + SECONDS_PER_RECORD_AND_P * n * n_points)
     held = BYTES_PER_RECORD_AND_COLUMNS * n * min(subsets, own.queries) + BYTES_PER_RECORD * n
     memory = counting.bytes + held + int(BYTES_PER_CELL * cells)
-    return Cost(counting.seconds, memory, _ticks_of_pool(own) + n_points, counting.engine)
+    return Cost(counting.seconds, memory, own.most_draws // DRAWS_PER_TICK + n_points, counting.engine)
 
 
 EXPECTED_COUNT_ERRORS: Final = Measure(

@@ -263,7 +263,14 @@ def _by_searches(context: MeasureContext, problem: Problem, plain: Assessment, t
     """Rules per record: the problem itself, without its threshold, with a unit of utility more and less."""
     rules = search_context(context)
     found: list[Outcome] = []
-    for search in _searches(problem, plain):
+    if problem.objective.kind == "min_risk":
+        floored, floor = problem, problem.objective.threshold
+        unbound = [replace(problem, objective=_NO_FLOOR)]
+    else:
+        floored, floor = replace(problem, constraint="average"), plain.utility_average
+        unbound = []
+    floors = (floor + 1.0, floor - 1.0)
+    for search in [problem, *(replace(floored, objective=MinRisk(own)) for own in floors), *unbound]:
         found.append(carry_out(plan(rules, search)))
         tick(len(found) + 1)
     asked, more, less, *rest = found
@@ -283,21 +290,6 @@ def _by_searches(context: MeasureContext, problem: Problem, plain: Assessment, t
         one_more_unit=_rise(risk, _least(more)),
         one_unit_less=_rise(_least(less), risk),
     )
-
-
-def _searches(problem: Problem, plain: Assessment) -> list[Problem]:
-    """As asked, with one unit of utility more and less, and for ``min_risk`` without the floor.
-
-    Units are added to the floor where there is one, else to the mean utility of the rule.
-    """
-    if problem.objective.kind == "min_risk":
-        floored, floor = problem, problem.objective.threshold
-        unbound = [replace(problem, objective=_NO_FLOOR)]
-    else:
-        floored, floor = replace(problem, constraint="average"), plain.utility_average
-        unbound = []
-    floors = (floor + 1.0, floor - 1.0)
-    return [problem, *(replace(floored, objective=MinRisk(own)) for own in floors), *unbound]
 
 
 def _least(outcome: Outcome) -> float | None:

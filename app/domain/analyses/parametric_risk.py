@@ -256,15 +256,6 @@ def _rule(context: MeasureContext) -> TableRule:
     return context.rule
 
 
-def _utility(context: MeasureContext, distribution: ProductDistribution) -> float:
-    """Utility is a sum over attributes: its mean needs no draws."""
-    terms = []
-    for j, (nodes, shares) in enumerate(zip(distribution.nodes, distribution.probabilities, strict=True)):
-        disclosed = context.table.hierarchies[j].ancestors_at(_rule(context).levels[j])[nodes]
-        terms += (shares * context.utility.values[j][disclosed]).tolist()
-    return math.fsum(terms)
-
-
 def bernstein_radius(variance: float, greatest: float, n: int, confidence: float) -> float:
     """How far a mean of n losses in [0, greatest] can be off, except with probability 1 − confidence.
 
@@ -293,6 +284,10 @@ def _compute(context: MeasureContext, parameters: ParametricParameters, tick: Ti
             at_most = 0.0
         else:
             at_most = -math.expm1(math.log1p(-parameters.confidence) / n)
+    terms = []
+    for j, (nodes, shares) in enumerate(zip(distribution.nodes, distribution.probabilities, strict=True)):
+        disclosed = context.table.hierarchies[j].ancestors_at(_rule(context).levels[j])[nodes]
+        terms += (shares * context.utility.values[j][disclosed]).tolist()
     return ParametricRisk(
         risk=risk,
         standard_error=error,
@@ -304,7 +299,7 @@ def _compute(context: MeasureContext, parameters: ParametricParameters, tick: Ti
         infinite_losses=infinite,
         infinite_at_most=at_most,
         absent=int(draws.times[draws.counts == 0].sum()) / n,
-        utility=_utility(context, distribution),
+        utility=math.fsum(terms),
     )
 
 

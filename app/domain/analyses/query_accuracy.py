@@ -173,11 +173,6 @@ def _question(release: Release, parameters: QueryAccuracyParameters) -> _Questio
             f"Ask for at most {len(attributes)}.",
         )
     chosen = attributes if sensitive is None else (*attributes, sensitive)
-    _require_named(table, chosen, parameters)
-    return _Question(attributes, sensitive, {j: _scale(table, j, parameters) for j in chosen})
-
-
-def _require_named(table: Table, chosen: tuple[int, ...], parameters: QueryAccuracyParameters) -> None:
     names = [table.attributes[j] for j in chosen]
     for where, named in (
         ("whole_numbers", parameters.whole_numbers),
@@ -191,6 +186,7 @@ def _require_named(table: Table, chosen: tuple[int, ...], parameters: QueryAccur
                     f"{name!r} is none of the attributes asked about, or is named as another kind too.",
                     f"They are: {', '.join(names)}.",
                 )
+    return _Question(attributes, sensitive, {j: _scale(table, j, parameters) for j in chosen})
 
 
 def _scale(table: Table, j: int, parameters: QueryAccuracyParameters) -> Scale:

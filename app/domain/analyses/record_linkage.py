@@ -180,7 +180,13 @@ class _Linking:
         record = np.repeat(np.arange(len(of_units)), [len(rows) for rows in of_units])
         row = np.concatenate(of_units)
         if self.pairs is not None:
-            return self._given_links(start, record, row, self.pairs)
+            of = [self.pairs.of(first) for first in self.units.first[start + np.unique(record)].tolist()]
+            places = np.concatenate([np.empty(0, np.int64), *(np.arange(o.start, o.stop) for o in of)])
+            known = (self.pairs.entity[places] == self.units.own_auxiliary[start + record]).astype(np.float64)
+            constant = self.parameters.probability_correct
+            usual = known if constant is None else np.full(len(row), constant)
+            said = self.pairs.correct[places]
+            return Links(record, row, self.pairs.probability[places], np.where(np.isnan(said), usual, said))
         own = self.units.own_auxiliary[start + record]
         is_own = (own >= 0) & (self.candidates.row_of_entity[own] == row)
         copies = self._copies(row)
@@ -190,16 +196,6 @@ class _Linking:
         correct = known if constant is None else np.full(len(row), constant)
         somebody = 1.0 - self.parameters.probability_nobody
         return Links(record, row, somebody * copies / total[record], correct)
-
-    def _given_links(self, start: int, record: Longs, row: Longs, pairs: GivenLinks) -> Links:
-        """The same of given pairs, each to one row of the auxiliary source and not to all that are alike."""
-        of = [pairs.of(first) for first in self.units.first[start + np.unique(record)].tolist()]
-        places = np.concatenate([np.empty(0, np.int64), *(np.arange(o.start, o.stop) for o in of)])
-        known = (pairs.entity[places] == self.units.own_auxiliary[start + record]).astype(np.float64)
-        constant = self.parameters.probability_correct
-        usual = known if constant is None else np.full(len(row), constant)
-        said = pairs.correct[places]
-        return Links(record, row, pairs.probability[places], np.where(np.isnan(said), usual, said))
 
     def _copies(self, row: Longs) -> Floats:
         """How many links each row of a unit's stands for."""
@@ -216,7 +212,15 @@ class _Linking:
         joined, conflicts = joiner.join(
             units.codes[block.start + links.record], self.candidates.entity[links.row]
         )
-        self._check(links.record[conflicts])
+        conflicting = links.record[conflicts]
+        if len(conflicting) and self.parameters.on_conflict == "reject":
+            raise InvalidInput.of(
+                "/measure/on_conflict",
+                "conflicting-links",
+                f"{len(np.unique(conflicting))} or more distinct disclosed records are linked to auxiliary "
+                "rows whose values exclude theirs.",
+                "Choose drop_conflicts, which counts them as no link, or correct the auxiliary source.",
+            )
         conflict = links.sums(links.probability * conflicts, n)
         kept = ~conflicts
         joined = joined[kept]
@@ -241,16 +245,6 @@ class _Linking:
             consistent=own,
             consistent_linked=losses_with_links(own, followed, own_linked, "zero"),
         )
-
-    def _check(self, conflicting: Longs) -> None:
-        if len(conflicting) and self.parameters.on_conflict == "reject":
-            raise InvalidInput.of(
-                "/measure/on_conflict",
-                "conflicting-links",
-                f"{len(np.unique(conflicting))} or more distinct disclosed records are linked to auxiliary "
-                "rows whose values exclude theirs.",
-                "Choose drop_conflicts, which counts them as no link, or correct the auxiliary source.",
-            )
 
     def _losses(self, nodes: Ints, unit: Longs) -> tuple[Floats, Longs]:
         """Loss and |ρ| of rows of the extended hierarchies that belong to units."""

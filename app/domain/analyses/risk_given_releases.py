@@ -20,7 +20,6 @@ from app.domain.analyses.scoring import cost_of_scores, difference, score_of
 from app.domain.arrays import Ints, Longs
 from app.domain.catalogue.catalogue_types import RuleRef
 from app.domain.catalogue.meanings import HIDING, LOW_ASIDE, RISK, UTILITY
-from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.criterion import BY_ROWS
 from app.domain.models.entry import RELEASED_RULES, Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.risk.assessment import Assessment, estimate_cost
@@ -97,25 +96,20 @@ def _meet(context: MeasureContext, rules: Sequence[Rule]) -> tuple[Ints, dict[st
     clashes: dict[str, Longs] = {}
     for j, (name, hierarchy) in enumerate(zip(table.attributes, table.hierarchies, strict=True)):
         columns = [nodes[:, j] for nodes in shown]
-        codes[:, j] = _lowest(hierarchy, columns)
+        lowest = columns[0]
+        for other in columns[1:]:
+            if hierarchy.is_tree:
+                # Nodes above one value are on one path, so that depth orders them.
+                is_lower = hierarchy.depth[other] > hierarchy.depth[lowest]
+            else:
+                is_lower = hierarchy.are_above(lowest, other)
+            lowest = np.where(is_lower, other, lowest)
+        codes[:, j] = lowest
         if not hierarchy.is_tree:
             apart = ~np.all([hierarchy.are_above(column, codes[:, j]) for column in columns], axis=0)
             if apart.any():
                 clashes[name] = np.flatnonzero(apart)
     return codes, clashes
-
-
-def _lowest(hierarchy: Hierarchy, columns: Sequence[Ints]) -> Ints:
-    """Per position the lowest of several nodes above one value, if one of them is below all others."""
-    found = columns[0]
-    for column in columns[1:]:
-        if hierarchy.is_tree:
-            # Nodes above one value are on one path, so that depth orders them.
-            lower = hierarchy.depth[column] > hierarchy.depth[found]
-        else:
-            lower = hierarchy.are_above(found, column)
-        found = np.where(lower, column, found)
-    return found
 
 
 def _rules(context: MeasureContext, parameters: GivenReleasesParameters) -> list[Rule]:

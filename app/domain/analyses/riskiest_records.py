@@ -112,22 +112,18 @@ class _Candidates:
         q = len(self.positions)
         least = self.count(range(q))
         if q > MOST_ATTRIBUTES:
-            return self._irreducible(least), False
+            kept = list(range(q))
+            for index in reversed(range(q)):
+                fewer = [i for i in kept if i != index]
+                if self.count(fewer) == least:
+                    kept = fewer
+            return tuple(kept), False
         of_mask = self._of_masks()
         for size in range(q + 1):
             for chosen in itertools.combinations(range(q), size):
                 if int(of_mask[sum(1 << i for i in chosen)]) + self._correction(chosen) == least:
                     return chosen, True
         raise AssertionError("the set of all attributes leaves as many as itself")
-
-    def _irreducible(self, least: int) -> tuple[int, ...]:
-        """Drop attributes, the last first, as long as that leaves no more entities."""
-        kept = list(range(len(self.positions)))
-        for index in reversed(range(len(self.positions))):
-            fewer = [i for i in kept if i != index]
-            if self.count(fewer) == least:
-                kept = fewer
-        return tuple(kept)
 
     def _of_masks(self) -> Longs:
         """Consistent entities of the dictionary per set of attributes, as a bit mask."""

@@ -106,17 +106,6 @@ def _population(context: MeasureContext, parameters: BackgroundParameters, name:
     return Population(table, known, attributes, table.position(name), context.memory_ceiling)
 
 
-def _steps(found: Attacked, needed: Longs, parameters: BackgroundParameters) -> tuple[Step, ...]:
-    beliefs, steps = found.beliefs, []
-    attacked = int(np.count_nonzero(found.is_target))
-    for negations in range(parameters.negations + 1):
-        exposed = int(beliefs.targets[(needed >= 0) & (needed <= negations)].sum())
-        strongest = beliefs.after(negations)[beliefs.targets > 0]
-        share = exposed / attacked if attacked else 0.0
-        steps.append(Step(negations, exposed, share, float(strongest.max(initial=0.0))))
-    return tuple(steps)
-
-
 def _exposed(
     found: Attacked,
     classes: EquivalenceClasses,
@@ -252,12 +241,19 @@ def _compute(
     found = attack(release, parameters, name, is_known, population)
     needed = found.beliefs.negations_needed(parameters.confidence)
     tick(1)
+    beliefs, steps = found.beliefs, []
+    attacked = int(np.count_nonzero(found.is_target))
+    for negations in range(parameters.negations + 1):
+        exposed = int(beliefs.targets[(needed >= 0) & (needed <= negations)].sum())
+        strongest = beliefs.after(negations)[beliefs.targets > 0]
+        share = exposed / attacked if attacked else 0.0
+        steps.append(Step(negations, exposed, share, float(strongest.max(initial=0.0))))
     return BackgroundKnowledgeAttack(
         judged=judged_on(table, parameters, classes),
         attribute=name,
         confidence=parameters.confidence,
         records_attacked=int(np.count_nonzero(found.is_target)),
-        steps=_steps(found, needed, parameters),
+        steps=tuple(steps),
         exposed=_exposed(found, classes, needed, hierarchy, parameters),
         eliminations=_eliminations(context, parameters, name, is_known),
         knowledge=_used(context, found, population),

@@ -37,7 +37,15 @@ class BelievedUnits:
 def believed_units(context: MeasureContext, grouping: Grouping, attribute: str | None) -> BelievedUnits:
     """Of the records under the rule, or of the rows of the drawn release, about the one attribute drawn."""
     if context.drawn is not None:
-        return _of_rows(context, grouping)
+        drawn, published = matrix_of(context)
+        table, name, release = drawn.table, published.attribute, context.of_rows.release
+        classes, known = release.classes(grouping), given(context.dictionary)
+        population = Population(
+            table, known, classes.attributes, table.position(name), context.memory_ceiling
+        )
+        units = units_of(table, release.classes(grouping, (name,)), population.linked)
+        found = DrawnBeliefs(drawn, published, units, population)
+        return BelievedUnits(table, name, classes, population, units, found.numbers, found.nodes, found)
     table, release = context.table, context.release
     name = release.sensitive(attribute)
     j = table.position(name)
@@ -49,14 +57,3 @@ def believed_units(context: MeasureContext, grouping: Grouping, attribute: str |
     nodes = values_of(counts, table.hierarchies[j], population)
     blocks = beliefs(units, counts, numbers, nodes, population)
     return BelievedUnits(table, name, classes, population, units, numbers, nodes, blocks)
-
-
-def _of_rows(context: MeasureContext, grouping: Grouping) -> BelievedUnits:
-    """Rows that show the same are a unit."""
-    drawn, published = matrix_of(context)
-    table, name, release = drawn.table, published.attribute, context.of_rows.release
-    classes, known = release.classes(grouping), given(context.dictionary)
-    population = Population(table, known, classes.attributes, table.position(name), context.memory_ceiling)
-    units = units_of(table, release.classes(grouping, (name,)), population.linked)
-    found = DrawnBeliefs(drawn, published, units, population)
-    return BelievedUnits(table, name, classes, population, units, found.numbers, found.nodes, found)

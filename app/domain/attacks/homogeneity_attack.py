@@ -160,20 +160,6 @@ def _found(classes: EquivalenceClasses, are: Bools, theta: float) -> Homogeneous
     )
 
 
-def _by_value(
-    hierarchy: Hierarchy, classes: EquivalenceClasses, counts: SensitiveCounts, near: Bools, top: int | None
-) -> tuple[tuple[GivenAway, ...], int]:
-    """What is given away, at most ``top`` values, and how many there are."""
-    values = leading_values(counts)[near]
-    number = np.bincount(values, minlength=counts.n_values)
-    records = np.bincount(values, classes.records[near], counts.n_values).astype(np.int64)
-    n = int(np.count_nonzero(number))
-    order = greatest_first(records, n if top is None else min(top, n))
-    found = zip(counts.nodes[order].tolist(), number[order].tolist(), records[order].tolist(), strict=True)
-    listed = (GivenAway(CellValue(hierarchy.labels[node]), times, own) for node, times, own in found)
-    return tuple(listed), n
-
-
 def _worst(
     hierarchy: Hierarchy, classes: EquivalenceClasses, counts: SensitiveCounts, near: Bools, top: int
 ) -> tuple[HomogeneousClass, ...]:
@@ -198,7 +184,15 @@ def _compute(context: MeasureContext, parameters: HomogeneityParameters, tick: T
     hierarchy = table.hierarchies[table.position(name)]
     near, complete = homogeneous(counts, parameters.theta), homogeneous(counts, 1.0)
     expected_classes, expected_records = expected_if_independent(counts, classes.records)
-    by_value, values_given_away = _by_value(hierarchy, classes, counts, near, parameters.top_values)
+    values = leading_values(counts)[near]
+    number = np.bincount(values, minlength=counts.n_values)
+    records = np.bincount(values, classes.records[near], counts.n_values).astype(np.int64)
+    values_given_away = int(np.count_nonzero(number))
+    top = parameters.top_values
+    listed = values_given_away if top is None else min(top, values_given_away)
+    order = greatest_first(records, listed)
+    found = zip(counts.nodes[order].tolist(), number[order].tolist(), records[order].tolist(), strict=True)
+    by_value = tuple(GivenAway(CellValue(hierarchy.labels[node]), times, own) for node, times, own in found)
     tick(1)
     return HomogeneityAttack(
         judged=judged_on(table, parameters, classes),

@@ -31,12 +31,10 @@ from app.domain.attacks.shown_groups import (
 from app.domain.attacks.sought_groups import PAIRS_AT_ONCE, SoughtGroups, are_exact
 from app.domain.attacks.told_shares import ToldShares
 from app.domain.classes.grouping import SensitiveName
-from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.tables.masks import shows_nothing
 from app.domain.tables.numbers import highest_accepted
-from app.domain.tables.table import Table
 
 SECONDS_PER_CELL: Final = 6e-8
 SECONDS_PER_GROUP: Final = 2e-6
@@ -203,23 +201,18 @@ def _cost(context: MeasureContext, parameters: MicroParameters) -> Cost:
     seconds = SECONDS_PER_CELL * rows * (len(known) + 4) + SECONDS_PER_GROUP * table.reduced.size
     size = 60 * rows
     if context.dictionary is not None:
-        pairs = _pairs(table, context.dictionary, known)
+        links = [link for link in context.dictionary.links if table.position(link.attribute) in known]
+        are_vague = np.full(context.dictionary.n_entities, len(links) < len(known))
+        for link in links:
+            are_vague |= ~are_exact(link)
+        kinds, groups = context.dictionary.reduced.size, table.reduced.codes[:, list(known)]
+        vague = min(kinds, int(np.count_nonzero(are_vague)))
+        is_nothing = shows_nothing(groups)
+        blank = int(np.count_nonzero((is_nothing & ~is_nothing.all(axis=0)).any(axis=1)))
+        pairs = vague * len(groups) + (kinds - vague) * blank
         seconds += SECONDS_PER_PAIR * pairs + SECONDS_PER_PERSON * context.dictionary.n_entities
         size += 40 * min(pairs, PAIRS_AT_ONCE) + 100 * context.dictionary.n_entities
     return Cost(seconds, size, _units(context), "classes")
-
-
-def _pairs(table: Table, dictionary: Dictionary, known: tuple[int, ...]) -> int:
-    """Kinds of person and groups that are compared: who is known exactly only with rows that show less."""
-    links = [link for link in dictionary.links if table.position(link.attribute) in known]
-    are_vague = np.full(dictionary.n_entities, len(links) < len(known))
-    for link in links:
-        are_vague |= ~are_exact(link)
-    kinds, groups = dictionary.reduced.size, table.reduced.codes[:, list(known)]
-    vague = min(kinds, int(np.count_nonzero(are_vague)))
-    is_nothing = shows_nothing(groups)
-    blank = int(np.count_nonzero((is_nothing & ~is_nothing.all(axis=0)).any(axis=1)))
-    return vague * len(groups) + (kinds - vague) * blank
 
 
 MICRO_RECONSTRUCTION: Final = Measure(

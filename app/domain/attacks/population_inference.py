@@ -132,7 +132,11 @@ class _People:
             own = [log.take(self.codes[block, i], axis=0) for i, log in enumerate(logs)]
             counts, truths = self.counts[block], self.truths[block]
             for place, parts in enumerate([own, *([part] for part in own)]):
-                scores, is_ruled_out = _scores(shown.prior, parts)
+                before = np.log(shown.prior)
+                scores = np.asarray(before + sum(parts))
+                is_ruled_out: Bools = np.isneginf(scores).all(axis=1)
+                # Who is told nothing but contradictions knows the prior.
+                scores[is_ruled_out] = before
                 right[place] += int(counts[scores.argmax(axis=1) == truths].sum())
                 if place == 0:
                     undecided += int(counts[is_ruled_out].sum())
@@ -207,18 +211,6 @@ def _tried(
         rounds = min(2 * rounds, most)
     with suppress(NotSupported):
         yield None, guessed(told("inverse", 0))
-
-
-def _scores(prior: Floats, parts: Sequence[Floats]) -> tuple[Floats, Bools]:
-    """(people, m) how likely each value is, as logarithms, and of whom every value is ruled out.
-
-    Who is told nothing but contradictions knows the prior.
-    """
-    before = np.log(prior)
-    scores = np.asarray(before + sum(parts))
-    is_ruled_out: Bools = np.isneginf(scores).all(axis=1)
-    scores[is_ruled_out] = before
-    return scores, is_ruled_out
 
 
 def _right_with_row(scores: Floats, truths: Ints, matrix: TransitionMatrix) -> Floats:

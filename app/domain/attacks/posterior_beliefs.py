@@ -177,12 +177,6 @@ class _Tally:
         self.inconsistent += int(records[block.is_inconsistent].sum())
         judged = block.is_judged[:, None]
         own = judged & (block.targets > 0)
-        self._add_disclosures(block, judged, own)
-        self._add_breaches(block)
-        found = _places(block, own, block.belief, self.parameters.top)
-        self.exposed = sorted([*self.exposed, *found], key=lambda place: -place.score)[: self.parameters.top]
-
-    def _add_disclosures(self, block: BayesBlock, judged: Bools, own: Bools) -> None:
         firmly = own & (block.belief > highest_accepted(1 - self.parameters.delta))
         self.positive += int(block.targets[firmly].sum())
         self.greatest = max(self.greatest, float(block.belief.max(initial=0.0, where=own)))
@@ -190,6 +184,9 @@ class _Tally:
             block, judged & (block.belief < lowest_accepted(self.parameters.epsilon))
         )
         self.ruled_out += _with_another(block, judged & (block.belief == 0))
+        self._add_breaches(block)
+        found = _places(block, own, block.belief, self.parameters.top)
+        self.exposed = sorted([*self.exposed, *found], key=lambda place: -place.score)[: self.parameters.top]
 
     def _add_breaches(self, block: BayesBlock) -> None:
         prior, belief, p, comparable = block.prior, block.belief, self.parameters, block.is_comparable

@@ -259,8 +259,10 @@ def _read(shown: ShownGroups, asked: _Asked, least_copies: int, truths: Floats |
     )
 
 
-def _truths(context: MeasureContext, shown: ShownGroups, parameters: ScaleParameters) -> Floats | None:
-    """(G,) the true share of the most frequent value of each group; None where a rule made other groups."""
+def _compute(context: MeasureContext, parameters: ScaleParameters, tick: Tick) -> ScaleAttack:
+    shown = shown_groups(context, parameters.attribute, parameters.quasi_identifiers)
+    asked = _Asked.of(context, parameters, len(shown.labels))
+    sizes = shown.counts.sizes
     if context.drawn is None:
         own = shown
     else:
@@ -268,14 +270,7 @@ def _truths(context: MeasureContext, shown: ShownGroups, parameters: ScaleParame
     tops = greatest_by_class(own.counts, own.counts.counts, 0) / own.counts.sizes
     place = {tuple(nodes): i for i, nodes in enumerate(own.nodes.tolist())}
     found = [place.get(tuple(nodes), -1) for nodes in shown.nodes.tolist()]
-    return None if -1 in found else np.asarray(tops[found])
-
-
-def _compute(context: MeasureContext, parameters: ScaleParameters, tick: Tick) -> ScaleAttack:
-    shown = shown_groups(context, parameters.attribute, parameters.quasi_identifiers)
-    asked = _Asked.of(context, parameters, len(shown.labels))
-    sizes = shown.counts.sizes
-    read = _read(shown, asked, parameters.least_copies, _truths(context, shown, parameters))
+    read = _read(shown, asked, parameters.least_copies, None if -1 in found else np.asarray(tops[found]))
     tick(1)
     return ScaleAttack(
         attribute=shown.name,

@@ -112,15 +112,13 @@ def shown_groups(
     require_attribute(len(kept) > 0, f"No row shows a value of {name!r}.")
     columns = [codes[kept, j] for j in attributes]
     rows = distinct_rows(columns, [table.sizes[j] for j in attributes], len(kept))
-    counts = _counted(rows.inverse, of_row[kept], rows.size, len(labels))
-    return ShownGroups(table, name, attributes, rows.codes, counts, labels)
-
-
-def _counted(of_group: Ints, values: Ints, n_groups: int, n_values: int) -> SensitiveCounts:
+    values = of_row[kept]
+    n_values = len(labels)
     ones: Longs = np.ones(len(values), dtype=np.int64)
-    found = count_values(of_group.astype(np.int64), values, ones, n_groups, n_values)
+    found = count_values(rows.inverse.astype(np.int64), values, ones, rows.size, n_values)
     totals = np.bincount(values, minlength=n_values).astype(np.int64)
-    return SensitiveCounts(*found, totals, np.arange(n_values, dtype=np.int32))
+    counts = SensitiveCounts(*found, totals, np.arange(n_values, dtype=np.int32))
+    return ShownGroups(table, name, attributes, rows.codes, counts, labels)
 
 
 def _numbered(

@@ -166,6 +166,13 @@ def _compute(context: MeasureContext, parameters: SkewnessParameters, tick: Tick
     records = values.records_of(exposed)
     highest = listed.one_per_class()
     tick(1)
+    # Without those that a class may only be confused with.
+    of_record = values.classes.of_record
+    shown, _ = context.release.values(parameters, values.name)
+    numbers = value_numbers(counts, shown, values.hierarchy.n_nodes)
+    own_records = records_per_entry(
+        counts.starts, counts.values, counts.n_values, of_record, numbers, of_record >= 0
+    )
     return SkewnessAttack(
         judged=judged_on(context.table, parameters, values.classes),
         attribute=values.name,
@@ -176,7 +183,7 @@ def _compute(context: MeasureContext, parameters: SkewnessParameters, tick: Tick
         worst_gain=max(0.0, float(listed.gains.relative.max())) if len(sizes) else None,
         success_rate=exact_sum(first / sizes * own) / int(own.sum()) if len(sizes) else None,
         success_before=int(counts.totals.max()) / total,
-        by_value=_by_value(values, _own_records(context, parameters, values), raised, parameters.top),
+        by_value=_by_value(values, own_records, raised, parameters.top),
         worst=listed.greatest(highest[raised[highest]], parameters.top),
     )
 
@@ -270,16 +277,6 @@ def _supports(context: MeasureContext, parameters: SkewnessParameters) -> str | 
     return (
         "What is known of other people tells more of a class the more of them are in it, and the parameter "
         "known does not say in which they are. Leave it out, or measure a release that was drawn."
-    )
-
-
-def _own_records(context: MeasureContext, parameters: SkewnessParameters, values: SensitiveValues) -> Longs:
-    """(E,) records of each class with each value, without those that it may only be confused with."""
-    counts, of_record = values.counts, values.classes.of_record
-    shown, _ = context.release.values(parameters, values.name)
-    numbers = value_numbers(counts, shown, values.hierarchy.n_nodes)
-    return records_per_entry(
-        counts.starts, counts.values, counts.n_values, of_record, numbers, of_record >= 0
     )
 
 

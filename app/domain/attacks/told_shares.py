@@ -95,7 +95,11 @@ class ToldShares:
         order = np.argsort(-amounts, kind="stable")[:top]
         likeliest, estimated = self._likeliest(counts), self._estimated(amounts, sizes)
         copied = None if self._copied is None else self._copied.together(groups)
-        deviations = self._deviations(amounts, sizes, self._copies_in(groups)[:, counts.values], copied)
+        copies, every = np.zeros((2, len(self.shown.labels))), self.shown.counts
+        for group in groups.tolist():
+            entries = slice(*every.starts[group : group + 2].tolist())
+            copies[:, every.values[entries]] += self._copies[:, entries]
+        deviations = self._deviations(amounts, sizes, copies[:, counts.values], copied)
         before = beliefs_of_own_row(self._of_all[counts.values], self.replacement)
         believed = beliefs_of_own_row(likeliest, self.replacement)
         own_rows = not self._may_be_sampled[groups].any()
@@ -170,14 +174,6 @@ class ToldShares:
         weighted = times[entries] * own.counts
         pairs = of_pairs[entries] * own.counts * (sizes[entries] - own.counts)
         return np.array([np.bincount(places, part, len(counts.counts)) for part in (weighted, pairs)])
-
-    def _copies_in(self, groups: Longs) -> Floats:
-        """(2, m) the same of every value in some groups together."""
-        found, counts = np.zeros((2, len(self.shown.labels))), self.shown.counts
-        for group in groups.tolist():
-            entries = slice(*counts.starts[group : group + 2].tolist())
-            found[:, counts.values[entries]] += self._copies[:, entries]
-        return found
 
     @cached_property
     def _may_be_sampled(self) -> Bools:

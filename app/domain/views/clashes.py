@@ -54,7 +54,15 @@ def clashes(
     found: dict[Clash, None] = {}
     sides = ([_chased(own, schema, work) for own in _disjuncts(side)] for side in (secret, view))
     ones, others = ([_Side(own, work) for own in side if own is not None] for side in sides)
-    for one, other, a, b, linked in islice(_pairs(ones, others, schema), MOST_LOOKED_AT):
+    # Subgoals of one relation, with the columns in which their rows would have to agree.
+    pairs = (
+        (one, other, a, b, linked)
+        for one, other in product(ones, others)
+        for a, b in product(one.disjunct.body, other.disjunct.body)
+        if a.relation == b.relation
+        for linked in schema.relations[a.relation].links
+    )
+    for one, other, a, b, linked in islice(pairs, MOST_LOOKED_AT):
         work.step()
         clash = _clash(one, other, a, b, linked, work)
         if clash is not None:
@@ -123,17 +131,6 @@ def _chased(own: Disjunct, schema: RelationalSchema, work: Work) -> Disjunct | N
         return None
     body, comparisons = map(equal.row, own.body), map(equal.comparison, own.comparisons)
     return replace(own, body=tuple(body), comparisons=tuple(comparisons))
-
-
-def _pairs(
-    ones: Sequence[_Side], others: Sequence[_Side], schema: RelationalSchema
-) -> Iterator[tuple[_Side, _Side, Atom, Atom, Positions]]:
-    """Subgoals of one relation, with the columns in which their rows would have to agree."""
-    for one, other in product(ones, others):
-        for a, b in product(one.disjunct.body, other.disjunct.body):
-            if a.relation == b.relation:
-                for linked in schema.relations[a.relation].links:
-                    yield one, other, a, b, linked
 
 
 def _clash(one: _Side, other: _Side, a: Atom, b: Atom, linked: Positions, work: Work) -> Clash | None:

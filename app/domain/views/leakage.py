@@ -25,7 +25,7 @@ from app.domain.views.normal_form import Disjunct, NormalQuery
 from app.domain.views.orders import holds
 from app.domain.views.queries import Atom, Constant, Query, Term
 from app.domain.views.ranges import Cell, Range, Value
-from app.domain.views.relational_schema import Relation, RelationalSchema
+from app.domain.views.relational_schema import RelationalSchema
 from app.domain.views.stand_ins import in_order
 from app.domain.views.work import Work
 
@@ -231,18 +231,14 @@ def _consistent(rows: Sequence[Row], schema: RelationalSchema, work: Work) -> _B
     for i, one in enumerate(rows):
         for j, other in enumerate(rows[:i]):
             work.check()
-            if one.relation == other.relation and _exclude(one, other, schema.relations[one.relation]):
+            if one.relation == other.relation and any(
+                all(one.cells[i] is not None and one.cells[i] == other.cells[i] for i in determining)
+                and any(one.cells[i] != other.cells[i] for i in determined)
+                for determining, determined in schema.relations[one.relation].dependencies
+            ):
                 both = 1 << i | 1 << j
                 fine &= (sets & both) != both
     return fine
-
-
-def _exclude(one: Row, other: Row, relation: Relation) -> bool:
-    return any(
-        all(one.cells[i] is not None and one.cells[i] == other.cells[i] for i in determining)
-        and any(one.cells[i] != other.cells[i] for i in determined)
-        for determining, determined in relation.dependencies
-    )
 
 
 def _answers(question: Question, rows: Sequence[Row], consistent: _Bools, work: Work) -> _Answers | None:

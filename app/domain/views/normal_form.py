@@ -141,7 +141,11 @@ def _disjunct(
     for term, range_ in ranges.items():
         if range_.values is not None and len(range_.values) == 1 and term not in may_be_null:
             equal.merge(term, Constant(*range_.values))
-    comparisons = list(_left(rule, equal))
+    comparisons = [
+        own
+        for own in dict.fromkeys(equal.comparison(own) for own in rule.comparisons if own.operator != "=")
+        if not (own.operator == "<=" and own.left == own.right) and not _is_true(own)
+    ]
     if not may_hold(comparisons, lambda term: ranges.get(term, Range()), work):
         return None
     goal = rule.goal
@@ -184,15 +188,6 @@ def _ranges(rule: Rule, schema: RelationalSchema, equal: Substitution) -> dict[T
         if range_.is_empty or (isinstance(term, Constant) and term.value not in range_):
             return None
     return ranges
-
-
-def _left(rule: Rule, equal: Substitution) -> Iterator[Comparison]:
-    """Comparisons that are not true of themselves, once each."""
-    for own in dict.fromkeys(equal.comparison(own) for own in rule.comparisons if own.operator != "="):
-        itself = own.left == own.right and own.operator == "<="
-        if itself or (_is_constant(own) and _is_true(own)):
-            continue
-        yield own
 
 
 def _is_constant(own: Comparison) -> bool:

@@ -45,7 +45,14 @@ def may_hold(comparisons: Sequence[Comparison], range_of: Callable[[Term], Range
     if not all(_may_hold_alone(own) for own in comparisons):
         return False
     unequal = [own for own in comparisons if own.operator == "!="]
-    if _rules_out_all(unequal, range_of):
+    ruled_out: dict[Term, set[Cell]] = {}
+    for own in unequal:
+        for term, other in ((own.left, own.right), (own.right, own.left)):
+            if isinstance(other, Constant) and not isinstance(term, Constant):
+                ruled_out.setdefault(term, set()).add(other.value)
+    if any(
+        (values := range_of(term).values) is not None and values <= out for term, out in ruled_out.items()
+    ):
         return False
     terms = {term for own in comparisons for term in (own.left, own.right) if not isinstance(term, Constant)}
     ordered = [term for term in terms if range_of(term).is_ordered]
@@ -61,18 +68,6 @@ def _may_hold_alone(own: Comparison) -> bool:
     if isinstance(own.left, Constant) and isinstance(own.right, Constant):
         return holds(own.left.value, own.operator, own.right.value)
     return own.left != own.right or own.operator in ("=", "<=")
-
-
-def _rules_out_all(unequal: Sequence[Comparison], range_of: Callable[[Term], Range]) -> bool:
-    """Whether some variable may be none of the values of its list."""
-    ruled_out: dict[Term, set[Cell]] = {}
-    for own in unequal:
-        for term, other in ((own.left, own.right), (own.right, own.left)):
-            if isinstance(other, Constant) and not isinstance(term, Constant):
-                ruled_out.setdefault(term, set()).add(other.value)
-    return any(
-        (values := range_of(term).values) is not None and values <= out for term, out in ruled_out.items()
-    )
 
 
 class _Distances:

@@ -197,9 +197,27 @@ def _levels(
     if isinstance(rule, ChosenLevels):
         return table_rule(context.table, rule.levels, "/rule/levels")
     if isinstance(rule, StepsOfRecords):
-        return _rule_of_steps(rule, context.table)
+        if len(rule.records) != context.table.n_records:
+            raise InvalidInput.of(
+                "/rule/records",
+                "wrong-number",
+                f"The rule says what is shown of {len(rule.records)} records; the batch has "
+                f"{context.table.n_records}.",
+                "Give one entry per record of the batch, in its order; an empty one shows all as it is.",
+            )
+        records = [replace(own, row=row) for row, own in enumerate(rule.records, start=1)]
+        return rule_of_records(records, context.table)
     if isinstance(rule, ModalLevels):
-        steps = np.array(_modal(rule, chosen_before), dtype=np.int16)
+        if not chosen_before:
+            raise InvalidInput.of(
+                "/rule/utility_floor",
+                "no-history",
+                f"No record was disclosed optimally at the utility floor {rule.utility_floor:g} yet.",
+                "Append a batch with the rule optimal at this floor first.",
+            )
+        vectors = {tuple(int(level) for level in text.split(",")): n for text, n in chosen_before.items()}
+        most = max(vectors.values())
+        steps = np.array(min(levels for levels, n in vectors.items() if n == most), dtype=np.int16)
         return record_rule(context.table, np.tile(steps, (context.table.n_records, 1)), "/rule")
     search = plan(context, Problem(MinRisk(rule.utility_floor), "record_level", policy))
     outcome = carry_out(search)
@@ -216,31 +234,6 @@ def _levels(
         f"them has at most {outcome.shortfall.best:g}.",
         f"Lower the floor by {outcome.shortfall.by:g}.",
     )
-
-
-def _rule_of_steps(rule: StepsOfRecords, batch: Table) -> Rule:
-    if len(rule.records) != batch.n_records:
-        raise InvalidInput.of(
-            "/rule/records",
-            "wrong-number",
-            f"The rule says what is shown of {len(rule.records)} records; the batch has {batch.n_records}.",
-            "Give one entry per record of the batch, in its order; an empty one shows all as it is.",
-        )
-    records = [replace(own, row=row) for row, own in enumerate(rule.records, start=1)]
-    return rule_of_records(records, batch)
-
-
-def _modal(rule: ModalLevels, chosen_before: Mapping[str, int]) -> Levels:
-    if not chosen_before:
-        raise InvalidInput.of(
-            "/rule/utility_floor",
-            "no-history",
-            f"No record was disclosed optimally at the utility floor {rule.utility_floor:g} yet.",
-            "Append a batch with the rule optimal at this floor first.",
-        )
-    vectors = {tuple(int(level) for level in text.split(",")): n for text, n in chosen_before.items()}
-    most = max(vectors.values())
-    return min(levels for levels, n in vectors.items() if n == most)
 
 
 def _faults_of_entities(records: Sequence[NewRecord]) -> list[Fault]:

@@ -57,7 +57,22 @@ def combined_overrides(
 
     Records with the same weights share a group. InvalidInput with the rows that make no sense.
     """
-    columns = _columns(table, interactions)
+    faults = faults_of_interactions(table.attributes, interactions)
+    refuse(faults)
+    of_attribute = {name: j for j, name in enumerate(table.attributes)}
+    taken, of_set = {_names_in(name) for name in of_attribute}, {}
+    for i, given in enumerate(interactions.sets):
+        names = _names_in(given.label)
+        if names in taken:
+            raise InvalidInput.of(
+                f"/interactions/sets/{i}",
+                "ambiguous-interaction",
+                f"Overrides would name {given.label!r} like an attribute or another set.",
+                "Rename the attribute, or leave the set out.",
+            )
+        taken.add(names)
+        of_set[names] = table.n_attributes + i
+    columns = _Columns(of_attribute, of_set, table.n_attributes + len(interactions.sets))
     weights, groups = np.full((1, columns.n_columns), math.nan), np.zeros(table.n_records, np.int32)
     for content in contents:
         rows_of_weights, place = _weights_of_keys(table, content, columns)
@@ -97,25 +112,6 @@ class _Columns:
 
 def _names_in(text: str) -> tuple[str, ...]:
     return tuple(sorted(text.split(JOIN)))
-
-
-def _columns(table: Table, interactions: GivenInteractions) -> _Columns:
-    faults = faults_of_interactions(table.attributes, interactions)
-    refuse(faults)
-    of_attribute = {name: j for j, name in enumerate(table.attributes)}
-    taken, of_set = {_names_in(name) for name in of_attribute}, {}
-    for i, given in enumerate(interactions.sets):
-        names = _names_in(given.label)
-        if names in taken:
-            raise InvalidInput.of(
-                f"/interactions/sets/{i}",
-                "ambiguous-interaction",
-                f"Overrides would name {given.label!r} like an attribute or another set.",
-                "Rename the attribute, or leave the set out.",
-            )
-        taken.add(names)
-        of_set[names] = table.n_attributes + i
-    return _Columns(of_attribute, of_set, table.n_attributes + len(interactions.sets))
 
 
 def _weights_of_keys(table: Table, content: OverrideContent, columns: _Columns) -> tuple[Floats, Ints]:

@@ -22,7 +22,7 @@ from app.domain.views.ranges import Cell
 from app.domain.views.work import Budget, OutOfBudget, Work
 from app.domain.views.written import in_datalog, names_of, subgoal_in_datalog, value_in_words
 from app.services.resources import JsonObject
-from app.services.views.column_types import ColumnType, cell_in_json, shown
+from app.services.views.column_types import cell_in_json, shown
 from app.services.views.pair_verdicts import Decided, Understood
 from app.services.views.published import Part
 from app.services.views.reading import ReadSchema
@@ -202,7 +202,7 @@ class Adviser:
             for name, columns in found.domain.items()
         }
         secret, view = (
-            [_in_words(row, own.parts[0].types) for row in answer]
+            [tuple(map(shown, row, own.parts[0].types)) if own.parts[0].types else row for row in answer]
             for own, answer in ((pair.secret, found.secret), (pair.view, found.view))
         )
         prior, posterior = found.prior, found.posterior
@@ -231,10 +231,6 @@ def _question(query: Understood) -> Question:
     alternatives = not query.published.head
     parts = [AnswerPart(own.query, own.shown, alternatives) for own in query.published.parts]
     return Question(parts, [own.normal for own in query.branches])
-
-
-def _in_words(row: tuple[Cell, ...], types: Sequence[ColumnType]) -> tuple[Cell, ...]:
-    return tuple(map(shown, row, types)) if types else row
 
 
 def _answer(rows: Sequence[tuple[Cell, ...]]) -> str:

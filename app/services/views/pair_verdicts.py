@@ -155,7 +155,7 @@ class Decided:
             why = explained_constant(*pair)
         elif self.witness is not None:
             found = replace(self.found, witness=self.witness_in_words(schema))
-            secret, view = map(_counting, self._parts())
+            secret, view = (Query((), keeps_duplicates=part.counts) for part in self._parts())
             why = explained(found, secret, view, schema.relational)
         else:
             why = self._unmeetable(pair, schema.relational, is_late) or explained(
@@ -216,11 +216,6 @@ class Decided:
             return ()
         secret, view = self.found.branches
         return self.secret.part(secret), self.view.part(view)
-
-
-def _counting(part: Part) -> Query:
-    """A query of which it is known only whether its answer says how often each row is found."""
-    return Query((), keeps_duplicates=part.counts)
 
 
 def _places(part: Part, subgoals: Subgoals) -> tuple[Place, ...]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from app.domain.views.relational_schema import Domain, ForeignKey, RelationDefinition, built
+from app.domain.views.relational_schema import ForeignKey, RelationDefinition, built
 from app.services.fingerprints import plain
 from app.services.resources import JsonObject
 from app.services.views.column_types import ColumnType
@@ -43,7 +41,7 @@ def schema_of(document: JsonObject) -> ReadSchema:
     definitions = {
         name: RelationDefinition(
             own["attributes"],
-            {name: _domain(domain) for name, domain in own["domains"].items()},
+            {name: tuple(sent) if isinstance(sent, list) else sent for name, sent in own["domains"].items()},
             own["keys"],
             [(determining, determined) for determining, determined in own["fds"]],
             own["nullable"],
@@ -61,8 +59,3 @@ def schema_of(document: JsonObject) -> ReadSchema:
     }
     qualified = {name: tuple(parts) for name, parts in document["qualified"].items()}
     return ReadSchema(relational, types, qualified, tuple(document["warnings"]), definitions)
-
-
-def _domain(sent: Any) -> Domain:  # noqa: ANN401 - JSON
-    domain: Domain = tuple(sent) if isinstance(sent, list) else sent
-    return domain

@@ -130,7 +130,14 @@ def written_out(views: Sequence[NamedView], dialect: SqlDialect) -> dict[str, Wr
         except InvalidInput as error:
             faults += [Fault(f"/views/{number}/query", it.code, it.message, it.remedy) for it in error.faults]
     refuse(faults)
-    _require_own_names(parsed)
+    read = {it.view for one in parsed.values() for it in one.reads}
+    for number, (view, one) in enumerate(parsed.items()):
+        if view in read and one.created is not None and one.created.this.expressions:
+            place = one.text.place(one.created.this)
+            message = f"Line {place.line}, column {place.column}: other views read it by columns named here."
+            remedy = "Name the columns by AS in what SELECT shows."
+            faults.append(Fault(f"/views/{number}/query", "not-read", message, remedy))
+    refuse(faults)
     needed = _needed(parsed)
     names = {own.id: f"{PREFIX}{number}" for number, own in enumerate(views)}
     found: dict[str, WrittenOut] = {}
@@ -145,19 +152,6 @@ def written_out(views: Sequence[NamedView], dialect: SqlDialect) -> dict[str, Wr
             faults.append(Fault(f"/views/{number}/query", "query-too-large", message, remedy))
     refuse(faults)
     return found
-
-
-def _require_own_names(parsed: Mapping[str, _Parsed]) -> None:
-    """InvalidInput for a view that names its columns beside its query, which is what others read."""
-    read = {it.view for own in parsed.values() for it in own.reads}
-    faults: list[Fault] = []
-    for number, (view, own) in enumerate(parsed.items()):
-        if view in read and own.created is not None and own.created.this.expressions:
-            place = own.text.place(own.created.this)
-            message = f"Line {place.line}, column {place.column}: other views read it by columns named here."
-            remedy = "Name the columns by AS in what SELECT shows."
-            faults.append(Fault(f"/views/{number}/query", "not-read", message, remedy))
-    refuse(faults)
 
 
 def _relations(views: Sequence[NamedView], dialect: SqlDialect) -> _Relations:

@@ -16,7 +16,6 @@ from app.services.views.published import SqlDialect
 from app.services.views.sql.declared_types import SERIALS, UNKNOWN, declared_type
 from app.services.views.sql.listed_values import (
     MOST_OF_A_COLUMN,
-    Listed,
     enum_type,
     is_of_database,
     listed_by_check,
@@ -116,7 +115,13 @@ class _Reader:
         if not self._found.definitions:
             self._text.refuse(0, "not-a-table", "there is no CREATE TABLE.")
         for source, reference in self._references:
-            self._found.foreign_keys.append(ForeignKey(source, self._target(reference)))
+            named = reference.this.this if isinstance(reference.this, exp.Schema) else reference.this
+            name = self._text.folded(named.this)
+            if name not in self._found.definitions:
+                self._text.refuse(
+                    named, "unknown-relation", f"the table {name}, which is referred to, is not declared."
+                )
+            self._found.foreign_keys.append(ForeignKey(source, name))
         return self._found
 
     def _add_enum(self, node: exp.Expr, values: frozenset[str]) -> None:
@@ -279,7 +284,15 @@ class _Reader:
                 table.references.append(node.args["reference"])
             case exp.CheckColumnConstraint():
                 listed = listed_by_check(node, lambda own: self._typed(own, table))
-                self._list(listed or {}, table)
+                for name, values in (listed or {}).items():
+                    place = table.names.index(name)
+                    if table.types[place].values is not None:
+                        continue
+                    if self._may_list(values):
+                        table.types[place] = replace(table.types[place], values=values)
+                        table.domains[name] = tuple(sorted(values, key=str))
+                    else:
+                        table.unlisted.append(name)
                 table.has_check |= listed is None
             case _ if column is None or not isinstance(node, _SAYING_NOTHING):
                 self._text.refuse(
@@ -298,18 +311,6 @@ class _Reader:
         if name not in table.names or table.domains[name] == "number":
             return None
         return name, table.types[table.names.index(name)]
-
-    def _list(self, listed: Listed, table: _Table) -> None:
-        """Let columns hold what is listed alone; of two lists the first is taken."""
-        for name, values in listed.items():
-            place = table.names.index(name)
-            if table.types[place].values is not None:
-                continue
-            if self._may_list(values):
-                table.types[place] = replace(table.types[place], values=values)
-                table.domains[name] = tuple(sorted(values, key=str))
-            else:
-                table.unlisted.append(name)
 
     def _may_list(self, values: frozenset[str | int]) -> bool:
         """Whether a schema may list so many more."""
@@ -337,15 +338,6 @@ class _Reader:
                     "Name one that it has.",
                 )
         return names
-
-    def _target(self, reference: exp.Reference) -> str:
-        named = reference.this.this if isinstance(reference.this, exp.Schema) else reference.this
-        name = self._text.folded(named.this)
-        if name not in self._found.definitions:
-            self._text.refuse(
-                named, "unknown-relation", f"the table {name}, which is referred to, is not declared."
-            )
-        return name
 
     def _type(self, node: exp.ColumnDef, table: _Table) -> tuple[ColumnType, Domain]:
         """How a column compares, and what it may hold; which texts a collation tells apart is not known."""

@@ -23,7 +23,7 @@ from app.services.views.sql.failing import failing
 from app.services.views.sql.grammar import require_known
 from app.services.views.sql.names import Names, Scope
 from app.services.views.sql.projections import Projection, Projections
-from app.services.views.sql.rows import Body, Field, Group, Rows, joined
+from app.services.views.sql.rows import Body, Group, Rows, joined
 from app.services.views.sql.text import one_query
 
 MOST_BLOCKS: Final = 400
@@ -80,10 +80,9 @@ class Translation:
                 query, "query-too-large", f"the answer has more than {MOST_COLUMNS} columns.", "Name them."
             )
         early = failing(query)
-        return found if early is None else self._all_that_is_read(found, early)
-
-    def _all_that_is_read(self, found: Rows, early: exp.Expr) -> Rows:
-        """An envelope without conditions: an expression that may fail may have been tried on every row."""
+        if early is None:
+            return found
+        # An envelope without conditions: the expression may have been tried on every row.
         own = NotExact("expression that may fail", self._text.place(early))
         extras = tuple(body for rows in self._relations.values() for body in rows.bodies)
         reasons = tuple(dict.fromkeys((*found.reasons, own)))
@@ -177,19 +176,23 @@ class Translation:
         relation = self._names.relation(node)
         fields = self._names.fields(relation)
         terms = tuple(Variable(f"{own.name}.{next(self._numbers)}") for own in fields)
-        body = Body((Atom(relation, terms),), (self._place(node, fields),), (), terms, terms)
-        found = Rows(fields, (Group((body,)),))
-        self._relations.setdefault(relation, found)
-        return found
-
-    def _place(self, node: exp.Table, fields: Sequence[Field]) -> TablePlace:
-        """Where the table is named, and how its columns are named from there."""
         alias, place = node.args.get("alias"), self._text.place(node)
         name = alias.this if alias is not None and alias.this is not None else node.this
         named = self._renamed(Rows(tuple(fields), ()), alias).fields
-        return TablePlace(
-            place.line, place.column, name.sql(self._text.dialect), tuple(own.name for own in named)
+        body = Body(
+            (Atom(relation, terms),),
+            (
+                TablePlace(
+                    place.line, place.column, name.sql(self._text.dialect), tuple(own.name for own in named)
+                ),
+            ),
+            (),
+            terms,
+            terms,
         )
+        found = Rows(fields, (Group((body,)),))
+        self._relations.setdefault(relation, found)
+        return found
 
     def _renamed(self, rows: Rows, alias: exp.TableAlias | None) -> Rows:
         columns = alias.args.get("columns") if alias is not None else None

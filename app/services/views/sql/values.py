@@ -131,11 +131,21 @@ def _value(literal: Written, of: ColumnType) -> Value:
         case "text", "text":
             return literal.text
         case "boolean", "boolean" | "text":
-            return _boolean(literal.text)
+            if literal.text.lower() in _TRUE:
+                return "true"
+            if literal.text.lower() in _FALSE:
+                return "false"
+            raise WrongType("is no truth value")
         case "date" | "timestamp", "text" | "date" | "timestamp":
             return _moment(literal, of)
         case "time", "text" | "time":
-            return _time(literal.text)
+            if not _TIME.fullmatch(literal.text):
+                raise NotComparable
+            try:
+                found = datetime.fromisoformat(f"0001-01-01T{literal.text}")
+            except ValueError:
+                raise WrongType("is no time of day that there is") from None
+            return exact(_share_of_a_day(found - datetime(1, 1, 1)))
         case "untyped", _:
             raise NotComparable
     raise WrongType(f"is no value of a column of {of.words}")
@@ -156,14 +166,6 @@ def _exact_number(text: str) -> int | Fraction:
     return number
 
 
-def _boolean(text: str) -> str:
-    if text.lower() in _TRUE:
-        return "true"
-    if text.lower() in _FALSE:
-        return "false"
-    raise WrongType("is no truth value")
-
-
 def _moment(literal: Written, of: ColumnType) -> int | Fraction:
     text = literal.text
     match = _MOMENT.fullmatch(text)
@@ -176,17 +178,6 @@ def _moment(literal: Written, of: ColumnType) -> int | Fraction:
         raise WrongType("is no date that there is") from None
     since = found - datetime(1, 1, 1)
     return exact(since.days + 1 + _share_of_a_day(since))
-
-
-def _time(text: str) -> int | Fraction:
-    """A time of day, as a fraction of it."""
-    if not _TIME.fullmatch(text):
-        raise NotComparable
-    try:
-        found = datetime.fromisoformat(f"0001-01-01T{text}")
-    except ValueError:
-        raise WrongType("is no time of day that there is") from None
-    return exact(_share_of_a_day(found - datetime(1, 1, 1)))
 
 
 def _share_of_a_day(since: timedelta) -> Fraction:
