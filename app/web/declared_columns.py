@@ -51,6 +51,8 @@ FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
     "date": (
         "yyyy-mm-dd", "dd.mm.yyyy", "dd/mm/yyyy", "dd-mm-yyyy", "mm/dd/yyyy", "mm-dd-yyyy", "yyyy/mm/dd",
         "yyyymmdd",
+        "yyyy-mm-dd hh:mm:ss", "dd.mm.yyyy hh:mm:ss", "dd/mm/yyyy hh:mm:ss", "dd-mm-yyyy hh:mm:ss",
+        "mm/dd/yyyy hh:mm:ss", "mm-dd-yyyy hh:mm:ss", "yyyy/mm/dd hh:mm:ss",
     ),
     "number": ("1234.56", "1234,56", "1.234,56", "1,234.56", "1'234.56", "1 234,56"),
 }  # fmt: skip

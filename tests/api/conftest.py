@@ -15,7 +15,7 @@ from app.cli.program import run
 from app.persistence.encryption import MasterKey
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
-from privacy_risk import AsyncClient, Client
+from privacy_risk import AsyncClient, Client, anonymisation, gating, profiles
 from tests.api.blocking import Blocking
 from tests.api.fixture_f import make_fixture_f
 from tests.api.journey import Answers, walk
@@ -210,5 +210,26 @@ def command(api: Api, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 
     async def called(*argv: str) -> int:
         return await anyio.to_thread.run_sync(lambda: run(list(argv), operations))
+
+    return called
+
+
+@pytest.fixture(scope="module")
+def tokens() -> list[str]:
+    """The key of the tenant of all tests of this file: what one has put there the next one finds."""
+    return []
+
+
+@pytest.fixture
+async def call(api: Api, tokens: list[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Awaitable[Any]]:
+    """Calls a function in a thread; the service that it finds is the application."""
+    if not tokens:
+        tokens.append((await api.tenant_with_key())[1])
+    client = Client("http://service", tokens[0], transport=Blocking(api))
+    for module in (profiles, anonymisation, gating):
+        monkeypatch.setattr(module, "client_of", lambda server, key: client)
+
+    async def called(function: Callable[..., Any], *arguments: object, **named: object) -> Any:
+        return await anyio.to_thread.run_sync(lambda: function(*arguments, **named))
 
     return called

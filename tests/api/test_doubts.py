@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 import privacy_risk as pr
-from tests.api.test_python_functions import call, tokens  # noqa: F401 - fixtures
 
 pytestmark = pytest.mark.anyio
 
@@ -51,7 +50,7 @@ async def test_an_index_without_a_name_is_read_told_and_left_out(client: httpx.A
 
 
 @pytest.mark.parametrize("function", [pr.profile, pr.anonymise])
-async def test_the_month_is_asked_for_where_every_day_may_be_one(call, function) -> None:  # noqa: F811
+async def test_the_month_is_asked_for_where_every_day_may_be_one(call, function) -> None:
     asked = {"rows_are": "persons"} | ({"k": 3} if function is pr.anonymise else {})
     with pytest.raises(pr.InvalidArgument, match=r"date_formats=\{'born': 'dd/mm/yyyy'\}") as raised:
         await call(function, BORN, **asked)
@@ -61,14 +60,14 @@ async def test_the_month_is_asked_for_where_every_day_may_be_one(call, function)
 
 
 @pytest.mark.parametrize(("written", "second"), [("dd/mm/yyyy", "1980-02-01"), ("mm/dd/yyyy", "1980-01-02")])
-async def test_a_date_is_read_as_is_said(call, written: str, second: str) -> None:  # noqa: F811
+async def test_a_date_is_read_as_is_said(call, written: str, second: str) -> None:
     asked = {"quasi_identifiers": ["born"], "rows_are": "persons", "date_formats": {"born": written}}
     release = await call(pr.anonymise, BORN, k=3, **asked)
     assert sorted({*release.frame["born"]})[1] == second
     assert f"born is read as dates written {written}." in release.notes
 
 
-async def test_markers_mean_missing_only_where_that_is_said(call) -> None:  # noqa: F811
+async def test_markers_mean_missing_only_where_that_is_said(call) -> None:
     lands = pd.DataFrame({"land": ["NA", "DE", "NA", "DE"] * 5})
     asked = {"k": 10, "quasi_identifiers": ["land"], "rows_are": "persons"}
     as_it_is = await call(pr.anonymise, lands, **asked)
@@ -77,7 +76,7 @@ async def test_markers_mean_missing_only_where_that_is_said(call) -> None:  # no
     assert {*said.frame["land"]} == {"*", "DE"}
 
 
-async def test_a_code_beyond_the_first_rows_is_a_category(call) -> None:  # noqa: F811
+async def test_a_code_beyond_the_first_rows_is_a_category(call) -> None:
     found = await call(pr.profile, CODES, rows_are="persons")
     assert found.roles["msp"].type == "categorical"
     assert "Cells in rows 10001, 10002" in found.roles["msp"].reason
@@ -87,7 +86,7 @@ async def test_a_code_beyond_the_first_rows_is_a_category(call) -> None:  # noqa
     assert (release.frame["msp"] == "N").sum() == 20
 
 
-async def test_what_a_hierarchy_lacks_is_told_with_column_rows_and_remedy(call) -> None:  # noqa: F811
+async def test_what_a_hierarchy_lacks_is_told_with_column_rows_and_remedy(call) -> None:
     rows = {"city": [["Bonn", "*"], ["Ulm", "*"]]}
     told = r"hierarchy of 'city' lacks 1 of the column's values, in row 5\.(.|\n)* Add them to the hierarchy"
     asked = {"quasi_identifiers": ["city", "sex"], "rows_are": "persons", "hierarchies": rows}
@@ -101,14 +100,14 @@ async def test_what_a_hierarchy_lacks_is_told_with_column_rows_and_remedy(call) 
 
 
 @pytest.mark.parametrize("kind", ["pandas", "pyarrow"])
-async def test_cells_of_bytes_are_called_so(call, kind: str) -> None:  # noqa: F811
+async def test_cells_of_bytes_are_called_so(call, kind: str) -> None:
     cells = {"a": [b"\x00\xff", None], "b": ["1", "2"]}
     frame = pd.DataFrame(cells) if kind == "pandas" else pa.table(cells)
     with pytest.raises(pr.InvalidArgument, match="The cells of 'a' are bytes"):
         await call(pr.profile, frame)
 
 
-async def test_more_columns_than_are_read_are_told(call) -> None:  # noqa: F811
+async def test_more_columns_than_are_read_are_told(call) -> None:
     wide = pd.DataFrame({f"c{place}": ["1", "2"] for place in range(51)})
     with pytest.raises(pr.ProblemError, match="more than 50 columns"):
         await call(pr.profile, wide)

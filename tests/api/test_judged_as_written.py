@@ -110,7 +110,7 @@ async def test_twelve_stamps_of_one_day_are_twelve_values_in_text(command, tmp_p
     table = written(tmp_path / "t.csv", [spelled(own, form) for own in STAMPS])
     gated = tmp_path / "p.json"
     gated.write_text(json.dumps(policy(2, "x")))
-    assert await k_of(command, capsys, table, "--quasi-identifiers", "x") == 1
+    assert await k_of(command, capsys, table, "--quasi-identifiers", "x", "--delimiter", ",") == 1
     assert await command("gate", gated, "--dataset", table) == 1
     assert await command("describe", table, "-o", tmp_path / "t.toml") == 0
     assert "hh:mm:ss" in (tmp_path / "t.toml").read_text()
@@ -180,7 +180,7 @@ async def test_stamps_of_frames_are_read_as_they_are(call, frame):
 async def test_clocks_of_several_zones_are_told_and_never_mixed(command, tmp_path, capsys):
     zones = ["Z", "+02:00", "-05:00"]
     table = written(tmp_path / "t.csv", [f"2024-05-01 08:00:00{zones[n % 3]}" for n in range(60)])
-    assert await k_of(command, capsys, table, "--quasi-identifiers", "x") == 20
+    assert await k_of(command, capsys, table, "--quasi-identifiers", "x", "--delimiter", ",") == 20
     assert await command("describe", table, "-o", tmp_path / "t.toml") == 0
     assert "clocks of several zones" in (tmp_path / "t.toml").read_text()
     gated = tmp_path / "p.json"

@@ -153,7 +153,9 @@ async def test_a_rule_of_ones_own_suppresses_classes_that_fail_criteria(journey:
     body = {"name": "own", "dataset": "members"}
     rule = {"kind": "table_level", "levels": levels, "suppress_classes_failing": failing}
     made = (await journey.post("/v1/rules", json=body | {"rule": rule})).json()
-    assert made["suppress_classes_failing"] == failing
+    assert made["suppress_classes_failing"] == [
+        {**failing[0], "version": 2, "missing_sensitive": "most_frequent"}
+    ]
     assert made["records"] > 0
     both = rule | {"suppress_classes_below": 2}
     problem_of(await journey.post("/v1/rules", json=body | {"rule": both}), 422, "invalid-input")

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 
-import anyio
 import pandas as pd
 import pyarrow as pa
 import pytest
 import yaml
 
 import privacy_risk as pr
-from privacy_risk import anonymisation, gating, profiles
-from tests.api.blocking import Blocking
-from tests.api.service import Api
 
 pytestmark = pytest.mark.anyio
 
@@ -37,27 +33,6 @@ ASKED = {
     "quasi_identifiers": QUASI_IDENTIFIERS,
     "hierarchies": {"zip": ZIPS},
 }
-
-
-@pytest.fixture(scope="module")
-def tokens() -> list[str]:
-    """The key of the tenant of all tests of this file: what one has put there the next one finds."""
-    return []
-
-
-@pytest.fixture
-async def call(api: Api, tokens: list[str], monkeypatch):
-    """Calls a function in a thread; the service that it finds is the application."""
-    if not tokens:
-        tokens.append((await api.tenant_with_key())[1])
-    client = pr.Client("http://service", tokens[0], transport=Blocking(api))
-    for module in (profiles, anonymisation, gating):
-        monkeypatch.setattr(module, "client_of", lambda server, key: client)
-
-    async def called(function, *arguments, **named):
-        return await anyio.to_thread.run_sync(lambda: function(*arguments, **named))
-
-    return called
 
 
 def classes(frame: pd.DataFrame) -> pd.DataFrame:

@@ -39,7 +39,8 @@ from app.experiments.audited_mechanisms import audit_of_broken, bits_of, certifi
 from app.experiments.private_samples import Sample, over_epsilon, over_rates
 from app.experiments.release_laws import OneAttribute, binomial
 from app.experiments.report import Effort
-from app.experiments.sample_point import (
+from tests.oracles.noise_by_hand import hockey_stick
+from tests.oracles.sample_point import (
     Body,
     PointQuestion,
     bodies_of,
@@ -49,7 +50,6 @@ from app.experiments.sample_point import (
     rounding_shares,
     sample_point,
 )
-from tests.oracles.noise_by_hand import hockey_stick
 from tests.oracles.samples_by_hand import CITY, CITY_D, CITY_W, JOB, JOB_D, JOB_W, TOY, one_attribute
 
 

@@ -115,19 +115,39 @@ async def test_a_reading_that_cannot_be_used_is_refused(office: World, declared,
     assert (pointer, code) in [(fault.pointer, fault.code) for fault in caught.value.faults]
 
 
-@pytest.mark.parametrize("key", [None, "id"])
-async def test_a_datasets_raw_file_is_no_release_of_it_and_the_form_to_write_is_named(
-    world: World, key: str | None
-) -> None:
-    raw = "id;born;costs\n1;10.05.1975;1.234\n2;11.05.1975;1,234\n"
-    upload = await world.upload("raw", raw, delimiter=";")
+async def aligned(world: World, raw: str, released: str, key: str | None):
+    """A file of the rows, by their key or by none, beside the dataset that reads other rows as declared."""
+    await world.upload("raw", f"id;born;costs\n{raw}", delimiter=";")
     id_ = declare("id", Role.IDENTIFIER, AttributeType.TEXT)
     dataset = (await world.dataset("d", "raw", id_, born(), COSTS)).resource
-    if key is None:
-        rows = [line.partition(";")[2] for line in raw.splitlines()]
-        upload = await world.upload("without", "\n".join(rows), delimiter=";")
+    rows = f"id;born;costs\n{released}".splitlines()
+    written = [row if key else row.partition(";")[2] for row in rows]
+    upload = await world.upload("released", "\n".join(written) + "\n\n", delimiter=";")
+    return await align_release(world.loader, world.store, world.actor.tenant, dataset, upload, key)
+
+
+@pytest.mark.parametrize("key", [None, "id"])
+async def test_a_file_may_be_written_as_the_datasets_own_file_is(world: World, key: str | None) -> None:
+    rows = "1;10.05.1975;1.234\n2;11.05.1975;2,5\n"
+    found = await aligned(world, rows, rows, key)
+    assert not len(found.unmatched)
+    assert (found.rule is None) == (key is None)
+
+
+@pytest.mark.parametrize("key", [None, "id"])
+async def test_a_cell_that_is_no_value_is_refused_and_the_form_to_write_is_named(
+    world: World, key: str | None
+) -> None:
+    rows = "1;10.05.1975;1.234\n2;11.05.1975;2,5\n"
     with pytest.raises(InvalidInput) as caught:
-        await align_release(world.loader, world.store, world.actor.tenant, dataset, upload, key)
-    fault = caught.value.faults[0]
+        await aligned(world, rows, rows.replace("11.05", "31.02"), key)
+    (fault,) = caught.value.faults
     assert fault.code == "unknown-value"
     assert "Cells like dd.mm.yyyy are dates like 1975-05-10 in the dataset" in fault.remedy
+
+
+async def test_a_text_that_is_a_value_as_it_stands_is_not_read_as_another(world: World) -> None:
+    rows = "1;10.05.1975;1.234\n2;11.05.1975;1,234\n"  # 1234 and 1.234
+    with pytest.raises(InvalidInput) as caught:
+        await aligned(world, rows, rows, "id")
+    assert caught.value.faults[0].code == "not-a-generalisation"

@@ -16,6 +16,7 @@ import pytest
 from app.domain.errors import InvalidInput, TooLarge
 from app.domain.hierarchies.cell_formats import CellFormat
 from app.services.datasets.ingest.column_types import is_read
+from app.services.datasets.ingest.dialect import Dialect
 from app.services.datasets.ingest.pieces import PieceWriter
 from app.services.datasets.ingest.proposals import propose_dialect, propose_schema, strays_of, with_categories
 
@@ -207,11 +208,13 @@ def test_cells_of_another_type_beyond_the_sample_are_found_as_one_by_one(seed: i
         "born": "date",
         "paid": "number",
     }
-    found, rows = strays_of(proposal, piece_of(**later))
+    found, rows = strays_of(proposal, piece_of(**later), Dialect())
     formats = {own.name: own.format for own in proposal.attributes}
     expected = {
         name: [
-            place for place, cell in enumerate(cells) if not is_read(cell, formats[name] or kinds[name][1])
+            place
+            for place, cell in enumerate(cells)
+            if cell and not is_read(cell, formats[name] or kinds[name][1])
         ]
         for name, cells in later.items()
     }
