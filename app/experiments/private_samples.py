@@ -140,11 +140,6 @@ class Sample:
         return np.array([columns[first, second] for first, second in zip(*depths, strict=True)], np.int32)
 
     @property
-    def as_they_are(self) -> Ints:
-        """(distinct,) the column of records of which all is shown."""
-        return np.full(len(self.records.codes), self.weighed.vectors.index(self.records.depths), np.int32)
-
-    @property
     def suppressed(self) -> float:
         """The share of the records of which nothing is shown against the dictionary."""
         is_suppressed = self.chosen == self.weighed.vectors.index((0, 0))

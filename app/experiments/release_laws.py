@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from app.domain.arrays import Floats
-from app.domain.mechanisms.histogram_laws import Counts, Law, Outcome
-from app.domain.mechanisms.noise_law import NoiseLaw
+from app.domain.mechanisms.histogram_laws import Counts, Law
 
 
 @dataclass(frozen=True)
@@ -57,38 +54,6 @@ class OneAttribute:
                     + self.rate * share * _one_more(law, leaf + 1)
                 )
         return {tuple(map(int, at)): float(law[tuple(at)]) for at in np.argwhere(law > 0)}
-
-    def noisy_law(self, counts: Counts, scale: int, threshold: int) -> Law:
-        """The same with frequent leaves by noisy counts, as the certified mechanism decides them."""
-        noise = NoiseLaw(Fraction(1, scale))
-        chances = [float(noise.tail(threshold - n)) if n else 0.0 for n in counts]
-        return self._mixed(
-            counts,
-            (
-                (frequent, math.prod(p if own else 1 - p for own, p in zip(frequent, chances, strict=True)))
-                for frequent in itertools.product((False, True), repeat=len(counts))
-            ),
-        )
-
-    def drawn_share_law(self, counts: Counts, least_share: float) -> Law:
-        """The same with leaves that have a share θ of the records, θ drawn between least_share and 1."""
-        records = sum(counts)
-        cuts = sorted({least_share, 1.0, *(n / records for n in counts if least_share < n / records < 1)})
-        return self._mixed(
-            counts,
-            (
-                (tuple(n / records >= high for n in counts), (high - low) / (1.0 - least_share))
-                for low, high in itertools.pairwise(cuts)
-            ),
-        )
-
-    def _mixed(self, counts: Counts, sets: Iterator[tuple[tuple[bool, ...], float]]) -> Law:
-        found: dict[Outcome, float] = {}
-        for frequent, chance in sets:
-            if chance > 0:
-                for outcome, p in self.law(counts, frequent).items():
-                    found[outcome] = found.get(outcome, 0.0) + chance * p
-        return found
 
 
 def _one_more(law: Floats, axis: int) -> Floats:

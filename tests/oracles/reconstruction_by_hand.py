@@ -141,3 +141,13 @@ def pool_by_hand(records, sizes, m, own, words):
             if len(queries) == own.queries:
                 return draw, queries
     return None
+
+
+def log_high(estimates, bound):
+    """The logarithm of U, the bound of the upper tail; for small θ (1 + θ)·ln(1 + θ) − θ by its series."""
+    theta = estimates.deviation
+    if bound == "chernoff_simple":
+        return -estimates.mean * theta**2 / (2 + theta)
+    series = sum((-theta) ** k / (k * (k - 1)) for k in range(2, 40))
+    exponent = np.where(theta < 0.1, series, (1 + theta) * np.log1p(theta) - theta)
+    return -estimates.mean * exponent

@@ -26,7 +26,6 @@ from app.domain.mechanisms.sample_laws import (
     law_of,
     noise_reaches,
     noisy_sets,
-    shared_sets,
 )
 from app.domain.mechanisms.sample_perturb_scale import SAMPLE_PERTURB_SCALE, SamplePerturbScale
 from app.domain.mechanisms.sampled_generalisation import SampledGeneralisation, constants_of, score_of
@@ -42,6 +41,7 @@ from tests.oracles.effort import examples
 from tests.oracles.noise_by_hand import chance_from, chance_of_noise, threshold_of
 from tests.oracles.perturbation_by_hand import table_of, table_of_groups
 from tests.oracles.samples_by_hand import CITY, JOB, World
+from tests.oracles.shared_sets import shared_sets
 
 SOME = settings(max_examples=examples(60), deadline=None)
 MORE = settings(max_examples=examples(340), deadline=None)

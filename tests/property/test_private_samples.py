@@ -27,6 +27,7 @@ from app.domain.mechanisms.sampled_constants import SampleQuestion, drifting
 from app.domain.search.aggregate.chain_records import ChainRecord
 from app.experiments.release_laws import OneAttribute
 from tests.oracles.effort import examples
+from tests.oracles.release_laws import noisy_law
 
 SOME = settings(max_examples=examples(60), deadline=None)
 FEW = settings(max_examples=examples(20), deadline=None)
@@ -252,7 +253,7 @@ def test_the_whole_mechanism_keeps_its_delta_about_its_own_threshold(rate, epsil
     found = drifting(asked, 2 + 1 / 99)
     model = OneAttribute(rate, found.exponent)
     n = int(found.threshold) + shift
-    more, less = (model.noisy_law((count,), found.scale, int(found.threshold)) for count in (n, n - 1))
+    more, less = (noisy_law(model, (count,), found.scale, int(found.threshold)) for count in (n, n - 1))
     assert max(both_orders(more, less, float(epsilon))) <= 1e-2
 
 

@@ -14,7 +14,7 @@ from app.domain.classes.reconstruction_groups import TESTS, GroupsUnderTest, Rec
 from app.domain.classes.reconstruction_tails import exact_tails
 from tests.oracles.closeness_by_hand import counts_of
 from tests.oracles.effort import examples
-from tests.oracles.reconstruction_by_hand import entropy_bound, level, lower_bound, rational_tails
+from tests.oracles.reconstruction_by_hand import entropy_bound, level, log_high, lower_bound, rational_tails
 
 EIGHTHS = st.integers(1, 7).map(lambda eighths: eighths / 8)
 """Numbers that doubles hold exactly, so that loops in fractions and ours meet the same ties."""
@@ -88,8 +88,8 @@ def test_bounds_are_bounds_and_the_full_one_is_the_tighter(counts, p, epsilon):
     assert (entropy[low] <= full[low] * near).all()
     assert (full <= simple * near).all()
     high_full, high_simple = (
-        np.exp(found.log_high("chernoff_full")),
-        np.exp(found.log_high("chernoff_simple")),
+        np.exp(log_high(found, "chernoff_full")),
+        np.exp(log_high(found, "chernoff_simple")),
     )
     # Nothing is shown by more than all, so that an estimate that needs more is impossible.
     above = found.mean / sizes * (1 + found.deviation)

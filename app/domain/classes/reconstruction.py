@@ -135,12 +135,6 @@ class Estimates:
             found = -self.mean * low_exponent(np.minimum(self.deviation, 1.0))
         return np.where(self.is_low_possible, found, -np.inf)
 
-    def log_high(self, bound: Bound) -> Floats:
-        """The logarithm of U."""
-        if bound == "chernoff_simple":
-            return np.asarray(-self.mean * self.deviation**2 / (2 + self.deviation))
-        return np.asarray(-self.mean * high_exponent(self.deviation))
-
     def greatest_sizes(self, bound: Bound, delta: float) -> Floats:
         """s: the greatest group, of the same shares, of which L is at least δ; ∞ if every one is.
 
@@ -186,12 +180,6 @@ def low_exponent(deviation: Floats) -> Floats:
     safe = np.where(rest > 0, rest, 1.0)
     direct = np.where(rest > 0, deviation + rest * np.log(safe), 1.0)
     return np.where(deviation < SMALL, _series(deviation), direct)
-
-
-def high_exponent(deviation: Floats) -> Floats:
-    """(1 + θ)·ln(1 + θ) − θ for θ ≥ 0, which is Σ (−θ)^k / (k·(k − 1)) over k ≥ 2."""
-    direct = (1.0 + deviation) * np.log1p(deviation) - deviation
-    return np.where(deviation < SMALL, _series(-deviation), direct)
 
 
 def _series(deviation: Floats) -> Floats:

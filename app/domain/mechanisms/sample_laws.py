@@ -99,21 +99,6 @@ def noisy_sets(records: GeneralisedRecords, score: Score, reaches: Reaches) -> I
             yield FrequentSet(chance, candidates, members_of(candidates))
 
 
-def shared_sets(records: GeneralisedRecords, score: Score, least_share: Fraction) -> Iterator[FrequentSet]:
-    """All that can be frequent by a share of the records that is drawn once, between this and 1."""
-    size, every = int(records.counts.sum()), np.arange(len(records.codes))
-    shares = {Fraction(n, size) for n in counts_below(records).values()}
-    cuts = sorted({least_share, Fraction(1), *(own for own in shares if own > least_share)})
-    for low, high in itertools.pairwise(cuts):
-        least = math.ceil(high * size)
-
-        def decide(counts: Longs, least: int = least) -> Bools:
-            return np.asarray(counts >= least)
-
-        candidates = Candidates.of(records, every, decide, score)
-        yield FrequentSet(float((high - low) / (1 - least_share)), candidates, members_of(candidates))
-
-
 def members_of(candidates: Candidates) -> frozenset[Node]:
     """The frequent generalisations that any record has."""
     return frozenset(

@@ -97,15 +97,3 @@ def to_json_number(value: float) -> float | str:
     if math.isnan(value):
         raise ValueError("NaN is not a result")
     return ("inf" if value > 0 else "-inf") if math.isinf(value) else value
-
-
-def from_json_number(value: float | str) -> float:
-    """Inverse of :func:`to_json_number`; also accepts ``"Infinity"``."""
-    if isinstance(value, str):
-        if value not in ("inf", "Infinity", "-inf", "-Infinity"):
-            raise ValueError("not a number; infinity is written 'inf'")
-        return float(value)
-    number = float(value)
-    if math.isnan(number):
-        raise ValueError("NaN is not a number")
-    return number

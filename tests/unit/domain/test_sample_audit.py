@@ -35,7 +35,6 @@ from app.domain.mechanisms.sample_laws import (
     law_of,
     noise_reaches,
     noisy_sets,
-    shared_sets,
 )
 from app.domain.mechanisms.sampled_generalisation import (
     SAMPLED_GENERALISATION,
@@ -50,6 +49,7 @@ from app.domain.mechanisms.sampled_generalisation_published import (
 )
 from app.domain.tables.table import Table
 from tests.oracles.samples_by_hand import one_attribute
+from tests.oracles.shared_sets import shared_sets
 
 FLAT = Hierarchy.from_parents({"a": [None], "b": [None]})
 GROUPED = Hierarchy.from_parents({"a": ["g"], "b": ["g"], "g": [None]})

@@ -40,6 +40,7 @@ from app.experiments.private_samples import Sample, over_epsilon, over_rates
 from app.experiments.release_laws import OneAttribute, binomial
 from app.experiments.report import Effort
 from tests.oracles.noise_by_hand import hockey_stick
+from tests.oracles.release_laws import drawn_share_law, noisy_law
 from tests.oracles.sample_point import (
     Body,
     PointQuestion,
@@ -87,7 +88,7 @@ def test_the_exact_law_of_a_fixed_frequent_set():
 @pytest.mark.spec("DN-V7")
 def test_the_exact_law_of_a_share_that_is_drawn():
     model = OneAttribute(0.5, 1.0)
-    more, less = (model.drawn_share_law(counts, 0.1) for counts in ((2, 1), (1, 1)))
+    more, less = (drawn_share_law(model, counts, 0.1) for counts in ((2, 1), (1, 1)))
     for epsilon, deltas in ((0.5, (0.164320, 0.070236)), (1, (0.140955, 0.011506)), (2, (0.130693, 0.0))):
         assert both_orders(more, less, epsilon) == near(deltas, 5e-5)
 
@@ -102,7 +103,7 @@ def test_laws_are_those_by_hand():
         own = as_rows(model.law(counts, [n >= 2 for n in counts]))
         assert own.keys() == by_hand.keys()
         assert all(own[key] == near(p, 1e-12) for key, p in by_hand.items())
-        drawn = as_rows(model.drawn_share_law(counts, 0.15))
+        drawn = as_rows(drawn_share_law(model, counts, 0.15))
         by_share = world.law_over_shares(data, 1.7, 0.4, 0.15)
         assert all(drawn.get(key, 0.0) == near(p, 1e-12) for key, p in by_share.items())
 
@@ -186,7 +187,7 @@ def test_frequent_sets_of_neighbours_differ_with_the_order_of_one_in_all_records
 def test_a_value_that_one_record_has_alone_costs_delta_unless_all_values_are_shown():
     """Without that record a sample never shows it, so that δ is no less, for any ε; a full list escapes."""
     model = OneAttribute(0.5, 0.3)
-    more, less = (model.noisy_law(counts, 2, 4) for counts in ((1, 6), (0, 6)))
+    more, less = (noisy_law(model, counts, 2, 4) for counts in ((1, 6), (0, 6)))
     shown = [outcome for outcome in more if outcome[1] > 0]
     chance = math.fsum(more[outcome] for outcome in shown)
     assert chance > 0.01
@@ -242,7 +243,7 @@ def test_the_whole_mechanism_keeps_its_delta_at_its_own_threshold():
     found = drifting(SampleQuestion(Fraction(3), 1e-2, 0.5, 2, 110), 2 + 1 / 110)
     model, n = OneAttribute(0.5, found.exponent), int(found.threshold)
     assert found.needed <= 123
-    more, less = (model.noisy_law((count,), found.scale, n) for count in (n, n - 1))
+    more, less = (noisy_law(model, (count,), found.scale, n) for count in (n, n - 1))
     assert max(both_orders(more, less, 1.0)) > 0
     assert max(both_orders(more, less, 3.0)) <= 1e-2
 
