@@ -77,8 +77,8 @@ def _by_pandas(encoded: pd.DataFrame) -> tuple[float, float, float]:
 def _agrees(found: AttackerModels, expected: tuple[float, float, float]) -> bool:
     prosecutor, marketer = found.prosecutor, found.marketer
     ours = (prosecutor.highest, prosecutor.average_per_record, prosecutor.share_at_risk)
-    same = all(math.isclose(a, b, rel_tol=1e-12) for a, b in zip(ours, expected, strict=True))
-    return same and math.isclose(marketer.share_re_identified, expected[1], rel_tol=1e-12)
+    pairs = zip((*ours, marketer.share_re_identified), (*expected, expected[1]), strict=True)
+    return all(a is not None and math.isclose(a, b, rel_tol=1e-12) for a, b in pairs)
 
 
 def _file_to_codes(table: Table) -> Row:
