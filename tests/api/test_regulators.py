@@ -82,7 +82,9 @@ async def test_each_template_tells_the_proposed_rule_from_a_coarse_one(example: 
             told = outcomes(fine)
             assert (told["dates"], told["years-of-birth"]) == ("failed", "failed")
         if name == "article-29":
-            page = (await example.get("/v1/evaluations/article-29-3-proposal/report")).text
+            page = (
+                await example.get(f"/v1/evaluations/article-29-{document['version']}-proposal/report")
+            ).text
             check_questions(page, document, fine)
     await check_context(example)
 
