@@ -157,6 +157,7 @@ def gzipped(name):
     "content",
     [gzipped("Alice Miller"), gzip.compress(PLAIN) + gzip.compress(b""), gzip.compress(PLAIN, 1),
      gzip.compress(PLAIN[:9]) + gzip.compress(PLAIN[9:])],
+    ids=["a name in the header", "an empty member", "another level", "two members"],
 )  # fmt: skip
 def test_what_a_gzip_file_may_carry_is_not_in_its_canonical_digest(content):
     assert (digests(content, UploadFormat.CSV_GZ))[1] == hashlib.sha256(PLAIN).hexdigest()
