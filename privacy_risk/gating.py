@@ -14,7 +14,7 @@ from privacy_risk.arguments import InvalidArgument, WrongType, type_name
 from privacy_risk.client import Client
 from privacy_risk.columns import ROLES, Roles, Said, require_column
 from privacy_risk.embedded import client_of
-from privacy_risk.loading import content_name, load, uploaded
+from privacy_risk.loading import load, uploaded
 from privacy_risk.problems import ProblemError
 from privacy_risk.releases import Release
 from privacy_risk.tables import Table, table_of
@@ -154,9 +154,8 @@ def judged(client: Client, document: Json, released: Table, table: Table, said: 
 def _verdict(client: Client, document: Json, body: Json) -> Verdict:
     """The verdict of a policy on what a request names."""
     stored = _stored(client, document)
-    evaluation = _evaluated(
-        client, stored.name, {"name": content_name("verdict", [stored.name, body]), **body}
-    )
+    # Named by the service: what was released meanwhile, and waivers of the day, belong to the question too.
+    evaluation = _evaluated(client, stored.name, body)
     result = evaluation.document["result"]
     return Verdict(result["verdict"], stored.name, tuple(_reasons(result)), evaluation.document)
 
@@ -250,8 +249,8 @@ def _evaluated(client: Client, policy: str, body: Json) -> Resource:
     except ProblemError as problem:
         if problem.code != "direct-budget-exceeded":
             raise
-    client.runs.wait(client.evaluations.start_run(policy, body).id)
-    return client.evaluations.get(body["name"])
+    run = client.runs.wait(client.evaluations.start_run(policy, body).id)
+    return client.evaluations.get(run.document["resource"]["id"])
 
 
 def _reasons(result: Json) -> Iterator[str]:

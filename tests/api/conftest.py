@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import anyio
 import httpx
 import pytest
 
-from app.cli import gate_service
+from app.cli import anonymise, gate, gate_service, profile
 from app.cli.operations import Operations, RunningService
 from app.cli.program import run
 from app.persistence.encryption import MasterKey
@@ -210,6 +211,24 @@ def command(api: Api, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 
     async def called(*argv: str) -> int:
         return await anyio.to_thread.run_sync(lambda: run(list(argv), operations))
+
+    return called
+
+
+@pytest.fixture
+async def console(api: Api, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Runs a command on files, of which the application, as another tenant each time, is the service."""
+    client = Client("http://service", (await api.tenant_with_key())[1], transport=Blocking(api))
+
+    @contextmanager
+    def service_client(*_: object) -> Iterator[Client]:
+        yield client
+
+    for module in (anonymise, gate, profile):
+        monkeypatch.setattr(module, "service_client", service_client)
+
+    async def called(*argv: object) -> int:
+        return await anyio.to_thread.run_sync(lambda: run([*map(str, argv)], None))
 
     return called
 

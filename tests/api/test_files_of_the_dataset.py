@@ -116,10 +116,15 @@ async def dataset(client: httpx.AsyncClient, name: str, frame: pd.DataFrame, mor
 
 
 async def judged(
-    client: httpx.AsyncClient, policy: str, file: pd.DataFrame, of: str = "people", **more: Any
+    client: httpx.AsyncClient,
+    policy: str,
+    file: pd.DataFrame,
+    of: str = "people",
+    reading: str = "",
+    **more: Any,
 ) -> Json:
     """The verdict of the policy on the file, of a dataset that is there."""
-    await sent(client, "file", file)
+    await sent(client, f"file{reading}", file)
     body = {"dataset": of, **more, "release": {"upload": "file", **more.get("release", {})}}
     answer = await client.post(f"/v1/gates/{policy}/evaluations", json=body)
     assert answer.status_code in (200, 201), answer.text
@@ -164,6 +169,45 @@ async def test_no_template_passes_a_file_that_the_dataset_cannot_produce(
         result = await judged(people, "ready", file(), **more)
         assert result["coverage"]["outcome"] != "not_of_dataset", what
         assert result["coverage"]["rows"]["matched"] == len(file()), what
+
+
+@pytest.mark.parametrize("name", [own.policy.name for own in templates()])
+async def test_no_template_takes_two_spellings_for_one_where_the_file_keeps_them_apart(
+    people: httpx.AsyncClient, name: str
+):
+    """One person's cell is spelled as no other's is; the upload says that both spellings mean the same."""
+    document = document_of_policy(template(name).policy)
+    schema = {"attributes": ROLES, "rows_are": "persons"}
+    reason = [{"columns": ["dx"], "reason": "Nobody outside knows it."}]
+    await made(people, "policies", {**document, "name": "ready", "schema": schema, "not_covered": reason})
+    more: Json = {"dictionaries": {own["name"]: "register" for own in document["dictionaries"]}}
+    if name in ("public-release", "trusted-partner"):
+        more["sensitivity"] = "harm"
+    spelled = raised(PEOPLE)
+    spelled.iloc[0, 0] += " "
+    result = await judged(people, "ready", spelled, reading="&trim=true", **more)
+    assert result["verdict"] != "pass"
+    (region,) = [own for own in result["coverage"]["columns"] if own["name"] == "region"]
+    assert (region["singled_out"], region["spellings"][0]["rows"]) == (1, 1)
+
+
+async def test_a_revoked_verdict_is_not_had_again_for_the_same_rows_in_another_dialect(
+    people: httpx.AsyncClient,
+):
+    await made(people, "policies", requires())
+    text = raised(PEOPLE).to_csv(index=False)
+    dialects = {"one": text, "two": text.replace("\n", "\r\n"), "three": f"\ufeff{text}"}
+    for name, content in dialects.items():
+        await people.post(f"/v1/uploads?name={name}", content=content.encode(), headers=CSV)
+
+    async def asked(name: str) -> httpx.Response:
+        body = {"name": name, "dataset": "people", "release": {"upload": name}}
+        return await people.post("/v1/gates/eleven/evaluations", json=body)
+
+    assert (await asked("one")).json()["result"]["verdict"] == "pass"
+    reason = {"reason": "The register was of other people."}
+    assert (await people.post("/v1/evaluations/one/revocation", json=reason)).status_code == 200
+    assert [(await asked(name)).status_code for name in ("two", "three")] == [409, 409]
 
 
 @pytest.mark.parametrize("what", ["one sex throughout", "the year before", "diagnoses swapped"])

@@ -8,59 +8,19 @@ import json
 import random
 import re
 from collections import Counter
-from contextlib import contextmanager
 
-import anyio
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
 import privacy_risk as pr
-from app.cli import anonymise, gate, profile
-from app.cli.program import run
-from privacy_risk import anonymisation, gating, profiles
-from tests.api.blocking import Blocking
 
 pytestmark = pytest.mark.anyio
 
 STAMPS = [dt.datetime(2024, 5, 1 + n % 3, 8 + n % 5, 7 * n % 60, n % 60) for n in range(60)]
 """Sixty moments of three days: each is by itself, and twenty people share each day."""
 DAYS = Counter(own.date() for own in STAMPS)
-
-
-@pytest.fixture
-async def client(api):
-    return pr.Client("http://service", (await api.tenant_with_key())[1], transport=Blocking(api))
-
-
-@pytest.fixture
-async def command(client, monkeypatch):
-    """Runs a command, which finds the application as its service; its exit status."""
-
-    @contextmanager
-    def service_client(server, operations):
-        yield client
-
-    for module in (anonymise, gate, profile):
-        monkeypatch.setattr(module, "service_client", service_client)
-
-    async def command(*argv):
-        return await anyio.to_thread.run_sync(lambda: run([*map(str, argv)], None))
-
-    return command
-
-
-@pytest.fixture
-def call(client, monkeypatch):
-    """Calls a function of the package in a thread."""
-    for module in (profiles, anonymisation, gating):
-        monkeypatch.setattr(module, "client_of", lambda server, key: client)
-
-    async def called(function, *arguments, **named):
-        return await anyio.to_thread.run_sync(lambda: function(*arguments, **named))
-
-    return called
 
 
 def policy(k, *columns):
@@ -91,10 +51,10 @@ def described(path, table, reading="", **columns):
     return path
 
 
-async def k_of(command, capsys, *arguments):
+async def k_of(console, capsys, *arguments):
     """The k of a table's profile, by the command."""
     capsys.readouterr()
-    assert await command("profile", *arguments, "--json") == 0
+    assert await console("profile", *arguments, "--json") == 0
     figures = json.loads(capsys.readouterr().out)["result"]["figures"]
     return next(
         own["value"] for own in figures if own["measure"] == "equivalence_classes" and own["name"] == "k"
@@ -106,21 +66,21 @@ def spelled(stamp, form):
 
 
 @pytest.mark.parametrize("form", ["iso", "german"])
-async def test_twelve_stamps_of_one_day_are_twelve_values_in_text(command, tmp_path, capsys, form):
+async def test_twelve_stamps_of_one_day_are_twelve_values_in_text(console, tmp_path, capsys, form):
     table = written(tmp_path / "t.csv", [spelled(own, form) for own in STAMPS])
     gated = tmp_path / "p.json"
     gated.write_text(json.dumps(policy(2, "x")))
-    assert await k_of(command, capsys, table, "--quasi-identifiers", "x", "--delimiter", ",") == 1
-    assert await command("gate", gated, "--dataset", table) == 1
-    assert await command("describe", table, "-o", tmp_path / "t.toml") == 0
+    assert await k_of(console, capsys, table, "--quasi-identifiers", "x", "--delimiter", ",") == 1
+    assert await console("gate", gated, "--dataset", table) == 1
+    assert await console("describe", table, "-o", tmp_path / "t.toml") == 0
     assert "hh:mm:ss" in (tmp_path / "t.toml").read_text()
-    assert await k_of(command, capsys, "--tables", tmp_path / "t.toml") == 1
-    assert await command("gate", gated, "--tables", tmp_path / "t.toml") == 1
-    assert await command("gate", gated, "--tables", tmp_path / "t.toml", "--release", table) == 1
+    assert await k_of(console, capsys, "--tables", tmp_path / "t.toml") == 1
+    assert await console("gate", gated, "--tables", tmp_path / "t.toml") == 1
+    assert await console("gate", gated, "--tables", tmp_path / "t.toml", "--release", table) == 1
 
 
 @pytest.mark.parametrize("form", ["iso", "german"])
-async def test_whoever_wants_the_day_says_so_and_days_leave(command, tmp_path, capsys, form):
+async def test_whoever_wants_the_day_says_so_and_days_leave(console, tmp_path, capsys, form):
     table = written(tmp_path / "t.csv", [spelled(own, form) for own in STAMPS])
     gated, release = tmp_path / "p.json", tmp_path / "release.csv"
     gated.write_text(json.dumps(policy(20, "x")))
@@ -130,18 +90,18 @@ async def test_whoever_wants_the_day_says_so_and_days_leave(command, tmp_path, c
         f'type = "date"\nformat = "{day} hh:mm:ss"\nhierarchy = {{kind = "dates", levels = ["day", "year"]}}',
     ):
         tables = described(tmp_path / "t.toml", table, x=said)
-        assert await command("anonymise", "--tables", tables, "--k", "20", "-o", release) == 0
+        assert await console("anonymise", "--tables", tables, "--k", "20", "-o", release) == 0
         assert Counter(release.read_text().replace('"', "").split()[1:]) == Counter(
             {str(day): n for day, n in DAYS.items()}
         )
-        assert await command("gate", gated, "--tables", tables, "--release", release) == 0
+        assert await console("gate", gated, "--tables", tables, "--release", release) == 0
         # The table itself shows the times, whatever its description reads of them.
-        assert await command("gate", gated, "--tables", tables) == 1
-        assert await command("gate", gated, "--tables", tables, "--release", table) == 1
+        assert await console("gate", gated, "--tables", tables) == 1
+        assert await console("gate", gated, "--tables", tables, "--release", table) == 1
 
 
 @pytest.mark.parametrize("of", ["second", "part of a second", "zone"])
-async def test_stamps_of_parquet_are_read_as_they_are(command, tmp_path, capsys, of):
+async def test_stamps_of_parquet_are_read_as_they_are(console, tmp_path, capsys, of):
     column = pd.Series(STAMPS)
     if of == "part of a second":
         column = column.dt.floor("D") + pd.to_timedelta(range(60), unit="us")
@@ -150,10 +110,10 @@ async def test_stamps_of_parquet_are_read_as_they_are(command, tmp_path, capsys,
     pd.DataFrame({"x": column}).to_parquet(tmp_path / "t.parquet")
     gated = tmp_path / "p.json"
     gated.write_text(json.dumps(policy(2, "x")))
-    assert await k_of(command, capsys, tmp_path / "t.parquet", "--quasi-identifiers", "x") == 1
-    assert await command("gate", gated, "--dataset", tmp_path / "t.parquet") == 1
-    assert await command("describe", tmp_path / "t.parquet", "-o", tmp_path / "t.toml") == 0
-    assert await command("gate", gated, "--tables", tmp_path / "t.toml") == 1
+    assert await k_of(console, capsys, tmp_path / "t.parquet", "--quasi-identifiers", "x") == 1
+    assert await console("gate", gated, "--dataset", tmp_path / "t.parquet") == 1
+    assert await console("describe", tmp_path / "t.parquet", "-o", tmp_path / "t.toml") == 0
+    assert await console("gate", gated, "--tables", tmp_path / "t.toml") == 1
 
 
 @pytest.mark.parametrize(
@@ -177,17 +137,17 @@ async def test_stamps_of_frames_are_read_as_they_are(call, frame):
     assert (await call(pr.gate, policy(20, "x", "y"), release, original=frame)).outcome == "pass"
 
 
-async def test_clocks_of_several_zones_are_told_and_never_mixed(command, tmp_path, capsys):
+async def test_clocks_of_several_zones_are_told_and_never_mixed(console, tmp_path, capsys):
     zones = ["Z", "+02:00", "-05:00"]
     table = written(tmp_path / "t.csv", [f"2024-05-01 08:00:00{zones[n % 3]}" for n in range(60)])
-    assert await k_of(command, capsys, table, "--quasi-identifiers", "x", "--delimiter", ",") == 20
-    assert await command("describe", table, "-o", tmp_path / "t.toml") == 0
+    assert await k_of(console, capsys, table, "--quasi-identifiers", "x", "--delimiter", ",") == 20
+    assert await console("describe", table, "-o", tmp_path / "t.toml") == 0
     assert "clocks of several zones" in (tmp_path / "t.toml").read_text()
     gated = tmp_path / "p.json"
     for k, status in ((20, 0), (21, 1)):
         gated.write_text(json.dumps(policy(k, "x")))
-        assert await command("gate", gated, "--tables", tmp_path / "t.toml") == status
-        assert await command("gate", gated, "--dataset", table) == status
+        assert await console("gate", gated, "--tables", tmp_path / "t.toml") == status
+        assert await console("gate", gated, "--dataset", table) == status
 
 
 MERGED = {
@@ -214,7 +174,7 @@ MERGED = {
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", MERGED)
 async def test_a_file_is_judged_as_it_is_spelled_with_a_description_as_without(
-    command, tmp_path, capsys, kind, seed
+    console, tmp_path, capsys, kind, seed
 ):
     reading, said, common, rare = MERGED[kind]
     drawn = random.Random(f"{kind} {seed}")
@@ -235,32 +195,32 @@ async def test_a_file_is_judged_as_it_is_spelled_with_a_description_as_without(
             ("--tables", tables, "--release", table),
         ):
             capsys.readouterr()
-            assert await command("gate", gated, *subject) == status, (subject, capsys.readouterr())
+            assert await console("gate", gated, *subject) == status, (subject, capsys.readouterr())
             told = capsys.readouterr().out
             if "--tables" in subject:
                 found = re.findall(r"('[^']*') for [^(]*\((\d+) rows?\)", told.replace("\\t", "\t"))
                 assert {(f"{own!r}", str(n)) for own, n in Counter(cells).items() if own in rare} <= {
                     (repr(text[1:-1]), n) for text, n in found
                 }
-    assert await command("profile", "--tables", tables) == 0
+    assert await console("profile", "--tables", tables) == 0
     assert "Read as one value, or as missing, in x" in capsys.readouterr().out
 
 
-async def test_a_gate_takes_the_release_that_was_made_with_markers_of_its_own(command, tmp_path, capsys):
+async def test_a_gate_takes_the_release_that_was_made_with_markers_of_its_own(console, tmp_path, capsys):
     cells = [["1", "2", "-8", "NA"][n % 4] for n in range(40)]
     table = written(tmp_path / "t.csv", cells, [f"{n % 2}" for n in range(40)])
     tables = described(tmp_path / "t.toml", table, 'missing = ["", "NA", "-8"]', x="", y="")
     release, gated = tmp_path / "release.csv", tmp_path / "p.yaml"
     asked = ("anonymise", "--tables", tables, "--k", "5", "-o", release, "--save-policy", gated)
-    assert await command(*asked) == 0
-    assert await command("gate", gated, "--tables", tables, "--release", release) == 0, capsys.readouterr()
+    assert await console(*asked) == 0
+    assert await console("gate", gated, "--tables", tables, "--release", release) == 0, capsys.readouterr()
 
 
-async def test_a_country_that_is_written_like_a_marker_is_a_country(command, tmp_path):
+async def test_a_country_that_is_written_like_a_marker_is_a_country(console, tmp_path):
     table = written(tmp_path / "t.csv", [["DE", "FR", "NA"][n % 3] for n in range(60)])
     gated = tmp_path / "p.json"
     for k, status in ((20, 0), (21, 1)):
         gated.write_text(json.dumps(policy(k, "x")))
-        assert await command("gate", gated, "--dataset", table) == status
+        assert await console("gate", gated, "--dataset", table) == status
         tables = described(tmp_path / "t.toml", table, 'missing = ["", "NA"]', x="")
-        assert await command("gate", gated, "--tables", tables) == status
+        assert await console("gate", gated, "--tables", tables) == status

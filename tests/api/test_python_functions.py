@@ -41,6 +41,14 @@ def classes(frame: pd.DataFrame) -> pd.DataFrame:
     return shown.groupby(QUASI_IDENTIFIERS)["diagnosis"].agg(["size", "nunique"])
 
 
+async def test_the_same_is_judged_again_once_something_else_was_released(call):
+    release = await call(pr.anonymise, PEOPLE, **ASKED)
+    first = await call(pr.gate, release.policy, release, original=PEOPLE)
+    await call(pr.anonymise, PEOPLE, **{**ASKED, "k": 5})
+    again = await call(pr.gate, release.policy, release, original=PEOPLE)
+    assert (first.outcome, again.outcome) == ("error", "error")  # reasons are not written
+
+
 async def test_a_release_keeps_what_was_asked_as_pandas_counts_it(call):
     release = await call(pr.anonymise, PEOPLE, **ASKED)
     counted = classes(release.frame)

@@ -7,16 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import contextmanager
 from pathlib import Path
 
-import anyio
 import pytest
-
-from app.cli import anonymise, gate, profile
-from app.cli.program import run
-from privacy_risk import Client
-from tests.api.blocking import Blocking
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")
 CASES = Path(DATA or "") / ".." / "cases"
@@ -29,23 +22,10 @@ PERSONS = ("--rows-are", "persons")
 DIAGNOSES = ("--quasi-identifiers", "g", "--sensitive", "colour", *PERSONS)
 
 
-@pytest.fixture
-async def command(api, monkeypatch, tmp_path):
-    """Runs a command, which finds the application as its service; its exit status."""
-    client = Client("http://service", (await api.tenant_with_key())[1], transport=Blocking(api))
-
-    @contextmanager
-    def service_client(server, operations):
-        yield client
-
-    for module in (anonymise, gate, profile):
-        monkeypatch.setattr(module, "service_client", service_client)
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Files without a folder are written there."""
     monkeypatch.chdir(tmp_path)
-
-    async def called(*argv):
-        return await anyio.to_thread.run_sync(lambda: run([*map(str, argv)], None))
-
-    return called
 
 
 @pytest.mark.parametrize(
@@ -63,8 +43,8 @@ async def command(api, monkeypatch, tmp_path):
     ],
 )
 @pytest.mark.parametrize("asked", [("profile",), ("anonymise", "--k", "5", "-o", "r.csv")])
-async def test_where_a_guess_would_change_numbers_it_is_asked_for(command, capsys, file, said, asked):
-    assert await command(*asked, CASES / f"{file}.csv", *PERSONS) == 1
+async def test_where_a_guess_would_change_numbers_it_is_asked_for(console, capsys, file, said, asked):
+    assert await console(*asked, CASES / f"{file}.csv", *PERSONS) == 1
     found = capsys.readouterr()
     assert said in found.err
     assert not found.out
@@ -90,55 +70,55 @@ async def test_where_a_guess_would_change_numbers_it_is_asked_for(command, capsy
         ("every-row-has-a-gap", ("--missing", "excluded", *PERSONS), None, "left out"),
     ],
 )
-async def test_a_profile_counts_what_the_file_holds(command, capsys, file, more, k, said):
+async def test_a_profile_counts_what_the_file_holds(console, capsys, file, more, k, said):
     asked = ("profile", CASES / f"{file}.csv", *more)
-    assert await command(*asked) == 0
+    assert await console(*asked) == 0
     assert said in capsys.readouterr().out
-    assert await command(*asked, "--json") == 0
+    assert await console(*asked, "--json") == 0
     figures = json.loads(capsys.readouterr().out)["result"]["figures"]
     found = [own["value"] for own in figures if (own["measure"], own["name"]) == ("equivalence_classes", "k")]
     assert found == [k]
 
 
-async def test_values_without_an_order_have_no_ordered_distance(command, capsys):
+async def test_values_without_an_order_have_no_ordered_distance(console, capsys):
     for file in ("nominal", "nominal-renamed"):
-        assert await command("profile", CASES / f"{file}.csv", *DIAGNOSES, "--json") == 0
+        assert await console("profile", CASES / f"{file}.csv", *DIAGNOSES, "--json") == 0
         figures = json.loads(capsys.readouterr().out)["result"]["figures"]
         found = {own["name"]: own["value"] for own in figures if own["measure"] == "t_closeness"}
         assert found["t.equal"] == pytest.approx(1 / 3)
         assert "t.ordered" not in found
 
 
-async def test_what_a_hierarchy_lacks_is_named_with_the_rows_and_the_remedy(command, capsys):
+async def test_what_a_hierarchy_lacks_is_named_with_the_rows_and_the_remedy(console, capsys):
     hierarchy = f"city={CASES / 'hierarchy-lacks-city.hierarchy.csv'}"
     for asked in (("profile",), ("anonymise", "--k", "2", "-o", "r.csv")):
         table = CASES / "hierarchy-lacks-city.csv"
-        assert await command(*asked, table, "--hierarchy", hierarchy, *PERSONS) == 1
+        assert await console(*asked, table, "--hierarchy", hierarchy, *PERSONS) == 1
         said = capsys.readouterr().err
         assert "'city' lacks 1 of the column's values, in row" in said
         assert "Add them to the hierarchy" in said
 
 
-async def test_the_second_file_of_a_name_is_profiled_as_it_is(command, tmp_path, capsys):
+async def test_the_second_file_of_a_name_is_profiled_as_it_is(console, tmp_path, capsys):
     table = tmp_path / "daily.csv"
     for file, rows in (("daily-first", 4), ("daily-second", 5)):
         table.write_bytes((CASES / f"{file}.csv").read_bytes())
-        assert await command("profile", table, *PERSONS) == 0
+        assert await console("profile", table, *PERSONS) == 0
         assert f"daily.csv: {rows} records" in capsys.readouterr().out
 
 
-async def test_a_table_that_is_suppressed_as_a_whole_is_called_so(command, capsys, tmp_path):
+async def test_a_table_that_is_suppressed_as_a_whole_is_called_so(console, capsys, tmp_path):
     asked = ("--quasi-identifiers", "a", "b", "--k", "2", "--max-suppressed", "1", *PERSONS)
-    assert await command("anonymise", CASES / "all-unique.csv", *asked, "-o", tmp_path / "r.csv") == 0
+    assert await console("anonymise", CASES / "all-unique.csv", *asked, "-o", tmp_path / "r.csv") == 0
     assert "6 records, all suppressed (100.00 %): every cell of the release is *" in capsys.readouterr().out
     assert set((tmp_path / "r.csv").read_text().splitlines()[1:]) == {"*,*"}
 
 
 async def test_a_described_marker_does_not_make_a_gate_refuse_the_products_own_release(
-    command, capsys, tmp_path
+    console, capsys, tmp_path
 ):
     tables, release, policy = CASES / "declared-missing.toml", tmp_path / "r.csv", tmp_path / "p.yaml"
     asked = ("--k", "2", "-o", release, "--save-policy", policy)
-    assert await command("anonymise", "--tables", tables, *asked) == 0
-    assert await command("gate", policy, "--tables", tables, "--release", release) == 0
+    assert await console("anonymise", "--tables", tables, *asked) == 0
+    assert await console("gate", policy, "--tables", tables, "--release", release) == 0
     assert "PASS" in capsys.readouterr().out

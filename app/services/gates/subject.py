@@ -297,8 +297,11 @@ def new_evaluation(subject: Subject, name: str | None, route: Route, change_rule
         "released": None if subject.released is None else subject.released.stored.id,
         "route": route,
     }
-    hashes = _hashes(subject)
-    summary = {**_summary(subject), "judged_sha256": judged_sha256(meaning, hashes)}
+    hashes, judged = _hashes(subject), _hashes(subject)
+    if subject.upload is not None:
+        # A file in another dialect has the same content: to write it anew is no way around a revocation.
+        judged["release"] = subject.upload.summary.get("canonical_sha256") or subject.upload.sha256
+    summary = {**_summary(subject), "judged_sha256": judged_sha256(meaning, judged)}
     return new_resource(Kind.EVALUATION, name, meaning, hashes, summary, kept, _uses(subject))
 
 

@@ -10,13 +10,11 @@ from typing import Final
 from app.domain.hierarchies.cell_formats import is_number
 from app.services.datasets.ingest.column_names import with_index
 from app.services.datasets.ingest.column_types import propose_type
+from app.services.datasets.ingest.dialect import BLANKS
 
 USUAL_MARKERS: Final = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "-")
 _PLACES: Final = 5
 """How many columns a sentence names."""
-
-BLANKS: Final = " \t"
-"""What is removed around cells."""
 
 Texts = Sequence[str | None]
 

@@ -23,6 +23,7 @@ from app.services.datasets.ingest.column_names import index_note, with_index
 from app.services.datasets.ingest.column_types import TypeProposal, is_read, propose_type
 from app.services.datasets.ingest.csv_reader import CsvReader
 from app.services.datasets.ingest.dialect import (
+    BLANKS,
     CALLED,
     DELIMITERS,
     Dialect,
@@ -32,7 +33,6 @@ from app.services.datasets.ingest.dialect import (
     delimiter_note,
 )
 from app.services.datasets.ingest.doubts import (
-    BLANKS,
     Doubt,
     first_line,
     markers_of,
