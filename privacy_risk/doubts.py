@@ -1,4 +1,4 @@
-"""What a proposal leaves to whoever knows the table, and how it is said."""
+"""What a proposal leaves to people who know the table, and how it is stated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WAYS: Final = {
 
 
 def require_decided(doubts: Iterable[Json]) -> None:
-    """InvalidArgument that tells the doubts, if there are any, and what settles each."""
+    """InvalidArgument that lists the doubts, if there are any, and what settles each."""
     found = list(doubts)
     if found:
         remedies = dict.fromkeys(map(_remedy, found))

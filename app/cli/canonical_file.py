@@ -1,4 +1,4 @@
-"""The canonical form of the release file that a gate has judged, for whoever gives the file out."""
+"""The canonical form of the release file that a gate has judged, to be given out in its place."""
 
 from __future__ import annotations
 

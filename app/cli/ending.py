@@ -30,7 +30,7 @@ def leaving_on_sigterm(status: int = ENDED_BY_SIGTERM) -> Iterator[None]:
     The exception is raised wherever the main thread happens to be. In a finaliser or the callback of a weak
     reference Python drops it, and the request to end with it; the signal is then sent once more. Only the
     first request raises: another that came while what was started is being stopped would leave the rest of
-    it running, and the kernel sends one for every thread of a process that dies.
+    it running, and the kernel may send one for each thread of a process that dies.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:

@@ -84,7 +84,7 @@ def test_a_request_to_end_is_not_lost_where_python_drops_exceptions(tmp_path: Pa
 
 @pytest.mark.usefixtures("database")
 def test_requests_to_end_that_are_repeated_do_not_interrupt_the_ending(tmp_path: Path):
-    """The kernel sends one for every thread of a parent that is killed."""
+    """The kernel may send one for each thread of a parent that is killed."""
     ended = []
 
     def be_asked_again_and_again() -> None:

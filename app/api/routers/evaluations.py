@@ -165,7 +165,7 @@ async def revoke_evaluation(
     """Revoke a verdict.
 
     For good, with the reason: the evaluation, those that judged the same by the same policy, and their pages
-    say so, webhooks are told, and `verify --online` fails. The same is not judged again (409). What was
+    show it, webhooks are called, and `verify --online` fails. The same is not judged again (409). What was
     signed stays as it is. A second time changes nothing. Needs the scope `govern`.
     """
     return shown_answer(Evaluation, await services.evaluations.revoke(actor, ref, body.reason))

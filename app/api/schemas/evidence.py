@@ -36,7 +36,7 @@ class Revocation(Answer):
     revoked_at: Annotated[datetime, Field(examples=["2026-11-21T09:00:00Z"])]
     """Since when."""
     reason: Annotated[str, Field(max_length=2000, examples=["The census held people who were made up."])]
-    """Why, as whoever revoked it says."""
+    """The reason that was given."""
 
 
 class EvidenceSummary(Answer):
