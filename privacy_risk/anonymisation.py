@@ -244,7 +244,7 @@ def released(
     client.releases.create({"name": name, "dataset": loaded.dataset, "rule": name})
     frame = given_back(b"".join(client.releases.data(name, format="parquet")))
     report = _report(client, loaded.dataset, name, found, rows)
-    policy = policy_of(privacy, rows, loaded.roles, criteria.max_suppressed)
+    policy = policy_of(privacy, loaded.roles, criteria.max_suppressed)
     notes = (*loaded.notes, *_left_out(loaded.roles), *_singled_out(report))
     return Release(frame, report, found["rule"], loaded.roles, notes, policy)
 

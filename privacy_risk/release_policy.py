@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -25,29 +24,14 @@ _TITLES: Final[Mapping[str, str]] = {"k": "k-anonymity", "l": "distinct ℓ-dive
 _SIGNS: Final[Mapping[str, str]] = {"k": "k", "l": "ℓ", "t": "t"}
 
 
-def policy_of(privacy: Sequence[Json], records: int, roles: Roles, max_suppressed: float) -> dict[str, Any]:
+def policy_of(privacy: Sequence[Json], roles: Roles, max_suppressed: float) -> dict[str, Any]:
     """The policy in the format privacy-risk/policy/2; its name is made of what it asks.
 
     ``privacy`` are criteria of k-anonymity, then of distinct ℓ-diversity and t-closeness; ``max_suppressed``
-    is a share of the table's ``records``. Why sensitive columns may leave is left to be written.
+    is a share of the records. Why sensitive columns may leave is left to be written.
     """
     unit = "persons" if roles.of("person") else "records"
     requirements = [_criterion(number, dict(own), unit) for number, own in enumerate(privacy, start=1)]
-    requirements.append(
-        {
-            "id": "suppressed",
-            "title": "Few records are suppressed",
-            "reason": f"{100 * max_suppressed:g} % of {records:,} records; asked for of the release.",
-            "requirement": {
-                "kind": "measure",
-                "measure": {"kind": "equivalence_classes"},
-                "value": "judged.records_suppressed",
-                "comparison": "at_most",
-                # As the search counts: the share of all records, and the tolerance of reals.
-                "threshold": math.floor(max_suppressed * records + 1e-9),
-            },
-        }
-    )
     kept = roles.of("quasi_identifier", "sensitive", "person")
     asked: dict[str, Any] = {
         "title": f"Release with at least {privacy[0]['k']} {unit} in every class",

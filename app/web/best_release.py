@@ -156,7 +156,7 @@ async def save_policy(visit: Visit, form: Form) -> Response:
     upload = await found(visit.client.uploads.get(dataset.document["upload"]))
     roles = _roles(dataset.document, [] if upload is None else upload.document["columns"])
     reasons = {name: form.text(f"reason/{name}") for name in roles.of("sensitive")}
-    policy = policy_of(objective["privacy"], dataset.document["rows"], roles, objective["suppression_limit"])
+    policy = policy_of(objective["privacy"], roles, objective["suppression_limit"])
     policy = with_reasons(policy, reasons)
     await visit.client.policies.create(policy)
     ref = f"{policy['name']}@{policy['version']}"

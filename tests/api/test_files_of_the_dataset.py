@@ -73,6 +73,14 @@ OF_THESE = {
 }
 
 
+MERGED = {
+    "a blank": ("&trim=true", 0, "north "),
+    "a marker of what is missing": ("&missing=unknown", 15, "unknown"),
+    "another word for it": ("", 0, "NORD"),
+}
+"""By what is merged: how the file is read, how many regions it hides, and its one odd region."""
+
+
 def fewest_left_over(file: pd.DataFrame) -> int:
     """Rows that are over where the file shows north or south, a sex and a diagnosis: counted by pandas."""
     own, those = (frame.value_counts() for frame in (file, raised(PEOPLE)))
@@ -84,7 +92,7 @@ async def people(client: httpx.AsyncClient) -> httpx.AsyncClient:
     """A client with the people of this year, by regions with parts of the country above them."""
     hierarchy = {"kind": "parents", "parents": REGIONS}
     await made(client, "hierarchies", {"name": "regions", "definition": hierarchy})
-    await dataset(client, "people", PEOPLE, {"region": {"hierarchy": "regions"}})
+    await dataset(client, "people", PEOPLE, {"region": {"hierarchy": "regions", "map": {"NORD": "north"}}})
     await sent(client, "register", pd.concat([PEOPLE[["region", "sex"]]] * 2))
     links = [
         {"attribute": name, "column": name, "transform": {"kind": "identity"}} for name in ("region", "sex")
@@ -169,6 +177,9 @@ async def test_no_template_passes_a_file_that_the_dataset_cannot_produce(
         result = await judged(people, "ready", file(), **more)
         assert result["coverage"]["outcome"] != "not_of_dataset", what
         assert result["coverage"]["rows"]["matched"] == len(file()), what
+        too_many = [own["message"] for own in result["coverage"]["uncovered"] if own["why"] == "suppressed"]
+        assert len(too_many) == (what in ("half of it", "some rows empty", "diagnoses alone")), what
+        assert result["verdict"] != "pass" or not too_many
 
 
 @pytest.mark.parametrize("name", [own.policy.name for own in templates()])
@@ -183,12 +194,16 @@ async def test_no_template_takes_two_spellings_for_one_where_the_file_keeps_them
     more: Json = {"dictionaries": {own["name"]: "register" for own in document["dictionaries"]}}
     if name in ("public-release", "trusted-partner"):
         more["sensitivity"] = "harm"
-    spelled = raised(PEOPLE)
-    spelled.iloc[0, 0] += " "
-    result = await judged(people, "ready", spelled, reading="&trim=true", **more)
-    assert result["verdict"] != "pass"
-    (region,) = [own for own in result["coverage"]["columns"] if own["name"] == "region"]
-    assert (region["singled_out"], region["spellings"][0]["rows"]) == (1, 1)
+    for what, (reading, hidden, text) in MERGED.items():
+        spelled = raised(PEOPLE).sort_values("region", ignore_index=True)
+        spelled.iloc[:hidden, 0] = "*"
+        spelled.iloc[0, 0] = text
+        result = await judged(people, "ready", spelled, reading=reading, **more)
+        assert result["verdict"] != "pass", what
+        (region,) = [own for own in result["coverage"]["columns"] if own["name"] == "region"]
+        assert region["spellings"][0]["rows"] == 1, what
+        # The other hidden ones count as a value of their own, too, which may be too few for the template.
+        assert region["singled_out"] in (1, hidden), what
 
 
 async def test_a_revoked_verdict_is_not_had_again_for_the_same_rows_in_another_dialect(
@@ -255,6 +270,32 @@ async def test_most_of_the_rows_deleted_is_no_release_of_few_suppressed(people: 
     assert (result["verdict"], few["outcome"], few["value"]) == ("fail", "failed", 220)
 
 
+@pytest.mark.parametrize(("limit", "verdict"), [(0.05, "pass"), (0.049, "fail"), (0, "fail"), (None, "pass")])
+async def test_more_suppressed_records_than_the_policy_allows_fail_in_files_and_rules(
+    people: httpx.AsyncClient, limit: float | None, verdict: str
+):
+    """18 of 360 records, a twentieth, are suppressed: in empty rows, or without any."""
+    policy = requires() if limit is None else requires() | {"suppression_limit": limit}
+    policy["requirements"] = policy["requirements"][:1]
+    await made(people, "policies", policy)
+    whole = raised(PEOPLE)
+    empty = whole.iloc[:18].assign(**dict.fromkeys(ROLES, "*"))
+    for file in (whole.iloc[18:], pd.concat([whole.iloc[18:], empty])):
+        result = await judged(people, "eleven", file)
+        assert result["verdict"] == verdict
+        if verdict == "fail":
+            first = result["coverage"]["uncovered"][0]
+            assert (result["coverage"]["outcome"], first["why"]) == ("not_covered", "suppressed")
+            assert "18 of 360 records are suppressed (5.00%)" in result["coverage"]["explanation"]
+    # Without the columns nobody is suppressed; a rule that suppresses all classes of 30 suppresses all.
+    assert (await judged(people, "eleven", whole[["dx"]]))["verdict"] == "pass"
+    for below, passes in ((30, True), (31, limit is None)):
+        rule = {"kind": "table_level", "levels": {"region": 0, "sex": 0}, "suppress_classes_below": below}
+        body = {"dataset": "people", "rule": rule, "name": f"below-{below}"}
+        answer = await people.post("/v1/gates/eleven/evaluations", json=body)
+        assert answer.json()["result"]["verdict"] == ("pass" if passes else "fail")
+
+
 async def test_an_order_that_was_asked_for_and_does_not_fit_is_an_error(people: httpx.AsyncClient):
     await made(people, "policies", requires())
     in_order = {"release": {"order": "records"}}
@@ -265,6 +306,38 @@ async def test_an_order_that_was_asked_for_and_does_not_fit_is_an_error(people: 
         assert {own["error"]["code"] for own in result["criteria"]} == {"other-order"}
         assert "360" in result["coverage"]["explanation"] or "first rows" in result["coverage"]["explanation"]
     assert (await judged(people, "eleven", PEOPLE, **in_order))["verdict"] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("code", "wrong"),
+    [
+        ("missing-key", {"no": ["", *range(1, 360)]}),
+        ("unknown-key", {"no": [1000, *range(1, 360)]}),
+        ("repeated-key", {"no": [1, *range(1, 360)]}),
+        ("not-a-generalisation", {"region": "n0"}),
+    ],
+)
+async def test_a_key_that_was_named_and_does_not_fit_is_an_error(
+    people: httpx.AsyncClient, code: str, wrong: Json
+):
+    numbered = PEOPLE.assign(no=range(360))
+    await sent(people, "numbered", numbered)
+    columns = [{"name": "no", "type": "categorical", "role": "identifier"}] + [
+        {"name": name, "type": "categorical", "role": role} for name, role in ROLES.items()
+    ]
+    body = {"name": "numbered", "upload": "numbered", "attributes": columns, "rows_are": "persons"}
+    await made(people, "datasets", body)
+    policy = requires()
+    policy["schema"]["attributes"] = {"no": "identifier", **ROLES}
+    await made(people, "policies", policy | {"not_covered": [
+        {"columns": ["dx", "no"], "reason": "The key is taken out before the file leaves."}
+    ]})  # fmt: skip
+    by_key = {"of": "numbered", "release": {"key": "no"}}
+    assert (await judged(people, "eleven", numbered, **by_key))["verdict"] == "pass"
+    result = await judged(people, "eleven", numbered.assign(**wrong), **by_key)
+    assert (result["verdict"], result["coverage"]["outcome"]) == ("error", "not_computable")
+    assert {own["error"]["code"] for own in result["criteria"]} == {code}
+    assert "row" in result["coverage"]["explanation"]
 
 
 @pytest.mark.parametrize("limit", ["MOST_PAIRS", "MOST_TRIED"])

@@ -27,7 +27,7 @@ def policy(name: str, missing: str, suppressed: str) -> dict[str, Any]:
     }  # fmt: skip
     return {
         "format": "privacy-risk/policy/1", "name": name, "version": 1, "title": "Read as searched",
-        "assumes": {"attacker": "A neighbour."}, "suppression_limit": 0.6,
+        "assumes": {"attacker": "A neighbour."}, "suppression_limit": 1.0,
         "not_covered": [{"columns": ["ill", "id"], "reason": "These tests are about classes."}],
         "criteria": [{"id": "k", "title": "Nobody alone", "reason": "For the test.", "demand": demand}],
     }  # fmt: skip

@@ -331,11 +331,14 @@ class _Policy(Request):
     singled_out_share: Share = USUAL_SINGLED_OUT_SHARE
     """Greatest share of the records whose value fewer persons may have than the largest k, 2 without any."""
     coverage_version: Annotated[int | None, Field(strict=True, ge=1, le=NEWEST_COVERAGE, examples=[3])] = None
-    """Version of what is checked before any requirement; filled in when the policy is stored. Of policies of
-    before, version 1 counts unique records, and both 1 and 2 take any dictionary for a slot.
+    """Version of what is checked before any requirement; filled in when the policy is stored. Of those of
+    before, version 1 counts unique records, and both 1 and 2 take any dictionary for a slot and any number of
+    suppressed records.
     """
-    suppression_limit: Share = 0.0
-    """Share of the records that a suggested change may suppress."""
+    suppression_limit: Share | None = None
+    """Greatest share of the records that may be suppressed, and that a suggested change may suppress. If left
+    out, any share may be, and no change suppresses. Before coverage version 3 it is for changes only.
+    """
     outline: Annotated[list[PolicyHeading], Field(max_length=MOST_HEADINGS)] = []  # noqa: RUF012 - pydantic copies it
     """What a report of its verdicts is arranged by; by the requirements if left out."""
 

@@ -35,8 +35,8 @@ from app.domain.policies.schema import Giver
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.numbers import highest_accepted
 
-Why = Literal["singles_out", "single_out_together", "direct_identifier", "key", "rows"]
-"""``rows``: the dataset cannot have produced the rows of a release file."""
+Why = Literal["singles_out", "single_out_together", "direct_identifier", "key", "rows", "suppressed"]
+"""``rows``: the dataset cannot have produced the rows of a file; ``suppressed``: too many records are."""
 Recognise = Callable[[Sequence[str], Longs], tuple[RecognisedKind, ...]]
 """The kinds of identifiers that distinct texts with these counts look like."""
 

@@ -7,6 +7,7 @@ read and told what is wrong with it (:mod:`app.domain.policies.lint`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
@@ -19,6 +20,7 @@ from app.domain.policies.comparison import Comparison, Value
 from app.domain.policies.formats import FORMAT_2, Format
 from app.domain.policies.reasons import is_reason
 from app.domain.policies.schema import USUAL_SINGLED_OUT_SHARE, Column, NotCovered, PolicySchema
+from app.domain.tables.numbers import highest_accepted
 
 Severity = Literal["block", "warn"]
 OptimumScope = Literal["table_level", "record_level"]
@@ -261,7 +263,8 @@ class Policy:
     with the roles that it has. ``not_covered`` are columns that may leave though they single people out.
     ``singled_out_share`` is the greatest share of the records that a column may single out;
     ``coverage_version`` the version of what that means; None: 1 if it is stored, else the newest.
-    ``suppression_limit`` is the share of records that a suggested change may suppress.
+    ``suppression_limit`` is the share of records that may be suppressed, and that a suggested change may
+    suppress; None: any share, and a change suppresses none. Before coverage version 3 it is for changes only.
     ``outline`` is what a report of its verdicts is arranged by; without one by the requirements.
     ``format`` is that of its document.
     """
@@ -277,7 +280,7 @@ class Policy:
     not_covered: Annotated[tuple[NotCovered, ...], MaxLen(MOST_EXEMPTIONS)] = ()
     singled_out_share: Share = USUAL_SINGLED_OUT_SHARE
     coverage_version: Annotated[int | None, Ge(1), Le(NEWEST_COVERAGE)] = None
-    suppression_limit: Share = 0.0
+    suppression_limit: Share | None = None
     outline: Annotated[tuple[Heading, ...], MaxLen(MOST_HEADINGS)] = ()
     format: Format = FORMAT_2
 
@@ -304,6 +307,12 @@ class Policy:
     def takes_any_register(self) -> bool:
         """Whether the dictionaries of slots are whatever is named, as before version 3 of what is checked."""
         return self.coverage_version in (None, 1, 2)
+
+    def most_suppressed(self, records: int) -> int | None:
+        """How many of so many records may be suppressed; None: any number."""
+        if self.suppression_limit is None or self.takes_any_register:
+            return None
+        return math.floor(highest_accepted(self.suppression_limit * records))
 
     @property
     def without_reason(self) -> tuple[str, ...]:

@@ -255,7 +255,7 @@ class Changes:
     @property
     def _suppression_allowed(self) -> int:
         """How many records a change may suppress."""
-        share = self._subject.policy.suppression_limit
+        share = self._subject.policy.suppression_limit or 0.0
         return math.floor(highest_accepted(share * self._context.table.n_records))
 
     def _definition(self, change: Change) -> JsonObject | None:

@@ -157,7 +157,7 @@ def _parameters(subject: Subject, document: JsonObject) -> JsonObject:
         "sensitivity": subject.base.sensitivity and subject.base.sensitivity.name,
         "failure": subject.base.failure and subject.base.failure.name,
         "options": _options(subject.options),
-        "suppression_limit": subject.policy.suppression_limit,
+        "suppression_limit": subject.policy.suppression_limit or 0.0,
         "change_rules": document["change_rules"],
         "route": document["route"],
     }

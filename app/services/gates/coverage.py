@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import asdict
 from typing import Any, Final, Literal
 
@@ -18,6 +18,7 @@ from app.domain.gates.coverage import (
     JudgedColumn,
     PersonsOfRows,
     Uncovered,
+    Why,
     coverage_of,
     singled_out,
 )
@@ -25,6 +26,7 @@ from app.domain.gates.protection import WorstCase, greatest_loss
 from app.domain.gates.reading import Columns, as_released, reading_of, takes_absence_for_safety
 from app.domain.gates.verdicts import Verdict
 from app.domain.models.judging import AloneRecords
+from app.domain.policies.policy import Policy
 from app.domain.policies.requirements import slots_of
 from app.domain.sensitivity.sensitivity import Sensitivity
 from app.domain.tables.distinct import distinct_rows
@@ -160,6 +162,10 @@ _OF_ROWS: Final = (
     "See that the file was made of this dataset as it is now, shows originals or what lies above them in the "
     "hierarchies, and has one row per record at most."
 )
+_OF_SUPPRESSED: Final = (
+    "Suppress fewer and generalise further, or store a new version of the policy whose suppression_limit is "
+    "what its readers can do without."
+)
 _OF_KEY: Final = (
     "Give the file without it, in the order of the records, or name it under not_covered in the policy with "
     "the reason why it does not leave, such as that the pipeline removes it after the gate."
@@ -211,27 +217,32 @@ def seconds_of_coverage(context: EvaluationContext) -> float:
     return seconds + SECONDS_PER_MATCHED_CELL * cells + SECONDS_PER_PAIR * min(pairs, MOST_PAIRS)
 
 
-def coverage_document(
-    coverage: Coverage, file: AlignedRelease | None, spellings: Mapping[str, Sequence[Spelling]]
-) -> JsonObject:
+def coverage_document(coverage: Coverage, policy: Policy, context: EvaluationContext) -> JsonObject:
     """The columns, what their file writes in several ways, and what is not covered, as the result has it.
 
-    Of a release file also what its rows stand for.
+    Of a release file also what its rows stand for; too many suppressed records are not covered either.
     """
+    file, spellings = context.aligned, context.spellings
     uncovered = [_uncovered(own, coverage) for own in coverage.uncovered]
     rows = "" if file is None else _stand_for(file)
-    explanation = f"{_explanation(coverage)} {rows}".rstrip()
+    explanation = _explanation(coverage)
     outcome: Outcome = "covered"
+    suppressed, records = _suppressed(context), context.table.n_records
+    allowed = policy.most_suppressed(records)
+    if allowed is not None and suppressed > allowed:
+        said = f"{suppressed:,} of {records:,} records are suppressed ({suppressed / records:.2%})"
+        explanation = f"{said}, and at most {allowed:,} may be ({policy.suppression_limit:.4g})."
+        uncovered.insert(0, _uncovered_rows("suppressed", explanation, _OF_SUPPRESSED))
+    explanation = f"{explanation} {rows}".rstrip()
     if file is not None and len(file.unmatched):
         said = f"{len(file.unmatched):,} rows of the release file are of no record."
-        none = {"singled_out": 0, "singled_out_share": 0.0, "identifier": None}
-        uncovered.insert(0, {"columns": [], "why": "rows", **none, "message": said, "remedy": _OF_ROWS})
+        uncovered.insert(0, _uncovered_rows("rows", said, _OF_ROWS))
         outcome, explanation = "not_of_dataset", rows
     elif coverage.draft:
         outcome = "draft_schema"
     elif coverage.without_reason:
         outcome = "missing_reason"
-    elif coverage.uncovered:
+    elif uncovered:
         outcome = "not_covered"
     elif coverage.undecided:
         outcome = "not_computable"
@@ -248,6 +259,18 @@ def coverage_document(
     )
 
 
+def _suppressed(context: EvaluationContext) -> int:
+    """Records that are suppressed; of rows that a mechanism drew, none."""
+    if context.aligned is not None:
+        return context.aligned.suppressed
+    return 0 if context.rule is None else int(context.release(context.rule).is_suppressed.sum())
+
+
+def _uncovered_rows(why: Why, message: str, remedy: str) -> JsonObject:
+    none = {"singled_out": 0, "singled_out_share": 0.0, "identifier": None}
+    return {"columns": [], "why": why, **none, "message": message, "remedy": remedy}
+
+
 def _rows(file: AlignedRelease) -> JsonObject:
     """What the rows of a file stand for, in numbers; the rows that stand for nothing from 1."""
     matched, records = file.records - len(file.unmatched), file.original.n_records
@@ -255,7 +278,7 @@ def _rows(file: AlignedRelease) -> JsonObject:
         "rows": file.records,
         "matched": matched,
         "records": records,
-        "suppressed": max(0, file.suppressed),
+        "suppressed": file.suppressed,
         "without_row": records - matched,
         "unmatched": (file.unmatched[:ROWS_SHOWN] + 1).tolist(),
     }

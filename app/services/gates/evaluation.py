@@ -147,9 +147,7 @@ class Evaluation:
             waived = {own["id"] for own in found if own["outcome"] == "waived"}
             try:
                 found_columns = find_coverage(self.subject, self._context, waived)
-                self._coverage = coverage_document(
-                    found_columns, self._context.aligned, self._context.spellings
-                )
+                self._coverage = coverage_document(found_columns, self.subject.policy, self._context)
             except NotSupported as error:
                 self._coverage = broken_coverage(f"{error.message} {error.remedy}")
         return self._coverage

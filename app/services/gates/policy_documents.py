@@ -103,11 +103,12 @@ def document_of_policy(policy: Policy) -> JsonObject:
             "options": _options_document(policy.assumes),
         },
         "dictionaries": [dataclasses.asdict(slot, dict_factory=_said) for slot in policy.dictionaries],
-        "suppression_limit": _number(policy.suppression_limit),
         policy.format.requirements: [
             _requirement_document(own, policy.format) for own in policy.requirements
         ],
     }
+    if policy.suppression_limit is not None or policy.takes_any_register:
+        document["suppression_limit"] = _number(policy.suppression_limit or 0.0)
     if policy.schema is not None:
         document["schema"] = _schema_document(policy.schema)
     if policy.not_covered:

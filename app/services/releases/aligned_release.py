@@ -109,9 +109,10 @@ class AlignedRelease:
 
     @cached_property
     def suppressed(self) -> int:
-        """Records of which no row shows a quasi-identifier."""
-        shown = self.table.codes[:, list(self.table.quasi_identifiers)].any(axis=1)
-        return self.original.n_records - int(np.count_nonzero(shown))
+        """Records of which no row shows a quasi-identifier; without such a column, those without a row."""
+        named = [j for j in self.table.quasi_identifiers if self.table.attributes[j] in self.columns]
+        shown = self.table.codes[:, named].any(axis=1) if named else np.ones(self.records, dtype=bool)
+        return max(0, self.original.n_records - int(np.count_nonzero(shown)))
 
     @cached_property
     def by_itself(self) -> Release:

@@ -52,6 +52,11 @@ _NO_ORDER: Final = (
     "or put the rows in the order of the records, with an empty one for each that is left out."
 )
 
+_NOT_THEIRS: Final = (
+    "A release shows the original, a value above it in the hierarchy, or nothing: see that it is of this "
+    "dataset, and that the key is right."
+)
+
 
 async def align_release(
     loader: TableLoader,
@@ -72,8 +77,9 @@ async def align_release(
     order
         Says that the file keeps the order of the records; needed to align it without a key.
 
-    InvalidInput for a file with other columns, for values that are in no hierarchy, for keys that are
-    missing, repeated or unknown, and, with a key, for rows that are no generalisation of their records.
+    What does not fit the key or the order that is named (keys that are missing, repeated or unknown, rows
+    that are no generalisation of their records) is the release's doubt. InvalidInput for a file with other
+    columns, for values that are in no hierarchy, and for a key where the dataset has no identifier.
     """
     names = columns_of_release(dataset, upload, key, pointer)
     table = await loader.table(tenant, dataset)
@@ -88,7 +94,7 @@ async def align_release(
     def found() -> AlignedRelease:
         release = _Release(upload, dataset, table, texts, declared, pointer, dialects)
         if key is not None:
-            return release.by_key(key, columns[key])
+            return release.by_key(columns[key])
         return release.by_order() if order == "records" else release.by_nothing()
 
     return await asyncio.to_thread(found)
@@ -130,25 +136,17 @@ class _Release:
         readings = (readings_of(text, declared.map, labels, meaning_of) for text in column.values)
         return ReleasedColumn(tuple(readings), column.positions)
 
-    def by_key(self, key: str, ids: TextColumn) -> AlignedRelease:
-        """The rule, with rows found by the identifiers of the key column."""
-        rows = self._rows_of_records(key, ids)
+    def by_key(self, ids: TextColumn) -> AlignedRelease:
+        """The rule, with rows found by the identifiers of the key column, else the doubt."""
+        rows, alone = self._rows_of_records(ids), self._alone()
+        if isinstance(rows, Fault):
+            return self._made(None, None, None, rows.message, alone, doubt=rows)
         alignment = align(self._table, self._columns, rows)
-        if alignment.rule is None:
-            raise InvalidInput(
-                [
-                    Fault(
-                        f"{self._pointer}/upload",
-                        "not-a-generalisation",
-                        self._no_generalisation(misfit),
-                        "A release shows the original, a value above it in the hierarchy, or nothing: see "
-                        "that it is of this dataset, and that the key is right.",
-                    )
-                    for misfit in alignment.misfits
-                ]
-            )
-        alone = self._alone()
-        return self._made(alignment.rule, "key", rows, None, alone, kept=_kept(alone, rows))
+        if alignment.rule is not None:
+            return self._made(alignment.rule, "key", rows, None, alone, kept=_kept(alone, rows))
+        reason = " ".join(self._no_generalisation(misfit) for misfit in alignment.misfits)
+        doubt = Fault(f"{self._pointer}/key", "not-a-generalisation", reason, _NOT_THEIRS)
+        return self._made(None, None, None, reason, alone, doubt=doubt)
 
     def by_order(self) -> AlignedRelease:
         """The rule if every row is a generalisation of the record in its place, else the doubt."""
@@ -192,8 +190,8 @@ class _Release:
             f"hierarchy{more}."
         )
 
-    def _rows_of_records(self, key: str, ids: TextColumn) -> Longs:
-        """(n,) the row of each record, −1 where there is none; InvalidInput for keys that lead nowhere."""
+    def _rows_of_records(self, ids: TextColumn) -> Longs | Fault:
+        """(n,) the row of each record, −1 where there is none; or what is wrong with the keys."""
         if self._table.entity_ids is None:
             raise InvalidInput.of(
                 f"{self._pointer}/key",
@@ -214,30 +212,24 @@ class _Release:
         # The first row of each key is kept, so that the others are repetitions.
         rows[records[known[::-1]]] = known[::-1]
         repeated = known[rows[records[known]] != known]
-        faults = [
-            *self._key_faults("missing-key", "has no key", np.flatnonzero(ids.positions == MISSING)),
-            *self._key_faults(
-                "unknown-key",
+        wrong = {
+            "missing-key": ("has no key", np.flatnonzero(ids.positions == MISSING)),
+            "unknown-key": (
                 "has a key that is no identifier of the dataset",
                 np.flatnonzero((ids.positions != MISSING) & (records == UNKNOWN)),
             ),
-            *self._key_faults("repeated-key", "repeats the key of an earlier one", repeated),
-        ]
-        refuse(faults)
-        return rows
-
-    def _key_faults(self, code: str, what: str, rows: Longs) -> list[Fault]:
-        if not len(rows):
-            return []
-        shown = ", ".join(map(str, (rows[:ROWS_SHOWN] + 1).tolist()))
-        return [
-            Fault(
-                f"{self._pointer}/key",
-                code,
-                f"Each of {len(rows)} rows of the release file {what} (first rows: {shown}).",
-                "Give every row the identifier of its record, once.",
-            )
-        ]
+            "repeated-key": ("repeats the key of an earlier one", repeated),
+        }
+        wrong = {code: (what, found) for code, (what, found) in wrong.items() if len(found)}
+        if not wrong:
+            return rows
+        said = (
+            f"Each of {len(found)} rows of the release file {what} "
+            f"(first rows: {', '.join(map(str, (found[:ROWS_SHOWN] + 1).tolist()))})."
+            for what, found in wrong.values()
+        )
+        remedy = "Give every row the identifier of its record, once."
+        return Fault(f"{self._pointer}/key", next(iter(wrong)), " ".join(said), remedy)
 
     def _require_known_values(self) -> None:
         """InvalidInput for values of which no reading is in the hierarchy at all."""

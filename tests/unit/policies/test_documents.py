@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from app.domain.errors import InvalidInput
 from app.domain.policies.objectives import problem_of
+from app.domain.policies.pinning import with_coverage
 from app.services.gates.policy_documents import (
     asked_document,
     document_of_policy,
@@ -31,6 +34,7 @@ def test_the_canonical_document_is_read_as_the_same_policy():
         criterion({"kind": "bound", "dictionary": "register"}, id="d"),
         criterion({"kind": "optimum", "objective": {"kind": "max_utility", "risk_cap": 1}}, id="e"),
         schema={"attributes": {"race": "quasi_identifier"}},
+        suppression_limit=0.05,
     )
     policy = policy_of(given)
     assert policy_of(document_of_policy(policy)) == policy
@@ -46,6 +50,21 @@ def test_defaults_that_are_spelt_out_mean_the_same():
         dictionaries=[{"name": "register", "description": "", "required": True}],
     )
     assert document_of_policy(policy_of(plain)) == document_of_policy(policy_of(spelt))
+
+
+def test_a_limit_that_nobody_named_is_none_where_it_counts_and_0_in_policies_of_before():
+    given = document(SCORE)
+    for version in (None, 1, 2):
+        before = replace(policy_of(given), coverage_version=version)
+        assert document_of_policy(before)["suppression_limit"] == 0
+        assert before.most_suppressed(100) is None
+    policy = with_coverage(policy_of(given))
+    assert "suppression_limit" not in document_of_policy(policy)
+    assert policy_of(document_of_policy(policy)) == policy
+    assert policy.most_suppressed(100) is None
+    # A share that is no binary fraction counts as it is written, and 0 is a limit, too.
+    for share, most in ((0.0, 0), (0.07, 7), (0.071, 7), (1.0, 100)):
+        assert with_coverage(policy_of(given | {"suppression_limit": share})).most_suppressed(100) == most
 
 
 def test_readings_of_privacy_models_are_written_where_they_are_not_as_usual():

@@ -79,6 +79,7 @@ def test_what_is_left_out_is_not_written_so_that_stored_policies_keep_their_hash
         schema={"attributes": {"race": "sensitive"}, "patterns": {"*_id": "dropped"}, "to_confirm": ["race"]},
         not_covered=[{"columns": ["race"], "reason": "Because of this."}],
         singled_out_share=0.01,
+        suppression_limit=0.05,
     )
     policy = policy_of(full)
     assert policy_of(document_of_policy(policy)) == policy

@@ -141,13 +141,18 @@ async def test_what_is_no_release_of_the_dataset_is_refused(world: World) -> Non
     assert await refused(world, "no\nm1\n", "no") == [(upload, "empty-release")]
     assert await refused(world, "city\n") == [(upload, "empty-release")]
     assert await refused(world, "city\nIndiana\n", "no") == [("/release/key", "unknown-column")]
-    assert await refused(world, "no,city\nm1,Chicago\n", "no") == [(upload, "not-a-generalisation")]
+
+
+async def test_a_key_that_does_not_fit_is_a_doubt_in_which_nothing_is_judged(world: World) -> None:
     keys = "no,city\nm1,*\nm1,*\n,*\nm9,*\n"
-    assert await refused(world, keys, "no") == [
-        ("/release/key", "missing-key"),
-        ("/release/key", "unknown-key"),
-        ("/release/key", "repeated-key"),
-    ]
+    for text, code in ((keys, "missing-key"), ("no,city\nm1,Chicago\n", "not-a-generalisation")):
+        found = await aligned(world, text, "no")
+        assert found.rule is None
+        assert (found.doubt.pointer, found.doubt.code) == ("/release/key", code)
+    said = (await aligned(world, keys, "no")).doubt.message
+    for what in ("has no key (first rows: 3)", "no identifier of the dataset (first rows: 4)",
+                 "repeats the key of an earlier one (first rows: 2)"):  # fmt: skip
+        assert what in said
 
 
 async def test_many_rows_that_are_wrong_are_counted_and_twenty_named(world: World) -> None:
@@ -155,9 +160,7 @@ async def test_many_rows_that_are_wrong_are_counted_and_twenty_named(world: Worl
     await world.upload("many", "member_id,city,income\n" + "".join(f"{i},Dayton,48\n" for i in ids))
     world.members = (await world.dataset("many", "many", *SCHEMA)).resource
     text = "no,city\n" + "".join(f"{i},Chicago\n" for i in ids)
-    with pytest.raises(InvalidInput) as error:
-        await aligned(world, text, "no")
-    (fault,) = error.value.faults
+    fault = (await aligned(world, text, "no")).doubt
     assert "In 50 rows" in fault.message
     assert "first rows: 1, 2, 3" in fault.message
     assert "20)" in fault.message
