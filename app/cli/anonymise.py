@@ -87,9 +87,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="COLUMN=TEXT",
         help="why a sensitive column may leave as it is, for the policy: until then verdicts are errors",
     )
-    reading = parser.add_argument_group("reading the file, where the proposal is wrong or in doubt")
-    add_reading_arguments(reading)
-    add_sheet_argument(reading)
+    add_sheet_argument(add_reading_arguments(parser))
     add_server_argument(parser)
     add_json_argument(parser)
     parser.set_defaults(run=run)

@@ -87,7 +87,7 @@ def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
     add_query_arguments(subject)
     dataset.add_argument("--dataset-id", metavar="NAME", help="a dataset that the server holds")
     add_person_arguments(subject)
-    add_reading_arguments(parser.add_argument_group("reading the dataset's file, without --tables"))
+    add_reading_arguments(parser, "reading the dataset's file, without --tables")
     subject.add_argument(
         "--tables", type=Path, metavar="FILE", help="describes columns, hierarchies, links and weights (TOML)"
     )

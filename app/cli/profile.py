@@ -130,9 +130,8 @@ def _add_column_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         help="the same for all columns that have such a file: dir/h_{}.csv",
     )
-    reading = parser.add_argument_group("reading the file, where the proposal is wrong or in doubt")
+    reading = add_reading_arguments(parser)
     reading.add_argument("--format", choices=FORMATS, help="instead of what the file's suffix says")
-    add_reading_arguments(reading)
     add_sheet_argument(reading)
 
 

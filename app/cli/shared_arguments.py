@@ -103,22 +103,26 @@ READING: Final = ("delimiter", "encoding", "header", "missing_marker", "date_for
 """Options that say how a file is read, but for its sheet."""
 
 
-def add_reading_arguments(parser: argparse._ActionsContainer) -> None:
-    """How the table's file is read, where nobody should guess."""
-    parser.add_argument("--delimiter", help="separates cells")
-    parser.add_argument("--encoding", help="character encoding")
-    parser.add_argument(
+def add_reading_arguments(
+    parser: argparse.ArgumentParser, title: str = "reading the file, where the proposal is wrong or in doubt"
+) -> argparse._ArgumentGroup:
+    """How the table's file is read, where nobody should guess: a group of options."""
+    reading = parser.add_argument_group(title)
+    reading.add_argument("--delimiter", help="separates cells")
+    reading.add_argument("--encoding", help="character encoding")
+    reading.add_argument(
         "--header", choices=("true", "false"), help="whether the first line names the columns"
     )
-    parser.add_argument(
+    reading.add_argument(
         "--missing-marker", nargs="+", metavar="TEXT", help="texts that mean a missing value; '': empty cells"
     )
-    parser.add_argument(
+    reading.add_argument(
         "--date-format",
         nargs="+",
         metavar="NAME=FORMAT",
         help="how a column writes dates, such as dd/mm/yyyy",
     )
+    return reading
 
 
 def dialect_said(arguments: argparse.Namespace) -> dict[str, Any]:
