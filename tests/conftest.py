@@ -339,13 +339,13 @@ def registry(engine: AsyncEngine, master_key: MasterKey, clock: FixedClock) -> P
 @pytest.fixture
 async def tenant(anyio_backend: str, registry: PostgresRegistry) -> TenantId:
     """A new tenant."""
-    return (await registry.add_tenant(f"tenant {secrets.token_hex(4)}"))[0].id
+    return (await registry.add_tenant(f"tenant {secrets.token_hex(8)}"))[0].id
 
 
 @pytest.fixture
 async def second_tenant(anyio_backend: str, registry: PostgresRegistry) -> TenantId:
     """Another new tenant."""
-    return (await registry.add_tenant(f"other tenant {secrets.token_hex(4)}"))[0].id
+    return (await registry.add_tenant(f"other tenant {secrets.token_hex(8)}"))[0].id
 
 
 @pytest.fixture

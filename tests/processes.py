@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import psutil
 
@@ -98,9 +98,25 @@ def held_port() -> Iterator[int]:
         yield int(held.getsockname()[1])
 
 
-def until(found: Callable[[], bool]) -> None:
-    """Wait until it is found."""
+def until(found: Callable[[], bool], told: Callable[[], object] = lambda: "it is not found") -> None:
+    """Wait until it is found; who waits in vain is ``told`` why."""
     deadline = time.monotonic() + HANG_SECONDS
     while not found():
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, told()
         time.sleep(0.05)
+
+
+def until_gone(processes: Sequence[psutil.Process]) -> None:
+    """Wait until all of them have ended; who waits in vain is told which are left, and what they do."""
+
+    def left() -> list[str]:
+        found = []
+        for one in processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if is_alive(one):
+                    found.append(
+                        f"{one.name()} ({one.pid}, of {one.ppid()}) {one.status()} {one.cpu_times()[:2]}"
+                    )
+        return found
+
+    until(lambda: not left(), left)

@@ -73,13 +73,13 @@ class Api:
 
     async def tenant_with_key(self) -> tuple[Actor, str]:
         """A new tenant, and a key of it with every scope."""
-        created = await self.services.tenants.bootstrap(f"tenant-{secrets.token_hex(4)}")
+        created = await self.services.tenants.bootstrap(f"tenant-{secrets.token_hex(8)}")
         assert created.first_key is not None
         token = created.first_key.token
         return await self.services.tenants.authenticate(token), token
 
     async def key_with(self, actor: Actor, *scopes: Scope) -> str:
-        request = CreateApiKey(f"key-{secrets.token_hex(4)}", frozenset(scopes))
+        request = CreateApiKey(f"key-{secrets.token_hex(8)}", frozenset(scopes))
         return (await self.services.tenants.create_key(actor, request)).token
 
     async def work_off(self, run_id: str, stopped: Halted = never) -> None:

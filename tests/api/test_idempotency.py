@@ -14,6 +14,7 @@ from app.services.leases import KEY_LEASE, Lease
 from app.services.resources import Scope
 from tests.api.operations import DOCUMENT
 from tests.api.problem_documents import pointers, problem_of
+from tests.processes import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -123,7 +124,7 @@ async def test_a_request_whose_key_is_lost_ends_before_its_work(api, client, mon
             "CREATE TRIGGER taken BEFORE INSERT ON idempotency_keys FOR EACH ROW EXECUTE FUNCTION taken()"
         )
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(HANG_SECONDS):
             lost = await client.post("/v1/hierarchies", json=HIERARCHY, headers=KEY)
     finally:
         with psycopg.connect(database_urls.admin) as connection:

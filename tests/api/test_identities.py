@@ -59,7 +59,7 @@ Open = Callable[..., Door]
 @pytest.fixture
 async def door(anyio_backend, api: Api, provider: IdentityProvider) -> Open:
     """Opens doors under settings of a test's own."""
-    tenant = f"tenant-{secrets.token_hex(4)}"
+    tenant = f"tenant-{secrets.token_hex(8)}"
     await api.services.tenants.bootstrap(tenant)
 
     def opened(**changes: Any) -> Door:

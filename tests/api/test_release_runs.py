@@ -18,6 +18,7 @@ from app.services.resources import Actor, RunState
 from tests.api.drawn_people import PERTURBED, asked, data, made, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api, build_api
+from tests.processes import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 TIGHT = DirectBudget(seconds=1e-9)
@@ -237,7 +238,7 @@ async def at_once_with(
         )
         waiting += " AND a.datname = current_database()"
         with psycopg.connect(database_urls.admin, autocommit=True) as connection:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(HANG_SECONDS):
                 while not asking[0].done() and connection.execute(waiting).fetchone() == (0,):  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
 

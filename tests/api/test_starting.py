@@ -19,6 +19,7 @@ from app.services.datasets.tables import TableLoader
 from app.services.deletions import Erased
 from app.settings import Settings
 from tests.api.fixture_f import post, upload
+from tests.processes import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -80,7 +81,7 @@ async def test_a_process_forgets_what_was_erased_in_another(started, client, mon
     made = (await client.post("/v1/hierarchies", json={"name": "h", "definition": definition})).json()
     async with (
         started() as app,
-        asyncio.timeout(30),
+        asyncio.timeout(HANG_SECONDS),
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service") as other,
     ):
         # What keeps tables is made with the first request.

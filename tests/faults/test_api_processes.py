@@ -32,9 +32,9 @@ from tests.processes import (
     command_line,
     descendants,
     held_port,
-    is_alive,
     is_worker,
     until,
+    until_gone,
 )
 
 SEVERAL = 2
@@ -121,7 +121,7 @@ def environment(urls: DatabaseUrls, key: MasterKey) -> dict[str, str]:
 @contextmanager
 def served(urls: DatabaseUrls, master_key: MasterKey, *arguments: str) -> Iterator[Together]:
     settings = Settings(DATABASE_URL=urls.runtime, master_key=master_key.to_text())  # type: ignore[call-arg]
-    key = operations(settings).bootstrap(f"tenant-{secrets.token_hex(4)}", False).api_key
+    key = operations(settings).bootstrap(f"tenant-{secrets.token_hex(8)}", False).api_key
     with held_port() as port, held_port() as metrics, NamedTemporaryFile() as told:
         process = psutil.Popen(
             [sys.executable, "-m", "app", "serve", "--port", str(port), *arguments],
@@ -311,7 +311,7 @@ def test_asked_to_end_they_answer_what_was_begun_and_end_together(
             connection.sendall(body[10:])
             assert connection.recv(100).startswith(b"HTTP/1.1 201")
         assert service.process.wait(HANG_SECONDS) == 0
-        until(lambda: not any(is_alive(one) for one in processes))
+        until_gone(processes)
 
 
 def test_they_end_with_the_process_that_started_them(database_urls: DatabaseUrls, master_key: MasterKey):
@@ -320,7 +320,7 @@ def test_they_end_with_the_process_that_started_them(database_urls: DatabaseUrls
         processes = descendants(service.process)
         assert len(processes) == SEVERAL
         service.process.kill()
-        until(lambda: not any(is_alive(one) for one in processes))
+        until_gone(processes)
 
 
 @pytest.fixture
@@ -351,7 +351,7 @@ def test_with_a_database_of_its_own_the_whole_service_ends_in_order(short_folder
         started = ours()
         process.send_signal(sig)
         process.wait(HANG_SECONDS)
-        until(lambda: not any(is_alive(one) for one in started))
+        until_gone(started)
         if sig == signal.SIGTERM:
             assert process.returncode == 0
             assert "interrupted" not in log.read_text(), "the database ended before those who answer from it"

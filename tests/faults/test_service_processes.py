@@ -29,6 +29,7 @@ from tests.processes import (
     name_of,
     ready_workers,
     until,
+    until_gone,
 )
 
 
@@ -57,7 +58,7 @@ def test_a_service_asked_to_end_stops_all_that_it_started(serving: subprocess.Po
     assert any("postgres" in " ".join(command_line(one)) for one in started)
     serving.terminate()
     assert serving.wait(HANG_SECONDS) == 0
-    until(lambda: not any(is_alive(one) for one in started))
+    until_gone(started)
 
 
 @pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGTERM])
@@ -70,7 +71,7 @@ def test_a_worker_ends_with_the_service_that_started_it(serving: subprocess.Pope
     below = descendants(worker)
     serving.send_signal(sig)
     serving.wait(HANG_SECONDS)
-    until(lambda: not any(is_alive(process) for process in [worker, *below]))
+    until_gone([worker, *below])
 
 
 @pytest.mark.deep

@@ -116,7 +116,7 @@ def test_a_large_upload_passes_a_proxy_at_once_and_with_the_true_client(proxy, t
 
     def pieces() -> Iterator[bytes]:
         yield b"x" * 65536
-        went_on.append(service.begun.wait(10))
+        went_on.append(service.begun.wait(HANG_SECONDS))
         yield b"x" * (LARGE - 65536)
 
     with (

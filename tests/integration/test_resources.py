@@ -10,6 +10,7 @@ import pytest
 from app.domain.errors import Conflict, InvalidInput, NotFound
 from app.persistence.signals import Erased, PostgresRunSignals
 from app.services.resources import Kind, NewResource
+from tests.processes import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -159,7 +160,7 @@ async def blocked(database_urls):
         WHERE datname = current_database() AND wait_event_type = 'Lock'
     """
     async with await psycopg.AsyncConnection.connect(database_urls.admin, autocommit=True) as connection:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANG_SECONDS):
             while (await (await connection.execute(query)).fetchone())[0] == 0:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
@@ -197,7 +198,7 @@ async def test_a_new_user_that_a_deletion_overtakes_is_told_that_it_is_gone(stor
 async def test_every_process_is_told_what_was_erased_once_that_is_true(store, tenant, database_urls):
     stored, _ = await add(store, tenant, NewResource(Kind.HIERARCHY, "places", "a" * 64, {}, {}, ()))
     erased: asyncio.Queue[Erased | None] = asyncio.Queue()
-    async with PostgresRunSignals(database_urls.runtime, erased.put_nowait), asyncio.timeout(30):
+    async with PostgresRunSignals(database_urls.runtime, erased.put_nowait), asyncio.timeout(HANG_SECONDS):
         assert await erased.get() is None
         async with store.work(tenant) as work:
             await work.resources.delete(Kind.HIERARCHY, stored.id)

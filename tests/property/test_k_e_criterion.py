@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.domain.classes.ratios import as_written
 from app.domain.errors import InvalidInput
-from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.domain.losses.loss import LossChoice
 from app.domain.models.judging import JudgedRecords
 from app.domain.models.k_e_anonymity import KEAnonymity
@@ -44,9 +44,14 @@ def blocks(records, others):
     return found.values()
 
 
+def values(nodes):
+    """What is shown, where a missing value counts as the most frequent of its class if that has another."""
+    return set(nodes) - {TOP} or {TOP}
+
+
 def passes(criterion, records):
     return all(
-        len(set(own)) >= criterion.k and certain_range(own) >= as_written(criterion.e)
+        len(values(own)) >= criterion.k and certain_range(own) >= as_written(criterion.e)
         for own in blocks(records, criterion.others)
     )
 

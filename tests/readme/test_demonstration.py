@@ -16,7 +16,7 @@ from app.api.examples.files import UPLOAD_BODY
 from app.samples.files import write_sample
 from tests.api.operations import DOCUMENT
 from tests.benchmarks.over_http import PandasOracle
-from tests.processes import HANG_SECONDS, descendants, is_alive, until
+from tests.processes import HANG_SECONDS, descendants, until_gone
 
 ROOT = Path(__file__).parents[2]
 DEMO = [sys.executable, "-m", "app", "demo"]
@@ -116,5 +116,5 @@ def test_a_demonstration_left_running_ends_with_all_its_processes_and_files(envi
         assert statuses_of_first_examples(report["service"]) == [201] * 4
         process.send_signal(how)
         process.wait(HANG_SECONDS)
-    until(lambda: not any(is_alive(one) for one in started))
+    until_gone(started)
     assert list(Path(environment["TMPDIR"]).iterdir()) == []

@@ -144,7 +144,8 @@ def test_pages_are_asked_with_the_cookie_and_the_interface_with_the_key():
         return httpx.Response(200)
 
     kinds = [Kind("page", 1.0, [Asking("GET", "/datasets/members"), Asking("GET", "/v1/a")])]
-    asyncio.run(Answering(plan(*kinds, cookie="session=s"), answer).run(lambda: None))
+    # So many whatever the machine does meanwhile: clients that wait for answers may find no time for two.
+    asyncio.run(Answering(plan(*kinds, rate=100.0, cookie="session=s"), answer).run(lambda: None))
     assert ("/datasets/members", "session=s", None) in seen
     assert ("/v1/a", None, "Bearer key") in seen
 
@@ -191,11 +192,11 @@ def test_a_load_begins_once_its_listeners_listen():
         seen.append(request.url.path)
         return httpx.Response(200, content=b"data: {}\n")
 
-    stated = plan(seconds=0.05, listened="/v1/runs/r/events", listeners=3)
+    stated = plan(seconds=0.05, rate=100.0, listened="/v1/runs/r/events", listeners=3)
     told = asyncio.run(Answering(stated, answer).run(lambda: seen.append("begin")))
     assert seen[:4] == ["/v1/runs/r/events"] * 3 + ["begin"]
     assert told.events == 3
-    assert told.answered > 0
+    assert told.answered == 5
 
 
 def test_an_open_load_of_hardly_a_request_sends_one():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from app.domain.counting.threads import ITEMS_PER_THREAD, in_order
+from tests.processes import HANG_SECONDS
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -16,7 +18,7 @@ def test_results_come_in_the_order_of_their_items(threads):
 
 
 def test_several_threads_work_at_once():
-    meeting = threading.Barrier(3, timeout=20)
+    meeting = threading.Barrier(3, timeout=HANG_SECONDS)
     assert list(in_order(lambda item: meeting.wait() >= 0, range(6), 3)) == [True] * 6
 
 
@@ -48,19 +50,27 @@ def test_an_error_takes_the_place_of_its_result(threads):
         next(results)
 
 
-def test_what_was_begun_is_waited_for_when_the_caller_stops_asking():
+def test_what_was_begun_is_waited_for_when_the_caller_stops_asking(monkeypatch):
     finished = []
-    release = threading.Event()
+    begun, release = threading.Event(), threading.Event()
+    shutdown = ThreadPoolExecutor.shutdown
 
     def work(item):
         if item:
-            release.wait(20)
+            begun.set()
+            release.wait(HANG_SECONDS)
             finished.append(item)
         return item
 
+    def leave(pool, *more, **named):
+        """Only now may the work go on: what has not begun by then never does."""
+        release.set()
+        shutdown(pool, *more, **named)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "shutdown", leave)
     results = in_order(work, range(10), 2)
     assert next(results) == 0
-    threading.Timer(0.05, release.set).start()
+    assert begun.wait(HANG_SECONDS)
     results.close()
     assert finished
     assert len(finished) <= 2

@@ -27,6 +27,7 @@ from app.services.access.identities import Grant, Identity, IdentityService
 from app.services.ports import Registry
 from app.services.resources import Scope
 from app.settings import Settings
+from tests.processes import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -155,7 +156,7 @@ async def test_a_provider_that_answers_a_byte_at_a_time_is_left_and_asked_once_f
                     await asyncio.wait_for(reader.read(10_000), 0.05)
         writer.close()
 
-    async with asyncio.timeout(10), await asyncio.start_server(drip, "127.0.0.1", 0) as server:
+    async with asyncio.timeout(HANG_SECONDS), await asyncio.start_server(drip, "127.0.0.1", 0) as server:
         provider = Provider(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
         answers = await asyncio.gather(*(provider.metadata() for _ in range(20)), return_exceptions=True)
         assert {(type(own), str(own)) for own in answers} == {(ProviderFault, "TimeoutError")}

@@ -13,6 +13,7 @@ from app.services.datasets.ingest.dialect import UploadLimits
 from app.services.datasets.uploads import CreateUpload, UploadService
 from app.services.leases import Lease
 from app.services.resources import Actor
+from tests.processes import HANG_SECONDS
 from tests.unit.services import memory_store
 from tests.unit.services.memory_store import MemoryStore
 
@@ -31,7 +32,7 @@ async def test_a_slow_upload_shows_that_it_lives(store: MemoryStore, actor: Acto
 
     async def slow() -> AsyncIterator[bytes]:
         yield b"a,b\n"
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_SECONDS):
             await enough.wait()
         yield b"1,2\n"
 

@@ -232,17 +232,17 @@ def hard(name: str, *, duplicates: bool) -> ViewCheck:
 
 
 def cost(name: str, duplicates: bool) -> None:
-    """Print what one pair takes in this process, by its clock, with all that the program itself holds."""
-    asked, watch, began = hard(name, duplicates=duplicates), PeakWatch(), time.monotonic()
+    """Print what one pair takes of the processor in this process, with all that the program itself holds."""
+    asked, watch, began = hard(name, duplicates=duplicates), PeakWatch(), time.process_time()
     found, refused = None, ""
     try:
         schema = read_schema(asked.relations, asked.foreign_keys, asked.tables, asked.dialect)
         read = read_check(asked, schema, lambda: False)
-        seconds, began = time.monotonic() - began, time.monotonic()
+        seconds, began = time.process_time() - began, time.process_time()
         found = Pairs(read).pair(0)
-        seconds = max(seconds, time.monotonic() - began)
+        seconds = max(seconds, time.process_time() - began)
     except InvalidInput as error:
-        seconds, refused = time.monotonic() - began, error.faults[0].message
+        seconds, refused = time.process_time() - began, error.faults[0].message
     json.dump({"seconds": seconds, "bytes": watch.peak(), "pair": found, "refused": refused}, sys.stdout)
 
 
@@ -250,7 +250,11 @@ def cost(name: str, duplicates: bool) -> None:
 @pytest.mark.parametrize("duplicates", [False, True])
 @pytest.mark.parametrize("name", [*HOSTILE, *SQL])
 def test_the_hardest_pairs_take_five_seconds_and_256_mib_at_most(name, duplicates):
-    """By the real clock, in a process of their own; the time to read the texts of SQL is told apart."""
+    """In a process of their own; the time to read the texts of SQL is told apart.
+
+    Pairs are given up by the real clock half a second before. What they take is counted in time of the
+    processor, which computes all the while: it is as long, but where other processes keep this one waiting.
+    """
     ended = subprocess.run(
         [sys.executable, "-c", CHILD.format(name, duplicates)],
         cwd=Path(__file__).parents[3],

@@ -11,7 +11,6 @@ import ipaddress
 import socket
 import ssl
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import certifi
@@ -23,6 +22,7 @@ from cryptography.x509.oid import NameOID
 
 from app.services.runs.webhook_values import Attempt, Message
 from app.workers.webhook_sender import WebhookSender, signed_headers
+from tests.processes import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -36,15 +36,17 @@ def message(url, *secrets):
 
 
 @contextlib.asynccontextmanager
-async def receiver(status=204, tls=None, seconds=0.0):
-    """A server that keeps what it is sent, and answers each request alike."""
-    received = []
+async def receiver(status=204, tls=None, *, is_silent=False):
+    """A server that keeps what it is sent, and answers each request alike; a silent one when it is left."""
+    received, may_answer = [], threading.Event()
+    if not is_silent:
+        may_answer.set()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             body = self.rfile.read(int(self.headers["Content-Length"]))
             received.append((self.requestline, {k.lower(): v for k, v in self.headers.items()}, body))
-            time.sleep(seconds)
+            may_answer.wait(HANG_SECONDS)
             with contextlib.suppress(ConnectionError):
                 self.send_response(status)
                 if status == 302:
@@ -67,6 +69,7 @@ async def receiver(status=204, tls=None, seconds=0.0):
     try:
         yield server.server_address[1], received
     finally:
+        may_answer.set()
         server.shutdown()
         server.server_close()
         thread.join()
@@ -183,7 +186,7 @@ async def test_a_public_address_is_not_called_without_tls():
 
 
 async def test_a_silent_receiver_costs_no_more_than_its_time():
-    async with receiver(seconds=0.6) as (port, _):
+    async with receiver(is_silent=True) as (port, _):
         attempt = await WebhookSender(LOOPBACK, seconds=0.2).send(message(f"http://127.0.0.1:{port}/"), 7)
     assert attempt == Attempt(None, "timeout")
 
