@@ -28,8 +28,11 @@ def what_keys_add(
     ``considered`` is the pair's verdict with the keys. No row decides both answers, since none does without
     keys: of every example the two deciding rows differ.
     """
-    if considered.verdict != "DISCLOSES":
+    if considered.witness is None or considered.verdict != "DISCLOSES":
         return ("nothing" if considered.verdict == "PRIVATE" else "not_decided"), considered
+    relation = schema.relations[considered.witness.secret.deciding.relation]
+    if relation.block in relation.keys:  # rows of one block share it
+        return "certain_exclusion", considered
     verdicts = set()
     for tied in schema.tied_by_one_key({name for own in (*secret, *view) for name in own.normal.relations}):
         found = decide(secret, view, tied, ignore_foreign_keys=True, is_late=is_late)
