@@ -17,8 +17,9 @@ from app.cli.recomputed import differences
 from app.evidence.envelope import opened
 from app.evidence.private_keys import private_key_pem
 from app.evidence.statement import statement_of
+from app.services.gates.view_subject import DECISION
 from app.services.resources import Scope
-from tests.api.test_gates_of_views import gate, judged, policy, secret
+from tests.api.gates_of_views import gate, judged, policy, secret
 
 pytestmark = pytest.mark.anyio
 
@@ -52,7 +53,7 @@ def of_pairs(result: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
 async def test_a_check_has_both_readings_and_says_what_keys_add(client: httpx.AsyncClient):
     check = (await client.post("/v1/view-checks", json=CHECK)).json()
     result, pairs = check["result"], of_pairs(check["result"])
-    assert check["decision"] == "views/6"
+    assert check["decision"] == DECISION
     assert (result["verdict"], result["gate"]) == ("DISCLOSES", "DENY")
     assert result["private_if_keys_are_unknown_to_readers"] is False
     flu, wards = pairs["cancer", "flu"], pairs["cancer", "wards"]
