@@ -266,7 +266,7 @@ def _reasons(result: Json) -> Iterator[str]:
         yield coverage["explanation"]
     for own in criteria if result["verdict"] == "pass" else failed:
         yield f"{own['title']}: {own['explanation']}"
-        pairs = [pair for pair in own.get("pairs") or () if pair["verdict"] != "PRIVATE"]
+        pairs = [pair for pair in own.get("pairs") or () if pair["verdict"] in ("DISCLOSES", "UNKNOWN")]
         for pair in pairs[:_MOST_PAIRS]:
             change = pair.get("nearest_change") or {"status": None, "explanation": ""}
             advice = f" {'To pass: ' if change['status'] == 'found' else ''}{change['explanation']}"

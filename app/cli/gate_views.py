@@ -13,7 +13,7 @@ MOST_SHOWN = 50
 def open_pairs_of(criterion: JudgedCriterion) -> Iterator[Json]:
     """The pairs of a requirement about views that are not private."""
     for own in criterion.document.get("pairs") or ():
-        if own.get("verdict") != "PRIVATE":
+        if own.get("verdict") in ("DISCLOSES", "UNKNOWN"):
             yield own
 
 

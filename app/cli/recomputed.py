@@ -12,6 +12,8 @@ RELATIVE: Final = 1e-12
 _SAID_LATER: Final = frozenset(
     {
         "assumptions",
+        "private_if_keys_are_unknown_to_readers",
+        "keys_left_out",
         "order",
         "order_chosen",
         "rows_are",

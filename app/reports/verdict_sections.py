@@ -93,7 +93,8 @@ def sections(report: Document) -> Document:
     result: Document = report["result"]
     criteria, risks = result["criteria"], result.get("risk") or {}
     # The pairs of a secret and a view that are not private.
-    open_pairs = [pair for own in criteria for pair in own.get("pairs") or () if pair["verdict"] != "PRIVATE"]
+    pairs = [pair for own in criteria for pair in own.get("pairs") or ()]
+    open_pairs = [pair for pair in pairs if pair["verdict"] in ("DISCLOSES", "UNKNOWN")]
     return {
         "result": result,
         "judged": judged_of(result["subject"]),
@@ -195,8 +196,11 @@ def _found(criterion: Document) -> Document:
 def _heading(result: Document) -> tuple[str, str]:
     """The verdict and what it means, of columns where it is they that stand in the way."""
     outcome = (result.get("coverage") or {}).get("outcome", "covered")
-    said = VIEWS if "views" in result["subject"] else VERDICTS
-    return COLUMNS.get(outcome, said[result["verdict"]])
+    if "views" in result["subject"]:
+        word, meaning = VIEWS[result["verdict"]]
+        keys = sorted({own["demand"].get("keys", "considered") for own in result["criteria"]})
+        return word, f"{meaning} Keys are {' or '.join(keys)}."
+    return COLUMNS.get(outcome, VERDICTS[result["verdict"]])
 
 
 def _summary(criteria: list[Document]) -> str:

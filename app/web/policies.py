@@ -66,7 +66,8 @@ def condition_in_words(condition: Json) -> str:
         limits = f"ε ≤ {number(condition['epsilon'])}, δ ≤ {number(condition['delta'])}"
         return f"all releases of the table together spend {limits}"
     if kind == "perfect_privacy":
-        return f"every view is private beside {', '.join(own['id'] for own in condition['secrets'])}"
+        private = "private if keys are unknown to readers," if condition.get("keys") else "private"
+        return f"every view is {private} beside {', '.join(own['id'] for own in condition['secrets'])}"
     if kind == "bound":
         return "the risk is a proven upper bound"
     if kind == "optimum":

@@ -61,7 +61,10 @@ async def evaluation(visit: Visit) -> Page:
             "judged": "" if result is None else _judged(result["subject"]),
             "criteria": criteria,
             "open_pairs": [
-                pair for one in criteria for pair in one.get("pairs") or () if pair["verdict"] != "PRIVATE"
+                pair
+                for one in criteria
+                for pair in one.get("pairs") or ()
+                if pair["verdict"] in ("DISCLOSES", "UNKNOWN")
             ][:MOST_PAIRS],
             "questions": [] if result is None else await _questions(visit, result["policy"], criteria),
             "changes": [] if result is None else [_change(one) for one in result.get("changes") or ()],

@@ -620,6 +620,9 @@ def test_a_check_shows_each_pair_by_its_letter_and_the_chosen_one_with_its_rows(
     assert page.count("▶ decides") == 2
     assert "FROM patient JOIN <mark>diagnosis</mark> USING (pid)" in page
     assert "FROM <mark>diagnosis</mark>\nGROUP BY ward" in page
+    assert "Some view discloses something about a secret. Keys are considered.</span>" in page
+    assert '<p><span class="tag">discloses</span> With the keys left out: The row diagnosis(' in page
+    assert "Even if keys are unknown to readers, some pair discloses something." in page
     chosen = visitor.browser.get("/view-checks/example-views?secret=cancer-patients&view=not-c").text
     assert "Not read exactly: NOT LIKE at line 1, column 33." in chosen
     assert "▶ decides" not in chosen
@@ -693,6 +696,33 @@ def test_the_verdict_on_a_view_says_what_would_pass(visitor: Visitor):
     assert "<b>people beside ill</b>: discloses. The row stay(" in page
     assert "<b>To pass:</b> Add the condition x != 'ill' to the rule" in page
     assert "<code>v(p) :- stay(p, x), x != 'ill'.</code>" in page
+    assert "Keys are considered.</span>" in page
+
+
+def test_a_verdict_that_ignores_keys_says_so_where_it_says_what_it_is(visitor: Visitor):
+    condition = {
+        "kind": "perfect_privacy", "language": "datalog",
+        "secrets": [{"id": "ill", "query": "s(p) :- stay(p, 'ill').", "reason": "As promised."}],
+        "keys": "ignored", "keys_reason": "Numbers are new in each list.",
+    }  # fmt: skip
+    policy = {
+        "format": "privacy-risk/policy/2", "name": "without-keys", "version": 1, "title": "Views",
+        "assumes": {"attacker": "Any reader."},
+        "requirements": [{"id": "s", "title": "Nothing leaks", "reason": "So.", "requirement": condition}],
+    }  # fmt: skip
+    assert visitor.api.post("/policies", json=policy).status_code == 201
+    asked = {
+        "name": "verdict-without-keys",
+        "relational_schema": {"relations": {"stay": {"attributes": ["pid", "state"], "keys": [["pid"]]}}},
+        "views": [{"id": "well", "query": "v(p) :- stay(p, 'well')."}],
+    }
+    assert visitor.api.post("/gates/without-keys/evaluations", json=asked).status_code == 201
+    page = html.unescape(visitor.browser.get("/evaluations/verdict-without-keys").text)
+    assert "Keys are ignored.</span>" in page
+    assert (
+        "is private if keys are unknown to readers. Keys are ignored: Numbers are new in each list." in page
+    )
+    assert "<td>every view is private if keys are unknown to readers, beside ill</td>" in page
 
 
 def test_a_check_in_datalog_marks_the_subgoals_that_meet(visitor: Visitor):

@@ -188,6 +188,10 @@ class PerfectPrivacyCondition(Request):
     """The dialect of queries and tables in SQL."""
     ignore_foreign_keys: Annotated[bool, Field(strict=True)] = False
     """Decide as if readers did not know that referenced rows exist."""
+    keys: Literal["considered", "ignored"] = "considered"
+    """`ignored` decides with the keys left out: views are then private if keys are unknown to readers."""
+    keys_reason: Annotated[Prose | None, Field(examples=["Readers see no identifiers."])] = None
+    """Why keys are ignored: words, which `ignored` needs."""
 
 
 Condition = Annotated[

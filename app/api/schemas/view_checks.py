@@ -19,6 +19,7 @@ from app.api.schemas.common import Answer, Count, Name, Ref, Request, Resource
 from app.api.schemas.view_advice import CellValue, PairAdvice
 from app.domain.views.datalog import MOST_CHARACTERS
 from app.domain.views.decision import Verdict
+from app.domain.views.keys import KeysAdd
 from app.domain.views.query_classes import QueryClass
 from app.domain.views.ranges import Kind
 from app.domain.views.relational_schema import ForeignKey, RelationDefinition
@@ -274,6 +275,23 @@ class PairWork(Answer):
     """Milliseconds, the severity and the words included."""
 
 
+class KeysLeftOut(Answer):
+    """A pair as it is decided with the keys left out, and what the keys add to that."""
+
+    verdict: Annotated[Verdict, Field(examples=["PRIVATE_IF_KEYS_ARE_UNKNOWN_TO_READERS"])]
+    """The verdict as to a reader who does not know that no two rows share a key."""
+    method: Annotated[PairMethod, Field(description="What decided it.", examples=["no_overlap"])]
+    reason_code: Annotated[PairReason, Field(description="Why.", examples=["NO_UNIFIABLE_SUBGOALS"])]
+    explanation: Annotated[str, Field(description="Why, in words.")]
+    keys_add: Annotated[KeysAdd | None, Field(examples=["certain_exclusion"])]
+    """What keys add to a pair that is private without them. `nothing`: it is private with them as well.
+    `certain_exclusion`: rows that can decide the two answers share a key and differ, so that at most one of
+    them exists. `dependence_of_unknown_direction`: such rows share no key, but keys tie them by way of
+    others, and a belief may rise or fall. Null of a pair that is not private without keys.
+    """
+    keys_add_explanation: Annotated[str | None, Field(description="The same in words.")]
+
+
 class JudgedPair(Answer):
     """Whether a view discloses anything about a secret."""
 
@@ -282,7 +300,13 @@ class JudgedPair(Answer):
     ]
     view: Annotated[str, Field(max_length=100, description="Id of the view.", examples=["wards"])]
     verdict: Annotated[Verdict, Field(examples=["DISCLOSES"])]
-    """`PRIVATE`: proved; `DISCLOSES`: proved by the witness; `UNKNOWN`: not decided, and not allowed."""
+    """`PRIVATE`: proved; `DISCLOSES`: proved by the witness; `UNKNOWN`: not decided, and not allowed. Where a
+    policy ignores keys, it is decided without them, and what is proved then has a name of its own.
+    """
+    private_if_keys_are_unknown_to_readers: Annotated[bool | None, Field(examples=[True])] = None
+    """Whether the pair is private to readers who do not know the keys: no perfect privacy. Null: not decided,
+    or decided before this was asked.
+    """
     method: Annotated[PairMethod, Field(description="What decided it.", examples=["row_determined"])]
     reason_code: Annotated[PairReason, Field(description="Why.", examples=["SHARED_CRITICAL_TUPLE"])]
     explanation: Annotated[str, Field(description="Why, in words.")]
@@ -300,6 +324,8 @@ class JudgedPair(Answer):
     """The operators of SQL by which a query is judged by all rows that it may depend on: the method is then
     `envelope`, and what is not private is `UNKNOWN` for the reason `NON_CONJUNCTIVE`.
     """
+    keys_left_out: KeysLeftOut | None = None
+    """Null where neither query reads a relation with a key, and where it would make the answer too large."""
 
 
 class ViewCheckPair(JudgedPair):
@@ -320,7 +346,9 @@ class ViewCheckAnswer(Answer):
 
     verdict: Annotated[Verdict, Field(description="The worst of all pairs.", examples=["DISCLOSES"])]
     gate: Annotated[Literal["ALLOW", "DENY"], Field(examples=["DENY"])]
-    """`ALLOW` only if every pair is private."""
+    """`ALLOW` only if every pair is private with the keys considered."""
+    private_if_keys_are_unknown_to_readers: Annotated[bool | None, Field(examples=[False])] = None
+    """Whether every pair is private to readers who do not know the keys. Null: some pair is not decided."""
     pairs: Annotated[list[ViewCheckPair], Field(max_length=MOST_PAIRS)]
     """Every secret with every view."""
     assumptions: Annotated[list[str], Field(max_length=10)]
@@ -364,4 +392,6 @@ class ViewCheck(ViewCheckSummary):
     """The queries whose answers are to stay secret."""
     views: Annotated[list[CheckedQuery], Field(max_length=200)]
     """The queries whose answers are to be published."""
+    decision: Annotated[str | None, Field(examples=["views/6"])] = None
+    """The version of what has decided it: a later one may decide otherwise, or say more."""
     result: Annotated[ViewCheckAnswer | None, Field(description="Null until a run has brought it.")]

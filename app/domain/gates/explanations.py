@@ -137,8 +137,10 @@ def quantity_of(condition: Condition) -> str:
             return "whether such a guarantee stands"
         case BudgetCondition():
             return "whether all releases of the table together are within the limits"
+        case PerfectPrivacyCondition(keys="ignored"):
+            return "pairs of a secret and a view that are not private if keys are unknown to readers"
         case PerfectPrivacyCondition():
-            return "pairs of a secret and a view that are not private"
+            return "pairs of a secret and a view that are not private with the keys considered"
         case _:
             return "distance from the proven optimum, as a share of it"
 

@@ -13,7 +13,17 @@ _REMEDY = "Put them into a policy of their own: a verdict is about a release, or
 
 
 def check_secrets(condition: PerfectPrivacyCondition, pointer: str, found: Findings) -> None:
-    """Note secrets that are named alike or without a reason."""
+    """Note secrets that are named alike or without a reason, and keys that are ignored without one."""
+    if condition.keys == "ignored" and not is_reason(condition.keys_reason or ""):
+        found.error(
+            f"{pointer}/keys_reason", "missing-reason", "Keys are ignored without a reason.",
+            "Say why readers do not know that no two rows share a key, or leave keys out.",
+        )  # fmt: skip
+    if condition.keys == "considered" and condition.keys_reason is not None:
+        found.error(
+            f"{pointer}/keys_reason", "needless-reason", "A reason is given, and keys are considered.",
+            "Leave the reason out, or ignore keys.",
+        )  # fmt: skip
     names = [own.id for own in condition.secrets]
     for number, own in enumerate(condition.secrets):
         at = f"{pointer}/secrets/{number}"
@@ -56,9 +66,10 @@ def check_subjects(policy: Policy, found: Findings) -> None:
 def as_private(old: PerfectPrivacyCondition, new: PerfectPrivacyCondition) -> bool:
     """Whether it is plain that views which meet the new condition meet the old one.
 
-    They do if every secret is still one, in the same words, and foreign keys still count.
+    They do if every secret is still one, in the same words, and foreign keys still count. Keys left out are
+    another question, which is neither stricter nor looser: a key can also make a view private.
     """
-    if (old.language, old.dialect) != (new.language, new.dialect):
+    if (old.language, old.dialect, old.keys) != (new.language, new.dialect, new.keys):
         return False
     if new.ignore_foreign_keys and not old.ignore_foreign_keys:
         return False

@@ -208,13 +208,16 @@ class PerfectPrivacyCondition:
     """Every view that is judged is perfectly private with respect to every secret.
 
     ``language`` and ``dialect`` are those of the secrets and of the views; ``ignore_foreign_keys`` decides as
-    if readers did not know that referenced rows exist.
+    if readers did not know that referenced rows exist. ``keys`` that are ignored are left out, for the reason
+    that ``keys_reason`` says: views are then private if keys are unknown to readers.
     """
 
     secrets: Annotated[tuple[Secret, ...], Len(1, MOST_SECRETS)]
     language: Word = "datalog"
     dialect: Word = "postgres"
     ignore_foreign_keys: bool = False
+    keys: Literal["considered", "ignored"] = "considered"
+    keys_reason: Prose | None = None
 
 
 Condition = (

@@ -30,7 +30,8 @@ from app.domain.views.relational_schema import RelationalSchema
 from app.domain.views.stand_ins import StandIns
 from app.domain.views.work import Budget, OutOfBudget, Work
 
-Verdict = Literal["PRIVATE", "DISCLOSES", "UNKNOWN"]
+Verdict = Literal["PRIVATE", "PRIVATE_IF_KEYS_ARE_UNKNOWN_TO_READERS", "DISCLOSES", "UNKNOWN"]
+"""The second is what a pair is called that is private with the keys left out, which is no perfect privacy."""
 Method = Literal[
     "constant", "no_common_relation", "no_overlap", "row_determined", "pattern", "enumeration", "foreign_key"
 ]
@@ -45,11 +46,11 @@ Reason = Literal[
     "FOREIGN_KEY_LINK",
     "NO_CERTIFIED_WITNESS",
 ]
-WORST: tuple[Verdict, ...] = ("DISCLOSES", "UNKNOWN", "PRIVATE")
+WORST: tuple[Verdict, ...] = ("DISCLOSES", "UNKNOWN", "PRIVATE_IF_KEYS_ARE_UNKNOWN_TO_READERS", "PRIVATE")
 """Verdicts, the worst first."""
-VERSION: Final = 5
+VERSION: Final = 6
 """Grows when a pair could be given another verdict, example or explanation than before, or a secret be found
-to be constant.
+to be constant, and when the document of a pair says more.
 """
 _STEPS_OF_A_FIRST_LOOK = 3_000
 _FEW = 3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -46,6 +46,20 @@ class Relation:
     A row that is NULL in one of the first columns agrees with no other.
     """
     nullable: frozenset[int]
+    ties: tuple[Positions, ...] | None = None
+    """The only columns by which rows that say something of each other are sought; None: all that may."""
+
+    @cached_property
+    def keys(self) -> tuple[Positions, ...]:
+        """The columns that determine all others, whether declared as a key or as a dependency."""
+        return tuple(dict.fromkeys(x for x, y in self.dependencies if self._are_all(x, y)))
+
+    def without_keys(self) -> Relation:
+        """The relation as readers see it who know its dependencies but not its keys."""
+        return replace(self, dependencies=tuple(own for own in self.dependencies if not self._are_all(*own)))
+
+    def _are_all(self, *sides: Positions) -> bool:
+        return len(set().union(*sides)) == len(self.attributes)
 
     @cached_property
     def block(self) -> Positions:
@@ -71,13 +85,16 @@ class Relation:
         The block; and all columns, where a row can be NULL in the columns that every dependency starts from:
         no other row says anything about it.
         """
+        if self.ties is not None:
+            return self.ties
         everything = tuple(range(len(self.attributes)))
         may_be_free = bool(self.dependencies) and not self.certain_dependencies
         return (self.block, everything) if may_be_free else (self.block,)
 
     def is_tied(self, cells: Sequence[object]) -> bool:
         """Whether a dependency can tie a row to others: where it starts from, the row is not NULL."""
-        return any(all(cells[i] is not None for i in determining) for determining, _ in self.dependencies)
+        starts = self.ties or [determining for determining, _ in self.dependencies]
+        return any(all(cells[i] is not None for i in start) for start in starts)
 
 
 @dataclass(frozen=True)
@@ -99,6 +116,21 @@ class RelationalSchema:
         """Whether foreign keys tie one of these relations to one of those, directly or by others."""
         groups = {self._groups[name] for name in some if name in self._groups}
         return any(self._groups.get(name) in groups for name in others)
+
+    def has_keys(self, names: Iterable[str]) -> bool:
+        """Whether one of these relations has a key."""
+        return any(self.relations[name].keys for name in names)
+
+    def without_keys(self) -> RelationalSchema:
+        """The schema as readers know it who do not know the keys."""
+        return replace(self, relations={name: own.without_keys() for name, own in self.relations.items()})
+
+    def tied_by_one_key(self, names: Iterable[str]) -> Iterator[RelationalSchema]:
+        """For each key of these relations, these alone, in which rows are sought that share this key."""
+        apart = {name: replace(self.relations[name], ties=()) for name in sorted(names)}
+        for name, own in apart.items():
+            for key in own.keys:
+                yield RelationalSchema({**apart, name: replace(own, ties=(key,))})
 
     @cached_property
     def _groups(self) -> Mapping[str, str]:

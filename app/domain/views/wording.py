@@ -7,7 +7,8 @@ from typing import Final
 
 from app.domain.views.clashes import Clash, Condition
 from app.domain.views.decision import PairVerdict, Reason
-from app.domain.views.instances import Row, Side
+from app.domain.views.instances import Row, Side, Witness
+from app.domain.views.keys import KeysAdd
 from app.domain.views.normal_form import Branch
 from app.domain.views.queries import Query
 from app.domain.views.relational_schema import RelationalSchema
@@ -30,6 +31,20 @@ FOREIGN_KEYS_IGNORED: Final = (
     "Foreign keys were ignored, as requested: that a referenced row must exist is not counted as something "
     "the reader knows."
 )
+KEYS_IGNORED: Final = (
+    "Keys were left out, as the policy asks: readers are taken not to know that no two rows share one. What "
+    "is proved is that views are private if keys are unknown to readers. That is no perfect privacy, and it "
+    "says nothing of what keys add."
+)
+KEYS_LEFT_OUT: Final = "With the keys left out:"
+KEYS_ADD: Final[Mapping[KeysAdd, str]] = {
+    "nothing": "Keys add nothing: the pair is private with the keys considered as well.",
+    "certain_exclusion": "Keys add a certain exclusion.",
+    "dependence_of_unknown_direction": "Keys add a dependence of unknown direction: rows that can decide the "
+    "two answers share no key, but keys tie them by way of other rows. By what the view shows, a reader who "
+    "knows the keys may think an answer of the secret more likely, or less.",
+    "not_decided": "Whether keys add something is not decided.",
+}
 SETS_OF_VIEWS: Final = (
     "Views that are private one by one are private together: readers who pool them learn nothing about the "
     "secret."
@@ -121,6 +136,16 @@ def explained(found: PairVerdict, secret: Query, view: Query, schema: Relational
     if schema.foreign_keys:
         parts.append("Rows that foreign keys require are left out of this example.")
     return " ".join(parts)
+
+
+def explained_exclusion(tied: Witness, schema: RelationalSchema) -> str:
+    """Which rows, each of which can decide one of the answers, exclude each other by a key."""
+    secret, view = (row_in_words(own.deciding, schema) for own in (tied.secret, tied.view))
+    return (
+        f"Keys add a certain exclusion: the row {secret} can decide the secret's answer and the row {view} "
+        "the view's, and since they share a key at most one of them exists. Where an answer shows that one "
+        "does, a reader who knows the keys is certain that the other does not."
+    )
 
 
 def explained_clashes(found: Iterable[Clash], schema: RelationalSchema) -> str:

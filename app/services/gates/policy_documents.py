@@ -148,6 +148,8 @@ def condition_document(condition: Condition) -> JsonObject:
     fields = {own.name: getattr(condition, own.name) for own in dataclasses.fields(condition)}
     if isinstance(condition, PerfectPrivacyCondition):
         fields["secrets"] = [dataclasses.asdict(own) for own in condition.secrets]
+        if condition.keys == PerfectPrivacyCondition.keys:
+            del fields["keys"]
     inside = _NAMED_INSIDE.get(kind)
     if inside is not None:
         fields[inside] = {"kind": fields[inside], **fields.pop("parameters")}

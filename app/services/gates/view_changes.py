@@ -9,6 +9,7 @@ from typing import Final
 
 from app.domain.search.budget import Halted
 from app.services.resources import JsonObject
+from app.services.views.key_readings import KeyReading
 from app.services.views.view_checks import Pairs, ReadCheck
 
 MOST_ADVISED: Final = 100
@@ -32,12 +33,14 @@ def nearest_changes(
     again = Pairs(replace(check, advice=("changes",)), monotonic, is_over)
     disclosing = [number for number, own in enumerate(pairs) if own["verdict"] == "DISCLOSES"]
     return {
-        number: _cut() if place >= MOST_ADVISED or is_over() else _nearest(again.pair(number)["advice"])
+        number: _cut()
+        if place >= MOST_ADVISED or is_over()
+        else _nearest(again.pair(number)["advice"], check.keys)
         for place, number in enumerate(disclosing)
     }
 
 
-def _nearest(advice: JsonObject | None) -> JsonObject:
+def _nearest(advice: JsonObject | None, keys: KeyReading) -> JsonObject:
     if advice is None:
         return _cut()
     changes = advice["changes"]
@@ -45,7 +48,8 @@ def _nearest(advice: JsonObject | None) -> JsonObject:
         return _document("not_found", changes["summary"])
     change = changes["found"][0]
     steps = " ".join(own["explanation"] for own in change["steps"])
-    proved = "Then the view is proved to be private beside this secret; other secrets were not looked at."
+    private = "private" if keys == "considered" else "private if keys are unknown to readers,"
+    proved = f"Then the view is proved to be {private} beside this secret; other secrets were not looked at."
     return {**_document("found", f"{steps} {proved}"), **change}
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from app.domain.errors import Fault, InvalidInput
 from app.domain.gates.explanations import quantity_of
 from app.domain.gates.verdicts import Outcome, verdict_of
-from app.domain.policies.policy import Requirement
+from app.domain.policies.policy import PerfectPrivacyCondition, Requirement
 from app.domain.search.budget import Halted, never
 from app.services.fingerprints import plain
 from app.services.gates.documents import VERSION, criterion_of_views
@@ -23,6 +23,7 @@ from app.services.gates.view_changes import SECONDS_OF_CHANGES, nearest_changes
 from app.services.gates.view_subject import DECISION, LIMITS, ViewSubject, condition_of, view_sha256
 from app.services.questions import Route
 from app.services.resources import JsonObject
+from app.services.views.key_readings import MEMBER
 from app.services.views.view_checks import PAIR_SECONDS, ReadCheck, decided_of
 
 SECONDS_OF_A_PAIR: Final = 0.004
@@ -30,7 +31,12 @@ SECONDS_OF_A_CHARACTER: Final = 4e-5
 """To read and to decide; measured on a warehouse of six tables, with some room."""
 BYTES_OF_A_PAIR: Final = 4_000
 MOST_NAMED: Final = 5
-_KEPT: Final = ("secret", "view", "verdict", "method", "reason_code", "explanation", "witness", "severity")
+_KEPT: Final = (
+    *("secret", "view", "verdict", MEMBER, "method", "reason_code", "explanation", "witness", "severity"),
+    "keys_left_out",
+)
+_OPEN: Final = ("DISCLOSES", "UNKNOWN")
+"""Verdicts on pairs that are not private, with the keys as the requirement has them."""
 _NOT_COVERED: Final = (
     "Readers who already hold another answer are not covered, nor are rows that are correlated in other ways "
     "than by the declared keys and dependencies.",
@@ -140,7 +146,12 @@ class ViewEvaluation:
                 "criteria": list(criteria),
                 "changes": [],
                 "risk": None,
-                "not_covered": [*_NOT_COVERED, *_kept_rows(subject.keeping), *_undecided(criteria)],
+                "not_covered": [
+                    *_NOT_COVERED,
+                    *_left_out(criteria),
+                    *_kept_rows(subject.keeping),
+                    *_undecided(criteria),
+                ],
                 "assumptions": _once(criteria, "assumptions"),
                 "warnings": [*_once(criteria, "warnings"), *_waived(criteria)],
                 "tolerance": TOLERANCE,
@@ -210,10 +221,10 @@ class ViewEvaluation:
             condition_document(requirement.condition),
             self.subject.waivers.get(requirement.id),
             outcome=outcome,
-            open_pairs=None if shown else sum(own["verdict"] != "PRIVATE" for own in pairs),
+            open_pairs=None if shown else sum(own["verdict"] in _OPEN for own in pairs),
             what=quantity_of(requirement.condition),
             error=fault if shown else None,
-            explanation=_explanation(pairs, fault if shown else None),
+            explanation=_explanation(pairs, fault if shown else None, condition_of(requirement)),
             pairs=pairs,
             assumptions=[] if found is None else found["assumptions"],
             warnings=[] if found is None else found["warnings"],
@@ -225,7 +236,7 @@ def _outcome(pairs: Sequence[JsonObject], fault: Fault | None, *, waived: bool) 
     verdicts = {own["verdict"] for own in pairs}
     if not pairs or (fault is not None and (waived or "DISCLOSES" not in verdicts)):
         return "not_computable"
-    if verdicts == {"PRIVATE"}:
+    if verdicts.isdisjoint(_OPEN):
         return "passed"
     return "waived" if waived else "failed"
 
@@ -251,23 +262,27 @@ def _fault(pairs: Sequence[JsonObject], constant: Sequence[str]) -> Fault | None
     )
 
 
-def _explanation(pairs: Sequence[JsonObject], fault: Fault | None) -> str:
+def _explanation(pairs: Sequence[JsonObject], fault: Fault | None, condition: PerfectPrivacyCondition) -> str:
+    """What was found, and by which reading of keys."""
     if fault is not None:
         return f"It could not be computed: {fault.message}"
+    is_ignored = condition.keys == "ignored"
+    private = "private if keys are unknown to readers" if is_ignored else "private"
+    reading = f"Keys are ignored: {condition.keys_reason}" if is_ignored else "Keys are considered."
     counts = Counter(own["verdict"] for own in pairs)
     open_ = [
         f"{own['view']} beside {own['secret']}"
-        for verdict in ("DISCLOSES", "UNKNOWN")
+        for verdict in _OPEN
         for own in pairs
         if own["verdict"] == verdict
     ]
     if not open_:
         all_ = "The only pair" if len(pairs) == 1 else f"All {len(pairs):,} pairs"
-        return f"{all_} of a secret and a view {'is' if len(pairs) == 1 else 'are'} private."
+        return f"{all_} of a secret and a view {'is' if len(pairs) == 1 else 'are'} {private}. {reading}"
     undecided = f", not decided: {counts['UNKNOWN']:,}" if counts["UNKNOWN"] else ""
     return (
         f"Of {len(pairs):,} pairs of a secret and a view disclose something: {counts['DISCLOSES']:,}"
-        f"{undecided}. They are {_named(open_)}."
+        f"{undecided}. They are {_named(open_)}. {reading}"
     )
 
 
@@ -300,6 +315,18 @@ def _subject(subject: ViewSubject) -> JsonObject:
 def _once(criteria: Sequence[JsonObject], name: str) -> list[str]:
     """The sentences of all requirements, each once."""
     return list(dict.fromkeys(said for own in criteria for said in own[name]))
+
+
+def _left_out(criteria: Sequence[JsonObject]) -> Iterator[str]:
+    """What keys add where they are ignored, which no requirement is about."""
+    for own in criteria:
+        if own["demand"].get("keys") == "ignored":
+            added = Counter((pair["keys_left_out"] or {}).get("keys_add") for pair in own["pairs"])
+            counts = (f"{kind.replace('_', ' ')} {number:,}" for kind, number in added.items() if kind)
+            yield (
+                f"The requirement {own['id']!r} ignores keys: what they tell a reader is not judged. Keys "
+                f"add to its pairs: {', '.join(counts) or 'it is not known what'}."
+            )
 
 
 def _kept_rows(keeping: Sequence[str]) -> Iterator[str]:

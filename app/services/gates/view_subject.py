@@ -67,6 +67,7 @@ class ViewSubject:
             # Policies are read with none but these.
             cast(Language, condition.language),
             cast(SqlDialect, condition.dialect),
+            keys=condition.keys,
         )
 
     def read_schema(self, condition: PerfectPrivacyCondition) -> ReadSchema:

@@ -41,6 +41,9 @@ def _shown_criterion(actor: Actor, criterion: JsonObject) -> JsonObject:
 def _without_values(pair: JsonObject) -> JsonObject:
     shown = {**pair, "explanation": _NOT_SHOWN, "witness": None}
     shown.pop("nearest_change", None)
+    if pair.get("keys_left_out") is not None:
+        hidden = {"explanation": _NOT_SHOWN, "keys_add_explanation": _NOT_SHOWN}
+        shown["keys_left_out"] = {**pair["keys_left_out"], **hidden}
     return shown
 
 

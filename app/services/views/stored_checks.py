@@ -69,8 +69,9 @@ class ViewCheckService(DirectService[CreateViewCheck, CheckQuestion, CheckWork])
 
     async def _beside(self, work: UnitOfWork, actor: Actor, stored: Stored) -> JsonObject:
         """The queries; they may name values."""
-        asked = document_of(stored)["asked"]
-        return {part: shown_queries(actor, asked[part]) for part in ("secrets", "views")}
+        document = document_of(stored)
+        shown = {part: shown_queries(actor, document["asked"][part]) for part in ("secrets", "views")}
+        return {**shown, "decision": f"views/{document['decision']}"}
 
 
 def _question(request: CreateViewCheck, stored: Stored | None) -> tuple[CheckQuestion, NewResource]:

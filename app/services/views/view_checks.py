@@ -16,6 +16,7 @@ from app.domain.views.severity import severity_of
 from app.domain.views.wording import (
     ASSUMPTIONS,
     FOREIGN_KEYS_IGNORED,
+    KEYS_IGNORED,
     LISTED_DOMAINS,
     SETS_OF_VIEWS,
     SETS_WITH_FOREIGN_KEYS,
@@ -26,6 +27,14 @@ from app.domain.views.work import Budget, Work
 from app.services.resources import JsonObject
 from app.services.views.advice import ADVICE_SECONDS, Advice, Adviser
 from app.services.views.column_types import cell_in_json
+from app.services.views.key_readings import (
+    MEMBER,
+    KeyReading,
+    explained_by,
+    keys_left_out,
+    verdict_by,
+    without_keys,
+)
 from app.services.views.pair_verdicts import MOST_PLACES, Decided, Understood, is_constant, understood
 from app.services.views.published import Language, Place, PublishedQuery, SqlDialect
 from app.services.views.reading import ReadSchema, WrittenQuery, read_schema, reader
@@ -77,6 +86,8 @@ class ViewCheck:
     """CREATE TABLE statements, in place of relations and foreign keys."""
     advice: Sequence[Advice] = ()
     """What else is wanted to know about pairs that disclose."""
+    keys: KeyReading = "considered"
+    """By which of the two readings a pair's own verdict is."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +99,7 @@ class ReadCheck:
     views: Sequence[tuple[str, PublishedQuery]]
     ignored: bool
     advice: Sequence[Advice] = ()
+    keys: KeyReading = "considered"
 
     @property
     def n_pairs(self) -> int:
@@ -161,7 +173,7 @@ def read_check(
     secrets = _read(asked.secrets, "secrets", read_in_time, faults)
     views = _read(asked.views, "views", read_in_time, faults)
     refuse(faults)
-    return ReadCheck(schema, secrets, views, asked.ignore_foreign_keys, asked.advice)
+    return ReadCheck(schema, secrets, views, asked.ignore_foreign_keys, asked.advice, asked.keys)
 
 
 def result_of_check(
@@ -173,14 +185,17 @@ def result_of_check(
     """The document of what was found of all pairs: no ids of resources, no times of day."""
     schema = check.schema.relational
     worst = min((pair["verdict"] for pair in pairs), key=WORST.index)
+    unknowing = {pair[MEMBER] for pair in pairs}
     # A secret that a view discloses something of depends on some row.
-    disclosed = {own["secret"] for own in pairs if own["verdict"] == "DISCLOSES"}
+    of_keys = check.keys == "considered"
+    disclosed = {own["secret"] for own in pairs if own["verdict"] == "DISCLOSES" and of_keys}
     budget = Budget(steps=_STEPS_OF_A_SECRET)
     return {
         "verdict": worst,
         "gate": "ALLOW" if worst == "PRIVATE" else "DENY",
+        MEMBER: None if None in unknowing and False not in unknowing else False not in unknowing,
         "pairs": pairs,
-        "assumptions": list(_assumptions(schema, check.ignored, len(check.views))),
+        "assumptions": list(_assumptions(schema, check)),
         "warnings": list(check.schema.warnings),
         "constant_secrets": [
             name
@@ -202,7 +217,7 @@ def in_room(pairs: Iterable[JsonObject], room: int = WITNESS_CHARACTERS) -> list
     for pair in pairs:
         fitting = dict(pair)
         for part, instead in _LEFT_OUT.items():
-            if pair[part] is not None:
+            if pair.get(part) is not None:
                 room -= len(json.dumps(pair[part]))
                 fitting |= instead if room < 0 else {}
         shown.append(fitting)
@@ -212,6 +227,7 @@ def in_room(pairs: Iterable[JsonObject], room: int = WITNESS_CHARACTERS) -> list
 _LEFT_OUT: Final[Mapping[str, JsonObject]] = {
     "witness": {"witness": None, "explanation": WITNESS_LEFT_OUT},
     "advice": {"advice": None},
+    "keys_left_out": {"keys_left_out": None},
 }
 
 
@@ -249,10 +265,10 @@ class Pairs:
         is_over: Callable[[], bool] = lambda: False,
     ) -> None:
         self._check = check
-        self._schema = check.schema
+        self._schemas = {"considered": check.schema, "ignored": without_keys(check.schema)}
         self._clock = clock
         self.is_over = is_over
-        self._adviser = Adviser(check.schema, check.advice, check.ignored)
+        self._adviser = Adviser(self._schemas[check.keys], check.advice, check.ignored)
         self._understood: dict[tuple[str, int], Understood] = {}
 
     def pair(self, number: int) -> JsonObject:
@@ -262,22 +278,34 @@ class Pairs:
         is_late = _late_after(PAIR_SECONDS, self._clock, self.is_over)
         secret = self._query("secrets", of_secret, self._check.secrets, is_late)
         view = self._query("views", of_view, self._check.views, is_late)
-        decided = Decided(self._found(secret, view, is_late), secret, view)
+        read = {name for own in (*secret.branches, *view.branches) for name in own.normal.relations}
+        has_keys = self._check.schema.relational.has_keys(read)
+        reading: KeyReading = self._check.keys if has_keys else "considered"
+        decided, schema = self._decided(secret, view, reading, is_late), self._schemas[reading]
+        verdict, left_out = verdict_by(reading, decided), None
+        if has_keys:
+            is_other = reading == "ignored"
+            other = self._decided(secret, view, "considered" if is_other else "ignored", is_late)
+            both = (other, decided) if is_other else (decided, other)
+            left_out = keys_left_out(*both, self._check.schema, is_late)
+        unknowing = verdict if left_out is None else left_out["verdict"]
         severity = None
         if decided.witness is not None and len(secret.branches) == len(view.branches) == 1:
             work = Work(Budget(), is_late)
-            severity = severity_of(secret.as_shown, view.as_shown, self._schema.relational, work)
+            severity = severity_of(secret.as_shown, view.as_shown, schema.relational, work)
         return {
             "secret": secret.id,
             "view": view.id,
-            "verdict": decided.verdict,
+            "verdict": verdict,
+            MEMBER: None if unknowing == "UNKNOWN" else unknowing != "DISCLOSES",
             "method": decided.method,
             "reason_code": decided.reason,
-            "explanation": decided.explanation(self._schema, is_late),
-            "witness": None if decided.witness is None else _witness(decided, self._schema),
+            "explanation": explained_by(reading, decided, schema, is_late),
+            "witness": None if decided.witness is None else _witness(decided, schema),
             "severity": severity,
             "classes": {"secret": list(secret.classes), "view": list(view.classes)},
             "not_exact": {"secret": _operators(secret), "view": _operators(view)},
+            "keys_left_out": left_out,
             "advice": self._advice(decided),
             "work": {
                 "subsets": decided.found.subset_pairs,
@@ -303,21 +331,20 @@ class Pairs:
         if known is None:
             name, query = queries[number]
             work = Work(Budget(), is_late)
-            known = understood(name, query, part, schema=self._schema.relational, work=work)
+            known = understood(name, query, part, schema=self._check.schema.relational, work=work)
             if known.branches:
                 self._understood[part, number] = known
         return known
 
-    def _found(self, secret: Understood, view: Understood, is_late: Callable[[], bool]) -> PairVerdict:
-        if not secret.branches or not view.branches:
-            return PairVerdict("UNKNOWN", "pattern", "BUDGET_EXCEEDED")
-        return decide(
-            secret.branches,
-            view.branches,
-            self._schema.relational,
-            ignore_foreign_keys=self._check.ignored,
-            is_late=is_late,
-        )
+    def _decided(
+        self, secret: Understood, view: Understood, reading: KeyReading, is_late: Callable[[], bool]
+    ) -> Decided:
+        found = PairVerdict("UNKNOWN", "pattern", "BUDGET_EXCEEDED")
+        if secret.branches and view.branches:
+            schema, ignored = self._schemas[reading].relational, self._check.ignored
+            branches = secret.branches, view.branches
+            found = decide(*branches, schema, ignore_foreign_keys=ignored, is_late=is_late)
+        return Decided(found, secret, view)
 
 
 def _operators(query: Understood) -> list[JsonObject]:
@@ -354,12 +381,14 @@ def _row(row: Row, schema: RelationalSchema) -> JsonObject:
     }
 
 
-def _assumptions(schema: RelationalSchema, ignored: bool, views: int) -> Iterator[str]:
+def _assumptions(schema: RelationalSchema, check: ReadCheck) -> Iterator[str]:
+    if check.keys == "ignored":
+        yield KEYS_IGNORED
     yield from ASSUMPTIONS
     if any(own.values is not None for one in schema.relations.values() for own in one.ranges):
         yield LISTED_DOMAINS
-    yield SETS_WITH_FOREIGN_KEYS if schema.foreign_keys and not ignored else SETS_OF_VIEWS
-    if schema.foreign_keys and ignored:
+    yield SETS_WITH_FOREIGN_KEYS if schema.foreign_keys and not check.ignored else SETS_OF_VIEWS
+    if schema.foreign_keys and check.ignored:
         yield FOREIGN_KEYS_IGNORED
-    if views > 1:
+    if len(check.views) > 1:
         yield SEVERITY_OF_ONE_VIEW
