@@ -17,6 +17,7 @@ from app.domain.views.queries import Comparison, Constant, Operator, Term
 from app.services.views.column_types import ColumnType
 from app.services.views.published import NotExact
 from app.services.views.sql.names import Named, Names, Scope
+from app.services.views.sql.rewriting import rewritten
 from app.services.views.sql.rows import Body, Rows
 from app.services.views.sql.values import (
     NotComparable,
@@ -137,7 +138,24 @@ class Conditions:
         self.note(node, f"more than {MOST_ALTERNATIVES} alternatives")
         self.extras += [body.closed() for body in left_out if body.atoms]
 
+    def column(self, node: exp.Expr, scope: Scope) -> Named | None:
+        """The column of a relation that an expression is, or always equals; None: it is none."""
+        while isinstance(node, exp.Paren):
+            node = node.this
+        found = self._names.column(node, scope) if isinstance(node, exp.Column) else None
+        if isinstance(node, exp.Coalesce) and (first := self.column(node.this, scope)) is not None:
+            # What stands behind a column that is never NULL has no say but in the type.
+            kind = first.field.type.family
+            alike = all(own is not None and own.kind == kind for own in map(written, node.expressions))
+            is_kept = alike and kind in ("text", "number", "date") and not first.field.may_be_null
+            found = first if is_kept else None
+        return found if found is not None and found.field.is_plain else None
+
     def _leaf(self, node: exp.Expr, scope: Scope, wanted: bool) -> Alternatives:
+        plainer = rewritten(node, lambda own: self.column(own, scope), wanted=wanted)
+        if plainer is not None:
+            self.examine(node, scope)
+            return self.alternatives(plainer, scope)
         if any(value for name, value in node.args.items() if name not in _UNDERSTOOD):
             raise _NotConjunctive
         match node:
@@ -217,10 +235,10 @@ class Conditions:
         literal = written(node)
         if literal is not None:
             return literal
+        found = self.column(node, scope)
+        if found is not None:
+            return found
         if isinstance(node, exp.Column):
-            found = self._names.column(node, scope)
-            if found.field.is_plain:
-                return found
             raise _NotConjunctive("comparison with a computed column")
         raise _NotConjunctive(operator_name(node))
 

@@ -217,7 +217,8 @@ class Translation:
             changed = rows.with_bodies(
                 lambda body: [replace(body, shown=tuple(body.shown[i] for i in order))]
             )
-            return replace(changed, fields=own.fields)
+            split = frozenset(place for place, i in enumerate(order) if i in rows.split_by)
+            return replace(changed, fields=own.fields, split_by=split)
         if sealed:
             conditions.note(sealed[0].node, "count, limit or outer join in a subquery")
         whole = None if sealed or found.outer_joins else self._put_together(found, conditions, node)
@@ -264,18 +265,20 @@ class Translation:
 
         if reasons:
             kept = rows.with_bodies(lambda body: [replace(body, shown=own.terms(body))])
-            return Rows(own.fields, kept.groups, extras, reasons, own.is_sealed)
+            return Rows(own.fields, kept.groups, extras, reasons, own.is_sealed, own.split_by)
         changed = rows.with_bodies(shown)
         groups = changed.groups
         if own.is_set:
             groups = (Group(tuple(body for group in groups for body in group.bodies), is_set=True),)
-        return Rows(own.fields, groups, extras, (), own.is_sealed)
+        return Rows(own.fields, groups, extras, (), own.is_sealed, own.split_by)
 
     def _cut(self, node: exp.Query, rows: Rows) -> Rows:
         """With a LIMIT of its own."""
         limits = [own for own in (node.args.get("limit"), node.args.get("offset")) if own is not None]
         reasons = tuple(NotExact(operator_name(own), self._text.place(own)) for own in limits)
-        return replace(rows, reasons=rows.reasons + reasons, is_sealed=True) if limits else rows
+        if not limits:
+            return rows
+        return replace(rows, reasons=rows.reasons + reasons, is_sealed=True, split_by=frozenset())
 
     def _combined(self, node: exp.SetOperation, outer: Scope | None) -> Rows:
         """Several queries joined by UNION, INTERSECT or EXCEPT, from left to right."""
