@@ -95,7 +95,7 @@ def typed(*columns: tuple[str, tuple[object, ...]], keys: tuple[tuple[int, ...],
 
 ONES = (Decimal("1"), Decimal("1.0"), Decimal("2.00"))
 WORDS = ("x", "x ", "X")
-DAYS = (date(2020, 1, 1), date(2020, 1, 2))
+DAYS = (date(2019, 12, 31), date(2020, 1, 1))
 MOMENTS = (datetime(2020, 1, 1), datetime(2020, 1, 1, 12))
 OUTSIDE_OF_THE_SCHEMA = {"amount": "DOMAIN amount AS numeric"}
 ENUMS = {"mood": "TYPE mood AS ENUM ('y', 'x')"}
@@ -342,11 +342,14 @@ class Grammar:
         aggregates = ["COUNT(*)", f"COUNT({column})", f"COUNT(DISTINCT {column})"]
         if not self.plain:
             aggregates += [f"SUM({column})", f"MIN({column})", f"MAX({column})"]
-            aggregates += [f"COUNT(*) FILTER (WHERE {self.leaf(own)})"]
+            aggregates += [f"COUNT(CASE WHEN {self.leaf(own)} THEN 1 END)"]
+            aggregates += [f"{self.random.choice(aggregates)} FILTER (WHERE {self.leaf(own)})"]
         shown = [*keys, *(self.random.choice(aggregates) for _ in range(arity - len(keys)))]
         sets = self.random.choice(["{}", "{}", "{}", "{}", "ROLLUP ({})", "CUBE ({})"])
         by = f" GROUP BY {('{}' if self.plain else sets).format(', '.join(keys))}" if keys else ""
-        having = f" HAVING {aggregates[-2]} > {self.value()}" if not self.plain and self.chance(0.3) else ""
+        having = f" HAVING {aggregates[-3]} > {self.value()}" if not self.plain and self.chance(0.3) else ""
+        if keys and not self.plain and self.chance(0.3):
+            having = f" HAVING {keys[0]} = {self.value()}" + having.replace(" HAVING", " AND")
         return f"SELECT {', '.join(shown)} FROM {text}{where}{by}{having}"
 
     def shown(self, depth: int, own: Sequence[Source], scopes: Sequence[Source]) -> str:
@@ -448,7 +451,15 @@ class Grammar:
                 f"{column} {self.random.choice(['', 'NOT '])}BETWEEN {self.value()} AND {other}",
                 f"{column} IS {self.random.choice(['NOT ', ''])}NULL",
                 f"{column} IS {self.random.choice(['NOT ', ''])}DISTINCT FROM {other}",
-                f"COALESCE({column}, 1) {operator} {self.value()}",
+                f"COALESCE({column}, {self.value()}) {operator} {self.value()}",
+                f"({column}, {self.column(sources)}) {operator} ({self.value()}, {other})",
+                f"({column}, {self.column(sources)}) {self.random.choice(['', 'NOT '])}IN "
+                f"(({self.value()}, {self.value()}), ({self.value()}, {self.value()}))",
+                f"{column} = ANY('{{1,{self.random.choice(['2', 'null', 'x'])}}}')",
+                f"{column} {self.random.choice(['', 'NOT '])}LIKE '{self.random.choice(['x', 'x%', '_'])}'",
+                f"{self.random.choice(['LOWER', 'UPPER'])}({column}) {operator} {self.value()}",
+                f"EXTRACT(YEAR FROM {column}) {operator} {self.random.choice(['2019', '2020'])}",
+                f"EXTRACT(YEAR FROM {column}) {self.random.choice(['', 'NOT '])}BETWEEN 2018 AND 2019",
                 f"{column} + 1 {operator} {self.value()}",
                 f"2 / {column} {operator} {self.value()}",
                 f"({column} {operator} {other}) IS {self.random.choice(['NOT TRUE', 'TRUE', 'UNKNOWN'])}",

@@ -28,6 +28,9 @@ def failing(query: exp.Query) -> exp.Expr | None:
 def _is_tried_early(node: exp.Expr) -> bool:
     above = node.parent
     while above is not None and not isinstance(above, _BEFORE_SHOWN):
+        # The condition of a count leaves out rows, and has been tried on them.
+        if isinstance(above, exp.Case) and isinstance(above.parent, exp.Count):
+            return True
         above = above.parent
     return above is not None
 

@@ -110,9 +110,7 @@ class Projections:
             self._note_sealed(own, self._select, "equal values that are shown differently")
         self._after(own, only_first=exists)
         self._ordered(own)
-        own.split_by = self._split(
-            own, is_grouped=group is not None, is_one=bool(aggregates) and group is None
-        )
+        own.split_by = self._split(own, group, is_one=bool(aggregates) and group is None)
         indices = [column.index for column in own.columns]
         own.passes_all = (
             sorted(i for i in indices if i is not None) == list(range(len(self._scope.fields)))
