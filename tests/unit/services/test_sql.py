@@ -349,7 +349,10 @@ def test_times_of_day_have_an_order_and_are_shown_as_times():
         assert verdict(*asked, tables) == expected, (secret, view)
     assert fault("SELECT a FROM n WHERE at = '10:61'", tables) == "wrong-type"
     assert fault("SELECT a FROM n WHERE at = 10", tables) == "wrong-type"
-    assert operators("SELECT a FROM n WHERE at = zoned", tables) == ["comparison of different types"]
+    assert operators("SELECT a FROM n WHERE at = zoned", tables) == [
+        "comparison of different types",
+        "expression that may fail",
+    ]
     assert shown(Fraction(3, 4) + Fraction(1, 86_400_000_000), ColumnType("time")) == "18:00:00.000001"
     assert shown(Fraction(3, 2), ColumnType("time")) == "#1.5"
 

@@ -193,7 +193,7 @@ class Conditions:
         if operator not in ("=", "!="):
             self._require_order(node, [kind, *([right.field.type] if isinstance(right, Named) else [])])
             # What a column is above or below need be none of its values.
-            kind = replace(kind, values=None)
+            kind = replace(kind, values=None, declared="")
         terms = [
             own.term if isinstance(own, Named) else self._constant(node, own, kind) for own in (left, right)
         ]

@@ -7,11 +7,14 @@ The list names what is known, so that what a parser comes to understand later is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, NoReturn
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.tokenizer_core import TokenType
 
+from app.services.views.sql.never_failing import NAMES
 from app.services.views.sql.text import SqlText
 
 MOST_OF_A_NAME: Final = 63
@@ -95,6 +98,14 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     ),
 }
 """The nodes that are read, with their parts."""
+_POSTGRES: Final = Dialect.get_or_raise("postgres").parser_class
+_CALLED: Final = {*_POSTGRES.FUNCTIONS, *_POSTGRES.FUNCTION_PARSERS, *_POSTGRES.NO_PAREN_FUNCTION_PARSERS}
+_SYNTAX: Final = """
+    and any case cast char coalesce count date_trunc exists extract filter first greatest grouping least like
+    mod next nullif or time timestamp
+    """
+_OF_POSTGRES: Final = {*NAMES, *_SYNTAX.split()}
+"""Those that PostgreSQL has by this name, and words that are none there."""
 _WITHOUT_QUERIES: Final = (
     *(exp.Order, exp.Limit, exp.Fetch, exp.Offset, exp.Group, exp.Distinct),
     *(exp.AggFunc, exp.Window, exp.Filter),
@@ -116,6 +127,7 @@ class _Above:
 
 def require_known(query: exp.Query, text: SqlText) -> None:
     """Refuse a query of which a part is not known, with its line and column."""
+    _require_own_words(text)
     left = [(query, _Above())]
     selects = 0
     while left:
@@ -139,6 +151,17 @@ def require_known(query: exp.Query, text: SqlText) -> None:
         text.refuse(
             query, "not-read", "a part of the query is not read.", "Write it as joins and subqueries."
         )
+
+
+def _require_own_words(text: SqlText) -> None:
+    """Refuse what the parser takes for PostgreSQL's own, but what somebody else has made."""
+    for word, following in pairwise(text.tokens):
+        is_called = following.token_type == TokenType.L_PAREN and word.text.upper() in _CALLED
+        is_own = word.token_type != TokenType.IDENTIFIER and word.text.lower() in _OF_POSTGRES
+        is_other = word.token_type != TokenType.STRING and word.text in ("==", "<=>", "!")
+        if is_other or (is_called and not is_own):
+            message = f"{word.text[:60]} is none of PostgreSQL's own functions and operators that are read."
+            text.refuse(word.start, "unknown-function", message, "Write what it does, or leave it out.")
 
 
 def _require_whole(node: exp.Expr, above: _Above, text: SqlText) -> None:
