@@ -47,7 +47,7 @@ Reason = Literal[
 ]
 WORST: tuple[Verdict, ...] = ("DISCLOSES", "UNKNOWN", "PRIVATE")
 """Verdicts, the worst first."""
-VERSION: Final = 5
+VERSION: Final = 6
 """Grows when a pair could be given another verdict, example or explanation than before, or a secret be found
 to be constant.
 """

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from app.domain.views.queries import Variable
 from app.services.views.sql.conditions import MOST_ALTERNATIVES, Alternatives, Conditions, operands
+from app.services.views.sql.kinds import kind_of
 from app.services.views.sql.names import Named, Names, Scope, Source
 from app.services.views.sql.row_conditions import asked_of_groups, only_count
 from app.services.views.sql.rows import Body, Rows
@@ -169,6 +170,7 @@ class FromReader:
                 "Write the condition as ON.",
             )
         one, other = (Named(scope.fields[place], scope, place) for place in (left[0], right[0]))
+        self._names.kinds.merged(join, (kind_of(one.field.type), kind_of(other.field.type)))
         scope.merged[one.field.name] = (*left, right[0])
         # Which of the two is shown depends on their types.
         scope.let_look_like(one.index, other.field.type)

@@ -65,7 +65,10 @@ class Conditions:
         self._subqueries: dict[int, Rows] = {}
 
     def note(self, node: exp.Expr, operator: str) -> None:
-        """Note that a query is not conjunctive by this operator."""
+        """Note that a query is not conjunctive by this operator, which a function names as it is written."""
+        start, end = (node.meta.get(own, 0) for own in ("start", "end"))
+        if isinstance(node, exp.Func) and end and operator == node.sql_name():
+            operator = self._text.text[start : end + 1].upper()
         found = NotExact(operator, self._text.place(node))
         if found not in self.reasons:
             self.reasons.append(found)
@@ -211,7 +214,7 @@ class Conditions:
         if operator not in ("=", "!="):
             self._require_order(node, [kind, *([right.field.type] if isinstance(right, Named) else [])])
             # What a column is above or below need be none of its values.
-            kind = replace(kind, values=None)
+            kind = replace(kind, values=None, declared="")
         terms = [
             own.term if isinstance(own, Named) else self._constant(node, own, kind) for own in (left, right)
         ]
@@ -348,6 +351,7 @@ _WORDS: Final[dict[type[exp.Expr], str]] = {
     exp.NullSafeEQ: "IS NOT DISTINCT FROM",
     exp.NullSafeNEQ: "IS DISTINCT FROM",
     exp.Window: "window function",
+    exp.GroupConcat: "STRING_AGG",
     exp.Select: "scalar subquery",
     exp.Subquery: "scalar subquery",
     exp.Column: "condition that is a column",

@@ -10,6 +10,7 @@ from sqlglot import exp
 from app.domain.views.queries import Constant, Term
 from app.services.views.column_types import UNTYPED, ColumnType
 from app.services.views.sql.conditions import Conditions, operands, operator_name
+from app.services.views.sql.kinds import kind_of
 from app.services.views.sql.names import Named, Names, Scope
 from app.services.views.sql.row_conditions import asked_of_groups, only_count
 from app.services.views.sql.rows import Body, Field
@@ -94,6 +95,7 @@ class Projections:
         else:
             exists = False
             own.columns = [column for node in shown for column in self._shown(node)]
+        self._names.kinds.shown[id(self._select)] = tuple(kind_of(it.field.type) for it in own.columns)
         distinct = self._select.args.get("distinct")
         if distinct is not None and distinct.args.get("on") is not None:
             self._note_sealed(own, distinct, "DISTINCT ON")
@@ -180,9 +182,9 @@ class Projections:
         else:
             self._conditions.note(inner, operator_name(inner))
         self._conditions.examine(inner, self._scope)
-        yield Column(
-            Field(name, ColumnType("number" if isinstance(counted, exp.Count) else "opaque"), True, False)
-        )
+        kind = self._names.kinds.of_column(inner)
+        own = ColumnType("number" if isinstance(counted, exp.Count) else "opaque", declared=kind)
+        yield Column(Field(name, own, True, False))
 
     def _literal(self, node: exp.Expr, name: str) -> Column | None:
         """The constant that is shown; None: it is none whose value is known."""

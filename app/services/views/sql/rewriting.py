@@ -54,7 +54,8 @@ def rewritten(node: exp.Expr, column: ColumnOf, *, wanted: bool) -> exp.Expr | N
         case exp.Like():
             return _listed(node.this, _pattern(node.expression), column, wanted=wanted)
         case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
-            kind, left, right = type(node), node.this, node.expression
+            kind: type[exp.Expr] = type(node)
+            left, right = node.this, node.expression
             if written(left) is not None:
                 kind, left, right = _FLIPPED[kind], right, left
             if isinstance(left, exp.Extract):

@@ -16,14 +16,16 @@ from typing import Final
 from sqlglot import exp
 
 from app.domain.views.queries import Atom, Comparison, Constant, Variable
+from app.services.views.column_types import UNTYPED
 from app.services.views.published import NotExact, TablePlace
 from app.services.views.sql.blocks import From, FromReader, scattered
 from app.services.views.sql.conditions import MOST_ALTERNATIVES, Alternatives, Conditions, operator_name
 from app.services.views.sql.failing import failing
 from app.services.views.sql.grammar import require_known
+from app.services.views.sql.kinds import kind_of
 from app.services.views.sql.names import Names, Scope
 from app.services.views.sql.projections import Projection, Projections
-from app.services.views.sql.rows import Body, Group, Rows, joined
+from app.services.views.sql.rows import Body, Field, Group, Rows, joined
 from app.services.views.sql.text import one_query
 
 MOST_BLOCKS: Final = 400
@@ -79,7 +81,7 @@ class Translation:
             self._text.refuse(
                 query, "query-too-large", f"the answer has more than {MOST_COLUMNS} columns.", "Name them."
             )
-        early = failing(query)
+        early = failing(query, self._names.kinds)
         if early is None:
             return found
         # An envelope without conditions: the expression may have been tried on every row.
@@ -150,6 +152,14 @@ class Translation:
 
     def _table(self, node: exp.Expr, scope: Scope) -> tuple[Rows, str]:
         """An item of FROM, and its name."""
+        if isinstance(node, exp.Lateral | exp.Values):
+            alias = node.args.get("alias")
+            name = (
+                f"@{len(scope.sources)}"
+                if alias is None or alias.this is None
+                else self._text.folded(alias.this)
+            )
+            return self._renamed(self._unread(node, scope), alias), name
         if isinstance(node, exp.Subquery):
             alias = node.args.get("alias")
             rows = self._query(node, scope.outer, exists=False)
@@ -164,6 +174,17 @@ class Translation:
         if alias is not None and alias.this is not None:
             name = self._text.folded(alias.this)
         return self._renamed(rows, alias), name
+
+    def _unread(self, node: exp.Lateral | exp.Values, scope: Scope) -> Rows:
+        """An item of FROM whose rows stand for themselves, or depend on the items before it: an envelope."""
+        if isinstance(node, exp.Values):
+            width = len(node.expressions[0].expressions)
+            fields = tuple(Field(f"column{i + 1}", UNTYPED, True, False) for i in range(width))
+            return Rows(fields, (), (), (NotExact("VALUES", self._text.place(node)),), is_sealed=True)
+        rows = self._query(node.this, scope, exists=False)
+        fields = tuple(replace(own, is_plain=False, may_be_null=True) for own in rows.fields)
+        reasons = (*rows.reasons, NotExact("LATERAL", self._text.place(node)))
+        return Rows(fields, (), tuple(body.closed() for body in rows.bodies), reasons, is_sealed=True)
 
     def _named_query(self, known: _With) -> Rows:
         now, self._with = self._with, known.before
@@ -305,19 +326,21 @@ class Translation:
     def _both(self, node: exp.SetOperation, one: Rows, other: Rows) -> Rows:
         reasons = list(dict.fromkeys((*one.reasons, *other.reasons)))
         name = node.key.upper() + ("" if node.args.get("distinct") else " ALL")
-        both = one.is_plain and other.is_plain
+        are_plain = one.is_plain and other.is_plain
         pairs = list(zip(one.fields, other.fields, strict=True))
         comparable = all(a.type.compares_with(b.type) for a, b in pairs)
+        kinds = [self._names.kinds.together(node, [kind_of(a.type), kind_of(b.type)]) for a, b in pairs]
+        self._names.kinds.shown[id(node)] = tuple(kinds)
         fields = tuple(
             replace(
                 a,
-                type=a.type.beside(b.type),
+                type=replace(a.type.beside(b.type), declared=a.type.declared if a.type == b.type else kind),
                 may_be_null=a.may_be_null or b.may_be_null,
                 is_plain=a.is_plain and b.is_plain,
             )
-            for a, b in pairs
+            for (a, b), kind in zip(pairs, kinds, strict=True)
         )
-        as_set = both and all(a.type.is_shown_as(b.type) for a, b in pairs)
+        as_set = are_plain and all(a.type.is_shown_as(b.type) for a, b in pairs)
         exact = {
             "UNION": as_set,
             "UNION ALL": True,
