@@ -75,7 +75,7 @@ SECRETS = {
         ("ill", "SELECT id FROM stay WHERE lower(ill) = {}", ("'flu'", "'cold'")),
         ("ill", "SELECT id FROM stay WHERE upper(ill) <> {}", ("'COLD'", "'FLU'")),
         ("day", "SELECT id FROM stay WHERE EXTRACT(YEAR FROM day) = {}", (2020, 2021)),
-        ("day", "SELECT id FROM stay WHERE {} < EXTRACT(YEAR FROM day)", (2021, 2020)),
+        ("day", "SELECT id FROM stay WHERE EXTRACT(YEAR FROM day) > {}", (2021, 2020)),
         ("day", "SELECT id FROM stay WHERE EXTRACT(YEAR FROM day) NOT BETWEEN {} AND 2022", (2020, 2022)),
         ("day", "SELECT id FROM stay WHERE EXTRACT(YEAR FROM day) IN (2018, {})", (2020, 2021)),
         ("name", "SELECT id FROM stay WHERE COALESCE(name, 'x') = {}", ("'Eve'", "'Ada'")),
@@ -211,8 +211,6 @@ def test_what_is_read_exactly(text):
             "SELECT pid, LAG(ward) OVER w FROM d WINDOW w AS (PARTITION BY pid ORDER BY ward)",
             "window function",
         ),
-        ("SELECT x.c FROM p, LATERAL (SELECT COUNT(*) AS c FROM d WHERE d.pid = p.pid) AS x", "LATERAL"),
-        ("SELECT p.pid FROM p JOIN (VALUES (1, 'a'), (2, 'b')) AS v (n, x) ON p.pname = v.x", "VALUES"),
         ("SELECT CURRENT_DATE, pid FROM p", "CURRENT_DATE"),
     ],
 )

@@ -72,7 +72,7 @@ class FromReader:
             self._join(join, found)
         where, count = select.args.get("where"), only_count(select)
         asked = [] if where is None else operands(where.this, exp.And)
-        asked += [] if count is None else [count.condition]
+        asked += [] if count is None else [count[1]]
         asked += asked_of_groups(select, lambda own: self._names.is_column(own, scope))
         for own in asked:
             found.conditions.append(self._conditions.alternatives(own, scope))

@@ -155,10 +155,10 @@ class Conditions:
         return found if found is not None and found.field.is_plain else None
 
     def _leaf(self, node: exp.Expr, scope: Scope, wanted: bool) -> Alternatives:
-        plainer = rewritten(node, lambda own: self.column(own, scope), wanted=wanted)
+        plainer = None if node.find(exp.Query) else rewritten(node, lambda own: self.column(own, scope))
         if plainer is not None:
             self.examine(node, scope)
-            return self.alternatives(plainer, scope)
+            return self.alternatives(plainer, scope, wanted=wanted)
         if any(value for name, value in node.args.items() if name not in _UNDERSTOOD):
             raise _NotConjunctive
         match node:

@@ -75,8 +75,6 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.Interval: frozenset({"this", "unit"}),
     exp.Array: frozenset({"expressions", "value_constructor"}),
     exp.GroupConcat: frozenset({"this", "separator"}),
-    exp.Values: frozenset({"expressions", "alias"}),
-    exp.Lateral: frozenset({"this", "alias"}),
     **dict.fromkeys((exp.Lag, exp.Lead, exp.NthValue), frozenset({"this", "offset", "default"})),
     **dict.fromkeys(
         (
@@ -110,7 +108,7 @@ _CALLED: Final = {*_POSTGRES.FUNCTIONS, *_POSTGRES.FUNCTION_PARSERS, *_POSTGRES.
 _SYNTAX: Final = """
     and any case cast char coalesce count date_trunc exists extract filter first greatest grouping least like
     mod next nullif or time timestamp
-    array_agg cume_dist first_value lag last_value lead now nth_value ntile percent_rank string_agg values
+    array_agg cume_dist first_value lag last_value lead now nth_value ntile percent_rank string_agg
     """
 _OF_POSTGRES: Final = {*NAMES, *_SYNTAX.split()}
 """Those that PostgreSQL has by this name, and words that are none there."""
@@ -119,7 +117,6 @@ _WITHOUT_QUERIES: Final = (
     *(exp.AggFunc, exp.Window, exp.Filter),
 )
 """In these, no subquery is read."""
-_ITEMS: Final = (exp.Table, exp.Subquery, exp.Lateral, exp.Values)
 _BEFORE_GROUPS: Final = (exp.Where, exp.Join, exp.Group)
 
 
@@ -184,11 +181,7 @@ def _require_whole(node: exp.Expr, above: _Above, text: SqlText) -> None:
             text.refuse(
                 node, "not-read", "a table or join in parentheses is not read.", "Write it without them."
             )
-        case exp.Lateral() if not isinstance(node.this, exp.Subquery):
-            text.refuse(
-                node, "not-read", "LATERAL of a function is not read.", "Write a subquery after LATERAL."
-            )
-        case exp.From() | exp.Join() if not isinstance(node.this, _ITEMS):
+        case exp.From() | exp.Join() if not isinstance(node.this, exp.Table | exp.Subquery):
             text.refuse(
                 node.this,
                 "not-read",

@@ -176,7 +176,7 @@ class Projections:
         if constant is not None:
             yield constant
             return
-        counted = self._only.count if self._only is not None else inner
+        counted = self._only[0] if self._only is not None else inner
         if isinstance(counted, exp.Count):
             self._counts.append(counted)
         else:
@@ -294,7 +294,7 @@ class Projections:
                 self._conditions.note(node, operator_name(node))
                 return
         for node in self._counts:
-            inner = exp.Star() if self._only is not None and self._only.is_case else node.this
+            inner = exp.Star() if isinstance(node.this, exp.Case) and self._only is not None else node.this
             is_distinct = isinstance(inner, exp.Distinct)
             if is_distinct:
                 if len(aggregates) > 1 or len(inner.expressions) != 1:

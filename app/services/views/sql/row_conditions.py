@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -11,36 +10,22 @@ from app.services.views.sql.conditions import operands
 from app.services.views.sql.values import written
 
 
-@dataclass(frozen=True)
-class OnlyCount:
-    """The count that a SELECT shows, and nothing else, of the rows that meet a condition of its own."""
-
-    count: exp.Count
-    condition: exp.Expr
-    is_case: bool
-    """Whether the condition is that of CASE, whose value is never NULL: rows are counted."""
-
-
-def only_count(select: exp.Select) -> OnlyCount | None:
-    """The count by FILTER, or by CASE without ELSE; None: the SELECT shows something else.
+def only_count(select: exp.Select) -> tuple[exp.Count, exp.Expr] | None:
+    """The count that a SELECT shows alone, by FILTER or CASE without ELSE, and its condition; None: no such.
 
     Of all rows at once: of groups, those would be shown of which no row meets the condition.
     """
-    if len(select.expressions) != 1 or any(select.args.get(own) for own in ("group", "having")):
+    if len(select.expressions) != 1 or select.args.get("group") or select.args.get("having"):
         return None
-    shown = select.expressions[0].unalias()
-    while isinstance(shown, exp.Paren):
-        shown = shown.this
+    shown = select.expressions[0].unalias().unnest()
     if isinstance(shown, exp.Filter) and isinstance(shown.this, exp.Count):
-        return OnlyCount(shown.this, shown.expression.this, is_case=False)
+        return shown.this, shown.expression.this
     case = shown.this if isinstance(shown, exp.Count) and not shown.expressions else None
     if not isinstance(case, exp.Case) or case.this is not None or len(case.args["ifs"]) != 1:
         return None
-    (branch,), otherwise = case.args["ifs"], case.args.get("default")
-    value = written(branch.args["true"])
-    if value is None or value.kind == "null" or not (otherwise is None or isinstance(otherwise, exp.Null)):
-        return None
-    return OnlyCount(shown, branch.this, is_case=True)
+    value, otherwise = written(case.args["ifs"][0].args["true"]), case.args.get("default") or exp.Null()
+    is_counted = value is not None and value.kind != "null" and isinstance(otherwise, exp.Null)
+    return (shown, case.args["ifs"][0].this) if is_counted else None
 
 
 def asked_of_groups(select: exp.Select, is_column: Callable[[exp.Column], bool]) -> list[exp.Expr]:

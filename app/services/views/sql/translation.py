@@ -16,7 +16,6 @@ from typing import Final
 from sqlglot import exp
 
 from app.domain.views.queries import Atom, Comparison, Constant, Variable
-from app.services.views.column_types import UNTYPED
 from app.services.views.published import NotExact, TablePlace
 from app.services.views.sql.blocks import From, FromReader, scattered
 from app.services.views.sql.conditions import MOST_ALTERNATIVES, Alternatives, Conditions, operator_name
@@ -25,7 +24,7 @@ from app.services.views.sql.grammar import require_known
 from app.services.views.sql.kinds import kind_of
 from app.services.views.sql.names import Names, Scope
 from app.services.views.sql.projections import Projection, Projections
-from app.services.views.sql.rows import Body, Field, Group, Rows, joined
+from app.services.views.sql.rows import Body, Group, Rows, joined
 from app.services.views.sql.text import one_query
 
 MOST_BLOCKS: Final = 400
@@ -152,14 +151,6 @@ class Translation:
 
     def _table(self, node: exp.Expr, scope: Scope) -> tuple[Rows, str]:
         """An item of FROM, and its name."""
-        if isinstance(node, exp.Lateral | exp.Values):
-            alias = node.args.get("alias")
-            name = (
-                f"@{len(scope.sources)}"
-                if alias is None or alias.this is None
-                else self._text.folded(alias.this)
-            )
-            return self._renamed(self._unread(node, scope), alias), name
         if isinstance(node, exp.Subquery):
             alias = node.args.get("alias")
             rows = self._query(node, scope.outer, exists=False)
@@ -174,17 +165,6 @@ class Translation:
         if alias is not None and alias.this is not None:
             name = self._text.folded(alias.this)
         return self._renamed(rows, alias), name
-
-    def _unread(self, node: exp.Lateral | exp.Values, scope: Scope) -> Rows:
-        """An item of FROM whose rows stand for themselves, or depend on the items before it: an envelope."""
-        if isinstance(node, exp.Values):
-            width = len(node.expressions[0].expressions)
-            fields = tuple(Field(f"column{i + 1}", UNTYPED, True, False) for i in range(width))
-            return Rows(fields, (), (), (NotExact("VALUES", self._text.place(node)),), is_sealed=True)
-        rows = self._query(node.this, scope, exists=False)
-        fields = tuple(replace(own, is_plain=False, may_be_null=True) for own in rows.fields)
-        reasons = (*rows.reasons, NotExact("LATERAL", self._text.place(node)))
-        return Rows(fields, (), tuple(body.closed() for body in rows.bodies), reasons, is_sealed=True)
 
     def _named_query(self, known: _With) -> Rows:
         now, self._with = self._with, known.before
