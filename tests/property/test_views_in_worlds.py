@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from itertools import combinations
+from itertools import combinations, product
 from random import Random
 
 import psycopg
@@ -23,6 +23,7 @@ from app.services.views.pair_verdicts import Decided, Understood, understood
 from app.services.views.reading import WrittenQuery, read_schema, reader
 from app.services.views.view_checks import ViewCheck, checked
 from tests.oracles.view_worlds import (
+    EXTREME,
     INTEGERS,
     LISTED,
     ONES,
@@ -35,6 +36,7 @@ from tests.oracles.view_worlds import (
     declared,
     drawn_queries,
     drawn_rows,
+    in_other_order,
 )
 
 PRIORS = 2
@@ -71,7 +73,10 @@ def judged(
             found["refused"] += 1
             continue
         if answers is not None and answers.max() > 0:
-            known.append((sql, answers, query))
+            orders = [answers]
+            if schema in EXTREME:
+                orders.append(worlds.answers(in_other_order(sql)))
+            known.append((sql, [own for own in orders if own is not None], query))
     priors = [worlds.prior(random) for _ in range(PRIORS)]
 
     def side(query, name: str) -> Understood:
@@ -83,8 +88,9 @@ def judged(
         verdict = Decided(decide(sides[0].branches, sides[1].branches, read.relational), *sides).verdict
         found[verdict] += 1
         if verdict == "PRIVATE":
-            for weights in priors:
-                assert are_independent(ours, theirs, weights), (declared(schema), worlds.rows, secret, view)
+            for one_order, other_order, weights in product(ours, theirs, priors):
+                independent = are_independent(one_order, other_order, weights)
+                assert independent, (declared(schema), worlds.rows, secret, view)
     return found
 
 
@@ -104,6 +110,20 @@ def test_answers_of_private_pairs_are_independent_whatever_the_types(connection)
 @pytest.mark.parametrize("schema", TYPED)
 def test_answers_of_thousands_of_private_pairs_of_every_type_are_independent(connection, schema):
     seeds = range(2000, 2060)
+    found = sum((judged(seed, connection, [schema], rows=6, queries=24) for seed in seeds), Counter())
+    assert found["PRIVATE"] > 30
+
+
+def test_answers_of_private_pairs_are_independent_where_values_are_extreme(connection):
+    found = sum((judged(9, connection, [schema], rows=4, queries=30) for schema in EXTREME), Counter())
+    assert found["PRIVATE"] > 5
+    assert found["DISCLOSES"] + found["UNKNOWN"] > 5
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("schema", EXTREME)
+def test_answers_of_thousands_of_private_pairs_of_extreme_values_are_independent(connection, schema):
+    seeds = range(3000, 3080)
     found = sum((judged(seed, connection, [schema], rows=6, queries=24) for seed in seeds), Counter())
     assert found["PRIVATE"] > 30
 
