@@ -19,6 +19,7 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 import psycopg
+import sqlglot
 
 Fact = tuple[object, ...]
 """A table's name and its cells."""
@@ -120,6 +121,41 @@ TYPED = (
     typed(*5 * [("interval", ("1 day", "24 hours"))]),
 )
 """With values of other types, among them some that are equal and shown differently."""
+FAR_DAY, FAR_MOMENT = ("date", ("2020-01-01", "300000-01-01")), ("timestamp", ("2020-01-01", "4714-11-24 BC"))
+HUGE, DOUBLE = ("numeric", ("1", "1e400")), ("double precision", ("1", "1.7e308"))
+EXTREME = (
+    typed(FAR_DAY, FAR_MOMENT, FAR_DAY, FAR_MOMENT, FAR_DAY),
+    typed(HUGE, DOUBLE, HUGE, DOUBLE, ("real", ("1", "3e38"))),
+    typed(
+        ("smallint", (1, -32768)), HUGE, ("bigint", (1, -(2**63))), DOUBLE, ("numeric(4, 1)", ("1", "-999.9"))
+    ),
+)
+"""With values on which some expressions fail that others of the type let pass."""
+FUNCTIONS = {
+    "date": (
+        "GREATEST({0}, {1}) > {2}",
+        "NULLIF({0}, {1}) IS NULL",
+        "date_trunc('day', {0}) = {2}",
+        "date_trunc('year', {0}) = {2}",
+        "EXTRACT(HOUR FROM {0}) = 0",
+        "EXTRACT(YEAR FROM {0}) > 2020",
+        "CAST({0} AS timestamp) = {2}",
+        "{0} IN ({1}, {2})",
+        "{0} BETWEEN {1} AND {2}",
+    ),
+    "number": (
+        "LEAST({0}, {1}) < {2}",
+        "NULLIF({0}, {1}) IS NULL",
+        "{0} IN ({1}, {2})",
+        "{0} BETWEEN {1} AND {2}",
+        "abs({0}) = {2}",
+        "- {0} < {1}",
+        "round({0}) = {1}",
+        "CAST({0} AS bigint) = 1",
+        "{0} = {1}",
+    ),
+}
+"""Conditions of two columns and a constant."""
 
 
 def literals(schema: Schema) -> list[str]:
@@ -283,6 +319,8 @@ class Grammar:
     constants: Sequence[str] = ("0", "1", "2", "1", "2", "'1'", "NULL", "(1)", "-1")
     named: list[Source] = field(default_factory=list)
     """Queries of WITH."""
+    functions: Sequence[str] = ()
+    """Further conditions, of two columns and a constant."""
 
     def chance(self, share: float) -> bool:
         """Whether something of this share happens."""
@@ -441,6 +479,8 @@ class Grammar:
             self.random.choice([self.column(sources), self.value(), self.value()]),
         )
         operator = self.random.choice(["=", "=", "=", "<>", "<>", "<", "<=", ">", ">="])
+        if self.functions and self.chance(0.3):
+            return self.random.choice(self.functions).format(column, self.column(sources), self.value())
         if self.plain:
             return f"{column} {operator} {other}"
         return self.random.choice(
@@ -502,6 +542,16 @@ class Grammar:
         return f"{column} {self.random.choice(['=', '<>', '<', '>='])} {self.scalar(depth - 1, sources)}"
 
 
+def in_other_order(sql: str) -> str:
+    """The query with the sides of every AND exchanged: of conditions of one cost the first is tried first."""
+    tree = sqlglot.parse_one(sql, read="postgres")
+    for node in list(tree.find_all(sqlglot.exp.And)):
+        left, right = node.this, node.expression
+        node.set("this", right)
+        node.set("expression", left)
+    return tree.sql("postgres")
+
+
 def drawn_rows(random: Random, schema: Schema, most: int) -> list[Fact]:
     """A few of all rows, of one or two tables above all, so that queries have some in common."""
     every = facts(schema)
@@ -512,6 +562,8 @@ def drawn_rows(random: Random, schema: Schema, most: int) -> list[Fact]:
 
 def drawn_queries(random: Random, schema: Schema, number: int) -> Iterator[str]:
     """Queries of the schema."""
-    constants = {} if schema in INTEGERS else {"constants": literals(schema)}
+    more = {} if schema in INTEGERS else {"constants": literals(schema)}
+    if schema in EXTREME:
+        more["functions"] = FUNCTIONS["date" if schema is EXTREME[0] else "number"]
     for _ in range(number):
-        yield Grammar(random, schema, random.random() < 0.45, **constants).query()
+        yield Grammar(random, schema, random.random() < 0.45, **more).query()

@@ -253,6 +253,7 @@ def test_a_view_with_what_may_fail_is_not_private(condition):
     "condition",
     [
         "at > d AND d BETWEEN '2020-01-01' AND at",
+        "d BETWEEN CAST('2000-01-27' AS date) AND CAST('2000-01-27' AS date) + 30",
         "big = price AND k < big AND f > price AND f > 1.5",
         "coalesce(k, id, 1) = 1 AND greatest(price, big, 2) > 1",
         "nullif(at, d) IS NULL AND nullif(t, '') IS NULL",

@@ -79,10 +79,8 @@ class Range:
                 return isinstance(value, int) and self._is_within_limits(value)
 
     def _is_within_limits(self, number: int | Fraction) -> bool:
-        if self.limits is None:
-            return True
-        low, high, step = self.limits
-        return low <= number <= high and number % step == 0
+        limits = self.limits
+        return limits is None or (limits[0] <= number <= limits[1] and number % limits[2] == 0)
 
     def meet(self, other: Range) -> Range:
         """The values that are in both."""

@@ -70,9 +70,9 @@ class StandIns:
         """Numbers that nothing names: above all that are named, if the range has room there."""
         named = [value for value in self._known if not isinstance(value, str)]
         first, variables = floor(max(named, default=_START)) + 1, len(self.fresh)
-        if within.limits is None or first + variables <= within.limits[1]:
+        low, high, step = within.limits or (first, first + variables, 1)
+        if low <= first <= high - variables:
             return iter(count(first))
-        _, high, step = within.limits
         unit = 1 if variables + len(named) <= high else step
         return (own for number in count(1) if (own := exact(Fraction(number * unit))) not in self._known)
 

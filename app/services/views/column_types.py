@@ -18,8 +18,7 @@ Family = Literal["untyped", "number", "text", "boolean", "date", "time", "timest
 """Columns of an opaque type are compared with others of it only, those of an unknown one with nothing."""
 SECONDS_OF_A_DAY: Final = 86_400
 _MICROSECOND: Final = Fraction(1, SECONDS_OF_A_DAY * 10**6)
-_FIRST_DAY: Final = -1_721_425
-"""In 4714 BC, the first that PostgreSQL knows."""
+_FIRST_DAY: Final = -1_721_425  # In 4714 BC, the first that PostgreSQL knows.
 _LAST_DAY: Final = 2_147_483_493 + _FIRST_DAY
 _LIMITS: Final[dict[str, Limits]] = {
     **{name: (-(2**n), 2**n - 1, 1) for name, n in (("smallint", 15), ("integer", 31), ("bigint", 63))},
@@ -130,13 +129,14 @@ def shown(cell: Cell, of: ColumnType) -> Cell:
     day = floor(cell)
     if of.family == "time":
         return _time_of_day(Fraction(cell)) if day == 0 else f"#{in_digits(cell)}"
-    if not 1 <= day <= _LAST_DAY:
+    if not _FIRST_DAY <= day <= _LAST_DAY:
         return f"#{in_digits(cell)}"
     cycles, rest = divmod(day - 1, _DAYS_OF_400_YEARS)
     like = date.fromordinal(rest + 1)
-    words = f"{like.year + 400 * cycles:04}{like.isoformat()[4:]}"
+    year = like.year + 400 * cycles
     # A column of dates may have been joined with one of moments.
-    return words if of.family == "date" and cell == day else f"{words} {_time_of_day(Fraction(cell - day))}"
+    time = "" if of.family == "date" and cell == day else f" {_time_of_day(Fraction(cell - day))}"
+    return f"{max(year, 1 - year):04}{like.isoformat()[4:]}{time}{'' if year > 0 else ' BC'}"
 
 
 def _time_of_day(share: Fraction) -> str:

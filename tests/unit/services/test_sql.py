@@ -283,7 +283,7 @@ def test_dates_are_shown_as_dates():
         "2020-01-01 11:25:42.857142857142"
     )
     assert shown(737_425 + Fraction(1, 2), ColumnType("date")) == "2020-01-01 12:00:00"
-    assert shown(-5, ColumnType("date")) == "#-5"
+    assert shown(-5, ColumnType("date")) == "0001-12-26 BC"
     assert shown(10**30, ColumnType("timestamp")) == f"#{10**30}"
     assert shown("flu", ColumnType("text")) == "flu"
 

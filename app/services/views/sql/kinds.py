@@ -151,9 +151,10 @@ class Kinds:
             case exp.Count() | exp.Grouping():
                 return "bigint"
             case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
-                if self.of(node.this) in _NUMBERS and self.of(node.expression) in _NUMBERS:
-                    # Whether it fails is known before any row is looked at.
-                    return listed.NUMBER
+                operands = (node.this, node.expression)
+                # Of literals alone, whether it fails is known before any row is looked at.
+                if all(self.of(own) in _NUMBERS or written(own) is not None for own in operands):
+                    return next((own for own in map(self.of, operands) if own not in _NUMBERS), listed.NUMBER)
             case exp.Extract():
                 return self._listed(node, f"extract:{node.name.lower()}", node.expression)
         start, end = (node.meta.get(own, 0) for own in ("start", "end"))
